@@ -1,0 +1,40 @@
+//! `casement lab down`: nothing of a lab is left but the build cache.
+
+use std::fs;
+use std::path::Path;
+
+use crate::lock::Lock;
+use crate::places::{LabName, Places};
+use crate::problem::{AtPath, Result};
+use crate::record::Record;
+use crate::{capsule, check, network, up};
+
+/// Takes a lab away; `false` where there was none.
+pub fn down(places: &Places, name: &LabName) -> Result<bool> {
+    let lab = places.lab(name);
+    if !lab.exists() {
+        return Ok(false);
+    }
+    check::root()?;
+    let lock = Lock::take(&lab, "this lab")?;
+    capsule::stop_all(&lab)?;
+    let _labs = Lock::wait_for(places.labs())?;
+    // A record that cannot be read was never acted upon.
+    if let Ok(Some(record)) = Record::load(&lab) {
+        let last = up::slots(places)? == [record.slot];
+        network::lower(&record, last)?;
+    }
+    fs::remove_dir_all(&lab).at("remove", &lab)?;
+    drop(lock);
+    remove_empty(places.labs());
+    Ok(true)
+}
+
+/// The folders above, if this was the last lab and nothing else is there.
+fn remove_empty(labs: &Path) {
+    for folder in [Some(labs), labs.parent()].into_iter().flatten() {
+        if fs::remove_dir(folder).is_err() {
+            return;
+        }
+    }
+}

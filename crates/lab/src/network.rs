@@ -1,0 +1,145 @@
+//! The lab's network on this machine: a bridge, and walls around it.
+//!
+//! Each lab has a /24 of 198.18.0.0/15 (set aside for tests by RFC 2544) on a
+//! bridge of its own. Two walls keep its packets in: a blackhole route below
+//! the whole range, for what goes to a host that is down, and a routing rule
+//! for what comes from the bridge and wants to go on.
+
+use std::fs;
+use std::net::Ipv4Addr;
+
+use crate::capsule::Capsule;
+use crate::command::{self, command};
+use crate::problem::Result;
+use crate::record::{Host, HostKind, Record};
+
+/// The range that all labs share.
+const RANGE: &str = "198.18.0.0/15";
+/// A number of our own for rules and tables: 198.18 and the slot.
+const TABLES: u32 = 19_800;
+/// Later than any route that somebody else may have for the range.
+const LAST_METRIC: &str = "4278198272";
+
+/// The bridge of a lab.
+pub fn bridge(slot: u8) -> String {
+    format!("cas{slot}")
+}
+
+/// The name of a host's network device inside the host.
+pub fn nic(kind: HostKind) -> &'static str {
+    match kind {
+        HostKind::Windows(_) => "Ethernet",
+        HostKind::Linux | HostKind::ControlPlane => "eth0",
+    }
+}
+
+/// Makes the lab's bridge and walls; making them twice is making them once.
+pub fn raise(record: &Record) -> Result<()> {
+    let bridge = bridge(record.slot);
+    ip([
+        "route",
+        "replace",
+        "blackhole",
+        RANGE,
+        "metric",
+        LAST_METRIC,
+    ])?;
+    if !exists(&bridge) {
+        ip(["link", "add", &bridge, "type", "bridge"])?;
+    }
+    // No addresses of its own making on the machine's side.
+    let _ = fs::write(
+        format!("/proc/sys/net/ipv6/conf/{bridge}/disable_ipv6"),
+        "1",
+    );
+    let address = format!("{}/24", record.gateway());
+    ip(["address", "replace", &address, "dev", &bridge])?;
+    ip(["link", "set", &bridge, "up"])?;
+    let table = table(record.slot);
+    ip([
+        "route",
+        "replace",
+        "unreachable",
+        "default",
+        "table",
+        &table,
+    ])?;
+    remove_rule(record.slot);
+    ip([
+        "rule", "add", "iif", &bridge, "lookup", &table, "priority", &table,
+    ])
+}
+
+/// Takes the bridge and the lab's wall away; `last` also the wall of all labs.
+pub fn lower(record: &Record, last: bool) -> Result<()> {
+    let bridge = bridge(record.slot);
+    remove_rule(record.slot);
+    let table = table(record.slot);
+    for host in &record.hosts {
+        // The kernel takes the cables of ended hosts away too, but some time later.
+        let cable = cable(record, host);
+        command::succeeds(&mut command("ip", ["link", "delete", &cable]));
+    }
+    // Absent where `up` was killed early: then there is nothing to flush.
+    command::succeeds(&mut command("ip", ["route", "flush", "table", &table]));
+    if exists(&bridge) {
+        ip(["link", "delete", &bridge])?;
+    }
+    if last {
+        let route = ["route", "delete", "blackhole", RANGE, "metric", LAST_METRIC];
+        command::succeeds(&mut command("ip", route));
+    }
+    Ok(())
+}
+
+fn cable(record: &Record, host: &Host) -> String {
+    format!("{}-{}", bridge(record.slot), host.number)
+}
+
+fn remove_rule(slot: u8) {
+    let table = table(slot);
+    while command::succeeds(&mut command("ip", ["rule", "delete", "priority", &table])) {}
+}
+
+fn table(slot: u8) -> String {
+    (TABLES + u32::from(slot)).to_string()
+}
+
+fn exists(device: &str) -> bool {
+    fs::exists(format!("/sys/class/net/{device}")).unwrap_or(false)
+}
+
+fn ip<const N: usize>(arguments: [&str; N]) -> Result<()> {
+    command::run(&mut command("ip", arguments))
+}
+
+/// Connects a capsule: a cable to the bridge, an address, a way out that ends
+/// at the wall (so that programs which look for a default route find one).
+pub fn plug(record: &Record, host: &Host, capsule: &Capsule) -> Result<()> {
+    let cable = cable(record, host);
+    let nic = nic(host.kind);
+    // Microsoft's prefix: Windows' virtual NICs have it.
+    let mac = format!("00:15:5d:12:{:02x}:{:02x}", record.slot, host.number);
+    if exists(&cable) {
+        ip(["link", "delete", &cable])?;
+    }
+    #[rustfmt::skip]
+    ip(["link", "add", &cable, "type", "veth",
+        "peer", "name", nic, "address", &mac, "netns", &capsule.pid_text()])?;
+    ip(["link", "set", &cable, "master", &bridge(record.slot), "up"])?;
+    configure(capsule, nic, record.address(host), record.gateway())
+}
+
+fn configure(capsule: &Capsule, nic: &str, address: Ipv4Addr, gateway: Ipv4Addr) -> Result<()> {
+    let inside = |arguments: &[&str]| {
+        let pid = capsule.pid_text();
+        let mut command = command("nsenter", ["--target", &pid, "--net", "--", "ip"]);
+        command::run(command.args(arguments))
+    };
+    let address = format!("{address}/24");
+    let gateway = gateway.to_string();
+    inside(&["link", "set", "lo", "up"])?;
+    inside(&["address", "add", &address, "dev", nic])?;
+    inside(&["link", "set", nic, "up"])?;
+    inside(&["route", "add", "default", "via", &gateway, "dev", nic])
+}

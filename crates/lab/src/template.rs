@@ -1,0 +1,88 @@
+//! The clean Wine prefix from which every host and every pod begins.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest, Sha256};
+
+use crate::command;
+use crate::furnish::{self, Room, inside};
+use crate::parts::killed_with_us;
+use crate::problem::{AtPath, Problem, Result};
+use crate::progress::Progress;
+use crate::{windows_parts, wine};
+
+/// Changes when what [`wine::make_template`] does changes.
+const FORMAT: &str = "1";
+
+/// Makes the template where it is missing, and says where it is.
+pub fn ensure(cache: &Path, windows: &Path, progress: &Progress) -> Result<PathBuf> {
+    let folder = cache.join("template");
+    let prefix = folder.join(key(windows)?);
+    if prefix.exists() {
+        return Ok(prefix);
+    }
+    progress.step("Windows template", "once; about 15 s", || {
+        fs::create_dir_all(&folder).at("make", &folder)?;
+        let work = folder.join(".work");
+        remove(&work)?;
+        let made = work.join("prefix");
+        fs::create_dir_all(&made).at("make", &made)?;
+        build(&work, windows)?;
+        fs::rename(&made, &prefix).at("write", &prefix)?;
+        remove(&work)
+    })?;
+    Ok(prefix)
+}
+
+fn remove(path: &Path) -> Result<()> {
+    match fs::remove_dir_all(path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(Problem::file("remove", path, &error))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn key(windows: &Path) -> Result<String> {
+    let version = command::output(&mut command::command(wine::loader(), ["--version"]))?;
+    let mut hash = Sha256::new();
+    hash.update(FORMAT);
+    hash.update(version);
+    for name in windows_parts::PROGRAMS {
+        let path = windows.join(name);
+        hash.update(fs::read(&path).at("read", &path)?);
+    }
+    let hex: String = hash.finalize().iter().map(|b| format!("{b:02x}")).collect();
+    Ok(hex[..16].to_owned())
+}
+
+fn build(work: &Path, windows: &Path) -> Result<()> {
+    let program = std::env::current_exe().at("find", Path::new("/proc/self/exe"))?;
+    let mut build = killed_with_us("unshare");
+    build.args(["--net", "--mount", "--uts", "--ipc", "--mount-proc", "--"]);
+    build.arg(program).args(["lab", "template"]);
+    build.arg("--work").arg(work).arg("--windows").arg(windows);
+    command::run(&mut build).map_err(|problem| Problem {
+        code: "CAS-LAB-055",
+        what: "Wine could not make a new prefix".to_owned(),
+        remedy: "see whether `wine cmd /c ver` works on this machine".to_owned(),
+        ..problem
+    })
+}
+
+/// The part that runs in namespaces of its own, as `casement lab template`.
+pub fn build_inside(work: &Path, windows: &Path) -> Result<()> {
+    furnish::furnish(&Room {
+        folder: work.to_owned(),
+        shared: vec![
+            (work.join("prefix"), inside::PREFIX),
+            (windows.to_owned(), inside::WINDOWS),
+        ],
+    })?;
+    command::run(&mut command::command("hostname", ["windows"]))?;
+    // The user's name decides the name of the profile's folder.
+    let passwd = "Administrator:*:0:0::/root:/bin/sh\n";
+    fs::write("/etc/passwd", passwd).at("write", Path::new("/etc/passwd"))?;
+    wine::make_template(Path::new(inside::PREFIX), Path::new(inside::WINDOWS))
+}

@@ -1,0 +1,189 @@
+//! Wine prefixes: the clean template, and what makes one a Windows Server.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use crate::command;
+use crate::problem::{AtPath, Result};
+use crate::registry_file::{Data, RegistryFile};
+use crate::windows::WindowsRelease;
+
+/// DLLs of ours that stand before Wine's own.
+const OVERRIDES: [&str; 5] = [
+    "bcryptprimitives",
+    "computenetwork",
+    "iphlpapi",
+    "pdh",
+    "vmcompute",
+];
+
+/// The 64-bit loader itself: the `wine` on Debian's PATH is a script that asks
+/// for the 32-bit half at every start.
+const LOADERS: [&str; 3] = ["/usr/lib/wine/wine64", "/usr/bin/wine64", "/usr/bin/wine"];
+const SERVERS: [&str; 3] = [
+    "/usr/lib/wine/wineserver64",
+    "/usr/lib/wine/wineserver",
+    "/usr/bin/wineserver",
+];
+
+/// The program that starts Windows programs.
+pub fn loader() -> &'static str {
+    first(LOADERS)
+}
+
+/// The program that stands behind a prefix.
+pub fn server() -> &'static str {
+    first(SERVERS)
+}
+
+fn first(candidates: [&'static str; 3]) -> &'static str {
+    let found = candidates.iter().find(|path| Path::new(path).exists());
+    found.copied().unwrap_or("wine")
+}
+
+/// The variables with which Wine runs in a prefix.
+pub fn environment(prefix: &Path) -> [(&'static str, std::ffi::OsString); 4] {
+    [
+        ("WINEPREFIX", prefix.into()),
+        ("WINEDEBUG", "-all".into()),
+        ("WINESERVER", server().into()),
+        // No questions about .NET and HTML, no entries in anybody's menus.
+        (
+            "WINEDLLOVERRIDES",
+            "mscoree,mshtml,winemenubuilder.exe=".into(),
+        ),
+    ]
+}
+
+/// A command that runs in a prefix.
+pub fn command<S: AsRef<std::ffi::OsStr>>(
+    program: &str,
+    prefix: &Path,
+    arguments: impl IntoIterator<Item = S>,
+) -> Command {
+    let mut command = command::command(program, arguments);
+    command
+        .envs(environment(prefix))
+        .env_remove("DISPLAY")
+        .current_dir(prefix);
+    command
+}
+
+/// Fills an empty folder with a clean prefix that has the lab's DLLs.
+///
+/// Runs inside a capsule, where user number 0 is `Administrator`.
+pub fn make_template(prefix: &Path, windows: &Path) -> Result<()> {
+    command::run_detached(&mut command(loader(), prefix, ["wineboot", "--init"]))?;
+    command::run(&mut command(server(), prefix, ["-w"]))?;
+    let drives = prefix.join("dosdevices");
+    for entry in fs::read_dir(&drives).at("read", &drives)?.flatten() {
+        // Only C: is a drive of a Windows Server; Z: would be the Linux root.
+        if entry.file_name() != "c:" {
+            fs::remove_file(entry.path()).at("remove", &entry.path())?;
+        }
+    }
+    install_dlls(&prefix.join("drive_c"), windows)?;
+    edit(&prefix.join("user.reg"), |registry| {
+        for dll in OVERRIDES {
+            let native = Data::Text("native".into());
+            registry.set(r"Software\Wine\DllOverrides", dll, &native);
+        }
+    })
+}
+
+fn install_dlls(drive_c: &Path, windows: &Path) -> Result<()> {
+    let system32 = drive_c.join("windows/system32");
+    let wines_own = system32.join("iphlpapi.dll");
+    let renamed = system32.join("iphlpw.dll");
+    fs::rename(&wines_own, &renamed).at("rename", &wines_own)?;
+    let copies = [
+        (
+            "bcryptprimitives.dll",
+            "windows/system32/bcryptprimitives.dll",
+        ),
+        ("computenetwork.dll", "windows/system32/computenetwork.dll"),
+        ("computenetwork.dll", "windows/system32/vmcompute.dll"),
+        ("iphlpapi.dll", "windows/system32/iphlpapi.dll"),
+        ("pdh.dll", "windows/system32/pdh.dll"),
+        ("cmdline.exe", "lab/cmdline.exe"),
+        ("enter.exe", "lab/enter.exe"),
+        ("hnscall.exe", "lab/hnscall.exe"),
+        ("pause.exe", "lab/pause.exe"),
+        ("web.exe", "lab/web.exe"),
+    ];
+    fs::create_dir_all(drive_c.join("lab")).at("make", &drive_c.join("lab"))?;
+    for (from, to) in copies {
+        let (from, to) = (windows.join(from), drive_c.join(to));
+        fs::copy(&from, &to).at("read", &from)?;
+    }
+    Ok(())
+}
+
+/// Writes who this Windows is into the registry of a prefix that is off.
+pub fn identify(prefix: &Path, release: WindowsRelease, host: &str, boots: u32) -> Result<()> {
+    let text = |value: &str| Data::Text(value.to_owned());
+    let build = text(&release.build().to_string());
+    let product = text(&format!("Windows Server {} Datacenter", release.year()));
+    let current = r"Software\Microsoft\Windows NT\CurrentVersion";
+    let prefetch =
+        r"System\CurrentControlSet\Control\Session Manager\Memory Management\PrefetchParameters";
+    let values = [
+        (current, "CurrentBuild", build.clone()),
+        (current, "CurrentBuildNumber", build),
+        (current, "CurrentMajorVersionNumber", Data::Number(10)),
+        (current, "CurrentMinorVersionNumber", Data::Number(0)),
+        // Windows still says 6.3 here, but it is what Wine takes for the truth.
+        (current, "CurrentVersion", text("10.0")),
+        (current, "CSDVersion", text("")),
+        (current, "DisplayVersion", text(release.display_version())),
+        (current, "EditionID", text("ServerDatacenter")),
+        (current, "InstallationType", text("Server Core")),
+        (current, "ProductName", product),
+        (current, "ReleaseId", text(release.display_version())),
+        (current, "UBR", Data::Number(release.revision())),
+        (
+            r"System\CurrentControlSet\Control\ProductOptions",
+            "ProductType",
+            text("ServerNT"),
+        ),
+        (
+            r"System\CurrentControlSet\Control\Windows",
+            "CSDVersion",
+            Data::Number(0),
+        ),
+        (
+            r"System\HardwareConfig",
+            "LastConfig",
+            text(&hardware_id(host)),
+        ),
+        (prefetch, "BootId", Data::Number(boots)),
+    ];
+    edit(&prefix.join("system.reg"), |registry| {
+        for (key, name, data) in &values {
+            registry.set(key, name, data);
+        }
+    })
+}
+
+/// A GUID that is the host's own and the same at every boot.
+fn hardware_id(host: &str) -> String {
+    use sha2::{Digest, Sha256};
+    let hash = Sha256::digest(format!("casement lab hardware {host}"));
+    let hex: String = hash.iter().map(|byte| format!("{byte:02x}")).collect();
+    let (a, b, c, d, e) = (
+        &hex[..8],
+        &hex[8..12],
+        &hex[12..16],
+        &hex[16..20],
+        &hex[20..32],
+    );
+    format!("{{{a}-{b}-{c}-{d}-{e}}}")
+}
+
+fn edit(path: &Path, change: impl FnOnce(&mut RegistryFile)) -> Result<()> {
+    let text = fs::read_to_string(path).at("read", path)?;
+    let mut registry = RegistryFile::parse(&text);
+    change(&mut registry);
+    fs::write(path, registry.to_string()).at("write", path)
+}

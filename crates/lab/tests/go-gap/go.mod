@@ -1,0 +1,3 @@
+module casement.dev/lab/gap
+
+go 1.26.0

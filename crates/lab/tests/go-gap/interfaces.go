@@ -1,0 +1,31 @@
+package main
+
+import (
+	"errors"
+	"net"
+	"os"
+	"slices"
+)
+
+// The host's adapter and the vSwitch's, under the names that Windows gives
+// them; GAP_INTERFACES=no where there are none.
+func interfaces(string) error {
+	all, err := net.Interfaces()
+	if err != nil {
+		return err
+	}
+	if os.Getenv("GAP_INTERFACES") == "no" {
+		return nil
+	}
+	for _, name := range []string{"Ethernet", "vEthernet (Ethernet)"} {
+		at := slices.IndexFunc(all, func(i net.Interface) bool { return i.Name == name })
+		if at < 0 {
+			return errors.New("no interface " + name)
+		}
+		addresses, err := all[at].Addrs()
+		if err != nil || len(addresses) == 0 {
+			return errors.New("no address on " + name)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,226 @@
+//! The judgement of others: Microsoft's own tests of its HCN clients, hcsshim
+//! and hnslib (the one in kube-proxy), as Windows programs under Wine, against
+//! the emulator.
+//!
+//! `CASEMENT_LAB_WINDOWS` names the folder with the built `computenetwork.dll`
+//! and `bcryptprimitives.dll`.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "helpers of tests")]
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::BufReader;
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::sync::Arc;
+use std::thread;
+
+use casement_lab::hns::{Hns, HnsConfig, HnsVersion, NoFabric};
+use lab_wire::{Answer, Call, Door, Failure, Request, read_line, write_line};
+
+const TOKEN: &str = "outside";
+
+/// On the newest HNS everything passes. On releases fail exactly the tests of
+/// what came later: a load balancer can be changed since 15.5 (15.4 accepts it
+/// and does nothing), tiers of access lists are known since 14.0, access lists
+/// of networks since 15.0.
+#[test]
+#[ignore = "needs wine, go and the built Windows DLLs"]
+fn the_clients_own_tests_pass() {
+    let folder = tempfile::tempdir().unwrap();
+    let prefix = Prefix::make(folder.path());
+    let newest = HnsVersion::new(15, 5);
+    let suites = [
+        ("hcsshim", "integration", newest, "hcsshim.txt"),
+        (
+            "hcsshim",
+            "integration",
+            HnsVersion::WS2025,
+            "hcsshim-2025.txt",
+        ),
+        (
+            "hcsshim",
+            "integration",
+            HnsVersion::WS2022,
+            "hcsshim-2022.txt",
+        ),
+        // The tag `featureaccelnetsupport` would add a test that does not
+        // compile in this version; hcsshim has the same one.
+        (
+            "hnslib",
+            "integration,featureroutesupport",
+            newest,
+            "hnslib.txt",
+        ),
+    ];
+    for (module, tags, version, expected) in suites {
+        let program = build(module, tags, folder.path());
+        let state_file = folder.path().join(format!("{expected}.json"));
+        prefix.open_door(serve(version, state_file));
+        let output = prefix.wine(&program, &["-test.v"]);
+        let seen = verdicts(&output);
+        let golden = Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("tests/golden/hns")
+            .join(expected);
+        if std::env::var_os("CASEMENT_BLESS").is_some() {
+            fs::write(&golden, &seen).unwrap();
+        }
+        let wanted = fs::read_to_string(&golden).unwrap();
+        assert_eq!(
+            seen,
+            wanted,
+            "{expected}:\n{}",
+            String::from_utf8_lossy(&output.stdout)
+        );
+    }
+}
+
+/// One line for each test, sorted: `PASS TestX` or `FAIL TestX`.
+fn verdicts(output: &Output) -> String {
+    let text = String::from_utf8_lossy(&output.stdout);
+    let mut verdicts = BTreeMap::new();
+    for line in text.lines() {
+        let verdict = line
+            .strip_prefix("--- ")
+            .and_then(|line| line.split_once(": "));
+        if let Some((verdict, rest)) = verdict {
+            let name = rest.split_whitespace().next().unwrap_or_default();
+            verdicts.insert(name.to_owned(), verdict.to_owned());
+        }
+    }
+    let lines = verdicts
+        .iter()
+        .map(|(name, verdict)| format!("{verdict} {name}\n"));
+    lines.collect()
+}
+
+/// Builds a module's test program for Windows, at the version that
+/// `lab/kube/hcn-tests` pins.
+fn build(module: &str, tags: &str, folder: &Path) -> PathBuf {
+    let program = folder.join(format!("{module}.exe"));
+    let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
+    let home = std::env::var_os("HOME").map(PathBuf::from).unwrap();
+    let cache = cache
+        .unwrap_or_else(|| home.join(".cache"))
+        .join("casement/lab/go");
+    let go = Command::new("go")
+        .args(["test", "-c", "-tags", tags, "-o"])
+        .arg(&program)
+        .arg(format!("github.com/Microsoft/{module}/hcn"))
+        .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../lab/kube/hcn-tests"))
+        .env("GOCACHE", cache.join("build"))
+        .env("GOMODCACHE", cache.join("mod"))
+        .env("GOFLAGS", "-buildvcs=false -modcacherw -mod=readonly")
+        .envs([("GOOS", "windows"), ("CGO_ENABLED", "0")])
+        .output()
+        .expect("go is needed to build the tests");
+    assert!(
+        go.status.success(),
+        "{}",
+        String::from_utf8_lossy(&go.stderr)
+    );
+    program
+}
+
+/// A `netd` for HNS only; it ends with the test's process.
+fn serve(version: HnsVersion, state_file: PathBuf) -> Door {
+    let config = HnsConfig {
+        version,
+        state_file,
+        nic: "Ethernet".to_owned(),
+        management_ip: Ipv4Addr::new(198, 18, 1, 2),
+        address_delay: HnsConfig::ADDRESS_DELAY,
+        boot: true,
+    };
+    let hns = Arc::new(Hns::open(config, Box::new(NoFabric)).unwrap());
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let port = listener.local_addr().unwrap().port();
+    thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            let hns = Arc::clone(&hns);
+            thread::spawn(move || answer(&hns, stream));
+        }
+    });
+    Door {
+        port,
+        token: TOKEN.to_owned(),
+    }
+}
+
+fn answer(hns: &Hns, mut stream: TcpStream) {
+    let mut reader = BufReader::new(stream.try_clone().unwrap());
+    let Ok(Some(request)) = read_line::<Request>(&mut reader) else {
+        return;
+    };
+    assert_eq!(request.token, TOKEN);
+    let result = match request.call {
+        Call::Hcn(call) => hns.hcn(&call),
+        Call::Hns(call) => hns.v1(&call),
+        _ => Err(Failure {
+            code: 0x8000_4001,
+            text: "Not implemented".to_owned(),
+        }),
+    };
+    let answer = match result {
+        Ok(text) => Answer::Ok(text.into()),
+        Err(failure) => Answer::Err(failure),
+    };
+    write_line(&mut stream, &answer).unwrap();
+}
+
+/// A Wine prefix of its own, with the emulator's DLLs in `system32`.
+struct Prefix(PathBuf);
+
+impl Prefix {
+    fn make(folder: &Path) -> Self {
+        let built = std::env::var_os("CASEMENT_LAB_WINDOWS").map(PathBuf::from).expect(
+            "CASEMENT_LAB_WINDOWS must name the folder with computenetwork.dll and bcryptprimitives.dll",
+        );
+        let prefix = Self(folder.join("prefix"));
+        let made = prefix.command("wineboot").arg("-i").output();
+        let made = made.expect("wine is needed to run the tests");
+        assert!(
+            made.status.success(),
+            "{}",
+            String::from_utf8_lossy(&made.stderr)
+        );
+        let system = prefix.0.join("drive_c/windows/system32");
+        let files = [
+            ("computenetwork.dll", "computenetwork.dll"),
+            ("computenetwork.dll", "vmcompute.dll"),
+            ("bcryptprimitives.dll", "bcryptprimitives.dll"),
+        ];
+        for (from, to) in files {
+            let from = built.join(from);
+            let copied = fs::copy(&from, system.join(to));
+            copied.unwrap_or_else(|error| panic!("{}: {error}", from.display()));
+        }
+        prefix
+    }
+
+    fn open_door(&self, door: Door) {
+        let file = self.0.join("drive_c/windows/casement-lab.json");
+        fs::write(file, serde_json::to_vec(&door).unwrap()).unwrap();
+    }
+
+    fn wine(&self, program: &Path, arguments: &[&str]) -> Output {
+        let mut wine = self.command("wine");
+        wine.arg(program).args(arguments).output().unwrap()
+    }
+
+    fn command(&self, program: &str) -> Command {
+        let mut command = Command::new(program);
+        command
+            .env("WINEPREFIX", &self.0)
+            .env("WINEDEBUG", "-all")
+            .env("WINEDLLOVERRIDES", "mscoree,mshtml=");
+        command.env_remove("DISPLAY");
+        command
+    }
+}
+
+impl Drop for Prefix {
+    fn drop(&mut self) {
+        drop(self.command("wineserver").arg("-k").output());
+    }
+}
