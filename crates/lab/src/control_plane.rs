@@ -22,6 +22,8 @@ pub const REGISTRY_PORT: u16 = 5000;
 const ADMIN: &str = "/etc/kubernetes/admin.conf";
 const SUPER_ADMIN: &str = "/etc/kubernetes/super-admin.conf";
 const CONFIG: &str = "/etc/kubernetes/kubeadm.yaml";
+/// Says that [`publish`] was done once: etcd keeps it over a reboot.
+const PUBLISHED: &str = "/etc/kubernetes/published";
 const PKI: &str = "/etc/kubernetes/pki";
 
 /// Starts etcd, the API server, the controllers, the scheduler and the registry.
@@ -37,7 +39,10 @@ pub fn start(record: &Record, _host: &Host, household: &mut Household) -> Result
         "registry",
         &mut command(inside::PROGRAM, ["lab", "registry"]),
     )?;
-    publish(&token)?;
+    if !Path::new(PUBLISHED).exists() {
+        publish(&token)?;
+        fs::write(PUBLISHED, "").at("write", Path::new(PUBLISHED))?;
+    }
     household.take_in("neighbour", &mut neighbour(record))?;
     share(ADMIN, "admin.conf")
 }

@@ -7,7 +7,7 @@ use crate::lock::Lock;
 use crate::places::{LabName, Places};
 use crate::problem::{AtPath, Result};
 use crate::record::Record;
-use crate::{capsule, check, network, up};
+use crate::{capsule, check, network};
 
 /// Takes a lab away; `false` where there was none.
 pub fn down(places: &Places, name: &LabName) -> Result<bool> {
@@ -18,11 +18,9 @@ pub fn down(places: &Places, name: &LabName) -> Result<bool> {
     check::root()?;
     let lock = Lock::take(&lab, "this lab")?;
     capsule::stop_all(&lab)?;
-    let _labs = Lock::wait_for(places.labs())?;
     // A record that cannot be read was never acted upon.
     if let Ok(Some(record)) = Record::load(&lab) {
-        let last = up::slots(places)? == [record.slot];
-        network::lower(&record, last)?;
+        network::lower(&record, &lab)?;
     }
     fs::remove_dir_all(&lab).at("remove", &lab)?;
     drop(lock);

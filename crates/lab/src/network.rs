@@ -7,10 +7,13 @@
 
 use std::fs;
 use std::net::Ipv4Addr;
+use std::path::Path;
+
+use sha2::{Digest, Sha256};
 
 use crate::capsule::Capsule;
 use crate::command::{self, command};
-use crate::problem::Result;
+use crate::problem::{Problem, Result};
 use crate::record::{Host, HostKind, Record};
 
 /// The range that all labs share.
@@ -33,8 +36,29 @@ pub fn nic(kind: HostKind) -> &'static str {
     }
 }
 
+/// Takes the first /24 that no lab of this machine has, and writes it down
+/// before it is acted upon.
+pub fn settle(record: &mut Record, lab: &Path) -> Result<()> {
+    for slot in 0..=u8::MAX {
+        if exists(&bridge(slot)) {
+            continue;
+        }
+        record.slot = slot;
+        record.save(lab)?;
+        // Somebody else may have been faster: then it is theirs.
+        if make_bridge(slot, lab).is_ok() {
+            return Ok(());
+        }
+    }
+    Err(Problem::new(
+        "CAS-LAB-017",
+        "no network is left for this lab: all 256 are taken",
+        "take a lab down that is not needed: `ip link show type bridge` lists them as cas0, cas1 …",
+    ))
+}
+
 /// Makes the lab's bridge and walls; making them twice is making them once.
-pub fn raise(record: &Record) -> Result<()> {
+pub fn raise(record: &Record, lab: &Path) -> Result<()> {
     let bridge = bridge(record.slot);
     ip([
         "route",
@@ -45,7 +69,14 @@ pub fn raise(record: &Record) -> Result<()> {
         LAST_METRIC,
     ])?;
     if !exists(&bridge) {
-        ip(["link", "add", &bridge, "type", "bridge"])?;
+        make_bridge(record.slot, lab)?;
+    }
+    if !is_ours(record.slot, lab) {
+        return Err(Problem::new(
+            "CAS-LAB-019",
+            format!("the bridge `{bridge}` belongs to another lab"),
+            "casement lab down, then up again: it takes another network",
+        ));
     }
     // No addresses of its own making on the machine's side.
     let _ = fs::write(
@@ -70,22 +101,42 @@ pub fn raise(record: &Record) -> Result<()> {
     ])
 }
 
-/// Takes the bridge and the lab's wall away; `last` also the wall of all labs.
-pub fn lower(record: &Record, last: bool) -> Result<()> {
+/// The bridge is made with an address that tells whose it is, in one step.
+fn make_bridge(slot: u8, lab: &Path) -> Result<()> {
+    let (bridge, mark) = (bridge(slot), mark(lab));
+    ip(["link", "add", &bridge, "address", &mark, "type", "bridge"])
+}
+
+fn is_ours(slot: u8, lab: &Path) -> bool {
+    let path = format!("/sys/class/net/{}/address", bridge(slot));
+    fs::read_to_string(path).is_ok_and(|address| address.trim() == mark(lab))
+}
+
+/// A locally administered address from the lab's folder.
+fn mark(lab: &Path) -> String {
+    let hash = Sha256::digest(lab.as_os_str().as_encoded_bytes());
+    let [a, b, c, d, e] = [hash[0], hash[1], hash[2], hash[3], hash[4]];
+    format!("02:{a:02x}:{b:02x}:{c:02x}:{d:02x}:{e:02x}")
+}
+
+/// Takes the bridge and the lab's wall away, and with the last lab of the
+/// machine the wall of all labs.
+pub fn lower(record: &Record, lab: &Path) -> Result<()> {
+    if !is_ours(record.slot, lab) {
+        return Ok(());
+    }
     let bridge = bridge(record.slot);
-    remove_rule(record.slot);
-    let table = table(record.slot);
     for host in &record.hosts {
         // The kernel takes the cables of ended hosts away too, but some time later.
         let cable = cable(record, host);
         command::succeeds(&mut command("ip", ["link", "delete", &cable]));
     }
+    remove_rule(record.slot);
     // Absent where `up` was killed early: then there is nothing to flush.
+    let table = table(record.slot);
     command::succeeds(&mut command("ip", ["route", "flush", "table", &table]));
-    if exists(&bridge) {
-        ip(["link", "delete", &bridge])?;
-    }
-    if last {
+    ip(["link", "delete", &bridge])?;
+    if !(0..=u8::MAX).any(|slot| exists(&self::bridge(slot))) {
         let route = ["route", "delete", "blackhole", RANGE, "metric", LAST_METRIC];
         command::succeeds(&mut command("ip", route));
     }

@@ -14,6 +14,7 @@ use sha2::{Digest, Sha256};
 use crate::command::{self, command};
 use crate::problem::{AtPath, Problem, Result};
 use crate::progress::Progress;
+use crate::space;
 
 /// The release of Kubernetes that the lab runs.
 pub const KUBERNETES: &str = "v1.36.3";
@@ -115,7 +116,7 @@ pub fn ensure(cache: &Path, progress: &Progress) -> Result<PathBuf> {
         return Ok(folder);
     }
     check_go()?;
-    check_space(cache)?;
+    space::check(cache, SPACE_NEEDED)?;
     let total = builds.len();
     let begun = total - missing.len();
     for (number, build) in missing.iter().enumerate() {
@@ -326,28 +327,6 @@ fn version_of(text: &str) -> Option<(u32, u32)> {
         .take_while(char::is_ascii_digit)
         .collect();
     Some((major, minor.parse().ok()?))
-}
-
-fn check_space(cache: &Path) -> Result<()> {
-    fs::create_dir_all(cache).at("make", cache)?;
-    let Ok(status) = rustix::fs::statvfs(cache) else {
-        return Ok(());
-    };
-    let free = status.f_bavail * status.f_frsize;
-    if free >= SPACE_NEEDED {
-        return Ok(());
-    }
-    let gibibytes = |bytes: u64| format!("{:.1} GiB", bytes as f64 / f64::from(1 << 30));
-    Err(Problem::new(
-        "CAS-LAB-011",
-        format!(
-            "too little disk space for the first build in `{}`",
-            cache.display()
-        ),
-        "free some space, or set XDG_CACHE_HOME to a folder on a larger disk",
-    )
-    .seen("free", gibibytes(free))
-    .seen("needed", gibibytes(SPACE_NEEDED)))
 }
 
 #[cfg(test)]

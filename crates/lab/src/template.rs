@@ -10,10 +10,12 @@ use crate::furnish::{self, Room, inside};
 use crate::parts::killed_with_us;
 use crate::problem::{AtPath, Problem, Result};
 use crate::progress::Progress;
-use crate::{windows_parts, wine};
+use crate::{space, windows_parts, wine};
 
 /// Changes when what [`wine::make_template`] does changes.
 const FORMAT: &str = "1";
+/// What a clean prefix takes, with room to breathe.
+const SPACE_NEEDED: u64 = 2 << 30;
 
 /// Makes the template where it is missing, and says where it is.
 pub fn ensure(cache: &Path, windows: &Path, progress: &Progress) -> Result<PathBuf> {
@@ -22,6 +24,7 @@ pub fn ensure(cache: &Path, windows: &Path, progress: &Progress) -> Result<PathB
     if prefix.exists() {
         return Ok(prefix);
     }
+    space::check(&folder, SPACE_NEEDED)?;
     progress.step("Windows template", "once; about 15 s", || {
         fs::create_dir_all(&folder).at("make", &folder)?;
         let work = folder.join(".work");

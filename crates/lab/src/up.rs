@@ -137,42 +137,21 @@ fn prepare(
         None => None,
     };
     drop(building);
-    let _choosing = Lock::wait_for(places.labs())?;
-    let record = Record {
+    let mut record = Record {
         name: name.as_str().to_owned(),
-        slot: free_slot(places)?,
+        slot: 0,
         hosts: hosts(wanted),
         parts,
         windows,
         template,
     };
-    record.save(lab)?;
+    network::settle(&mut record, lab)?;
     Ok(record)
-}
-
-/// The lowest /24 that no other lab has.
-fn free_slot(places: &Places) -> Result<u8> {
-    let taken = slots(places)?;
-    (0..=u8::MAX)
-        .find(|slot| !taken.contains(slot))
-        .ok_or_else(|| Problem::new("CAS-LAB-017", "all 256 networks are taken", "lab down"))
-}
-
-/// The networks of all labs of this user.
-pub fn slots(places: &Places) -> Result<Vec<u8>> {
-    let labs = places.labs();
-    let mut slots = Vec::new();
-    for entry in fs::read_dir(labs).at("read", labs)?.flatten() {
-        if let Ok(Some(record)) = Record::load(&entry.path()) {
-            slots.push(record.slot);
-        }
-    }
-    Ok(slots)
 }
 
 fn start(lab: &Path, record: &mut Record, progress: &Progress) -> Result<()> {
     let program = install(lab, record)?;
-    network::raise(record)?;
+    network::raise(record, lab)?;
     let missing: Vec<String> = record
         .hosts
         .iter()

@@ -11,7 +11,7 @@ use crate::progress::Progress;
 pub const FOLDER_VARIABLE: &str = "CASEMENT_LAB_WINDOWS";
 
 /// Everything that must be there.
-pub const PROGRAMS: [&str; 10] = [
+pub const PROGRAMS: [&str; 11] = [
     "bcryptprimitives.dll",
     "computenetwork.dll",
     "iphlpapi.dll",
@@ -21,6 +21,7 @@ pub const PROGRAMS: [&str; 10] = [
     "enter.exe",
     "hnscall.exe",
     "pause.exe",
+    "powershell.exe",
     "web.exe",
 ];
 

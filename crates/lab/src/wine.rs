@@ -110,6 +110,10 @@ fn install_dlls(drive_c: &Path, windows: &Path) -> Result<()> {
         ("enter.exe", "lab/enter.exe"),
         ("hnscall.exe", "lab/hnscall.exe"),
         ("pause.exe", "lab/pause.exe"),
+        (
+            "powershell.exe",
+            "windows/system32/WindowsPowerShell/v1.0/powershell.exe",
+        ),
         ("web.exe", "lab/web.exe"),
     ];
     fs::create_dir_all(drive_c.join("lab")).at("make", &drive_c.join("lab"))?;

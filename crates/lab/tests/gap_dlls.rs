@@ -6,6 +6,8 @@
 //! `netd` does, and runs two programs: `gapcheck.exe` (Rust, from
 //! `CASEMENT_LAB_WINDOWS`) and `gap.exe` (Go, built from `go-gap`).
 
+#![allow(clippy::unwrap_used, reason = "a test may fail where it likes")]
+
 use std::fs;
 use std::io::BufReader;
 use std::net::{Ipv4Addr, TcpListener, TcpStream};

@@ -1,3 +1,5 @@
+//go:build windows
+
 // Command gap checks, from inside a Go program under Wine, what the lab's
 // bcryptprimitives.dll and iphlpapi.dll add: one line "ok NAME" or
 // "FAIL NAME: why" per check, and exit status 1 if one failed.
@@ -27,6 +29,7 @@ func main() {
 		{"certificate rotation", certificateRotation},
 		{"atomic writer", atomicWriter},
 		{"remove all", removeAll},
+		{"holder of a pipe's name", pipeNameHolder},
 		{"services in session 0", servicesInSessionZero},
 		{"interfaces", interfaces},
 	}

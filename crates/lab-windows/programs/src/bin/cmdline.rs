@@ -13,7 +13,11 @@ fn main() {
     let system = std::env::var("SystemRoot").unwrap_or_else(|_| r"C:\windows".to_owned());
     let mut cmd = Command::new(format!(r"{system}\system32\cmd.exe"));
     if let Some(line) = std::env::var_os(VARIABLE) {
-        cmd.raw_arg("/c \"").raw_arg(line).raw_arg("\"");
+        // One piece: between pieces Rust puts blanks, which `echo` would show.
+        let mut rest = std::ffi::OsString::from("/c \"");
+        rest.push(line);
+        rest.push("\"");
+        cmd.raw_arg(rest);
     }
     cmd.env_remove(VARIABLE);
     match cmd.status() {

@@ -17,9 +17,13 @@ mod counters;
 #[cfg(windows)]
 type Check = Result<(), String>;
 
+/// A check under its name.
+#[cfg(windows)]
+type Named = (&'static str, fn() -> Check);
+
 #[cfg(windows)]
 fn main() -> std::process::ExitCode {
-    let checks: [(&str, fn() -> Check); 6] = [
+    let checks: [Named; 6] = [
         ("names of adapters", adapters::names),
         ("routes", adapters::routes),
         ("interface settings", adapters::settings),

@@ -1,0 +1,215 @@
+//! Two Windows hosts become nodes of a real cluster, run a pod and survive a
+//! reboot, by nothing but SSH and SFTP.
+
+use std::process::Stdio;
+use std::thread;
+
+use serde_json::Value;
+
+use super::node::{Node, join_data};
+use crate::machine::{Lab, Traces, alone, assert_no_trace, eventually};
+
+#[test]
+#[ignore = "needs root, wine and go"]
+fn two_hosts_joined_by_hand_are_ready_run_a_pod_and_survive_a_reboot() {
+    let _alone = alone();
+    let before = Traces::now();
+    let lab = Lab::named("join");
+    lab.run(&["up", "--hosts", "2"]);
+    let nodes = [Node::new(&lab, "win1"), Node::new(&lab, "win2")];
+    let (token, hash) = join_data(&lab);
+    thread::scope(|scope| {
+        for node in &nodes {
+            scope.spawn(|| node.join(&token, &hash));
+        }
+    });
+
+    both_are_ready_windows_nodes(&lab);
+    a_pod_runs_and_can_be_reached(&lab, &nodes);
+    kube_proxy_makes_load_balancers(&lab, &nodes);
+    a_deleted_pod_leaves_no_endpoint(&lab, &nodes);
+    a_reboot_is_survived(&lab, "win2");
+
+    lab.run(&["down"]);
+    assert_no_trace(&before, lab.state());
+}
+
+fn get(lab: &Lab, words: &[&str]) -> Value {
+    let text = lab.kubectl(&[&["get"], words, &["--output=json"]].concat());
+    serde_json::from_str(&text).unwrap()
+}
+
+fn ready(node: &Value) -> Value {
+    let conditions = node["status"]["conditions"].as_array().unwrap();
+    let found = conditions
+        .iter()
+        .find(|condition| condition["type"] == "Ready");
+    found.cloned().unwrap_or_default()
+}
+
+fn both_are_ready_windows_nodes(lab: &Lab) {
+    for name in ["win1", "win2"] {
+        let node = eventually("the Node is Ready", 60, || {
+            let node = get(lab, &["node", name]);
+            (ready(&node)["status"] == "True").then_some(node)
+        });
+        let info = &node["status"]["nodeInfo"];
+        assert_eq!(info["osImage"], "Windows Server 2022 Datacenter");
+        assert_eq!(info["containerRuntimeVersion"], "containerd://2.4.2");
+        assert_eq!(info["kubeletVersion"], "v1.36.3");
+        assert_eq!(info["kernelVersion"], "10.0.20348.3807");
+        assert_eq!(node["spec"]["taints"][0]["key"], "os");
+    }
+    println!("{}", lab.kubectl(&["get", "nodes", "--output=wide"]));
+}
+
+fn manifest(registry: &str) -> String {
+    format!(
+        "apiVersion: v1
+kind: Pod
+metadata: {{name: web, labels: {{app: web}}}}
+spec:
+  automountServiceAccountToken: false
+  nodeSelector: {{kubernetes.io/os: windows}}
+  tolerations: [{{key: os, value: windows, effect: NoSchedule}}]
+  containers:
+  - name: web
+    image: {registry}:5000/lab/web:latest
+    ports: [{{containerPort: 80}}]
+---
+apiVersion: v1
+kind: Service
+metadata: {{name: web}}
+spec: {{selector: {{app: web}}, ports: [{{port: 80}}]}}
+"
+    )
+}
+
+fn apply(lab: &Lab, text: &str) {
+    use std::io::Write;
+    let words = [
+        "exec",
+        "control-plane",
+        "--",
+        "kubectl",
+        "apply",
+        "--filename=-",
+    ];
+    let mut apply = lab.command(&words).stdin(Stdio::piped()).spawn().unwrap();
+    apply
+        .stdin
+        .take()
+        .unwrap()
+        .write_all(text.as_bytes())
+        .unwrap();
+    assert!(apply.wait().unwrap().success());
+}
+
+fn running_pod(lab: &Lab) -> Value {
+    eventually("the pod is Running", 60, || {
+        let pod = get(lab, &["pod", "web"]);
+        let ready = pod["status"]["containerStatuses"][0]["ready"] == true;
+        (pod["status"]["phase"] == "Running" && ready).then_some(pod)
+    })
+}
+
+fn a_pod_runs_and_can_be_reached(lab: &Lab, nodes: &[Node<'_>]) {
+    apply(lab, &manifest(&lab.address("control-plane")));
+    let pod = running_pod(lab);
+    let address = pod["status"]["podIP"].as_str().unwrap();
+    let node = nodes
+        .iter()
+        .find(|node| pod["spec"]["nodeName"] == node.name)
+        .unwrap();
+    let network = node.pod_network();
+    let base = network.strip_suffix("0/24").unwrap();
+    assert!(address.starts_with(base), "{address} is not in {network}");
+
+    assert!(lab.kubectl(&["logs", "web"]).contains("listens on port 80"));
+    let said = lab.kubectl(&["exec", "web", "--", "cmd", "/c", "echo in the pod & ver"]);
+    assert!(
+        said.contains("in the pod") && said.contains("20348"),
+        "{said}"
+    );
+    let failed = lab
+        .command(&[
+            "exec",
+            "control-plane",
+            "--",
+            "kubectl",
+            "exec",
+            "web",
+            "--",
+            "cmd",
+            "/c",
+            "exit 3",
+        ])
+        .output()
+        .unwrap();
+    assert_eq!(failed.status.code(), Some(3));
+
+    // Real packets: from the Linux host's namespace to a Windows program.
+    lab.run(&[
+        "exec",
+        "lin1",
+        "--",
+        "ip",
+        "route",
+        "replace",
+        &network,
+        "via",
+        &node.address,
+    ]);
+    let url = format!("http://{address}/");
+    let page = lab.run(&["exec", "lin1", "--", "curl", "-sS", "--max-time", "5", &url]);
+    assert!(page.contains("answers"), "{page}");
+    assert!(lab.kubectl(&["logs", "web"]).contains("GET / "));
+}
+
+fn kube_proxy_makes_load_balancers(lab: &Lab, nodes: &[Node<'_>]) {
+    let service = get(lab, &["service", "web"]);
+    let web = format!("{}:80", service["spec"]["clusterIP"].as_str().unwrap());
+    for node in nodes {
+        eventually("kube-proxy has made its load balancers", 60, || {
+            let found = node.load_balancers();
+            let both = found.contains(&web) && found.contains(&"10.96.0.1:443".to_owned());
+            both.then_some(())
+        });
+    }
+}
+
+fn a_deleted_pod_leaves_no_endpoint(lab: &Lab, nodes: &[Node<'_>]) {
+    lab.kubectl(&["delete", "pod,service", "web", "--timeout=60s"]);
+    for node in nodes {
+        eventually("no endpoint of a pod is left", 30, || {
+            let answer = lab.cmd(node.name, r"C:\lab\hnscall.exe GET /endpoints/");
+            let answer: Value = serde_json::from_str(&answer).unwrap();
+            let endpoints = answer["Output"].as_array().unwrap();
+            let pods = endpoints.iter().filter(|endpoint| {
+                endpoint["IsRemoteEndpoint"] != true && endpoint["Name"] != "cbr0_ep"
+            });
+            (pods.count() == 0).then_some(())
+        });
+    }
+}
+
+fn a_reboot_is_survived(lab: &Lab, name: &str) {
+    let before = get(lab, &["node", name]);
+    let since = |node: &Value| ready(node)["lastTransitionTime"].clone();
+    lab.run(&["reboot", name]);
+    eventually("the Node was NotReady and is Ready again", 90, || {
+        let node = get(lab, &["node", name]);
+        let back = ready(&node)["status"] == "True" && since(&node) != since(&before);
+        back.then_some(())
+    });
+    let after = get(lab, &["node", name]);
+    assert_ne!(
+        after["status"]["nodeInfo"]["bootID"],
+        before["status"]["nodeInfo"]["bootID"]
+    );
+    // Networks made without the flag for it outlive a reboot.
+    assert!(
+        lab.cmd(name, r"C:\lab\hnscall.exe GET /networks/")
+            .contains("cbr0")
+    );
+}
