@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::Duration;
 
 use casement_lab::places::{LabName, Places};
 use casement_lab::problem::{Problem, Result};
@@ -46,6 +47,9 @@ enum Verb {
     Reboot {
         /// A host's name
         host: String,
+        /// How many seconds it is off; by default until the cluster has seen it
+        #[arg(long)]
+        off: Option<u64>,
     },
     /// Take the lab away; only the build cache stays
     Down,
@@ -114,9 +118,10 @@ fn run(arguments: LabArgs) -> Result<ExitCode> {
             let (folder, record) = lab(&name)?;
             return exec(&folder, &record, &host, &command);
         }
-        Verb::Reboot { host } => {
+        Verb::Reboot { host, off } => {
             let (folder, mut record) = lab(&name)?;
-            casement_lab::reboot::reboot(&folder, &mut record, &host, &progress)?;
+            let off = off.map(Duration::from_secs);
+            casement_lab::reboot::reboot(&folder, &mut record, &host, off, &progress)?;
         }
         Verb::Down => {
             if casement_lab::down::down(&Places::of_this_user()?, &name)? {

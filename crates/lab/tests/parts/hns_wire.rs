@@ -4,7 +4,6 @@
 //! Each test starts itself again inside `unshare`, so nothing of the machine is
 //! touched and everything is gone afterwards; servers and clients in the hosts
 //! and pods are the same program once more, with another role.
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "helpers of tests")]
 
 use std::env;
 use std::io::{ErrorKind, Read, Write};
@@ -22,49 +21,52 @@ const ROLE: &str = "CASEMENT_HNS_WIRE_ROLE";
 #[test]
 #[ignore = "needs root and network namespaces"]
 fn pods_of_two_hosts_talk_over_routed_bridges() {
-    in_lab("pods_of_two_hosts_talk_over_routed_bridges", |folder| {
-        let a = Host::new(folder, "a", Ipv4Addr::new(198, 18, 1, 2));
-        let b = Host::new(folder, "b", Ipv4Addr::new(198, 18, 1, 3));
-        let network_a = a.network(json!({"Name": "cbr0", "Type": "L2Bridge"}), "10.244.3");
-        let network_b = b.network(json!({"Name": "cbr0", "Type": "L2Bridge"}), "10.244.4");
-        let pod_a = a.pod(&network_a, "10.244.3.9");
-        let pod_b = b.pod(&network_b, "10.244.4.9");
-        let server = serve(&pod_b, "10.244.4.9:80");
-        assert!(!fetch(&pod_a, "10.244.4.9:80"), "no route yet");
-        ip(&[
-            "-n",
-            "a",
-            "route",
-            "add",
-            "10.244.4.0/24",
-            "via",
-            "198.18.1.3",
-        ]);
-        ip(&[
-            "-n",
-            "b",
-            "route",
-            "add",
-            "10.244.3.0/24",
-            "via",
-            "198.18.1.2",
-        ]);
-        assert!(fetch(&pod_a, "10.244.4.9:80"));
-        assert!(fetch("a", "10.244.4.9:80"), "from host to pod");
-        a.pod(&network_a, "10.244.3.10");
-        assert!(
-            fetch(&pod_a, "10.244.4.9:80"),
-            "one more pod disturbs nobody"
-        );
-        end(server);
-    });
+    in_lab(
+        "hns_wire::pods_of_two_hosts_talk_over_routed_bridges",
+        |folder| {
+            let a = Host::new(folder, "a", Ipv4Addr::new(198, 18, 1, 2));
+            let b = Host::new(folder, "b", Ipv4Addr::new(198, 18, 1, 3));
+            let network_a = a.network(json!({"Name": "cbr0", "Type": "L2Bridge"}), "10.244.3");
+            let network_b = b.network(json!({"Name": "cbr0", "Type": "L2Bridge"}), "10.244.4");
+            let pod_a = a.pod(&network_a, "10.244.3.9");
+            let pod_b = b.pod(&network_b, "10.244.4.9");
+            let server = serve(&pod_b, "10.244.4.9:80");
+            assert!(!fetch(&pod_a, "10.244.4.9:80"), "no route yet");
+            ip(&[
+                "-n",
+                "a",
+                "route",
+                "add",
+                "10.244.4.0/24",
+                "via",
+                "198.18.1.3",
+            ]);
+            ip(&[
+                "-n",
+                "b",
+                "route",
+                "add",
+                "10.244.3.0/24",
+                "via",
+                "198.18.1.2",
+            ]);
+            assert!(fetch(&pod_a, "10.244.4.9:80"));
+            assert!(fetch("a", "10.244.4.9:80"), "from host to pod");
+            a.pod(&network_a, "10.244.3.10");
+            assert!(
+                fetch(&pod_a, "10.244.4.9:80"),
+                "one more pod disturbs nobody"
+            );
+            end(server);
+        },
+    );
 }
 
 #[test]
 #[ignore = "needs root and network namespaces"]
 fn pods_of_two_hosts_talk_through_vxlan_while_the_policies_say_so() {
     in_lab(
-        "pods_of_two_hosts_talk_through_vxlan_while_the_policies_say_so",
+        "hns_wire::pods_of_two_hosts_talk_through_vxlan_while_the_policies_say_so",
         |folder| {
             let a = Host::new(folder, "a", Ipv4Addr::new(198, 18, 1, 2));
             let b = Host::new(folder, "b", Ipv4Addr::new(198, 18, 1, 3));
@@ -96,7 +98,7 @@ fn pods_of_two_hosts_talk_through_vxlan_while_the_policies_say_so() {
 #[ignore = "needs root and network namespaces"]
 fn a_linux_host_set_up_as_flannel_does_reaches_pods() {
     in_lab(
-        "a_linux_host_set_up_as_flannel_does_reaches_pods",
+        "hns_wire::a_linux_host_set_up_as_flannel_does_reaches_pods",
         |folder| {
             let host = Host::new(folder, "a", Ipv4Addr::new(198, 18, 1, 2));
             let wanted = json!({"Name": "flannel.4096", "Type": "Overlay", "Flags": 8});
@@ -151,7 +153,7 @@ fn a_linux_host_set_up_as_flannel_does_reaches_pods() {
 #[ignore = "needs root and network namespaces"]
 fn the_first_external_network_cuts_the_hosts_connections_and_the_last_frees_the_card() {
     in_lab(
-        "the_first_external_network_cuts_the_hosts_connections_and_the_last_frees_the_card",
+        "hns_wire::the_first_external_network_cuts_the_hosts_connections_and_the_last_frees_the_card",
         |folder| {
             let host = Host::new(folder, "a", Ipv4Addr::new(198, 18, 1, 2));
             let outside = serve("b", "198.18.1.3:80");
@@ -317,7 +319,10 @@ fn role(netns: &str, what: &str, ready: bool) -> Child {
     let mut child = Command::new("nsenter")
         .arg(format!("--net=/run/netns/{netns}"))
         .arg(env::current_exe().unwrap())
-        .args(["--exact", "pods_of_two_hosts_talk_over_routed_bridges"])
+        .args([
+            "--exact",
+            "hns_wire::pods_of_two_hosts_talk_over_routed_bridges",
+        ])
         .args(["--include-ignored", "--nocapture"])
         .env(ROLE, what)
         .stdin(Stdio::null())

@@ -6,8 +6,6 @@
 //! `netd` does, and runs two programs: `gapcheck.exe` (Rust, from
 //! `CASEMENT_LAB_WINDOWS`) and `gap.exe` (Go, built from `go-gap`).
 
-#![allow(clippy::unwrap_used, reason = "a test may fail where it likes")]
-
 use std::fs;
 use std::io::BufReader;
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
@@ -20,7 +18,7 @@ use casement_lab::adapters::Adapters;
 use lab_wire::{Answer, Call, Door, Failure, Request, read_line, write_line};
 
 const INSIDE: &str = "CASEMENT_GAP_TEST_INSIDE";
-const NAME: &str = "gap_dlls_give_programs_what_wine_lacks";
+const NAME: &str = "with_go::gap_dlls::gap_dlls_give_programs_what_wine_lacks";
 
 #[test]
 #[ignore = "needs wine, go, root and the built Windows DLLs in CASEMENT_LAB_WINDOWS"]

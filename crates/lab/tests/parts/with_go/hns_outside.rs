@@ -4,7 +4,6 @@
 //!
 //! `CASEMENT_LAB_WINDOWS` names the folder with the built `computenetwork.dll`
 //! and `bcryptprimitives.dll`.
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "helpers of tests")]
 
 use std::collections::BTreeMap;
 use std::fs;
