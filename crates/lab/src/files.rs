@@ -21,8 +21,35 @@ pub fn write(lab: &Path, record: &Record) -> Result<()> {
             fs::copy(&from, &to).at("copy", &from)?;
         }
     }
-    let path = lab.join("cluster.yaml");
-    fs::write(&path, cluster_file(record)).at("write", &path)
+    for (name, text) in [
+        ("ssh_config", ssh_configuration(lab, record)),
+        ("cluster.yaml", cluster_file(record)),
+    ] {
+        let path = lab.join(name);
+        fs::write(&path, text).at("write", &path)?;
+    }
+    Ok(())
+}
+
+/// So that `ssh -F …/ssh_config win1 ver` is all that there is to type.
+fn ssh_configuration(lab: &Path, record: &Record) -> String {
+    let mut text = String::new();
+    for host in &record.hosts {
+        let user = match host.kind {
+            HostKind::ControlPlane => continue,
+            HostKind::Linux => "root",
+            HostKind::Windows(_) => "Administrator",
+        };
+        text += &format!(
+            "Host {}\n  HostName {}\n  User {user}\n  IdentityFile \"{}\"\n  \
+             UserKnownHostsFile \"{}\"\n  IdentitiesOnly yes\n  StrictHostKeyChecking yes\n",
+            host.name,
+            record.address(host),
+            lab.join("id_ed25519").display(),
+            lab.join("known_hosts").display(),
+        );
+    }
+    text
 }
 
 /// The lab as a cluster file; only what exists is in it.

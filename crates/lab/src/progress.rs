@@ -8,12 +8,19 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::problem::Result;
 
+/// Up to the time column; the whole line fits 80 columns.
+const WIDTH: usize = 68;
+
 /// Tells of steps on standard error.
 #[derive(Debug)]
 pub struct Progress {
     terminal: bool,
-    /// The width up to the time column.
-    width: usize,
+}
+
+/// Something that is under way, until dropped.
+#[derive(Debug)]
+pub struct UnderWay {
+    bar: ProgressBar,
 }
 
 impl Progress {
@@ -21,34 +28,33 @@ impl Progress {
     pub fn new() -> Self {
         Self {
             terminal: stderr().is_terminal(),
-            width: 66,
         }
     }
 
-    /// Does one step; `note` says how long it may take.
+    /// Does one step; `note` says how long it may take, where that is long.
     pub fn step<T>(&self, what: &str, note: &str, work: impl FnOnce() -> Result<T>) -> Result<T> {
         let started = Instant::now();
-        let bar = self.begin(what, note);
+        let under_way = self.begin(what, note);
         let result = work();
-        bar.finish_and_clear();
         if result.is_ok() {
-            self.done(what, started.elapsed());
+            under_way.done(what, started.elapsed());
         }
         result
     }
 
-    fn begin(&self, what: &str, note: &str) -> ProgressBar {
-        let note = if note.is_empty() {
-            String::new()
-        } else {
-            format!(" ({note})")
+    /// Shows what is under way.
+    pub fn begin(&self, what: &str, note: &str) -> UnderWay {
+        let note = match note {
+            "" => String::new(),
+            note => format!(" ({note})"),
         };
         if !self.terminal {
             // Long steps are announced, or a log would show nothing for minutes.
             if !note.is_empty() {
                 eprintln!("lab  {what}{note}");
             }
-            return ProgressBar::hidden();
+            let bar = ProgressBar::hidden();
+            return UnderWay { bar };
         }
         let bar = ProgressBar::new_spinner();
         if let Ok(style) = ProgressStyle::with_template("lab  {wide_msg} {elapsed}") {
@@ -56,19 +62,28 @@ impl Progress {
         }
         bar.set_message(format!("{what}{note}"));
         bar.enable_steady_tick(Duration::from_millis(200));
-        bar
-    }
-
-    /// A line for something that is finished.
-    pub fn done(&self, what: &str, took: Duration) {
-        let seconds = took.as_secs();
-        let time = format!("{}:{:02}", seconds / 60, seconds % 60);
-        eprintln!("lab  {what:<width$} {time:>7}", width = self.width);
+        UnderWay { bar }
     }
 }
 
 impl Default for Progress {
     fn default() -> Self {
         Self::new()
+    }
+}
+
+impl UnderWay {
+    /// A line for a part that is finished.
+    pub fn done(&self, what: &str, took: Duration) {
+        let seconds = took.as_secs();
+        let time = format!("{}:{:02}", seconds / 60, seconds % 60);
+        self.bar
+            .suspend(|| eprintln!("lab  {what:<WIDTH$} {time:>5}"));
+    }
+}
+
+impl Drop for UnderWay {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
     }
 }

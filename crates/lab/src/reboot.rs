@@ -41,7 +41,7 @@ pub fn reboot(
         })?;
     }
     up::switch_on(&lab.join("bin/casement"), lab, record, host)?;
-    up::wait_ready(lab, record, host, progress)?;
+    up::wait_ready(lab, record, &[host.to_owned()], progress)?;
     if kind == HostKind::Linux && record.has_control_plane() {
         linux_host::give_pod_network(lab, record)?;
     }

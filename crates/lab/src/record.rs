@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::places::LabName;
 use crate::problem::{AtPath, Problem, Result};
 use crate::windows::WindowsRelease;
 
@@ -127,13 +126,6 @@ impl Record {
         self.hosts
             .iter()
             .any(|host| host.kind == HostKind::ControlPlane)
-    }
-
-    /// The name as its own type; records are only made from such names.
-    pub fn lab_name(&self) -> Result<LabName> {
-        self.name
-            .parse()
-            .map_err(|text: String| Problem::new("CAS-LAB-013", text, "casement lab down"))
     }
 }
 

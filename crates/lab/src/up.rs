@@ -161,9 +161,7 @@ fn start(lab: &Path, record: &mut Record, progress: &Progress) -> Result<()> {
     for name in &missing {
         switch_on(&program, lab, record, name)?;
     }
-    for name in &missing {
-        wait_ready(lab, record, name, progress)?;
-    }
+    wait_ready(lab, record, &missing, progress)?;
     if record.has_control_plane() {
         linux_host::give_pod_network(lab, record)?;
     }
@@ -210,48 +208,62 @@ pub fn switch_on(program: &Path, lab: &Path, record: &mut Record, name: &str) ->
     network::plug(record, record.host(name)?, &capsule)
 }
 
-/// Waits until a host has started, or says what it said.
-pub fn wait_ready(lab: &Path, record: &Record, name: &str, progress: &Progress) -> Result<()> {
-    let host = record.host(name)?;
-    let what = describe(record, host);
-    let started = Instant::now();
+/// Waits until hosts that were just switched on have started, and tells of each
+/// when it has; a host that does not start ends the wait with what it said.
+pub fn wait_ready(
+    lab: &Path,
+    record: &Record,
+    names: &[String],
+    progress: &Progress,
+) -> Result<()> {
+    let since = Instant::now();
+    let mut missing = names.to_vec();
+    let starting = progress.begin(&format!("starting {}", names.join(", ")), "");
     let outcome = wait::until(Duration::from_secs(120), || {
-        if is_ready(lab, name) {
-            return Some(true);
+        let mut failed = None;
+        missing.retain(|name| {
+            let ready = is_ready(lab, name);
+            if ready && let Ok(host) = record.host(name) {
+                starting.done(&describe(record, host), since.elapsed());
+            } else if !ready && capsule::find(lab, name).is_none() {
+                failed = Some(did_not_start(lab, name, "stopped while it was starting"));
+            }
+            !ready
+        });
+        match failed {
+            Some(problem) => Some(Err(problem)),
+            None => missing.is_empty().then_some(Ok(())),
         }
-        capsule::find(lab, name).is_none().then_some(false)
     });
-    if outcome == Some(true) {
-        progress.done(&what, started.elapsed());
-        return Ok(());
-    }
-    let log = host_folder(lab, name).join("init.log");
-    let said = fs::read_to_string(&log).unwrap_or_default();
-    Err(Problem::new(
+    drop(starting);
+    outcome.unwrap_or_else(|| {
+        let name = missing.first().map_or("", String::as_str);
+        Err(did_not_start(lab, name, "is not ready after 120 s"))
+    })
+}
+
+fn did_not_start(lab: &Path, name: &str, how: &str) -> Problem {
+    let folder = host_folder(lab, name);
+    let said = fs::read_to_string(folder.join("init.log")).unwrap_or_default();
+    Problem::new(
         "CAS-LAB-034",
-        match outcome {
-            Some(_) => format!("host `{name}` stopped while it was starting"),
-            None => format!("host `{name}` is not ready after 120 s"),
-        },
+        format!("host `{name}` {how}"),
         "casement lab down takes everything away; then try again",
     )
     .seen("it says", crate::command::last_lines(&said, 10))
-    .seen("more in", host_folder(lab, name).join("log").display()))
+    .seen("more in", folder.join("log").display())
 }
 
 fn describe(record: &Record, host: &Host) -> String {
-    let address = record.address(host);
-    match host.kind {
-        HostKind::ControlPlane => format!(
-            "{:<6} Kubernetes {:<38} {address}",
-            "kube",
-            parts::KUBERNETES.trim_start_matches('v')
-        ),
-        HostKind::Linux => format!("{:<6} {:<49} {address}", host.name, "Linux"),
-        HostKind::Windows(release) => {
-            format!("{:<6} {:<49} {address}", host.name, release.to_string())
+    let system = match host.kind {
+        HostKind::ControlPlane => {
+            format!("Kubernetes {}", parts::KUBERNETES.trim_start_matches('v'))
         }
-    }
+        HostKind::Linux => "Linux".to_owned(),
+        HostKind::Windows(release) => release.to_string(),
+    };
+    let address = record.address(host).to_string();
+    format!("{:<13}  {system:<38}  {address:<13}", host.name)
 }
 
 /// The address of the lab's registry, as image names begin.

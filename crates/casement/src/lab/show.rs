@@ -19,7 +19,7 @@ pub fn up(up: &Up) {
     if up.record.has_control_plane() {
         println!("  {folder}/admin.conf");
     }
-    println!("  {folder}/id_ed25519, known_hosts");
+    println!("  {folder}/ssh_config (with id_ed25519 and known_hosts)");
     println!("Try:");
     if let Some(host) = up
         .record
@@ -27,12 +27,8 @@ pub fn up(up: &Up) {
         .iter()
         .find(|host| host.name.starts_with("win"))
     {
-        let address = up.record.address(host);
         println!("  casement lab{named} exec {} -- cmd /c ver", host.name);
-        println!(
-            "  ssh -i {folder}/id_ed25519 -o UserKnownHostsFile={folder}/known_hosts \\\n    \
-             Administrator@{address} ver"
-        );
+        println!("  ssh -F {folder}/ssh_config {} ver", host.name);
     }
     if up.record.has_control_plane() {
         println!("  casement lab{named} exec control-plane -- kubectl get nodes -o wide");
