@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 
 use sha2::{Digest, Sha256};
 
@@ -22,8 +23,10 @@ pub fn ensure(cache: &Path, windows: &Path, progress: &Progress) -> Result<PathB
     let folder = cache.join("template");
     let prefix = folder.join(key(windows)?);
     if prefix.exists() {
+        touch(&prefix);
         return Ok(prefix);
     }
+    forget_old(&folder);
     space::check(&folder, SPACE_NEEDED)?;
     progress.step("Windows template", "once; about 15 s", || {
         fs::create_dir_all(&folder).at("make", &folder)?;
@@ -36,6 +39,28 @@ pub fn ensure(cache: &Path, windows: &Path, progress: &Progress) -> Result<PathB
         remove(&work)
     })?;
     Ok(prefix)
+}
+
+/// A template that nobody has used for this long was made for another build.
+const KEEP: Duration = Duration::from_secs(7 * 24 * 3600);
+
+/// Says that a template is in use; failing to say so costs a rebuild later.
+fn touch(prefix: &Path) {
+    if let Ok(folder) = fs::File::open(prefix) {
+        let _ = folder.set_modified(SystemTime::now());
+    }
+}
+
+/// Templates are large, and each change of a program of ours makes a new one.
+fn forget_old(folder: &Path) {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let age = entry.metadata().and_then(|it| it.modified()).ok();
+        let age = age.and_then(|time| time.elapsed().ok());
+        if age.is_some_and(|age| age > KEEP) {
+            // What cannot be removed now is tried again next time.
+            let _ = fs::remove_dir_all(entry.path());
+        }
+    }
 }
 
 fn remove(path: &Path) -> Result<()> {
