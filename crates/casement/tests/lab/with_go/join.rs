@@ -27,6 +27,7 @@ fn two_hosts_joined_by_hand_are_ready_run_a_pod_and_survive_a_reboot() {
     both_are_ready_windows_nodes(&lab);
     a_pod_runs_and_can_be_reached(&lab, &nodes);
     kube_proxy_makes_load_balancers(&lab, &nodes);
+    a_pod_reads_its_service_account_token(&lab);
     a_deleted_pod_leaves_no_endpoint(&lab, &nodes);
     a_reboot_is_survived(&lab, "win2");
 
@@ -63,27 +64,29 @@ fn both_are_ready_windows_nodes(lab: &Lab) {
     println!("{}", lab.kubectl(&["get", "nodes", "--output=wide"]));
 }
 
-fn manifest(registry: &str) -> String {
+fn pod(name: &str, registry: &str, token: bool) -> String {
     format!(
         "apiVersion: v1
 kind: Pod
-metadata: {{name: web, labels: {{app: web}}}}
+metadata: {{name: {name}, labels: {{app: {name}}}}}
 spec:
-  automountServiceAccountToken: false
+  automountServiceAccountToken: {token}
   nodeSelector: {{kubernetes.io/os: windows}}
   tolerations: [{{key: os, value: windows, effect: NoSchedule}}]
   containers:
   - name: web
     image: {registry}:5000/lab/web:latest
     ports: [{{containerPort: 80}}]
----
-apiVersion: v1
-kind: Service
-metadata: {{name: web}}
-spec: {{selector: {{app: web}}, ports: [{{port: 80}}]}}
 "
     )
 }
+
+const SERVICE: &str = "---
+apiVersion: v1
+kind: Service
+metadata: {name: web}
+spec: {selector: {app: web}, ports: [{port: 80}]}
+";
 
 fn apply(lab: &Lab, text: &str) {
     use std::io::Write;
@@ -105,17 +108,18 @@ fn apply(lab: &Lab, text: &str) {
     assert!(apply.wait().unwrap().success());
 }
 
-fn running_pod(lab: &Lab) -> Value {
+fn running_pod(lab: &Lab, name: &str) -> Value {
     eventually("the pod is Running", 60, || {
-        let pod = get(lab, &["pod", "web"]);
+        let pod = get(lab, &["pod", name]);
         let ready = pod["status"]["containerStatuses"][0]["ready"] == true;
         (pod["status"]["phase"] == "Running" && ready).then_some(pod)
     })
 }
 
 fn a_pod_runs_and_can_be_reached(lab: &Lab, nodes: &[Node<'_>]) {
-    apply(lab, &manifest(&lab.address("control-plane")));
-    let pod = running_pod(lab);
+    let registry = lab.address("control-plane");
+    apply(lab, &(pod("web", &registry, false) + SERVICE));
+    let pod = running_pod(lab, "web");
     let address = pod["status"]["podIP"].as_str().unwrap();
     let node = nodes
         .iter()
@@ -164,6 +168,17 @@ fn a_pod_runs_and_can_be_reached(lab: &Lab, nodes: &[Node<'_>]) {
     let page = lab.run(&["exec", "lin1", "--", "curl", "-sS", "--max-time", "5", &url]);
     assert!(page.contains("answers"), "{page}");
     assert!(lab.kubectl(&["logs", "web"]).contains("GET / "));
+}
+
+/// The kubelet lays it out with directory links that it replaces in one step,
+/// which Wine alone does not have.
+fn a_pod_reads_its_service_account_token(lab: &Lab) {
+    apply(lab, &pod("token", &lab.address("control-plane"), true));
+    running_pod(lab, "token");
+    let line = r"type C:\var\run\secrets\kubernetes.io\serviceaccount\namespace";
+    let said = lab.kubectl(&["exec", "token", "--", "cmd", "/c", line]);
+    assert!(said.contains("default"), "{said}");
+    lab.kubectl(&["delete", "pod", "token", "--timeout=60s"]);
 }
 
 fn kube_proxy_makes_load_balancers(lab: &Lab, nodes: &[Node<'_>]) {
