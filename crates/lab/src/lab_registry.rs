@@ -6,7 +6,7 @@ use std::path::Path;
 use crate::control_plane::REGISTRY_PORT;
 use crate::furnish::inside;
 use crate::images::Images;
-use crate::problem::{AtPath, Problem, Result};
+use crate::problem::{self, AtPath, Problem, Result};
 use crate::record::Record;
 use crate::registry::{self, Certificates, RegistryError};
 use crate::windows::WindowsRelease;
@@ -48,7 +48,7 @@ pub fn run() -> Result<()> {
     let versions = WindowsRelease::ALL.map(WindowsRelease::version);
     let versions: Vec<&str> = versions.iter().map(String::as_str).collect();
     let images = Images::new(&versions)
-        .map_err(|error| Problem::file("make", Path::new("images"), &error.into()))?;
+        .map_err(|error| problem::file("make", Path::new("images"), &error.into()))?;
     let place = Path::new("the registry's port");
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use rustix::fs::{FlockOperation, flock};
 
-use crate::problem::{AtPath, Problem, Result};
+use crate::problem::{self, AtPath, Problem, Result};
 
 /// Held until dropped, or until the process ends in whatever way.
 #[derive(Debug)]
@@ -25,7 +25,7 @@ impl Lock {
         fs::create_dir_all(folder).at("make", folder)?;
         let file = File::open(folder).at("open", folder)?;
         flock(&file, FlockOperation::LockExclusive)
-            .map_err(|error| Problem::file("lock", folder, &error.into()))?;
+            .map_err(|error| problem::file("lock", folder, &error.into()))?;
         Ok(Self { _folder: file })
     }
 
@@ -40,7 +40,7 @@ impl Lock {
                 "wait until it is done, or end it (Ctrl-C), then try again",
             )
             .seen("folder", folder.display())),
-            Err(error) => Err(Problem::file("lock", folder, &error.into())),
+            Err(error) => Err(problem::file("lock", folder, &error.into())),
         }
     }
 }

@@ -19,7 +19,7 @@ use crate::adapters::Adapters;
 use crate::containers::{Containers, ContainersConfig};
 use crate::furnish::inside;
 use crate::hns::{Hns, HnsConfig, HnsVersion, LinuxFabric};
-use crate::problem::{AtPath, Problem, Result};
+use crate::problem::{self, AtPath, Problem, Result};
 use crate::record::HostKind;
 use crate::{network, random, windows::WindowsRelease, wine};
 
@@ -41,7 +41,7 @@ pub fn make_door(drive_c: &Path) -> Result<()> {
     let token = random::hex::<16>()?;
     let path = door_file(drive_c);
     let text = serde_json::to_string(&Door { port: PORT, token })
-        .map_err(|error| Problem::file("write", &path, &error.into()))?;
+        .map_err(|error| problem::file("write", &path, &error.into()))?;
     fs::write(&path, text).at("write", &path)
 }
 
@@ -55,7 +55,7 @@ pub fn run(release: WindowsRelease, address: Ipv4Addr) -> Result<()> {
     let path = door_file(&drive_c);
     let text = fs::read_to_string(&path).at("read", &path)?;
     let door: Door =
-        serde_json::from_str(&text).map_err(|error| Problem::file("read", &path, &error.into()))?;
+        serde_json::from_str(&text).map_err(|error| problem::file("read", &path, &error.into()))?;
     let netd = Arc::new(Netd {
         token: door.token,
         hns: open_hns(release, address)?,

@@ -248,7 +248,7 @@ impl Build {
             )
         };
         Problem {
-            code,
+            code: code.into(),
             what: format!("{} could not be built", self.describe()),
             remedy: remedy.to_owned(),
             ..problem

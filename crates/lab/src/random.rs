@@ -4,12 +4,12 @@ use std::path::Path;
 
 use rustix::rand::{GetRandomFlags, getrandom};
 
-use crate::problem::{Problem, Result};
+use crate::problem::{self, Result};
 
 /// `N` random bytes as hexadecimal digits.
 pub fn hex<const N: usize>() -> Result<String> {
     let mut bytes = [0_u8; N];
     getrandom(&mut bytes, GetRandomFlags::empty())
-        .map_err(|error| Problem::file("read", Path::new("/dev/urandom"), &error.into()))?;
+        .map_err(|error| problem::file("read", Path::new("/dev/urandom"), &error.into()))?;
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::problem::{AtPath, Problem, Result};
+use crate::problem::{self, AtPath, Problem, Result};
 use crate::windows::WindowsRelease;
 
 /// The host that carries the control plane.
@@ -62,7 +62,7 @@ impl Record {
         let text = match fs::read_to_string(&path) {
             Ok(text) => text,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(Problem::file("read", &path, &error)),
+            Err(error) => return Err(problem::file("read", &path, &error)),
         };
         serde_json::from_str(&text).map(Some).map_err(|error| {
             Problem::new(
@@ -78,7 +78,7 @@ impl Record {
     pub fn save(&self, lab: &Path) -> Result<()> {
         let path = lab.join("lab.json");
         let text = serde_json::to_string_pretty(self)
-            .map_err(|error| Problem::file("write", &path, &error.into()))?;
+            .map_err(|error| problem::file("write", &path, &error.into()))?;
         let new = lab.join("lab.json.new");
         fs::write(&new, text).at("write", &new)?;
         fs::rename(&new, &path).at("write", &path)

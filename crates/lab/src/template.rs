@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 use crate::command;
 use crate::furnish::{self, Room, inside};
 use crate::parts::killed_with_us;
-use crate::problem::{AtPath, Problem, Result};
+use crate::problem::{self, AtPath, Problem, Result};
 use crate::progress::Progress;
 use crate::{space, windows_parts, wine};
 
@@ -66,7 +66,7 @@ fn forget_old(folder: &Path) {
 fn remove(path: &Path) -> Result<()> {
     match fs::remove_dir_all(path) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            Err(Problem::file("remove", path, &error))
+            Err(problem::file("remove", path, &error))
         }
         _ => Ok(()),
     }
@@ -92,7 +92,7 @@ fn build(work: &Path, windows: &Path) -> Result<()> {
     build.arg(program).args(["lab", "template"]);
     build.arg("--work").arg(work).arg("--windows").arg(windows);
     command::run(&mut build).map_err(|problem| Problem {
-        code: "CAS-LAB-055",
+        code: "CAS-LAB-055".into(),
         what: "Wine could not make a new prefix".to_owned(),
         remedy: "see whether `wine cmd /c ver` works on this machine".to_owned(),
         ..problem

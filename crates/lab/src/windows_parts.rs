@@ -64,7 +64,7 @@ fn build(cache: &Path, progress: &Progress) -> Result<PathBuf> {
         build.arg(&script).arg(&folder);
         build.env("CARGO_TARGET_DIR", cache.join("windows-target"));
         command::run(&mut build).map_err(|problem| Problem {
-            code: "CAS-LAB-054",
+            code: "CAS-LAB-054".into(),
             what: "the lab's Windows programs could not be built".to_owned(),
             remedy: "see what it says; `tools/build-windows` does the same by hand".to_owned(),
             ..problem

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use casement_lab::problem::{Problem, Result};
+use casement_lab::problem::{self, Result};
 use casement_lab::record::Record;
 use casement_lab::status::HostStatus;
 use casement_lab::up::Up;
@@ -45,7 +45,7 @@ pub fn status(folder: &Path, record: &Record, hosts: &[HostStatus], json: bool) 
             "hosts": hosts,
         });
         let text = serde_json::to_string_pretty(&document)
-            .map_err(|error| Problem::file("write", folder, &error.into()))?;
+            .map_err(|error| problem::file("write", folder, &error.into()))?;
         println!("{text}");
         return Ok(());
     }

@@ -1,0 +1,196 @@
+//! Findings for a person, with the lines they are about.
+
+use std::ops::Range;
+
+use annotate_snippets::{
+    AnnotationKind, Group, Level, Origin, Renderer, Snippet, normalize_untrusted_str,
+};
+
+use crate::diagnostic::{Diagnostic, Severity};
+use crate::path::{FieldPath, Part};
+use crate::source::{Position, Source, clamp};
+
+/// With the margin and `= help: ` before it, a usual terminal is full.
+const NOTE_WIDTH: usize = 68;
+
+/// Whether colour underlines what the words say.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Style {
+    /// Text only.
+    #[default]
+    Plain,
+    /// With ANSI escapes.
+    Colour,
+}
+
+/// All of them, an empty line between two; empty when there are none.
+pub fn render_all(diagnostics: &[Diagnostic], source: Option<&dyn Source>, style: Style) -> String {
+    let shown: Vec<_> = diagnostics
+        .iter()
+        .map(|diagnostic| render(diagnostic, source, style))
+        .collect();
+    shown.join("\n")
+}
+
+/// One finding; ends with a line break.
+///
+/// Without a source, or when the source has nothing to show, the path stands
+/// where file, line and column would.
+pub fn render(diagnostic: &Diagnostic, source: Option<&dyn Source>, style: Style) -> String {
+    let renderer = match style {
+        Style::Plain => Renderer::plain(),
+        Style::Colour => Renderer::styled(),
+    };
+    let window = source.and_then(|source| Window::new(diagnostic, source));
+    let mut title = level(diagnostic.severity).primary_title(&diagnostic.message);
+    if let Some(code) = &diagnostic.code {
+        title = title.id(code.as_str());
+    }
+    let mut group = match (&window, source) {
+        (Some(window), _) => title.element(window.snippet()),
+        (None, _) if !diagnostic.path.is_root() => title.element(Origin::path(
+            normalize_untrusted_str(&diagnostic.path.to_string()),
+        )),
+        (None, Some(source)) => title.element(Origin::path(normalize_untrusted_str(source.name()))),
+        (None, None) => Group::with_title(title),
+    };
+    for note in &diagnostic.notes {
+        group = group.element(Level::NOTE.message(wrapped(note)));
+    }
+    if let Some(help) = &diagnostic.help {
+        group = group.element(Level::HELP.message(wrapped(help)));
+    }
+    let mut text = renderer.render(&[group]);
+    text.push('\n');
+    text
+}
+
+fn level(severity: Severity) -> Level<'static> {
+    match severity {
+        Severity::Error => Level::ERROR,
+        Severity::Warning => Level::WARNING,
+        Severity::Note => Level::NOTE,
+    }
+}
+
+/// Notes and help in lines of a usual width. What stands in backticks is for
+/// copying and stays whole.
+fn wrapped(text: &str) -> String {
+    let mut lines = String::new();
+    let mut width = 0;
+    for word in words(text) {
+        // Values come from files that others wrote: no escape reaches a terminal.
+        let word = normalize_untrusted_str(word);
+        let length = word.chars().count();
+        if width > 0 && width + 1 + length > NOTE_WIDTH {
+            lines.push('\n');
+            width = 0;
+        } else if width > 0 {
+            lines.push(' ');
+            width += 1;
+        }
+        lines.push_str(&word);
+        width += length;
+    }
+    lines
+}
+
+/// Splits at spaces outside of backticks.
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    let mut quoted = false;
+    text.split(move |c| {
+        quoted ^= c == '`';
+        c == ' ' && !quoted
+    })
+}
+
+/// The lines that a finding is about, and what to underline in them.
+struct Window<'a> {
+    name: &'a str,
+    text: String,
+    first_line: usize,
+    marks: Vec<Mark<'a>>,
+}
+
+struct Mark<'a> {
+    range: Range<usize>,
+    kind: AnnotationKind,
+    text: Option<&'a str>,
+}
+
+impl<'a> Window<'a> {
+    fn new(diagnostic: &'a Diagnostic, source: &'a dyn Source) -> Option<Self> {
+        let range = |path: &FieldPath, part: &Part| {
+            Some(one_line(source.text(), source.range(path, part)?))
+        };
+        let own = range(&diagnostic.path, &diagnostic.part)?;
+        let mut primary = Mark {
+            range: own.clone(),
+            kind: AnnotationKind::Primary,
+            text: None,
+        };
+        let mut marks = Vec::new();
+        for label in &diagnostic.labels {
+            let here = label.path == diagnostic.path && label.part == diagnostic.part;
+            if here && primary.text.is_none() {
+                primary.text = Some(&label.text);
+            } else if let Some(range) = range(&label.path, &label.part) {
+                marks.push(Mark {
+                    range,
+                    kind: AnnotationKind::Context,
+                    text: Some(&label.text),
+                });
+            }
+        }
+        marks.push(primary);
+        Some(Self::around(source, marks))
+    }
+
+    /// Cuts the lines out of the text: drawing looks at every line it is given.
+    fn around(source: &'a dyn Source, mut marks: Vec<Mark<'a>>) -> Self {
+        let text = source.text();
+        let start = marks.iter().map(|mark| mark.range.start).min();
+        let end = marks.iter().map(|mark| mark.range.end).max();
+        let (start, end) = (start.unwrap_or(0), end.unwrap_or(0));
+        let line_start = text
+            .get(..start)
+            .and_then(|before| before.rfind('\n'))
+            .map_or(0, |at| at + 1);
+        let line_end = text
+            .get(end..)
+            .and_then(|after| after.find('\n'))
+            .map_or(text.len(), |at| end + at);
+        let lines = text.get(line_start..line_end).unwrap_or_default();
+        // The length must not change, and a carriage return would be drawn.
+        let lines = lines.trim_end_matches('\r').replace("\r\n", " \n");
+        for mark in &mut marks {
+            mark.range = mark.range.start - line_start..mark.range.end - line_start;
+        }
+        Self {
+            name: source.name(),
+            text: lines,
+            first_line: Position::of(text, line_start).line,
+            marks,
+        }
+    }
+
+    fn snippet(&self) -> Snippet<'_, annotate_snippets::Annotation<'_>> {
+        let annotations = self.marks.iter().map(|mark| {
+            let annotation = mark.kind.span(mark.range.clone());
+            annotation.label(mark.text.map(normalize_untrusted_str))
+        });
+        Snippet::source(self.text.as_str())
+            .line_start(self.first_line)
+            .path(normalize_untrusted_str(self.name))
+            .annotations(annotations)
+    }
+}
+
+/// The first line of a range that spans several: a whole block underlined says
+/// less than its beginning.
+fn one_line(text: &str, range: Range<usize>) -> Range<usize> {
+    let range = clamp(text, range);
+    let part = text.get(range.clone()).unwrap_or_default();
+    let line = part.lines().next().unwrap_or_default().trim_end();
+    range.start..range.start + line.len()
+}

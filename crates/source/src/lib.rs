@@ -1,0 +1,134 @@
+//! Text to spec: reads `cluster.yaml`, and finds all of its mistakes at once.
+//!
+//! [`load`] is pure: text in, [`Loaded`] out. The text becomes a tree with
+//! positions ([`SourceMap`] keeps them), the tree a [`Cluster`]. On the way every
+//! mistake becomes a [`Diagnostic`] that names field, value and remedy: what is
+//! no YAML, unknown and missing fields, wrong values, what casement cannot do
+//! yet, and what no single field shows (two hosts with one address). Nothing is
+//! ignored: either a field is understood, or it is refused.
+//!
+//! It does not open the files that the document names; see
+//! [`Cluster::resolve`] and [`Cluster::files_mut`].
+//!
+//! ```
+//! use casement_diag::{Style, render_all};
+//!
+//! let loaded = casement_source::load("cluster.yaml", "kind: Cluter\n");
+//! assert!(loaded.cluster.is_none());
+//! let text = render_all(&loaded.diagnostics, Some(&loaded.map), Style::Plain);
+//! assert!(text.contains("cluster.yaml:1:7"));
+//! ```
+
+mod check;
+mod codes;
+mod decode;
+mod mapping;
+mod node;
+mod outline;
+mod parse;
+mod reader;
+mod secrets;
+mod shape;
+mod shapes;
+mod source_map;
+mod suggest;
+mod syntax;
+
+use casement_diag::{Diagnostic, FieldPath, Severity, Source, has_errors};
+use casement_spec::Cluster;
+
+pub use source_map::SourceMap;
+
+/// No cluster file that a person writes comes near.
+const MOST_BYTES: usize = 1 << 20;
+/// Nobody mends more in one go.
+const MOST_DIAGNOSTICS: usize = 100;
+
+/// What a text turned out to be.
+#[derive(Debug, Clone)]
+pub struct Loaded {
+    /// There unless a diagnostic is an error.
+    pub cluster: Option<Cluster>,
+    /// In the order of the text.
+    pub diagnostics: Vec<Diagnostic>,
+    /// Where the diagnostics' paths lie in the text.
+    pub map: SourceMap,
+}
+
+impl Loaded {
+    fn nothing(name: &str, text: &str, diagnostic: Diagnostic) -> Self {
+        Self {
+            cluster: None,
+            diagnostics: vec![diagnostic],
+            map: SourceMap::without_tree(name, text),
+        }
+    }
+}
+
+/// Reads a document; `name` is what the text is called in messages.
+pub fn load(name: &str, text: &str) -> Loaded {
+    if text.len() > MOST_BYTES {
+        return Loaded::nothing(name, "", syntax::too_large(text.len(), MOST_BYTES));
+    }
+    let (root, mut findings) = match parse::parse(text) {
+        Ok(parsed) => parsed,
+        Err(diagnostic) => return Loaded::nothing(name, text, *diagnostic),
+    };
+    let map = SourceMap::new(name, text, &root);
+    let cluster = decode::document(&root, &mut findings);
+    let cluster = cluster.filter(|_| !has_errors(&findings));
+    Loaded {
+        cluster,
+        diagnostics: in_order(findings, &map),
+        map,
+    }
+}
+
+/// The same for the bytes of a file, which may be no text at all.
+pub fn load_bytes(name: &str, bytes: &[u8]) -> Loaded {
+    if bytes.len() > MOST_BYTES {
+        return Loaded::nothing(name, "", syntax::too_large(bytes.len(), MOST_BYTES));
+    }
+    match std::str::from_utf8(bytes) {
+        Ok(text) => load(name, text),
+        Err(error) => Loaded::nothing(name, "", syntax::no_text(bytes, error.valid_up_to())),
+    }
+}
+
+/// The document of a cluster, every default filled in.
+///
+/// # Errors
+/// When the cluster cannot be written as YAML, which no cluster that came from
+/// [`load`] is known to cause.
+pub fn to_yaml(cluster: &Cluster) -> Result<String, YamlError> {
+    serde_saphyr::to_string(cluster).map_err(|error| YamlError(error.to_string()))
+}
+
+/// A value has no form in YAML.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the cluster cannot be written as YAML: {0}")]
+pub struct YamlError(String);
+
+/// Sorts by place, and cuts what nobody would read.
+fn in_order(mut findings: Vec<Diagnostic>, map: &SourceMap) -> Vec<Diagnostic> {
+    findings.sort_by_cached_key(|finding| {
+        let range = map.range(&finding.path, &finding.part);
+        range.map_or(0, |range| range.start)
+    });
+    let more = findings.len().saturating_sub(MOST_DIAGNOSTICS);
+    if more > 0 {
+        let lost_error = has_errors(findings.get(MOST_DIAGNOSTICS..).unwrap_or_default());
+        findings.truncate(MOST_DIAGNOSTICS);
+        let severity = if lost_error {
+            Severity::Error
+        } else {
+            Severity::Note
+        };
+        findings.push(Diagnostic::new(
+            severity,
+            FieldPath::root(),
+            format!("{more} more findings are not shown"),
+        ));
+    }
+    findings
+}

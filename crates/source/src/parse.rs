@@ -1,0 +1,201 @@
+//! Text to tree, within bounds.
+
+use std::collections::HashSet;
+use std::ops::Range;
+
+use casement_diag::{Diagnostic, FieldPath, Part};
+use granit_parser::{Event, Parser, ScalarStyle, Span};
+
+use crate::codes;
+use crate::node::{Data, Entry, Node, Scalar, clipped};
+use crate::secrets;
+use crate::syntax;
+
+/// Deeper than any document that makes sense.
+const MOST_DEPTH: usize = 64;
+
+type Stop = Box<Diagnostic>;
+
+/// The only document of a text, and the fields that stand there twice.
+pub(crate) fn parse(text: &str) -> Result<(Node, Vec<Diagnostic>), Stop> {
+    let options = granit_parser::options! {
+        emit_unresolved_aliases: true,
+        flow_nesting_limit: 2 * MOST_DEPTH,
+        block_nesting_limit: 2 * MOST_DEPTH,
+    };
+    let mut tree = Tree::default();
+    for event in Parser::new_from_str_with_options(text, options) {
+        let (event, span) = event.map_err(|error| Box::new(syntax::no_yaml(text, &error)))?;
+        tree.event(event, bytes(&span, text))?;
+    }
+    let mut root = tree
+        .root
+        .filter(|root| !root.is_nothing())
+        .ok_or_else(|| Box::new(syntax::no_document()))?;
+    secrets::mark(&mut root);
+    Ok((root, tree.duplicates))
+}
+
+fn bytes(span: &Span, text: &str) -> Range<usize> {
+    let range = span.byte_range().unwrap_or(0..0);
+    let slice = text.get(range.clone()).unwrap_or_default();
+    range.start..range.start + slice.trim_end().len()
+}
+
+/// A collection whose end was not seen yet.
+struct Open {
+    start: usize,
+    end: usize,
+    path: FieldPath,
+    content: Content,
+    /// The keys so far: a list of them would be slow on hostile input.
+    seen: HashSet<String>,
+}
+
+enum Content {
+    List(Vec<Node>),
+    /// The key is set while its value is awaited.
+    Mapping(Vec<Entry>, Option<(String, Range<usize>)>),
+}
+
+#[derive(Default)]
+struct Tree {
+    open: Vec<Open>,
+    root: Option<Node>,
+    documents: usize,
+    duplicates: Vec<Diagnostic>,
+}
+
+impl Tree {
+    fn event(&mut self, event: Event<'_>, range: Range<usize>) -> Result<(), Stop> {
+        match event {
+            Event::DocumentStart(..) => {
+                self.documents += 1;
+                if self.documents > 1 {
+                    return Err(Box::new(syntax::several_documents(range)));
+                }
+            }
+            Event::Alias(_) | Event::UnresolvedAlias(_) => {
+                return Err(Box::new(syntax::alias(range)));
+            }
+            Event::Scalar(_, _, _, Some(_))
+            | Event::SequenceStart(_, _, Some(_))
+            | Event::MappingStart(_, _, Some(_)) => return Err(Box::new(syntax::tag(range))),
+            Event::Scalar(text, style, ..) => self.scalar(text.into_owned(), style, range)?,
+            Event::SequenceStart(..) => self.begin(Content::List(Vec::new()), range)?,
+            Event::MappingStart(..) => self.begin(Content::Mapping(Vec::new(), None), range)?,
+            Event::SequenceEnd | Event::MappingEnd => self.finish(range)?,
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn begin(&mut self, content: Content, range: Range<usize>) -> Result<(), Stop> {
+        if self.open.len() >= MOST_DEPTH {
+            return Err(Box::new(syntax::too_deep(range, MOST_DEPTH)));
+        }
+        if self.awaits_key() {
+            return Err(Box::new(syntax::odd_key(range)));
+        }
+        self.open.push(Open {
+            start: range.start,
+            end: range.end,
+            path: self.path_of_next(),
+            content,
+            seen: HashSet::new(),
+        });
+        Ok(())
+    }
+
+    fn finish(&mut self, range: Range<usize>) -> Result<(), Stop> {
+        let Some(open) = self.open.pop() else {
+            return Ok(());
+        };
+        // A flow collection ends with its bracket. A block collection has no end
+        // of its own: it is where its last part ends.
+        let end = open.end.max(range.end);
+        let data = match open.content {
+            Content::List(items) => Data::List(items),
+            Content::Mapping(entries, _) => Data::Mapping(entries),
+        };
+        let range = open.start..if range.is_empty() { open.end } else { end };
+        self.value(Node { range, data })
+    }
+
+    fn scalar(
+        &mut self,
+        text: String,
+        style: ScalarStyle,
+        range: Range<usize>,
+    ) -> Result<(), Stop> {
+        if let Some(Open {
+            content: Content::Mapping(_, key @ None),
+            ..
+        }) = self.open.last_mut()
+        {
+            *key = Some((text, range));
+            return Ok(());
+        }
+        let plain = style == ScalarStyle::Plain;
+        let secret = false;
+        let data = Data::Scalar(Scalar {
+            text,
+            plain,
+            secret,
+        });
+        self.value(Node { range, data })
+    }
+
+    fn value(&mut self, node: Node) -> Result<(), Stop> {
+        let Some(open) = self.open.last_mut() else {
+            self.root = Some(node);
+            return Ok(());
+        };
+        open.end = open.end.max(node.range.end);
+        match &mut open.content {
+            Content::List(items) => items.push(node),
+            Content::Mapping(entries, key) => {
+                let Some((key, key_range)) = key.take() else {
+                    return Err(Box::new(syntax::odd_key(node.range)));
+                };
+                open.end = open.end.max(key_range.end);
+                if !open.seen.insert(key.clone()) {
+                    let path = open.path.field(key.as_str());
+                    self.duplicates.push(duplicate(path, &key, key_range));
+                } else {
+                    entries.push(Entry {
+                        key,
+                        key_range,
+                        value: node,
+                    });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn awaits_key(&self) -> bool {
+        let innermost = self.open.last().map(|open| &open.content);
+        matches!(innermost, Some(Content::Mapping(_, None)))
+    }
+
+    fn path_of_next(&self) -> FieldPath {
+        match self.open.last() {
+            None => FieldPath::root(),
+            Some(open) => match &open.content {
+                Content::List(items) => open.path.index(items.len()),
+                Content::Mapping(_, Some((key, _))) => open.path.field(key.as_str()),
+                Content::Mapping(_, None) => open.path.clone(),
+            },
+        }
+    }
+}
+
+fn duplicate(path: FieldPath, key: &str, second: Range<usize>) -> Diagnostic {
+    Diagnostic::error(path.clone(), format!("`{}` is there twice", clipped(key)))
+        .code(codes::DUPLICATE_FIELD)
+        .at(Part::Bytes(second))
+        .here("and here")
+        .label_at(path, Part::Key, "here")
+        .help("keep one of them")
+}

@@ -1,0 +1,51 @@
+//! Enumerations whose values have a name in the file.
+
+/// An enumeration of which a file names one value.
+pub trait Named: Copy + Eq + 'static {
+    /// All values, in the order in which a person is told of them.
+    const ALL: &'static [Self];
+
+    /// As it is written in the file.
+    fn name(self) -> &'static str;
+
+    /// The value of that name.
+    fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|value| value.name() == name)
+    }
+}
+
+/// An enumeration with its names: the only place where both are written.
+macro_rules! named {
+    (
+        $(#[$meta:meta])*
+        $vis:vis enum $type:ident {
+            $($(#[$variant_meta:meta])* $variant:ident = $name:literal,)+
+        }
+    ) => {
+        $(#[$meta])*
+        #[derive(
+            Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize,
+        )]
+        $vis enum $type {
+            $($(#[$variant_meta])* #[serde(rename = $name)] $variant,)+
+        }
+
+        impl $crate::Named for $type {
+            const ALL: &'static [Self] = &[$(Self::$variant),+];
+
+            fn name(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $name),+
+                }
+            }
+        }
+
+        impl std::fmt::Display for $type {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str($crate::Named::name(*self))
+            }
+        }
+    };
+}
+
+pub(crate) use named;
