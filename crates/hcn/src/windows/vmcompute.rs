@@ -1,0 +1,52 @@
+//! `vmcompute.dll!HNSCall`.
+
+use std::mem;
+
+use crate::error::HcnError;
+use crate::record;
+
+use super::library::Library;
+use super::text::{Given, wide};
+
+type HnsCall = unsafe extern "system" fn(
+    method: *const u16,
+    path: *const u16,
+    request: *const u16,
+    response: *mut *mut u16,
+) -> u32;
+
+pub(crate) struct Vmcompute {
+    hns_call: HnsCall,
+}
+
+impl Vmcompute {
+    pub(crate) fn load() -> Result<Self, HcnError> {
+        let function = Library::load("vmcompute.dll")?.function("HNSCall")?;
+        // SAFETY: the function of that name has this signature.
+        let hns_call = unsafe { mem::transmute::<*mut _, HnsCall>(function.as_ptr()) };
+        Ok(Self { hns_call })
+    }
+
+    pub(crate) fn call(&self, method: &str, path: &str, body: &str) -> Result<String, HcnError> {
+        let call = format!("{method} {path}");
+        let (method, path, body) = (wide(method), wide(path), wide(body));
+        let mut response = Given::nothing();
+        // SAFETY: terminated strings, and a place for the answer.
+        let code = unsafe {
+            (self.hns_call)(
+                method.as_ptr(),
+                path.as_ptr(),
+                body.as_ptr(),
+                response.place(),
+            )
+        };
+        let response = response.text();
+        if code & 0x8000_0000 != 0 {
+            record::outcome(&call, code, response.as_deref())?;
+        }
+        response.ok_or(HcnError::Answer {
+            call,
+            reason: "there is none".to_owned(),
+        })
+    }
+}

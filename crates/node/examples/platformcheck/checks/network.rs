@@ -1,0 +1,170 @@
+//! Facts, interfaces, routes, forwarding, HNS.
+
+use std::net::{IpAddr, SocketAddr, TcpListener};
+
+use casement_node::platform::NewEndpoint;
+use casement_resource::{
+    Condition, ConditionFacts, HnsNetwork, HnsNetworkType, InterfaceRef, RouteEntry,
+};
+
+use super::{Check, Host, Outcome, did, equal, so};
+
+pub const CHECKS: &[Check] = &[
+    ("facts", facts),
+    ("conditions", conditions),
+    ("forwarding", forwarding),
+    ("routes", routes),
+    ("HNS network and endpoint", hns),
+];
+
+const NETWORK: &str = "platformcheck";
+
+impl Host {
+    fn ip(&self) -> IpAddr {
+        self.address.parse().unwrap()
+    }
+
+    fn interface(&self) -> InterfaceRef {
+        InterfaceRef::Address(self.ip())
+    }
+}
+
+fn facts(host: &Host) -> Outcome {
+    let facts = did(host.platform.facts())?;
+    println!("# {} {} {}", facts.product, facts.version, facts.hostname);
+    so(facts.version.starts_with("10.0."), "the version is odd")?;
+    so(!facts.hostname.is_empty(), "the host has no name")?;
+    let has = facts
+        .interfaces
+        .iter()
+        .any(|interface| interface.has(host.ip()));
+    so(has, &format!("{:?}", facts.interfaces))
+}
+
+fn conditions(host: &Host) -> Outcome {
+    let look = |condition: Condition| did(host.platform.condition(&condition));
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let open: SocketAddr = listener.local_addr().unwrap();
+    equal(look(Condition::TcpPort(open))?, ConditionFacts::Holds)?;
+    drop(listener);
+    let file = |path: &str| look(Condition::FileExists(path.parse().unwrap()));
+    equal(file(r"C:\windows")?, ConditionFacts::Holds)?;
+    equal(look(Condition::Address(host.ip()))?, ConditionFacts::Holds)?;
+    for not in [
+        Condition::TcpPort(open),
+        Condition::FileExists(r"C:\no\such".parse().unwrap()),
+        Condition::Address("192.0.2.1".parse().unwrap()),
+        Condition::NamedPipe(r"\\.\pipe\no-such".to_owned()),
+        Condition::ServiceRunning("no-such".to_owned()),
+        Condition::HnsNetwork("no-such".to_owned()),
+    ] {
+        let found = look(not.clone())?;
+        so(
+            matches!(found, ConditionFacts::NotYet(_)),
+            &format!("{not}"),
+        )?;
+    }
+    Ok(())
+}
+
+fn forwarding(host: &Host) -> Outcome {
+    let network = &host.platform;
+    let before = did(network.forwarding(&host.interface()))?.ok_or("no such interface")?;
+    for on in [!before, before] {
+        did(network.set_forwarding(&host.interface(), on))?;
+        equal(did(network.forwarding(&host.interface()))?, Some(on))?;
+    }
+    let nowhere = InterfaceRef::Address("192.0.2.1".parse().unwrap());
+    equal(did(network.forwarding(&nowhere))?, None)
+}
+
+/// A neighbour that need not exist, on the host's own network.
+fn neighbour(host: &Host) -> IpAddr {
+    let interfaces = host.platform.interfaces().unwrap();
+    let mut nets = interfaces.iter().flat_map(|interface| &interface.addresses);
+    let net = nets.find(|net| net.addr() == host.ip()).unwrap();
+    let IpAddr::V4(first) = net.network() else {
+        panic!("not IPv4")
+    };
+    IpAddr::from(std::net::Ipv4Addr::from(u32::from(first) + 9))
+}
+
+fn routes(host: &Host) -> Outcome {
+    let network = &host.platform;
+    let destination = "10.99.7.0/24".parse().unwrap();
+    let route = RouteEntry {
+        destination,
+        next_hop: Some(neighbour(host)),
+        interface_index: did(network.interface(&host.interface()))?.ok_or("no such interface")?,
+    };
+    equal(did(network.routes(&destination))?, Vec::new())?;
+    did(network.add_route(&route))?;
+    let found = did(network.routes(&destination));
+    did(network.delete_route(&route))?;
+    did(network.delete_route(&route))?;
+    equal(found?, vec![route])?;
+    equal(did(network.routes(&destination))?, Vec::new())
+}
+
+fn hns(host: &Host) -> Outcome {
+    let hns = &host.platform;
+    let wanted = HnsNetwork {
+        name: NETWORK.to_owned(),
+        network_type: HnsNetworkType::L2Bridge,
+        subnet: "10.244.77.0/24".parse().unwrap(),
+        gateway: "10.244.77.1".parse().unwrap(),
+        adapter_address: host.ip(),
+    };
+    let find = || did(hns.hns_networks()).map(|all| all.into_iter().find(|it| it.name == NETWORK));
+    equal(find()?, None)?;
+    did(hns.create_hns_network(&wanted))?;
+    let made = find()?.ok_or("the network was not made")?;
+    let outcome = endpoint(host, &made.id);
+    so(
+        wanted.diff(Some(&made)).is_right(),
+        &format!("{:?}", wanted.diff(Some(&made))),
+    )?;
+    did(hns.delete_hns_network(&made.id))?;
+    did(hns.delete_hns_network(&made.id))?;
+    equal(find()?, None)?;
+    equal(
+        did(hns.condition(&Condition::Address(host.ip())))?,
+        ConditionFacts::Holds,
+    )?;
+    outcome
+}
+
+fn endpoint(host: &Host, network_id: &str) -> Outcome {
+    let hns = &host.platform;
+    let wanted = NewEndpoint {
+        name: format!("{NETWORK}_ep"),
+        network_id: network_id.to_owned(),
+        address: "10.244.77.2".parse().unwrap(),
+    };
+    let find =
+        || did(hns.hns_endpoints()).map(|all| all.into_iter().find(|it| it.name == wanted.name));
+    did(hns.create_hns_endpoint(&wanted))?;
+    let made = find()?.ok_or("the endpoint was not made")?;
+    equal(made.attached, Some(false))?;
+    did(hns.attach_hns_endpoint(&made.id))?;
+    did(hns.attach_hns_endpoint(&made.id))?;
+    let made = find()?.ok_or("the endpoint is gone")?;
+    equal(
+        (made.attached, made.address),
+        (Some(true), Some(wanted.address)),
+    )?;
+    equal(made.network.as_str(), NETWORK)?;
+    let by_network = InterfaceRef::HnsNetwork(NETWORK.to_owned());
+    let by_address = InterfaceRef::Address(wanted.address);
+    equal(
+        did(hns.interface(&by_network))?,
+        did(hns.interface(&by_address))?,
+    )?;
+    did(hns.delete_hns_endpoint(&made.id))?;
+    did(hns.delete_hns_endpoint(&made.id))?;
+    equal(find()?, None)?;
+    so(
+        did(hns.interface(&by_network))?.is_some(),
+        "the host has no adapter on the network",
+    )
+}

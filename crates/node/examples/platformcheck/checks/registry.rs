@@ -1,0 +1,103 @@
+//! Registry and environment.
+
+use casement_resource::{Failure, RegistryData};
+
+use super::{Check, Host, Outcome, did, equal, so};
+
+pub const CHECKS: &[Check] = &[
+    ("registry values", values),
+    ("empty keys", keys),
+    ("environment", environment),
+    ("search path", path),
+];
+
+/// Left behind for `reg query`.
+const KEY: &str = r"SOFTWARE\casement\platformcheck";
+
+pub fn clean(host: &Host) -> Result<(), Failure> {
+    for name in ["text", "number", "texts", "expand"] {
+        host.platform.delete_registry_value(KEY, name)?;
+    }
+    for key in [KEY, r"SOFTWARE\casement"] {
+        host.platform.delete_empty_registry_key(key)?;
+    }
+    Ok(())
+}
+
+fn values(host: &Host) -> Outcome {
+    let registry = &host.platform;
+    let wanted = [
+        ("text", RegistryData::Text("a b ü".to_owned())),
+        ("number", RegistryData::Number(4096)),
+        (
+            "texts",
+            RegistryData::MultiText(vec!["one".to_owned(), "two".to_owned()]),
+        ),
+        (
+            "expand",
+            RegistryData::ExpandText(r"%SystemRoot%\x".to_owned()),
+        ),
+    ];
+    for (name, data) in &wanted {
+        equal(did(registry.registry_value(KEY, name))?, None)?;
+        did(registry.set_registry_value(KEY, name, data))?;
+        equal(
+            did(registry.registry_value(KEY, name))?.as_ref(),
+            Some(data),
+        )?;
+    }
+    let bytes = RegistryData::Other {
+        type_number: 3,
+        bytes: vec![1, 2, 3],
+    };
+    did(registry.set_registry_value(KEY, "bytes", &bytes))?;
+    equal(did(registry.registry_value(KEY, "bytes"))?, Some(bytes))?;
+    did(registry.delete_registry_value(KEY, "bytes"))?;
+    did(registry.delete_registry_value(KEY, "bytes"))?;
+    equal(did(registry.registry_value(KEY, "bytes"))?, None)
+}
+
+fn keys(host: &Host) -> Outcome {
+    let registry = &host.platform;
+    equal(did(registry.delete_empty_registry_key(KEY))?, false)?;
+    let key = format!(r"{KEY}\empty");
+    did(registry.set_registry_value(&key, "x", &RegistryData::Number(1)))?;
+    equal(did(registry.registry_key_exists(&key))?, true)?;
+    did(registry.delete_registry_value(&key, "x"))?;
+    equal(did(registry.delete_empty_registry_key(&key))?, true)?;
+    equal(did(registry.delete_empty_registry_key(&key))?, true)?;
+    equal(did(registry.registry_key_exists(&key))?, false)
+}
+
+fn environment(host: &Host) -> Outcome {
+    let environment = &host.platform;
+    equal(did(environment.env("PLATFORMCHECK"))?, None)?;
+    did(environment.set_env("PLATFORMCHECK", Some("1")))?;
+    equal(did(environment.env("platformcheck"))?, Some("1".to_owned()))?;
+    did(environment.set_env("PLATFORMCHECK", None))?;
+    equal(did(environment.env("PLATFORMCHECK"))?, None)
+}
+
+fn path(host: &Host) -> Outcome {
+    const KEY: &str = r"SYSTEM\CurrentControlSet\Control\Session Manager\Environment";
+    let platform = &host.platform;
+    let data = || did(platform.registry_value(KEY, "Path"));
+    let before = data()?;
+    let entries = did(platform.path_entries())?;
+    let mut more = entries.clone();
+    more.push(r"C:\platformcheck".to_owned());
+    did(platform.set_path_entries(&more))?;
+    equal(did(platform.path_entries())?, more)?;
+    so(
+        matches!(
+            (&before, data()?),
+            (
+                Some(RegistryData::ExpandText(_)),
+                Some(RegistryData::ExpandText(_))
+            ) | (Some(RegistryData::Text(_)), Some(RegistryData::Text(_)))
+        ),
+        "the type has changed",
+    )?;
+    did(platform.set_path_entries(&entries))?;
+    equal(data()?, before)
+}

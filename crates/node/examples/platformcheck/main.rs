@@ -1,0 +1,29 @@
+//! Calls every function of the Windows platform on a Windows host, real or
+//! emulated, and says what came of each: one line `ok NAME` or `FAILED NAME:
+//! REASON`, and an exit code.
+//!
+//! It has to be called `casement-node.exe` on the host, since it is also the
+//! program of the services that it makes. It leaves a few things behind on
+//! purpose, for `reg`, `sc` and `dir` to be compared with; `clean` takes those
+//! away.
+//!
+//! ```text
+//! casement-node.exe check ADDRESS [GATEWAY]
+//! casement-node.exe clean
+//! ```
+
+use std::process::ExitCode;
+
+#[cfg(windows)]
+mod checks;
+
+#[cfg(windows)]
+fn main() -> ExitCode {
+    checks::main()
+}
+
+#[cfg(not(windows))]
+fn main() -> ExitCode {
+    eprintln!("this program is for Windows hosts");
+    ExitCode::from(2)
+}

@@ -1,0 +1,161 @@
+//! Making a host what a document says.
+
+use std::collections::BTreeMap;
+
+use casement_resource::wire::{Outcome, What};
+use casement_resource::{Change, Code, Diff, Failure, NodeDocument, Prior, ResourceId, Step};
+
+use super::tally::Fate;
+use super::{Ended, Engine, Numbers};
+use crate::kinds::{self, both_sides};
+use crate::platform::Result;
+use crate::state::records::Records;
+
+impl Engine<'_> {
+    pub(super) fn converge(
+        &mut self,
+        document: &NodeDocument,
+        records: &mut Records,
+    ) -> Result<(Outcome, Numbers)> {
+        let mut numbers = Numbers::default();
+        // Each blocked step with the failed one that it comes after.
+        let mut blocked: BTreeMap<ResourceId, ResourceId> = BTreeMap::new();
+        for step in document.steps() {
+            if self.stopped() {
+                return Ok((Outcome::Stopped, numbers));
+            }
+            let id = step.id.clone();
+            if let Some(because) = step
+                .after
+                .iter()
+                .find_map(|before| blocked.get(before))
+                .cloned()
+            {
+                blocked.insert(id.clone(), because.clone());
+                numbers.set(&id, Fate::Skipped);
+                self.sink.write(What::StepSkipped { id, because })?;
+                continue;
+            }
+            match self.step(step, records)? {
+                Ended::Right => numbers.set(&id, Fate::Right),
+                Ended::Changed => numbers.set(&id, Fate::Changed),
+                Ended::Stopped => return Ok((Outcome::Stopped, numbers)),
+                Ended::Failed(failure) => {
+                    blocked.insert(id.clone(), id.clone());
+                    numbers.set(&id, Fate::Failed);
+                    self.sink.write(What::StepFailed {
+                        id,
+                        failure: *failure,
+                    })?;
+                }
+            }
+        }
+        let outcome = if numbers.any_failed() {
+            Outcome::Failed
+        } else {
+            Outcome::Done
+        };
+        Ok((outcome, numbers))
+    }
+
+    /// One step. The outer error is the journal's, and ends the run.
+    fn step(&mut self, step: &Step, records: &mut Records) -> Result<Ended> {
+        let no_secrets = BTreeMap::new();
+        let stale = records.is_stale(&step.id);
+        let diff = match kinds::look(&self.place(stale, &no_secrets), &step.resource) {
+            Ok(diff) => diff,
+            Err(failure) => return Ok(failure.into()),
+        };
+        let changes = match diff {
+            Diff::Changes(changes) => changes,
+            Diff::Right { reason, .. } => {
+                // A service that does not run is not stale either.
+                if let Err(failure) = records.clear_stale(&step.id) {
+                    return Ok(failure.into());
+                }
+                self.sink.write(What::StepRight {
+                    id: step.id.clone(),
+                    reason,
+                })?;
+                return Ok(Ended::Right);
+            }
+        };
+        let Some(secrets) = self.secrets_for(&step.id, &step.resource)? else {
+            return Ok(Ended::Stopped);
+        };
+        // Before the record: what is announced and then cut off, has at worst
+        // a record of a change that was not made, and undoing that is harmless.
+        self.sink.write(What::StepBegan {
+            id: step.id.clone(),
+            changes,
+            disruptive: step.disruptive,
+        })?;
+        let made = self.make(step, records, &secrets);
+        for name in kinds::secrets(&step.resource) {
+            self.secrets.forget(&name);
+        }
+        match made {
+            Err(failure) => Ok(failure.into()),
+            Ok(unobserved) => {
+                self.sink.write(What::StepChanged {
+                    id: step.id.clone(),
+                    unobserved,
+                })?;
+                Ok(Ended::Changed)
+            }
+        }
+    }
+
+    /// Keeps, changes, verifies; gives the fields that cannot be verified.
+    fn make(
+        &self,
+        step: &Step,
+        records: &mut Records,
+        secrets: &BTreeMap<casement_resource::SecretName, casement_resource::Secret>,
+    ) -> Result<Vec<String>> {
+        let at = self.place(records.is_stale(&step.id), secrets);
+        self.undo_other_thing(step, records)?;
+        let earlier = records.get(&step.id).cloned();
+        let prior: Prior = match &earlier {
+            None => kinds::prior(&at, &step.resource)?,
+            Some(record) => kinds::extend(&at, &step.resource, &record.prior)?,
+        };
+        records.put(&step.id, &step.resource, prior.clone())?;
+        records.mark_stale(&step.id)?;
+        let earlier = earlier.map(|record| record.resource);
+        kinds::change(&at, &step.resource, &prior, earlier.as_ref())?;
+        records.clear_stale(&step.id)?;
+        match kinds::look(&self.place(false, secrets), &step.resource)? {
+            Diff::Right { unobserved, .. } => Ok(unobserved),
+            Diff::Changes(changes) => Err(not_converged(&step.id, &changes)),
+        }
+    }
+
+    /// A step that used to be about another thing (a moved file): that one is
+    /// taken back first.
+    fn undo_other_thing(&self, step: &Step, records: &mut Records) -> Result<()> {
+        let Some(record) = records.get(&step.id).cloned() else {
+            return Ok(());
+        };
+        if record.resource.identity() == step.resource.identity() {
+            return Ok(());
+        }
+        let secrets = BTreeMap::new();
+        kinds::undo(
+            &self.place(false, &secrets),
+            &record.resource,
+            &record.prior,
+        )?;
+        records.forget(&step.id)
+    }
+}
+
+fn not_converged(id: &ResourceId, changes: &[Change]) -> Failure {
+    let (wanted, found) = both_sides(changes);
+    Failure::new(
+        Code::NotConverged,
+        format!("`{id}` was changed, and is still not what it should be"),
+        "something else changes it back, or the system did not do what it said; look there first",
+    )
+    .values(wanted, found)
+}

@@ -1,0 +1,286 @@
+//! Documents and hosts for tests.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use casement_resource::wire::InterfaceFacts;
+use casement_resource::{
+    Access, Condition, Directory, Effect, Env, File, Forwarding, HnsEndpoint, HnsNetwork,
+    HnsNetworkFacts, HnsNetworkType, InterfaceRef, Join, Kubeconfig, NodeDocument, PathEntry,
+    RegistryData, RegistryValue, Resource, Route, Run, Service, ServiceDefinition, ServiceState,
+    SourceVip, Stage, StartType, Step, Taint, Wait,
+};
+
+use crate::sim::{Service as SimService, Thing, World};
+
+pub const ADDRESS: &str = "198.18.0.11";
+
+/// A host with things that are not casement's.
+pub fn windows_host() -> World {
+    let thing = |thing: Thing| (thing, "everybody".to_owned());
+    let notes = Thing::File(b"mine".to_vec());
+    World {
+        entries: BTreeMap::from([
+            (r"C:\k".parse().unwrap(), thing(Thing::Directory)),
+            (r"C:\k\notes.txt".parse().unwrap(), thing(notes.clone())),
+            (r"C:\k\hosts".parse().unwrap(), thing(notes)),
+        ]),
+        variables: BTreeMap::from([("Old".to_owned(), "before".to_owned())]),
+        search_path: vec![r"C:\windows".to_owned()],
+        keys: BTreeSet::from(["SOFTWARE".to_owned()]),
+        values: BTreeMap::new(),
+        services: BTreeMap::from([(
+            "kube-proxy".to_owned(),
+            SimService {
+                definition: None,
+                command: Some("old.exe".to_owned()),
+                display_name: "old".to_owned(),
+                start: StartType::Manual,
+                depends_on: Vec::new(),
+                state: ServiceState::Running,
+            },
+        )]),
+        networks: vec![HnsNetworkFacts {
+            id: "nat".to_owned(),
+            name: "nat".to_owned(),
+            network_type: "nat".to_owned(),
+            subnets: Vec::new(),
+            management_address: None,
+        }],
+        endpoints: Vec::new(),
+        interfaces: vec![InterfaceFacts {
+            index: 7,
+            name: "Ethernet".to_owned(),
+            addresses: vec![format!("{ADDRESS}/24").parse().unwrap()],
+        }],
+        routes: Vec::new(),
+        forwarding: BTreeSet::new(),
+    }
+}
+
+pub fn step(id: &str, resource: Resource) -> Step {
+    Step {
+        id: id.parse().unwrap(),
+        after: Vec::new(),
+        disruptive: false,
+        resource,
+    }
+}
+
+pub fn directory(id: &str, path: &str) -> Step {
+    let access = Access::AdministratorsOnly;
+    step(
+        id,
+        Resource::Directory(Directory {
+            path: path.parse().unwrap(),
+            access,
+        }),
+    )
+}
+
+pub fn file(id: &str, path: &str, content: &str) -> Step {
+    step(
+        id,
+        Resource::File(File {
+            path: path.parse().unwrap(),
+            content: content.into(),
+            access: Access::AdministratorsOnly,
+        }),
+    )
+}
+
+pub fn env(id: &str, name: &str, value: &str) -> Step {
+    step(
+        id,
+        Resource::Env(Env {
+            name: name.to_owned(),
+            value: value.to_owned(),
+        }),
+    )
+}
+
+pub fn path_entry(id: &str, path: &str) -> Step {
+    step(
+        id,
+        Resource::PathEntry(PathEntry {
+            path: path.parse().unwrap(),
+        }),
+    )
+}
+
+pub fn registry(id: &str, key: &str, data: RegistryData) -> Step {
+    let (key, name) = (key.to_owned(), "value".to_owned());
+    step(
+        id,
+        Resource::RegistryValue(RegistryValue { key, name, data }),
+    )
+}
+
+pub fn service(name: &str, run: Run, depends_on: &[&str], restart_on: &[&str]) -> Step {
+    let pipe = Condition::NamedPipe(format!(r"\\.\pipe\{name}"));
+    step(
+        &format!("service {name}"),
+        Resource::Service(Service {
+            definition: ServiceDefinition {
+                name: name.to_owned(),
+                display_name: name.to_owned(),
+                program: vec![format!(r"C:\k\{name}.exe")],
+                environment: BTreeMap::new(),
+                flags_file: None,
+                depends_on: depends_on.iter().map(|name| (*name).to_owned()).collect(),
+                log_file: None,
+                ready: Some(pipe),
+                ready_seconds: 5,
+                start: StartType::Automatic,
+            },
+            run,
+            restart_on: restart_on.iter().map(|id| id.parse().unwrap()).collect(),
+        }),
+    )
+}
+
+pub fn join() -> Step {
+    step(
+        "join",
+        Resource::Join(Join {
+            node_name: "win1".to_owned(),
+            node_ip: ADDRESS.parse().unwrap(),
+            api_server: "198.18.0.10:6443".to_owned(),
+            ca_hashes: vec!["sha256:00".to_owned()],
+            token: "token".parse().unwrap(),
+            cri_socket: "npipe:////./pipe/containerd-containerd".to_owned(),
+            taints: vec![Taint {
+                key: "os".to_owned(),
+                value: "windows".to_owned(),
+                effect: Effect::NoSchedule,
+            }],
+            kubelet_arguments: BTreeMap::new(),
+            patches: vec![casement_resource::Patch {
+                file_name: "kubeletconfiguration0+merge.json".to_owned(),
+                content: "{}".to_owned(),
+            }],
+            kubeadm: r"C:\k\kubeadm.exe".parse().unwrap(),
+            kubernetes_dir: r"C:\etc\kubernetes".parse().unwrap(),
+            kubelet_dir: r"C:\var\lib\kubelet".parse().unwrap(),
+            timeout_seconds: 60,
+        }),
+    )
+}
+
+fn network() -> Vec<Step> {
+    let host = InterfaceRef::Address(ADDRESS.parse().unwrap());
+    vec![
+        step(
+            "network",
+            Resource::HnsNetwork(HnsNetwork {
+                name: "cbr0".to_owned(),
+                network_type: HnsNetworkType::L2Bridge,
+                subnet: "10.244.1.0/24".parse().unwrap(),
+                gateway: "10.244.1.1".parse().unwrap(),
+                adapter_address: ADDRESS.parse().unwrap(),
+            }),
+        ),
+        with_after(
+            step(
+                "endpoint",
+                Resource::HnsEndpoint(HnsEndpoint {
+                    name: "cbr0_ep".to_owned(),
+                    network: "cbr0".to_owned(),
+                    address: "10.244.1.2".parse().unwrap(),
+                }),
+            ),
+            &["network"],
+        ),
+        with_after(
+            step(
+                "vip",
+                Resource::SourceVip(SourceVip {
+                    network: "cbr0".to_owned(),
+                    address: "10.244.1.3".parse().unwrap(),
+                }),
+            ),
+            &["network"],
+        ),
+        step(
+            "route",
+            Resource::Route(Route {
+                destination: "10.244.2.0/24".parse().unwrap(),
+                next_hop: "198.18.0.12".parse().unwrap(),
+                interface: host.clone(),
+            }),
+        ),
+        step(
+            "forwarding",
+            Resource::Forwarding(Forwarding { interface: host }),
+        ),
+    ]
+}
+
+/// Something of every kind but artifacts.
+pub fn full() -> NodeDocument {
+    let containerd = Condition::NamedPipe(r"\\.\pipe\containerd".to_owned());
+    let mut steps = vec![
+        directory("kubernetes", r"C:\etc\kubernetes"),
+        directory("kubelet folder", r"C:\var\lib\kubelet"),
+        directory("base", r"C:\k"),
+        file("config", r"C:\k\new\config.toml", "version = 3"),
+        file("hosts", r"C:\k\hosts", "replaced"),
+        env("new variable", "New", "1"),
+        env("old variable", "Old", "after"),
+        path_entry("path", r"C:\k"),
+        registry(
+            "setting",
+            r"SOFTWARE\casement\deep",
+            RegistryData::Number(1),
+        ),
+        with_after(
+            service("containerd", Run::Running, &[], &["config"]),
+            &["config"],
+        ),
+        with_after(
+            service("kubelet", Run::Either, &["containerd"], &[]),
+            &["service containerd"],
+        ),
+        with_after(join(), &["service kubelet", "kubernetes", "kubelet folder"]),
+        with_after(
+            step(
+                "kubeconfig",
+                Resource::Kubeconfig(Kubeconfig {
+                    path: r"C:\etc\kubernetes\kube-proxy.conf".parse().unwrap(),
+                    server: "https://198.18.0.10:6443".to_owned(),
+                    ca: "PEM".to_owned(),
+                    client_certificate: r"C:\var\lib\kubelet\pki\kubelet-client-current.pem"
+                        .parse()
+                        .unwrap(),
+                }),
+            ),
+            &["join"],
+        ),
+        with_after(
+            service("kube-proxy", Run::Running, &[], &["kubeconfig"]),
+            &["kubeconfig"],
+        ),
+        with_after(
+            step(
+                "wait",
+                Resource::Wait(Wait {
+                    condition: containerd,
+                    timeout_seconds: 5,
+                }),
+            ),
+            &["kubernetes"],
+        ),
+    ];
+    steps.extend(network());
+    // A wait that holds already has nothing to change.
+    steps.retain(|step| step.id.as_str() != "wait");
+    document(steps)
+}
+
+pub fn document(steps: Vec<Step>) -> NodeDocument {
+    NodeDocument::new("win1".to_owned(), Stage::Prepare, steps).unwrap()
+}
+
+pub fn with_after(mut step: Step, after: &[&str]) -> Step {
+    step.after = after.iter().map(|id| id.parse().unwrap()).collect();
+    step
+}

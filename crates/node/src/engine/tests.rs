@@ -1,0 +1,210 @@
+//! The engine on the simulated host.
+
+use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::AtomicBool;
+
+use casement_resource::wire::{Event, Outcome, RemoveWhat, What};
+use casement_resource::{NodeDocument, Secret, SecretName};
+
+use super::documents::{self, document, full, windows_host, with_after};
+use super::{Engine, SecretSource, Sink, observe};
+use crate::platform::Result;
+use crate::sim::{Faults, Killed, Sim, World};
+use crate::state::Layout;
+use crate::state::journal::Journal;
+use crate::state::order::{Order, Task};
+
+mod failures;
+mod kills;
+mod properties;
+mod restarts;
+
+/// A simulated host with its state folder.
+struct Rig {
+    sim: Sim,
+    layout: Layout,
+    _folder: tempfile::TempDir,
+    runs: u32,
+}
+
+impl Rig {
+    fn new(world: World) -> Self {
+        // In memory where there is such a place: these tests sync a lot.
+        let folder = tempfile::tempdir_in("/dev/shm")
+            .or_else(|_| tempfile::tempdir())
+            .unwrap();
+        let layout = Layout::new(folder.path().to_owned());
+        for name in [
+            "blobs",
+            "journal",
+            "state/prior",
+            "state/services",
+            "state/unpacked",
+        ] {
+            std::fs::create_dir_all(folder.path().join(name)).unwrap();
+        }
+        Self {
+            sim: Sim::new(world),
+            layout,
+            _folder: folder,
+            runs: 0,
+        }
+    }
+
+    fn order(&mut self, task: Task) -> Order {
+        self.runs += 1;
+        Order {
+            run: format!("r{}", self.runs).parse().unwrap(),
+            controller: "test".to_owned(),
+            task,
+        }
+    }
+
+    /// Carries an order out; none if the process was killed.
+    fn carry_out(&self, order: &Order) -> Option<(Outcome, Vec<Event>)> {
+        order.save(&self.layout).unwrap();
+        let run = || {
+            let (journal, before) = Journal::open(&self.layout, &order.run).unwrap();
+            let mut sink = KillableSink {
+                journal,
+                sim: &self.sim,
+            };
+            let mut engine = Engine {
+                platform: &self.sim,
+                layout: &self.layout,
+                sink: &mut sink,
+                secrets: &Token,
+                stop: &AtomicBool::new(false),
+            };
+            engine.run(order, &before).unwrap()
+        };
+        match catch_unwind(AssertUnwindSafe(run)) {
+            Ok(outcome) => Some((outcome, self.events(order))),
+            Err(payload) => {
+                assert!(
+                    payload.is::<Killed>(),
+                    "{:?}",
+                    payload.downcast_ref::<String>()
+                );
+                None
+            }
+        }
+    }
+
+    fn events(&self, order: &Order) -> Vec<Event> {
+        crate::state::journal::events(&self.layout, &order.run)
+            .unwrap()
+            .unwrap()
+    }
+
+    fn converge(&mut self, document: &NodeDocument) -> (Outcome, Vec<Event>) {
+        let order = self.order(Task::Converge(document.clone()));
+        self.carry_out(&order).unwrap()
+    }
+
+    fn remove(&mut self) -> Outcome {
+        let order = self.order(Task::Remove(RemoveWhat::All));
+        self.carry_out(&order).unwrap().0
+    }
+}
+
+/// A journal at whose every write the process may be killed.
+struct KillableSink<'a> {
+    journal: Journal,
+    sim: &'a Sim,
+}
+
+impl Sink for KillableSink<'_> {
+    fn write(&mut self, what: What) -> Result<()> {
+        self.sim.point();
+        self.journal.append(what)?;
+        self.sim.point();
+        Ok(())
+    }
+}
+
+/// Always has the token.
+struct Token;
+
+impl SecretSource for Token {
+    fn get(&self, _name: &SecretName) -> Option<Secret> {
+        Some(Secret::new("abcdef.0123456789abcdef".to_owned()))
+    }
+
+    fn wait(&self, _names: &[SecretName]) -> bool {
+        true
+    }
+
+    fn forget(&self, _name: &SecretName) {}
+}
+
+fn failed(events: &[Event]) -> BTreeMap<String, casement_resource::Failure> {
+    let failures = events.iter().filter_map(|event| match &event.what {
+        What::StepFailed { id, failure } => Some((id.to_string(), failure.clone())),
+        _ => None,
+    });
+    failures.collect()
+}
+
+fn changed(events: &[Event]) -> Vec<String> {
+    let changes = events.iter().filter_map(|event| match &event.what {
+        What::StepChanged { id, .. } => Some(id.to_string()),
+        _ => None,
+    });
+    changes.collect()
+}
+
+#[test]
+fn a_second_run_changes_nothing_and_gives_reasons() {
+    let mut rig = Rig::new(windows_host());
+    let (outcome, events) = rig.converge(&full());
+    assert_eq!(outcome, Outcome::Done, "{:?}", failed(&events));
+    assert_eq!(changed(&events).len(), full().steps().len());
+    let world = rig.sim.world();
+    let (outcome, events) = rig.converge(&full());
+    assert_eq!((outcome, changed(&events)), (Outcome::Done, Vec::new()));
+    let reasons = events.iter().filter(
+        |event| matches!(&event.what, What::StepRight { reason, .. } if !reason.is_empty()),
+    );
+    assert_eq!(reasons.count(), full().steps().len());
+    assert_eq!(rig.sim.world(), world);
+}
+
+#[test]
+fn observing_changes_nothing() {
+    let rig = Rig::new(windows_host());
+    let seen = observe(&rig.sim, &rig.layout, &full()).unwrap();
+    assert!(
+        seen.steps
+            .iter()
+            .all(|step| !step.seen.as_ref().unwrap().is_right())
+    );
+    assert_eq!(rig.sim.world(), windows_host());
+}
+
+#[test]
+fn removing_restores_what_was_there() {
+    let mut rig = Rig::new(windows_host());
+    rig.converge(&full());
+    assert_ne!(rig.sim.world(), windows_host());
+    assert_eq!(rig.remove(), Outcome::Done);
+    assert_eq!(rig.sim.world(), windows_host());
+}
+
+#[test]
+fn a_moved_file_leaves_nothing_at_its_old_place() {
+    let mut rig = Rig::new(windows_host());
+    let at = |path: &str| document(vec![documents::file("config", path, "x")]);
+    rig.converge(&at(r"C:\new\a\file"));
+    rig.converge(&at(r"C:\other"));
+    let world = rig.sim.world();
+    assert!(
+        !world
+            .entries
+            .keys()
+            .any(|path| path.as_str().starts_with(r"C:\new"))
+    );
+    assert_eq!(rig.remove(), Outcome::Done);
+    assert_eq!(rig.sim.world(), windows_host());
+}

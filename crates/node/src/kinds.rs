@@ -1,0 +1,192 @@
+//! What each kind of resource does with a platform: look, keep what was there,
+//! change, undo. The comparison itself is pure and lives with the types.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use casement_resource::{
+    Change, Code, Condition, ConditionFacts, Diff, Failure, PathError, Prior, Resource, Secret,
+    SecretName, Sha256,
+};
+
+use crate::platform::{Platform, Result};
+use crate::state::Layout;
+
+mod archive;
+mod artifact;
+mod directory;
+mod env;
+mod file;
+mod forwarding;
+mod hns;
+mod join;
+mod kubeconfig;
+mod registry;
+mod route;
+mod service;
+mod wait;
+
+/// Where something is looked at or changed.
+#[derive(Clone, Copy)]
+pub struct Place<'a> {
+    /// The host.
+    pub platform: &'a dyn Platform,
+    /// The state folder.
+    pub layout: &'a Layout,
+    /// Whether this service runs with what is no longer there.
+    pub stale: bool,
+    /// The secrets that the step needs.
+    pub secrets: &'a BTreeMap<SecretName, Secret>,
+}
+
+/// One kind of resource.
+trait Kind {
+    /// Compares what should be with what is.
+    fn look(&self, at: &Place<'_>) -> Result<Diff>;
+
+    /// What is there now, to be kept before the first change; fails if what is
+    /// there is foreign and cannot be kept.
+    fn prior(&self, at: &Place<'_>) -> Result<Prior>;
+
+    /// What has to be kept besides an earlier prior, because the resource has
+    /// grown since.
+    fn extend(&self, _at: &Place<'_>, earlier: &Prior) -> Result<Prior> {
+        Ok(earlier.clone())
+    }
+
+    /// Makes it so. `prior` is on disk; `earlier` is what it was to be before.
+    fn change(&self, at: &Place<'_>, prior: &Prior, earlier: Option<&Resource>) -> Result<()>;
+
+    /// Takes it back and restores what was there; doing it twice is fine.
+    fn undo(&self, at: &Place<'_>, prior: &Prior) -> Result<()>;
+}
+
+fn kind(resource: &Resource) -> &dyn Kind {
+    match resource {
+        Resource::Directory(it) => it,
+        Resource::File(it) => it,
+        Resource::Artifact(it) => it,
+        Resource::Env(it) => it,
+        Resource::PathEntry(it) => it,
+        Resource::RegistryValue(it) => it,
+        Resource::Service(it) => it,
+        Resource::HnsNetwork(it) => it,
+        Resource::HnsEndpoint(it) => it,
+        Resource::SourceVip(it) => it,
+        Resource::Route(it) => it,
+        Resource::Forwarding(it) => it,
+        Resource::Wait(it) => it,
+        Resource::Join(it) => it,
+        Resource::Kubeconfig(it) => it,
+    }
+}
+
+/// Compares what should be with what is.
+pub fn look(at: &Place<'_>, resource: &Resource) -> Result<Diff> {
+    kind(resource).look(at)
+}
+
+/// What is there now, to be kept before the first change.
+pub fn prior(at: &Place<'_>, resource: &Resource) -> Result<Prior> {
+    kind(resource).prior(at)
+}
+
+/// What is to be kept, where an earlier state of the resource is recorded.
+pub fn extend(at: &Place<'_>, resource: &Resource, earlier: &Prior) -> Result<Prior> {
+    kind(resource).extend(at, earlier)
+}
+
+/// Makes it so.
+pub fn change(
+    at: &Place<'_>,
+    resource: &Resource,
+    prior: &Prior,
+    earlier: Option<&Resource>,
+) -> Result<()> {
+    kind(resource).change(at, prior, earlier)
+}
+
+/// Takes it back.
+pub fn undo(at: &Place<'_>, resource: &Resource, prior: &Prior) -> Result<()> {
+    kind(resource).undo(at, prior)
+}
+
+/// The secrets without which a change cannot be made.
+#[must_use]
+pub fn secrets(resource: &Resource) -> Vec<SecretName> {
+    match resource {
+        Resource::Join(join) => vec![join.token.clone()],
+        _ => Vec::new(),
+    }
+}
+
+/// Deletes what may still hold a secret after a kill.
+pub fn sweep(at: &Place<'_>, resource: &Resource) -> Result<()> {
+    match resource {
+        Resource::Join(join) => join::sweep(join, at),
+        _ => Ok(()),
+    }
+}
+
+/// The blob that a resource is made from.
+#[must_use]
+pub fn blob(resource: &Resource) -> Option<Sha256> {
+    match resource {
+        Resource::Artifact(artifact) => Some(artifact.sha256),
+        _ => None,
+    }
+}
+
+/// A record of another kind than its resource: the records were tampered with.
+fn wrong_prior(resource: &str, prior: &Prior) -> Failure {
+    Failure::new(
+        Code::Restore,
+        format!("the record of {resource} holds something else"),
+        "restore it by hand, then delete the record",
+    )
+    .values(
+        resource,
+        format!("{prior:?}").chars().take(40).collect::<String>(),
+    )
+}
+
+/// A path that the document should not have had.
+fn bad_path(error: PathError) -> Failure {
+    Failure::new(Code::Protocol, error.to_string(), "correct the document")
+}
+
+/// What differs, in one line for each side: wanted, found.
+pub fn both_sides(changes: &[Change]) -> (String, String) {
+    let side = |value: fn(&Change) -> &Option<String>| {
+        let parts = changes.iter().map(|change| {
+            let value = value(change).as_deref().unwrap_or("nothing");
+            format!("{}: {value}", change.field)
+        });
+        parts.collect::<Vec<_>>().join("; ")
+    };
+    (side(|change| &change.after), side(|change| &change.before))
+}
+
+/// Waits until a condition holds.
+fn wait_for(at: &Place<'_>, condition: &Condition, limit: Duration) -> Result<()> {
+    const STEP: Duration = Duration::from_millis(200);
+    let started = Instant::now();
+    let mut paused = Duration::ZERO;
+    loop {
+        let found = match at.platform.condition(condition)? {
+            ConditionFacts::Holds => return Ok(()),
+            ConditionFacts::NotYet(found) => found,
+        };
+        // A simulated host's pauses take no time.
+        if started.elapsed().max(paused) >= limit {
+            return Err(Failure::new(
+                Code::TimedOut,
+                format!("waited {} s in vain: {condition}", limit.as_secs()),
+                "look at the log of the program that should bring it about",
+            )
+            .values(condition.to_string(), found));
+        }
+        at.platform.pause(STEP);
+        paused += STEP;
+    }
+}

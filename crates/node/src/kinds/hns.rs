@@ -1,0 +1,157 @@
+//! `hnsNetwork`, `hnsEndpoint`, `sourceVip`.
+//!
+//! HNS objects are never changed: one of ours that differs is deleted and made
+//! anew, a foreign one is left alone and named.
+
+use std::net::IpAddr;
+
+use casement_resource::{
+    Code, Diff, Failure, HnsEndpoint, HnsEndpointFacts, HnsNetwork, HnsNetworkFacts, Prior,
+    Resource, SourceVip,
+};
+
+use super::{Kind, Place, both_sides};
+use crate::platform::{NewEndpoint, Result};
+
+impl Kind for HnsNetwork {
+    fn look(&self, at: &Place<'_>) -> Result<Diff> {
+        Ok(self.diff(network(at, &self.name)?.as_ref()))
+    }
+
+    fn prior(&self, at: &Place<'_>) -> Result<Prior> {
+        match network(at, &self.name)? {
+            None => Ok(Prior::Nothing),
+            Some(found) => Err(foreign("network", &self.name, &self.diff(Some(&found)))),
+        }
+    }
+
+    fn change(&self, at: &Place<'_>, _prior: &Prior, _earlier: Option<&Resource>) -> Result<()> {
+        if let Some(found) = network(at, &self.name)? {
+            at.platform.delete_hns_network(&found.id)?;
+        }
+        at.platform.create_hns_network(self)
+    }
+
+    fn undo(&self, at: &Place<'_>, _prior: &Prior) -> Result<()> {
+        match network(at, &self.name)? {
+            None => Ok(()),
+            Some(found) => at.platform.delete_hns_network(&found.id),
+        }
+    }
+}
+
+impl Kind for HnsEndpoint {
+    fn look(&self, at: &Place<'_>) -> Result<Diff> {
+        Ok(self.diff(endpoint(at, &self.name)?.as_ref()))
+    }
+
+    fn prior(&self, at: &Place<'_>) -> Result<Prior> {
+        match endpoint(at, &self.name)? {
+            None => Ok(Prior::Nothing),
+            Some(found) => Err(foreign("endpoint", &self.name, &self.diff(Some(&found)))),
+        }
+    }
+
+    fn change(&self, at: &Place<'_>, _prior: &Prior, _earlier: Option<&Resource>) -> Result<()> {
+        let found = make_endpoint(at, &self.name, &self.network, self.address)?;
+        if found.attached == Some(true) {
+            return Ok(());
+        }
+        at.platform.attach_hns_endpoint(&found.id)
+    }
+
+    fn undo(&self, at: &Place<'_>, _prior: &Prior) -> Result<()> {
+        delete_endpoint(at, &self.name)
+    }
+}
+
+impl Kind for SourceVip {
+    fn look(&self, at: &Place<'_>) -> Result<Diff> {
+        Ok(self.diff(endpoint(at, &self.endpoint_name())?.as_ref()))
+    }
+
+    fn prior(&self, at: &Place<'_>) -> Result<Prior> {
+        let name = self.endpoint_name();
+        match endpoint(at, &name)? {
+            None => Ok(Prior::Nothing),
+            Some(found) => Err(foreign("endpoint", &name, &self.diff(Some(&found)))),
+        }
+    }
+
+    fn change(&self, at: &Place<'_>, _prior: &Prior, _earlier: Option<&Resource>) -> Result<()> {
+        make_endpoint(at, &self.endpoint_name(), &self.network, self.address).map(drop)
+    }
+
+    fn undo(&self, at: &Place<'_>, _prior: &Prior) -> Result<()> {
+        delete_endpoint(at, &self.endpoint_name())
+    }
+}
+
+fn network(at: &Place<'_>, name: &str) -> Result<Option<HnsNetworkFacts>> {
+    let networks = at.platform.hns_networks()?;
+    Ok(networks
+        .into_iter()
+        .find(|network| network.name.eq_ignore_ascii_case(name)))
+}
+
+fn endpoint(at: &Place<'_>, name: &str) -> Result<Option<HnsEndpointFacts>> {
+    let endpoints = at.platform.hns_endpoints()?;
+    Ok(endpoints
+        .into_iter()
+        .find(|endpoint| endpoint.name.eq_ignore_ascii_case(name)))
+}
+
+/// The endpoint of that name, network and address; one of ours that differs is
+/// made anew.
+fn make_endpoint(
+    at: &Place<'_>,
+    name: &str,
+    network_name: &str,
+    address: IpAddr,
+) -> Result<HnsEndpointFacts> {
+    if let Some(found) = endpoint(at, name)? {
+        if found.address == Some(address) && found.network.eq_ignore_ascii_case(network_name) {
+            return Ok(found);
+        }
+        at.platform.delete_hns_endpoint(&found.id)?;
+    }
+    let network = network(at, network_name)?.ok_or_else(|| {
+        Failure::new(
+            Code::System,
+            format!("endpoint `{name}` needs the HNS network `{network_name}`, which is not there"),
+            "put a step that makes the network before it",
+        )
+    })?;
+    at.platform.create_hns_endpoint(&NewEndpoint {
+        name: name.to_owned(),
+        network_id: network.id,
+        address,
+    })?;
+    endpoint(at, name)?.ok_or_else(|| {
+        Failure::new(
+            Code::NotConverged,
+            format!("HNS made the endpoint `{name}`, and does not have it"),
+            "restart the service `hns` and apply again",
+        )
+    })
+}
+
+fn delete_endpoint(at: &Place<'_>, name: &str) -> Result<()> {
+    match endpoint(at, name)? {
+        None => Ok(()),
+        Some(found) => at.platform.delete_hns_endpoint(&found.id),
+    }
+}
+
+fn foreign(what: &str, name: &str, diff: &Diff) -> Failure {
+    let (wanted, found) = match diff {
+        Diff::Changes(changes) => both_sides(changes),
+        Diff::Right { reason, .. } => (reason.clone(), reason.clone()),
+    };
+    Failure::new(
+        Code::Foreign,
+        format!("HNS has a {what} `{name}` that casement did not make, and that differs"),
+        "choose another name (`network.hnsNetwork`), or delete it if nobody needs it",
+    )
+    .values(wanted, found)
+}

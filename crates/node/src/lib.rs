@@ -1,0 +1,44 @@
+//! The agent: looks at a host, makes it what a document says, verifies that,
+//! and can take all of it back.
+//!
+//! [`platform`] says what is asked of an operating system, [`kinds`] what each
+//! kind of resource does with it, [`engine`] in which order and with which
+//! records; [`channel`] speaks with the controller, [`serve`] is the service
+//! that outlives the connection.
+//!
+//! It knows nothing of clusters and opens no connection to anywhere.
+
+pub mod backstage;
+pub mod channel;
+pub mod command;
+pub mod engine;
+pub mod kinds;
+pub mod platform;
+pub mod serve;
+pub mod state;
+
+#[cfg(target_os = "linux")]
+pub mod linux;
+#[cfg(any(test, feature = "testing"))]
+pub mod sim;
+#[cfg(windows)]
+mod windows;
+
+/// The system that this agent was built for. Both systems offer the same five
+/// functions:
+///
+/// - `default_state_dir() -> PathBuf`: where the state folder is unless told
+///   otherwise;
+/// - `platform(&Layout) -> Box<dyn Platform>`: the host, to look at and change;
+/// - `backstage(&Layout) -> Box<dyn Backstage>`: the way to the service
+///   `casement`;
+/// - `serve(&Layout) -> Result<(), Failure>`: the body of that service, until
+///   it is stopped;
+/// - `host(&Layout, &str) -> Result<(), Failure>`: the body of a service that
+///   runs a program of the node's.
+pub mod system {
+    #[cfg(target_os = "linux")]
+    pub use crate::linux::{backstage, default_state_dir, host, platform, serve};
+    #[cfg(windows)]
+    pub use crate::windows::{backstage, default_state_dir, host, platform, serve};
+}

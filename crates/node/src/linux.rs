@@ -1,0 +1,97 @@
+//! Linux: files, routes and forwarding through the kernel's own interfaces,
+//! services through systemd where it is process 1.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use casement_resource::wire::HostFacts;
+use casement_resource::{Code, Failure};
+
+use crate::backstage::Backstage;
+use crate::platform::{Platform, Result};
+use crate::serve::{Life, serve as serve_until};
+use crate::state::Layout;
+
+mod conditions;
+mod facts;
+mod files;
+mod network;
+mod programs;
+mod service_door;
+mod services;
+mod systemd;
+
+/// A Linux host.
+#[derive(Debug)]
+pub struct Linux {
+    layout: Layout,
+}
+
+impl Platform for Linux {
+    fn facts(&self) -> Result<HostFacts> {
+        facts::facts(self)
+    }
+}
+
+impl crate::platform::Environment for Linux {}
+impl crate::platform::Registry for Linux {}
+impl crate::platform::Hns for Linux {}
+
+/// Where the state folder is unless told otherwise.
+#[must_use]
+pub fn default_state_dir() -> PathBuf {
+    PathBuf::from("/var/lib/casement")
+}
+
+/// The host.
+#[must_use]
+pub fn platform(layout: &Layout) -> Box<dyn Platform> {
+    Box::new(Linux {
+        layout: layout.clone(),
+    })
+}
+
+/// The way to the service `casement`.
+#[must_use]
+pub fn backstage(layout: &Layout) -> Box<dyn Backstage> {
+    Box::new(service_door::Door::new(layout.clone()))
+}
+
+/// The body of the service `casement`.
+pub fn serve(layout: &Layout) -> Result<()> {
+    let platform = Linux {
+        layout: layout.clone(),
+    };
+    layout.prepare(&platform)?;
+    let quit = Arc::new(AtomicBool::new(false));
+    let Some(listener) = service_door::listen(layout, Arc::clone(&quit))? else {
+        return Ok(());
+    };
+    // Where systemd keeps the service, systemd ends it.
+    let life = if systemd::is_process_1() {
+        Life::UntilStopped
+    } else {
+        Life::UntilIdle(quit)
+    };
+    serve_until(Arc::new(platform), layout, Box::new(listener), life)
+}
+
+/// Services of Linux need no host of casement's: systemd is one.
+pub fn host(_layout: &Layout, name: &str) -> Result<()> {
+    Err(Failure::new(
+        Code::Unsupported,
+        format!("`host {name}`: on Linux systemd runs the program itself"),
+        "start the service with systemctl",
+    ))
+}
+
+/// The failure of a call of the operating system.
+fn system_failure(what: impl Into<String>, error: &std::io::Error) -> Failure {
+    Failure::new(
+        Code::System,
+        what,
+        "check that casement runs as root, and what the system's log says",
+    )
+    .found(error.to_string())
+}

@@ -1,0 +1,150 @@
+//! Services of Linux: a systemd unit per definition.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use casement_resource::{Code, Failure, ServiceDefinition, ServiceSeen, ServiceState, StartType};
+
+use super::Linux;
+use super::systemd::{is_process_1, property, require, systemctl, unit};
+use crate::platform::{Result, Services};
+use crate::state::{delete, read, write_durably};
+
+impl Services for Linux {
+    fn service(&self, name: &str) -> Result<Option<ServiceSeen>> {
+        require(name)?;
+        let full = format!("{name}.service");
+        if property(&full, "LoadState")? == "not-found" {
+            return Ok(None);
+        }
+        let definition = self.definition(name)?;
+        let fragment = property(&full, "FragmentPath")?;
+        let wanted = definition.as_ref().map(unit);
+        let ours = fs::read_to_string(&fragment).ok() == wanted && wanted.is_some();
+        let start = match property(&full, "UnitFileState")?.as_str() {
+            "enabled" | "enabled-runtime" => StartType::Automatic,
+            "masked" | "masked-runtime" => StartType::Disabled,
+            _ => StartType::Manual,
+        };
+        let depends_on = definition
+            .as_ref()
+            .map(|it| it.depends_on.clone())
+            .unwrap_or_default();
+        Ok(Some(ServiceSeen {
+            foreign_command: (!ours).then(|| format!("unit {fragment}")),
+            display_name: property(&full, "Description")?,
+            start,
+            depends_on,
+            state: match property(&full, "ActiveState")?.as_str() {
+                "active" => ServiceState::Running,
+                "inactive" | "failed" => ServiceState::Stopped,
+                _ => ServiceState::Changing,
+            },
+            definition,
+        }))
+    }
+
+    fn save_service(&self, name: &str) -> Result<Option<serde_json::Value>> {
+        match self.service(name)? {
+            None => Ok(None),
+            Some(seen) => Ok(Some(serde_json::json!({
+                "unit": read(&unit_file(name))?.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()),
+                "running": seen.state == ServiceState::Running,
+                "enabled": seen.start == StartType::Automatic,
+            }))),
+        }
+    }
+
+    fn install_service(&self, definition: &ServiceDefinition) -> Result<()> {
+        let name = &definition.name;
+        require(name)?;
+        let json = serde_json::to_vec(definition).unwrap_or_default();
+        write_durably(&self.definition_file(name)?, &json)?;
+        write_durably(&unit_file(name), unit(definition).as_bytes())?;
+        systemctl(&["daemon-reload"])?;
+        let verb = match definition.start {
+            StartType::Automatic => "enable",
+            StartType::Manual | StartType::Disabled => "disable",
+        };
+        systemctl(&[verb, &format!("{name}.service")]).map(drop)
+    }
+
+    fn start_service(&self, name: &str) -> Result<()> {
+        require(name)?;
+        systemctl(&["start", &format!("{name}.service")])
+            .map(drop)
+            .map_err(|failure| Failure {
+                code: Code::ServiceFailed,
+                remedy: format!("`journalctl -u {name}` says why it stops"),
+                ..failure
+            })
+    }
+
+    fn stop_service(&self, name: &str) -> Result<Vec<String>> {
+        if !is_process_1() {
+            return Ok(Vec::new());
+        }
+        let full = format!("{name}.service");
+        let dependants: Vec<_> = property(&full, "RequiredBy")?
+            .split_whitespace()
+            .filter_map(|unit| unit.strip_suffix(".service"))
+            .map(str::to_owned)
+            .collect();
+        let running = |name: &String| {
+            property(&format!("{name}.service"), "ActiveState").is_ok_and(|state| state == "active")
+        };
+        let dependants = dependants.into_iter().filter(running).collect();
+        if property(&full, "LoadState")? != "not-found" {
+            systemctl(&["stop", &full])?;
+        }
+        Ok(dependants)
+    }
+
+    fn delete_service(&self, name: &str) -> Result<()> {
+        require(name)?;
+        if unit_file(name).exists() {
+            systemctl(&["disable", &format!("{name}.service")])?;
+        }
+        delete(&unit_file(name))?;
+        delete(&self.definition_file(name)?)?;
+        systemctl(&["daemon-reload"]).map(drop)
+    }
+
+    fn restore_service(&self, name: &str, saved: &serde_json::Value) -> Result<()> {
+        self.delete_service(name)?;
+        let full = format!("{name}.service");
+        if let Some(text) = saved.get("unit").and_then(serde_json::Value::as_str) {
+            write_durably(&unit_file(name), text.as_bytes())?;
+            systemctl(&["daemon-reload"])?;
+        }
+        let was = |key: &str| saved.get(key).and_then(serde_json::Value::as_bool) == Some(true);
+        if was("enabled") {
+            systemctl(&["enable", &full])?;
+        }
+        if was("running") {
+            systemctl(&["start", &full])?;
+        }
+        Ok(())
+    }
+}
+
+impl Linux {
+    fn definition_file(&self, name: &str) -> Result<PathBuf> {
+        self.layout.service_file(name).ok_or_else(|| {
+            Failure::new(
+                Code::Protocol,
+                format!("`{name}` is no name for a service"),
+                "use letters, digits, `-`, `_` and `.`",
+            )
+        })
+    }
+
+    fn definition(&self, name: &str) -> Result<Option<ServiceDefinition>> {
+        let bytes = read(&self.definition_file(name)?)?;
+        Ok(bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok()))
+    }
+}
+
+fn unit_file(name: &str) -> PathBuf {
+    Path::new("/etc/systemd/system").join(format!("{name}.service"))
+}

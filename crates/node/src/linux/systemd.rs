@@ -1,0 +1,119 @@
+//! systemd: units as text, and `systemctl` with machine-readable output.
+
+use std::path::Path;
+
+use casement_resource::{Code, Failure, ServiceDefinition};
+
+use super::programs::tool;
+use crate::platform::Result;
+
+/// Whether systemd is process 1 (sd_booted(3)).
+pub(super) fn is_process_1() -> bool {
+    Path::new("/run/systemd/system").is_dir()
+}
+
+/// Refuses where systemd is not process 1.
+pub(super) fn require(name: &str) -> Result<()> {
+    if is_process_1() {
+        return Ok(());
+    }
+    Err(Failure::new(
+        Code::Unsupported,
+        format!("service `{name}`: systemd is not process 1 on this host"),
+        "run the program by other means, and take the step out of the document",
+    )
+    .values("systemd as process 1", "no /run/systemd/system"))
+}
+
+/// Runs `systemctl`.
+pub(super) fn systemctl(arguments: &[&str]) -> Result<String> {
+    tool(&[&["systemctl", "--no-pager", "--no-ask-password"], arguments].concat())
+}
+
+/// A property of a unit.
+pub(super) fn property(unit: &str, name: &str) -> Result<String> {
+    let text = systemctl(&["show", "--value", "--property", name, unit])?;
+    Ok(text.trim().to_owned())
+}
+
+/// The unit that a definition means.
+pub(super) fn unit(definition: &ServiceDefinition) -> String {
+    let mut lines = vec![
+        "# Written by casement; changes are overwritten.".to_owned(),
+        "[Unit]".to_owned(),
+        format!("Description={}", definition.display_name.replace('\n', " ")),
+    ];
+    for service in &definition.depends_on {
+        lines.push(format!("Requires={service}.service"));
+        lines.push(format!("After={service}.service"));
+    }
+    lines.push("\n[Service]".to_owned());
+    let mut program: Vec<_> = definition.program.iter().map(|word| quoted(word)).collect();
+    if let Some(file) = &definition.flags_file {
+        lines.push(format!("EnvironmentFile=-{file}"));
+        program.push("$KUBELET_KUBEADM_ARGS".to_owned());
+    }
+    for (name, value) in &definition.environment {
+        lines.push(format!(
+            "Environment={}",
+            quoted(&format!("{name}={value}"))
+        ));
+    }
+    lines.push(format!("ExecStart={}", program.join(" ")));
+    lines.push("Restart=always\nRestartSec=1".to_owned());
+    if let Some(log) = &definition.log_file {
+        lines.push(format!(
+            "StandardOutput=append:{log}\nStandardError=inherit"
+        ));
+    }
+    lines.push("\n[Install]\nWantedBy=multi-user.target\n".to_owned());
+    lines.join("\n")
+}
+
+/// A word as systemd.syntax(7) wants it, taken literally.
+fn quoted(word: &str) -> String {
+    let mut text = String::from("\"");
+    for character in word.chars() {
+        match character {
+            '"' | '\\' => text.extend(['\\', character]),
+            '%' | '$' => text.extend([character, character]),
+            '\n' => text.push_str("\\n"),
+            _ => text.push(character),
+        }
+    }
+    text.push('"');
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use casement_resource::StartType;
+
+    use super::*;
+
+    #[test]
+    fn words_are_taken_literally() {
+        let definition = ServiceDefinition {
+            name: "kubelet".to_owned(),
+            display_name: "kubelet".to_owned(),
+            program: vec![
+                "/usr/bin/kubelet".to_owned(),
+                "--x=$HOME %i \"y\"".to_owned(),
+            ],
+            environment: BTreeMap::from([("A".to_owned(), "b c".to_owned())]),
+            flags_file: Some("/var/lib/kubelet/kubeadm-flags.env".parse().unwrap()),
+            depends_on: vec!["containerd".to_owned()],
+            log_file: None,
+            ready: None,
+            ready_seconds: 1,
+            start: StartType::Automatic,
+        };
+        let unit = unit(&definition);
+        let start = r#"ExecStart="/usr/bin/kubelet" "--x=$$HOME %%i \"y\"" $KUBELET_KUBEADM_ARGS"#;
+        assert!(unit.contains(start), "{unit}");
+        assert!(unit.contains("Environment=\"A=b c\"\n"), "{unit}");
+        assert!(unit.contains("After=containerd.service\n"), "{unit}");
+    }
+}

@@ -1,0 +1,77 @@
+//! The service `casement`: carries runs out, outlives the connections that ask
+//! for them, and goes on after a restart with what was begun.
+//!
+//! It speaks the same lines as the controller does, with the channel processes
+//! of this host.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::backstage::Listener;
+use crate::platform::{Platform, Result};
+use crate::state::{Layout, journal};
+
+mod connection;
+mod runs;
+mod secrets;
+
+pub use runs::Runs;
+
+/// When the service ends.
+#[derive(Debug)]
+pub enum Life {
+    /// When the service manager says so.
+    UntilStopped,
+    /// When no run is at work and nobody is connected: the flag is raised then,
+    /// and the listener is expected to give up.
+    UntilIdle(Arc<AtomicBool>),
+}
+
+/// Serves until the listener gives up. Whoever stops the service may end the
+/// process at any moment: the next one goes on from the journal.
+pub fn serve(
+    platform: Arc<dyn Platform>,
+    layout: &Layout,
+    mut listener: Box<dyn Listener>,
+    life: Life,
+) -> Result<()> {
+    layout.prepare(&*platform)?;
+    let runs = Arc::new(Runs::new(platform, layout.clone()));
+    resume(&runs, layout)?;
+    if let Life::UntilIdle(quit) = life {
+        let runs = Arc::clone(&runs);
+        thread::spawn(move || watch(&runs, &quit));
+    }
+    while let Some(duplex) = listener.accept()? {
+        let guest = runs.enter();
+        let runs = Arc::clone(&runs);
+        thread::spawn(move || {
+            connection::serve(&runs, duplex);
+            drop(guest);
+        });
+    }
+    Ok(())
+}
+
+/// Goes on with the run that was begun last.
+fn resume(runs: &Arc<Runs>, layout: &Layout) -> Result<()> {
+    if let Some(run) = journal::unfinished(layout)? {
+        runs.resume(&run)?;
+    }
+    Ok(())
+}
+
+/// Raises the flag once nobody needs the service for a while.
+fn watch(runs: &Runs, quit: &AtomicBool) {
+    const GRACE: Duration = Duration::from_secs(3);
+    let mut needed = Instant::now();
+    while needed.elapsed() < GRACE {
+        if runs.busy() {
+            needed = Instant::now();
+        }
+        thread::sleep(Duration::from_millis(100));
+    }
+    quit.store(true, Ordering::SeqCst);
+}

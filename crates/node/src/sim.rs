@@ -1,0 +1,180 @@
+//! A simulated Windows host: in memory, with the semantics that matter to the
+//! engine, and with faults on demand.
+//!
+//! It has no network traffic, no clock and no programs but a kubeadm of its
+//! own. What it does is "as understood", not as Windows does it.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use casement_resource::wire::{HostFacts, InterfaceFacts, OperatingSystem};
+use casement_resource::{Code, Condition, ConditionFacts, Failure, ServiceState};
+
+use crate::platform::{Conditions, Network, Platform, Result};
+
+mod door;
+mod files;
+mod hns;
+mod network;
+mod programs;
+mod services;
+mod settings;
+mod world;
+
+pub use door::{Door, DoorListener, door};
+pub use world::{Service, Thing, World};
+
+/// What goes wrong, and when.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Faults {
+    /// The process is killed at this point: every change has one before it and
+    /// one after it, counted from 1.
+    pub kill_at: Option<u64>,
+    /// Changes whose name starts with this fail.
+    pub failing: Option<String>,
+    /// Changes whose name starts with this are said to be done, and are not.
+    pub lying: Option<String>,
+}
+
+/// What a killed process unwinds with.
+#[derive(Debug)]
+pub struct Killed;
+
+/// The simulated host.
+#[derive(Debug, Default)]
+pub struct Sim {
+    world: Mutex<World>,
+    faults: Mutex<Faults>,
+    points: AtomicU64,
+}
+
+impl Sim {
+    /// A host that looks like this.
+    #[must_use]
+    pub fn new(world: World) -> Self {
+        Self {
+            world: Mutex::new(world),
+            ..Self::default()
+        }
+    }
+
+    /// What it looks like now.
+    #[must_use]
+    pub fn world(&self) -> World {
+        self.lock().clone()
+    }
+
+    /// Changes it behind casement's back.
+    pub fn meddle(&self, change: impl FnOnce(&mut World)) {
+        change(&mut self.lock());
+    }
+
+    /// Sets what goes wrong from now on, and starts counting anew.
+    pub fn set_faults(&self, faults: Faults) {
+        *self.faults.lock().unwrap_or_else(PoisonError::into_inner) = faults;
+        self.points.store(0, Ordering::SeqCst);
+    }
+
+    /// Passes a point at which the process may be killed; the journal of a test
+    /// passes them too.
+    pub fn point(&self) {
+        let now = self.points.fetch_add(1, Ordering::SeqCst) + 1;
+        if self.faults().kill_at == Some(now) {
+            std::panic::resume_unwind(Box::new(Killed));
+        }
+    }
+
+    fn faults(&self) -> Faults {
+        self.faults
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, World> {
+        self.world.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// One change, by name.
+    fn change<T: Default>(
+        &self,
+        name: &str,
+        change: impl FnOnce(&mut World) -> Result<T>,
+    ) -> Result<T> {
+        self.point();
+        let faults = self.faults();
+        let hit = |prefix: &Option<String>| prefix.as_ref().is_some_and(|it| name.starts_with(it));
+        if hit(&faults.failing) {
+            return Err(refused(name, "a fault was asked for"));
+        }
+        if hit(&faults.lying) {
+            return Ok(T::default());
+        }
+        let result = change(&mut self.lock())?;
+        self.point();
+        Ok(result)
+    }
+}
+
+impl Platform for Sim {
+    fn is_simulated(&self) -> bool {
+        true
+    }
+
+    fn facts(&self) -> Result<HostFacts> {
+        Ok(HostFacts {
+            os: OperatingSystem::Windows,
+            product: "Windows Server 2022 (simulated)".to_owned(),
+            version: "10.0.20348.3807".to_owned(),
+            architecture: "x86_64".to_owned(),
+            hostname: "sim".to_owned(),
+            service_manager: Some("scm".to_owned()),
+            interfaces: self.interfaces()?,
+        })
+    }
+}
+
+impl Conditions for Sim {
+    fn condition(&self, condition: &Condition) -> Result<ConditionFacts> {
+        let world = self.lock();
+        let holds = match condition {
+            Condition::FileExists(path) => world.entries.contains_key(path),
+            Condition::ServiceRunning(name) => {
+                let service = world.services.get(&name.to_lowercase());
+                service.is_some_and(|service| service.state == ServiceState::Running)
+            }
+            Condition::Address(address) => world
+                .interfaces
+                .iter()
+                .any(|it: &InterfaceFacts| it.has(*address)),
+            Condition::HnsNetwork(name) => world
+                .networks
+                .iter()
+                .any(|it| it.name.eq_ignore_ascii_case(name)),
+            // A program offers what it is known by as soon as it runs.
+            Condition::NamedPipe(_) | Condition::TcpPort(_) => {
+                world.services.values().any(|service| {
+                    let ready = service.definition.as_ref().and_then(|it| it.ready.as_ref());
+                    service.state == ServiceState::Running && ready == Some(condition)
+                })
+            }
+        };
+        Ok(if holds {
+            ConditionFacts::Holds
+        } else {
+            ConditionFacts::NotYet("not so".to_owned())
+        })
+    }
+
+    fn pause(&self, _duration: Duration) {}
+}
+
+fn refused(what: &str, found: &str) -> Failure {
+    Failure::new(
+        Code::System,
+        format!("{what}: refused"),
+        "look at the simulated host",
+    )
+    .found(found)
+}

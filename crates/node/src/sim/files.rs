@@ -1,0 +1,141 @@
+//! Files of a simulated host.
+
+use std::io::{self, Read};
+
+use casement_resource::{Access, AccessFacts, HostPath};
+
+use super::world::{NARROW, Thing, WIDE};
+use super::{Sim, refused};
+use crate::platform::{Entry, EntryKind, Files, Form, Result};
+
+impl Files for Sim {
+    fn entry(&self, path: &HostPath) -> Result<Option<Entry>> {
+        // A drive is always there.
+        let found = match path.parent() {
+            None => Some((Thing::Directory, WIDE.to_owned())),
+            Some(_) => self.lock().entries.get(path).cloned(),
+        };
+        Ok(found.map(|(thing, access)| Entry {
+            kind: match thing {
+                Thing::Directory => EntryKind::Directory,
+                Thing::File(_) => EntryKind::File,
+            },
+            access: AccessFacts {
+                administrators_only: access == NARROW,
+                owner_trusted: access != "somebody",
+                descriptor: access,
+            },
+        }))
+    }
+
+    fn open(&self, path: &HostPath) -> Result<Box<dyn Read>> {
+        match self.lock().entries.get(path) {
+            Some((Thing::File(bytes), _)) => Ok(Box::new(io::Cursor::new(bytes.clone()))),
+            _ => Err(refused(&format!("open {path}"), "no such file")),
+        }
+    }
+
+    fn list(&self, path: &HostPath) -> Result<Vec<String>> {
+        let world = self.lock();
+        let inside = |it: &&HostPath| it.parent().as_ref() == Some(path);
+        let names = world
+            .entries
+            .keys()
+            .filter(inside)
+            .map(|it| it.file_name().to_owned());
+        Ok(names.collect())
+    }
+
+    fn make_directory(&self, path: &HostPath, access: Access) -> Result<()> {
+        self.require_parent(path)?;
+        self.change(&format!("make_directory {path}"), |world| {
+            let entry = (Thing::Directory, text(access).to_owned());
+            match world.entries.insert(path.clone(), entry) {
+                None => Ok(()),
+                Some(_) => Err(refused(&format!("make_directory {path}"), "it exists")),
+            }
+        })
+    }
+
+    fn write(&self, path: &HostPath, content: &mut dyn Read, form: Form) -> Result<()> {
+        self.require_parent(path)?;
+        let mut bytes = Vec::new();
+        content
+            .read_to_end(&mut bytes)
+            .map_err(|error| refused(&format!("write {path}"), &error.to_string()))?;
+        self.change(&format!("write {path}"), |world| {
+            let access = match (form.access, world.entries.get(path)) {
+                (Access::Inherited, Some((_, access))) => access.clone(),
+                (access, _) => text(access).to_owned(),
+            };
+            world
+                .entries
+                .insert(path.clone(), (Thing::File(bytes), access));
+            Ok(())
+        })
+    }
+
+    fn set_access(&self, path: &HostPath, access: Access) -> Result<()> {
+        self.restore_access(path, text(access))
+    }
+
+    fn restore_access(&self, path: &HostPath, descriptor: &str) -> Result<()> {
+        self.change(&format!("set_access {path}"), |world| {
+            match world.entries.get_mut(path) {
+                Some((_, access)) => descriptor.clone_into(access),
+                None => return Err(refused(&format!("set_access {path}"), "no such path")),
+            }
+            Ok(())
+        })
+    }
+
+    fn remove_file(&self, path: &HostPath) -> Result<()> {
+        self.change(&format!("remove_file {path}"), |world| {
+            if let Some((Thing::Directory, _)) = world.entries.get(path) {
+                return Err(refused(&format!("remove_file {path}"), "a folder"));
+            }
+            world.entries.remove(path);
+            Ok(())
+        })
+    }
+
+    fn remove_empty_directory(&self, path: &HostPath) -> Result<bool> {
+        self.change(&format!("remove_empty_directory {path}"), |world| {
+            let empty = !world
+                .entries
+                .keys()
+                .any(|it| it.parent().as_ref() == Some(path));
+            if empty {
+                world.entries.remove(path);
+            }
+            Ok(empty)
+        })
+    }
+
+    fn remove_tree(&self, path: &HostPath) -> Result<()> {
+        self.change(&format!("remove_tree {path}"), |world| {
+            world.entries.retain(|it, _| !path.contains(it));
+            Ok(())
+        })
+    }
+}
+
+impl Sim {
+    fn require_parent(&self, path: &HostPath) -> Result<()> {
+        let parent = path.parent().filter(|parent| parent.parent().is_some());
+        let Some(parent) = parent else {
+            return Ok(());
+        };
+        match self.lock().entries.get(&parent) {
+            Some((Thing::Directory, _)) => Ok(()),
+            _ => Err(refused(&format!("write {path}"), "its folder is not there")),
+        }
+    }
+}
+
+fn text(access: Access) -> &'static str {
+    match access {
+        Access::Inherited => WIDE,
+        Access::AdministratorsOnly => NARROW,
+    }
+}

@@ -1,0 +1,76 @@
+//! Interfaces and routes of a simulated host.
+
+use casement_resource::wire::InterfaceFacts;
+use casement_resource::{InterfaceRef, RouteEntry};
+use ipnet::IpNet;
+
+use super::{Sim, refused};
+use crate::platform::{Network, Result};
+
+impl Network for Sim {
+    fn interfaces(&self) -> Result<Vec<InterfaceFacts>> {
+        Ok(self.lock().interfaces.clone())
+    }
+
+    fn interface(&self, reference: &InterfaceRef) -> Result<Option<u32>> {
+        let world = self.lock();
+        let address = match reference {
+            InterfaceRef::Address(address) => Some(*address),
+            InterfaceRef::HnsNetwork(name) => {
+                let mut networks = world.networks.iter();
+                let network = networks.find(|it| it.name.eq_ignore_ascii_case(name));
+                network.and_then(|it| it.management_address)
+            }
+            InterfaceRef::Every => None,
+        };
+        let has = |it: &&InterfaceFacts| address.is_some_and(|address| it.has(address));
+        Ok(world.interfaces.iter().find(has).map(|it| it.index))
+    }
+
+    fn routes(&self, destination: &IpNet) -> Result<Vec<RouteEntry>> {
+        let world = self.lock();
+        Ok(world
+            .routes
+            .iter()
+            .filter(|it| it.destination == *destination)
+            .cloned()
+            .collect())
+    }
+
+    fn add_route(&self, route: &RouteEntry) -> Result<()> {
+        self.change(&format!("add_route {}", route.destination), |world| {
+            if world.routes.contains(route) {
+                return Err(refused("add_route", "the object already exists"));
+            }
+            world.routes.push(route.clone());
+            Ok(())
+        })
+    }
+
+    fn delete_route(&self, route: &RouteEntry) -> Result<()> {
+        self.change(&format!("delete_route {}", route.destination), |world| {
+            world.routes.retain(|it| it != route);
+            Ok(())
+        })
+    }
+
+    fn forwarding(&self, interface: &InterfaceRef) -> Result<Option<bool>> {
+        let index = self.interface(interface)?;
+        Ok(index.map(|index| self.lock().forwarding.contains(&index)))
+    }
+
+    fn set_forwarding(&self, interface: &InterfaceRef, on: bool) -> Result<()> {
+        let index = self.interface(interface)?;
+        let Some(index) = index else {
+            return Err(refused("set_forwarding", "no such interface"));
+        };
+        self.change("set_forwarding", |world| {
+            if on {
+                world.forwarding.insert(index);
+            } else {
+                world.forwarding.remove(&index);
+            }
+            Ok(())
+        })
+    }
+}

@@ -1,0 +1,95 @@
+//! The one program of a simulated host: kubeadm.
+
+use casement_resource::HostPath;
+use serde_json::Value;
+
+use super::world::{NARROW, Thing, WIDE, World};
+use super::{Sim, refused};
+use crate::platform::{Ended, Program, Programs, Result, Services};
+
+impl Programs for Sim {
+    fn run(&self, program: &Program) -> Result<Ended> {
+        let [name, verb, flag, file] = program.arguments.as_slice() else {
+            return Err(refused("run", "not kubeadm join --config FILE"));
+        };
+        if !name.ends_with("kubeadm.exe") || verb != "join" || flag != "--config" {
+            return Err(refused(&format!("run {name}"), "no such program"));
+        }
+        let file: HostPath = file.parse().map_err(|_| refused("run", "no such file"))?;
+        let folder = file
+            .parent()
+            .ok_or_else(|| refused("run", "no such folder"))?;
+        let conf = folder
+            .join("kubelet.conf")
+            .map_err(|_| refused("run", "no path"))?;
+        let world = self.world();
+        let Some((Thing::File(bytes), access)) = world.entries.get(&file) else {
+            return Ok(ended(1, "couldn't read the config file"));
+        };
+        if access != NARROW || world.entries.contains_key(&conf) {
+            return Ok(ended(
+                1,
+                "[preflight] Some fatal errors occurred: FileAvailable",
+            ));
+        }
+        let configuration: Value = serde_json::from_slice(bytes).unwrap_or_default();
+        let Some(token) = configuration
+            .pointer("/discovery/bootstrapToken/token")
+            .and_then(Value::as_str)
+        else {
+            return Ok(ended(1, "no token"));
+        };
+        if token == "wrong" {
+            return Ok(ended(1, &format!("token {token} is not valid")));
+        }
+        let server = configuration.pointer("/discovery/bootstrapToken/apiServerEndpoint");
+        let server = server
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+            .to_owned();
+        self.join(&folder, &conf, &server)?;
+        Ok(ended(0, "This node has joined the cluster"))
+    }
+}
+
+impl Sim {
+    fn join(&self, folder: &HostPath, conf: &HostPath, server: &str) -> Result<()> {
+        let path = |text: &str| {
+            text.parse::<HostPath>()
+                .map_err(|_| refused("run", "no path"))
+        };
+        let bootstrap = folder
+            .join("bootstrap-kubelet.conf")
+            .map_err(|_| refused("run", "no path"))?;
+        let kubelet = path(r"C:\var\lib\kubelet")?;
+        let pki = path(r"C:\var\lib\kubelet\pki")?;
+        let certificate = path(r"C:\var\lib\kubelet\pki\kubelet-client-current.pem")?;
+        let conf_text = format!("clusters:\n- cluster:\n    server: https://{server}\n");
+        let put = |world: &mut World, path: &HostPath, text: &str| {
+            let file = (Thing::File(text.as_bytes().to_vec()), WIDE.to_owned());
+            world.entries.insert(path.clone(), file);
+            Ok(())
+        };
+        self.change("kubeadm bootstrap", |world| put(world, &bootstrap, "token"))?;
+        self.start_service("kubelet")?;
+        // The kubelet itself writes these, once its request is granted.
+        self.change("kubeadm kubelet", |world| {
+            if !world.entries.contains_key(&kubelet) {
+                return Err(refused("kubeadm", "no kubelet folder"));
+            }
+            world
+                .entries
+                .entry(pki.clone())
+                .or_insert((Thing::Directory, WIDE.to_owned()));
+            put(world, &certificate, "certificate")
+        })?;
+        self.change("kubeadm conf", |world| put(world, conf, &conf_text))
+    }
+}
+
+fn ended(code: i32, output: &str) -> Ended {
+    Ended {
+        code: Some(code),
+        output: output.to_owned(),
+    }
+}

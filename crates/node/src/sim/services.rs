@@ -1,0 +1,129 @@
+//! Services of a simulated host: names without regard to case, dependants that
+//! block a stop.
+
+use casement_resource::{ServiceDefinition, ServiceSeen, ServiceState};
+
+use super::world::{Service, World};
+use super::{Sim, refused};
+use crate::platform::{Result, Services};
+
+impl Services for Sim {
+    fn service(&self, name: &str) -> Result<Option<ServiceSeen>> {
+        let world = self.lock();
+        Ok(world
+            .services
+            .get(&name.to_lowercase())
+            .map(|it| ServiceSeen {
+                definition: it.definition.clone(),
+                foreign_command: it.command.clone(),
+                display_name: it.display_name.clone(),
+                start: it.start,
+                depends_on: it.depends_on.clone(),
+                state: it.state,
+            }))
+    }
+
+    fn save_service(&self, name: &str) -> Result<Option<serde_json::Value>> {
+        let world = self.lock();
+        let service = world.services.get(&name.to_lowercase());
+        Ok(service.and_then(|service| serde_json::to_value(service).ok()))
+    }
+
+    fn install_service(&self, definition: &ServiceDefinition) -> Result<()> {
+        let key = definition.name.to_lowercase();
+        self.change(&format!("install_service {key}"), |world| {
+            let running = |it: &Service| it.state != ServiceState::Stopped;
+            if world.services.get(&key).is_some_and(running) {
+                return Err(refused(&format!("install_service {key}"), "it runs"));
+            }
+            let service = Service {
+                command: None,
+                display_name: definition.display_name.clone(),
+                start: definition.start,
+                depends_on: definition.depends_on.clone(),
+                state: ServiceState::Stopped,
+                definition: Some(definition.clone()),
+            };
+            world.services.insert(key, service);
+            Ok(())
+        })
+    }
+
+    fn start_service(&self, name: &str) -> Result<()> {
+        let key = name.to_lowercase();
+        self.change(&format!("start_service {key}"), |world| start(world, &key))
+    }
+
+    fn stop_service(&self, name: &str) -> Result<Vec<String>> {
+        let key = name.to_lowercase();
+        self.change(&format!("stop_service {key}"), |world| {
+            let mut stopped = Vec::new();
+            stop(world, &key, &mut stopped);
+            stopped.retain(|it| *it != key);
+            Ok(stopped)
+        })
+    }
+
+    fn delete_service(&self, name: &str) -> Result<()> {
+        let key = name.to_lowercase();
+        self.change(&format!("delete_service {key}"), |world| {
+            if world
+                .services
+                .get(&key)
+                .is_some_and(|it| it.state != ServiceState::Stopped)
+            {
+                return Err(refused(&format!("delete_service {key}"), "it runs"));
+            }
+            world.services.remove(&key);
+            Ok(())
+        })
+    }
+
+    fn restore_service(&self, name: &str, saved: &serde_json::Value) -> Result<()> {
+        let key = name.to_lowercase();
+        let service = serde_json::from_value(saved.clone())
+            .map_err(|error| refused(&format!("restore_service {key}"), &error.to_string()))?;
+        self.change(&format!("restore_service {key}"), |world| {
+            world.services.insert(key.clone(), service);
+            Ok(())
+        })
+    }
+}
+
+fn start(world: &mut World, key: &str) -> Result<()> {
+    let what = format!("start_service {key}");
+    let Some(service) = world.services.get(key).cloned() else {
+        return Err(refused(&what, "no such service"));
+    };
+    for other in &service.depends_on {
+        start(world, &other.to_lowercase())?;
+    }
+    if let Some(service) = world.services.get_mut(key) {
+        service.state = ServiceState::Running;
+    }
+    Ok(())
+}
+
+fn stop(world: &mut World, key: &str, stopped: &mut Vec<String>) {
+    let depends = |it: &Service| {
+        it.depends_on
+            .iter()
+            .any(|other| other.to_lowercase() == key)
+    };
+    let running = |it: &Service| it.state == ServiceState::Running;
+    let dependants: Vec<_> = world
+        .services
+        .iter()
+        .filter(|(_, it)| depends(it) && running(it))
+        .map(|(name, _)| name.clone())
+        .collect();
+    for dependant in dependants {
+        stop(world, &dependant, stopped);
+    }
+    if let Some(service) = world.services.get_mut(key)
+        && service.state == ServiceState::Running
+    {
+        service.state = ServiceState::Stopped;
+        stopped.push(key.to_owned());
+    }
+}

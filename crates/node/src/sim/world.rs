@@ -1,0 +1,67 @@
+//! What a simulated host consists of.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use casement_resource::wire::InterfaceFacts;
+use casement_resource::{
+    HnsEndpointFacts, HnsNetworkFacts, HostPath, RegistryData, RouteEntry, ServiceDefinition,
+    ServiceState, StartType,
+};
+
+/// Everything that can be seen on a simulated host; two hosts are the same if
+/// their worlds are equal.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct World {
+    /// What has a name in the file system, with its access.
+    pub entries: BTreeMap<HostPath, (Thing, String)>,
+    /// Machine-wide variables.
+    pub variables: BTreeMap<String, String>,
+    /// The search path.
+    pub search_path: Vec<String>,
+    /// Registry keys.
+    pub keys: BTreeSet<String>,
+    /// Registry values by key and name.
+    pub values: BTreeMap<(String, String), RegistryData>,
+    /// Services by lower-case name.
+    pub services: BTreeMap<String, Service>,
+    /// HNS networks.
+    pub networks: Vec<HnsNetworkFacts>,
+    /// HNS endpoints.
+    pub endpoints: Vec<HnsEndpointFacts>,
+    /// Interfaces.
+    pub interfaces: Vec<InterfaceFacts>,
+    /// Routes.
+    pub routes: Vec<RouteEntry>,
+    /// Interfaces that forward.
+    pub forwarding: BTreeSet<u32>,
+}
+
+/// What a name stands for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Thing {
+    /// A folder.
+    Directory,
+    /// A file with its bytes.
+    File(Vec<u8>),
+}
+
+/// A service of a simulated host.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Service {
+    /// What casement defined.
+    pub definition: Option<ServiceDefinition>,
+    /// The command of one that casement did not make.
+    pub command: Option<String>,
+    /// Its name to people.
+    pub display_name: String,
+    /// When it starts.
+    pub start: StartType,
+    /// What it depends on.
+    pub depends_on: Vec<String>,
+    /// What it does.
+    pub state: ServiceState,
+}
+
+/// The access of what is wide open, and of what is narrow.
+pub(super) const WIDE: &str = "everybody";
+pub(super) const NARROW: &str = "administrators";

@@ -1,0 +1,74 @@
+//! Windows, through its own interfaces: files with access lists, the registry,
+//! the Service Control Manager, HNS, the IP helper. No PowerShell, no program
+//! of Windows', and nothing that reads localized text.
+//!
+//! Each file implements one concern of [`crate::platform`], or is a piece that
+//! several of them use. What cannot be shown without a real Windows is listed
+//! in `WINDOWS.md`.
+
+use std::path::PathBuf;
+
+use casement_resource::Failure;
+
+use crate::backstage::Backstage;
+use crate::platform::Platform;
+use crate::state::Layout;
+
+mod adapters;
+mod command_line;
+mod conditions;
+mod environment;
+mod facts;
+mod failure;
+mod files;
+mod gate;
+mod hns;
+mod host;
+mod job;
+mod network;
+mod patience;
+mod pipe;
+mod places;
+mod programs;
+mod registry;
+mod replace;
+mod report;
+mod routes;
+mod scm;
+mod security;
+mod service;
+mod services;
+mod wide;
+
+/// This host.
+#[derive(Debug)]
+struct Windows {
+    layout: Layout,
+}
+
+/// Where the state folder is unless told otherwise.
+pub fn default_state_dir() -> PathBuf {
+    places::program_data().join("casement")
+}
+
+/// The host, to look at and change.
+pub fn platform(layout: &Layout) -> Box<dyn Platform> {
+    Box::new(Windows {
+        layout: layout.clone(),
+    })
+}
+
+/// The way to the service `casement`.
+pub fn backstage(layout: &Layout) -> Box<dyn Backstage> {
+    Box::new(gate::Gate::new(layout))
+}
+
+/// The body of the service `casement`.
+pub fn serve(layout: &Layout) -> Result<(), Failure> {
+    service::run(layout)
+}
+
+/// The body of a service that runs a program of the node's.
+pub fn host(layout: &Layout, name: &str) -> Result<(), Failure> {
+    host::run(layout, name)
+}

@@ -1,0 +1,71 @@
+//! What the host is.
+#![allow(unsafe_code, reason = "a system function of the Windows API")]
+
+use std::env::consts::ARCH;
+
+use casement_resource::wire::{HostFacts, OperatingSystem};
+use casement_resource::{Failure, RegistryData};
+use windows_sys::Win32::System::SystemInformation::{
+    ComputerNamePhysicalDnsHostname, GetComputerNameExW,
+};
+
+use super::{Windows, failure, network, registry};
+use crate::platform::Platform;
+
+/// Windows' functions answer with the version that a program was made for;
+/// the registry has the true one.
+const VERSION: &str = r"SOFTWARE\Microsoft\Windows NT\CurrentVersion";
+
+impl Platform for Windows {
+    fn facts(&self) -> Result<HostFacts, Failure> {
+        let build = text("CurrentBuildNumber")?;
+        let version = format!(
+            "{}.{}.{build}.{}",
+            number("CurrentMajorVersionNumber")?.unwrap_or(10),
+            number("CurrentMinorVersionNumber")?.unwrap_or(0),
+            number("UBR")?.unwrap_or(0),
+        );
+        Ok(HostFacts {
+            os: OperatingSystem::Windows,
+            product: text("ProductName")?,
+            version,
+            architecture: ARCH.to_owned(),
+            hostname: hostname()?,
+            service_manager: Some("scm".to_owned()),
+            interfaces: network::interfaces()?,
+        })
+    }
+}
+
+fn text(name: &str) -> Result<String, Failure> {
+    Ok(match registry::read(VERSION, name)? {
+        Some(RegistryData::Text(text)) => text,
+        _ => String::new(),
+    })
+}
+
+fn number(name: &str) -> Result<Option<u32>, Failure> {
+    Ok(match registry::read(VERSION, name)? {
+        Some(RegistryData::Number(number)) => Some(number),
+        _ => None,
+    })
+}
+
+/// The name that the kubelet takes for the Node: not NetBIOS', which ends
+/// after 15 characters.
+fn hostname() -> Result<String, Failure> {
+    let mut name = [0_u16; 256];
+    let mut length = 256;
+    // SAFETY: a buffer of the length given.
+    let read = unsafe {
+        GetComputerNameExW(
+            ComputerNamePhysicalDnsHostname,
+            name.as_mut_ptr(),
+            &mut length,
+        )
+    };
+    match (read, name.get(..length as usize)) {
+        (0, _) | (_, None) => Err(failure::last("read the host's name")),
+        (_, Some(units)) => Ok(String::from_utf16_lossy(units)),
+    }
+}

@@ -1,0 +1,307 @@
+//! Networks and endpoints of the Host Networking Service.
+//!
+//! They are read and attached through the first generation of its interface,
+//! which gives everything in one answer and has the host's address, and made
+//! and deleted through the second.
+
+use std::net::IpAddr;
+use std::time::Duration;
+
+use casement_hcn::{Guid, Hcn, HcnError, Hns as HnsCalls, Kind, Method, everything};
+use casement_resource::{
+    Code, ConditionFacts, Failure, HnsEndpointFacts, HnsNetwork, HnsNetworkFacts, HnsSubnet,
+};
+use serde_json::{Value, json};
+
+use super::Windows;
+use super::adapters::{self, Adapter};
+use super::conditions;
+use super::patience::Patience;
+use crate::platform::{Hns, NewEndpoint};
+
+/// How long the host may be without its address: a switch takes the adapter,
+/// and addresses from DHCP are asked for again.
+const BACK: Duration = Duration::from_secs(120);
+
+/// All networks.
+pub fn networks() -> Result<Vec<HnsNetworkFacts>, Failure> {
+    Ok(list("/networks/")?.iter().map(network_facts).collect())
+}
+
+/// The host's adapter on a network: the one with an endpoint of the host's,
+/// else the one with the host's own address.
+pub fn host_adapter(network: &str) -> Result<Option<Adapter>, Failure> {
+    let is_it = |name: &str| name.eq_ignore_ascii_case(network);
+    let Some(found) = networks()?.into_iter().find(|it| is_it(&it.name)) else {
+        return Ok(None);
+    };
+    let adapters = adapters::adapters()?;
+    let with = |address: IpAddr| {
+        adapters
+            .iter()
+            .find(|adapter| adapter.has(address))
+            .cloned()
+    };
+    let endpoint = list("/endpoints/")?
+        .iter()
+        .map(endpoint_facts)
+        .filter(|endpoint| is_it(&endpoint.network))
+        .find_map(|endpoint| endpoint.address.and_then(with));
+    Ok(endpoint.or_else(|| found.management_address.and_then(with)))
+}
+
+impl Hns for Windows {
+    fn hns_networks(&self) -> Result<Vec<HnsNetworkFacts>, Failure> {
+        networks()
+    }
+
+    fn create_hns_network(&self, network: &HnsNetwork) -> Result<(), Failure> {
+        let adapter = adapters::require(network.adapter_address)?;
+        let document = json!({
+            "SchemaVersion": {"Major": 2, "Minor": 0},
+            "Name": network.name,
+            "Type": network.network_type.to_string(),
+            "Ipams": [{
+                "Type": "Static",
+                "Subnets": [{
+                    "IpAddressPrefix": network.subnet.to_string(),
+                    "Routes": [{
+                        "NextHop": network.gateway.to_string(),
+                        "DestinationPrefix": default_route(network.gateway),
+                    }],
+                }],
+            }],
+            "Policies": [{
+                "Type": "NetAdapterName",
+                "Settings": {"NetworkAdapterName": adapter.name},
+            }],
+        });
+        let doing = || format!("make the HNS network `{}`", network.name);
+        let hcn = Hcn::load().map_err(|error| refused(doing(), &error))?;
+        hcn.create(Kind::Network, &document)
+            .map_err(|error| refused(doing(), &error))?;
+        wait_for_address(network.adapter_address)?;
+        wait_for_management(&network.name)
+    }
+
+    fn delete_hns_network(&self, id: &str) -> Result<(), Failure> {
+        let doing = || format!("delete the HNS network `{id}`");
+        let failed = |error: HcnError| refused(doing(), &error);
+        let guid: Guid = id.parse().map_err(|error| failed(HcnError::from(error)))?;
+        let network = networks()?.into_iter().find(|it| same(&it.id, guid));
+        let hcn = Hcn::load().map_err(failed)?;
+        delete_balancers(&hcn, guid).map_err(failed)?;
+        match hcn.delete(Kind::Network, guid) {
+            Err(error) if !error.is_not_found() => return Err(failed(error)),
+            _ => {}
+        }
+        match network.and_then(|network| network.management_address) {
+            Some(address) => wait_for_address(address),
+            None => Ok(()),
+        }
+    }
+
+    fn hns_endpoints(&self) -> Result<Vec<HnsEndpointFacts>, Failure> {
+        let adapters = adapters::adapters()?;
+        let mut endpoints: Vec<_> = list("/endpoints/")?.iter().map(endpoint_facts).collect();
+        for endpoint in &mut endpoints {
+            // What counts is whether the host has the address; HNS' own word
+            // does not tell the host from a container.
+            endpoint.attached = endpoint
+                .address
+                .map(|address| adapters.iter().any(|adapter| adapter.has(address)));
+        }
+        Ok(endpoints)
+    }
+
+    fn create_hns_endpoint(&self, endpoint: &NewEndpoint) -> Result<(), Failure> {
+        let document = json!({
+            "SchemaVersion": {"Major": 2, "Minor": 0},
+            "Name": endpoint.name,
+            "HostComputeNetwork": endpoint.network_id,
+            "IpConfigurations": [{"IpAddress": endpoint.address.to_string()}],
+        });
+        let doing = || format!("make the HNS endpoint `{}`", endpoint.name);
+        let failed = |error: HcnError| refused(doing(), &error);
+        let network: Guid = endpoint
+            .network_id
+            .parse()
+            .map_err(|error| failed(HcnError::from(error)))?;
+        let hcn = Hcn::load().map_err(failed)?;
+        hcn.create_endpoint(network, &document).map_err(failed)?;
+        Ok(())
+    }
+
+    fn attach_hns_endpoint(&self, id: &str) -> Result<(), Failure> {
+        let doing = || format!("attach the HNS endpoint `{id}` to the host");
+        let failed = |error: HcnError| refused(doing(), &error);
+        let hns = HnsCalls::load().map_err(failed)?;
+        let host = json!({"SystemType": "Host", "CompartmentId": 1});
+        match hns.call(
+            Method::Post,
+            &format!("/endpoints/{id}/attach"),
+            Some(&host),
+        ) {
+            Err(error) if !error.is_already_attached() => return Err(failed(error)),
+            _ => {}
+        }
+        let endpoint = hns
+            .call(Method::Get, &format!("/endpoints/{id}"), None)
+            .map_err(failed)?;
+        match endpoint_facts(&endpoint).address {
+            Some(address) => wait_for_address(address),
+            None => Ok(()),
+        }
+    }
+
+    fn delete_hns_endpoint(&self, id: &str) -> Result<(), Failure> {
+        let failed = |error: HcnError| refused(format!("delete the HNS endpoint `{id}`"), &error);
+        let guid: Guid = id.parse().map_err(|error| failed(HcnError::from(error)))?;
+        match Hcn::load().and_then(|hcn| hcn.delete(Kind::Endpoint, guid)) {
+            Err(error) if !error.is_not_found() => Err(failed(error)),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// kube-proxy's load balancers on a network's endpoints. They would be left
+/// behind without anything to balance.
+fn delete_balancers(hcn: &Hcn, network: Guid) -> Result<(), HcnError> {
+    let endpoints = hcn.enumerate(Kind::Endpoint, &casement_hcn::by_network(network))?;
+    for balancer in hcn.list(Kind::LoadBalancer, &everything())? {
+        let uses = texts(&balancer, "HostComputeEndpoints")
+            .iter()
+            .any(|id| endpoints.iter().any(|endpoint| same(id, *endpoint)));
+        let id = balancer
+            .get("ID")
+            .and_then(Value::as_str)
+            .unwrap_or_default();
+        if uses {
+            match hcn.delete(Kind::LoadBalancer, id.parse()?) {
+                Err(error) if !error.is_not_found() => return Err(error),
+                _ => {}
+            }
+        }
+    }
+    Ok(())
+}
+
+fn list(path: &str) -> Result<Vec<Value>, Failure> {
+    let doing = || format!("ask HNS for `{path}`");
+    let answer = match HnsCalls::load() {
+        Ok(hns) => hns.call(Method::Get, path, None),
+        Err(error) => Err(error),
+    };
+    match answer {
+        Ok(Value::Array(items)) => Ok(items),
+        Ok(_) => Ok(Vec::new()),
+        Err(error) => Err(refused(doing(), &error)),
+    }
+}
+
+fn network_facts(document: &Value) -> HnsNetworkFacts {
+    let subnet = |subnet: &Value| {
+        Some(HnsSubnet {
+            subnet: text(subnet, "AddressPrefix").parse().ok()?,
+            gateway: text(subnet, "GatewayAddress").parse().ok(),
+        })
+    };
+    let subnets = document.get("Subnets").and_then(Value::as_array);
+    HnsNetworkFacts {
+        id: text(document, "ID").to_owned(),
+        name: text(document, "Name").to_owned(),
+        network_type: text(document, "Type").to_owned(),
+        subnets: subnets.into_iter().flatten().filter_map(subnet).collect(),
+        management_address: text(document, "ManagementIP").parse().ok(),
+    }
+}
+
+fn endpoint_facts(document: &Value) -> HnsEndpointFacts {
+    HnsEndpointFacts {
+        id: text(document, "ID").to_owned(),
+        name: text(document, "Name").to_owned(),
+        network: text(document, "VirtualNetworkName").to_owned(),
+        address: text(document, "IPAddress").parse().ok(),
+        attached: None,
+    }
+}
+
+fn text<'a>(document: &'a Value, field: &str) -> &'a str {
+    document
+        .get(field)
+        .and_then(Value::as_str)
+        .unwrap_or_default()
+}
+
+fn texts<'a>(document: &'a Value, field: &str) -> Vec<&'a str> {
+    let items = document.get(field).and_then(Value::as_array);
+    items
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+        .collect()
+}
+
+fn same(text: &str, id: Guid) -> bool {
+    text.parse() == Ok(id)
+}
+
+fn default_route(gateway: IpAddr) -> &'static str {
+    match gateway {
+        IpAddr::V4(_) => "0.0.0.0/0",
+        IpAddr::V6(_) => "::/0",
+    }
+}
+
+/// Waits until the host can use an address of its own.
+fn wait_for_address(address: IpAddr) -> Result<(), Failure> {
+    let condition = casement_resource::Condition::Address(address);
+    let mut patience = Patience::new(BACK);
+    loop {
+        match conditions::look(&condition)? {
+            ConditionFacts::Holds => return Ok(()),
+            ConditionFacts::NotYet(_) if patience.wait() => {}
+            ConditionFacts::NotYet(found) => {
+                return Err(Failure::new(
+                    Code::TimedOut,
+                    format!(
+                        "the host does not have its address {address} after {} s",
+                        BACK.as_secs()
+                    ),
+                    "look at the virtual switch and its adapter on the host's own console",
+                )
+                .found(found));
+            }
+        }
+    }
+}
+
+/// Waits until HNS knows the host's address on a network: kube-proxy and CNI
+/// plugins ask for it.
+fn wait_for_management(name: &str) -> Result<(), Failure> {
+    let mut patience = Patience::new(BACK);
+    loop {
+        let networks = networks()?;
+        let found = networks.iter().find(|it| it.name == name);
+        if found.is_some_and(|network| network.management_address.is_some()) {
+            return Ok(());
+        }
+        if !patience.wait() {
+            return Err(Failure::new(
+                Code::TimedOut,
+                format!(
+                    "HNS does not know the host's address on `{name}` after {} s",
+                    BACK.as_secs()
+                ),
+                "restart the service `hns`, then apply again",
+            ));
+        }
+    }
+}
+
+fn refused(doing: String, error: &HcnError) -> Failure {
+    let remedy = error
+        .remedy()
+        .unwrap_or("see the reason above; apply again when it is gone");
+    Failure::new(Code::System, format!("cannot {doing}: {error}"), remedy)
+}

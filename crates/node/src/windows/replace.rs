@@ -1,0 +1,181 @@
+//! Files that are replaced at once or not at all, and closed from the first
+//! moment.
+#![allow(unsafe_code, reason = "file functions of the Windows API")]
+
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::os::windows::io::{FromRawHandle, OwnedHandle};
+use std::path::{Path, PathBuf};
+use std::{process, ptr};
+
+use casement_resource::Failure;
+use windows_sys::Win32::Foundation::{GENERIC_WRITE, INVALID_HANDLE_VALUE};
+use windows_sys::Win32::Security::SECURITY_ATTRIBUTES;
+use windows_sys::Win32::Storage::FileSystem::{
+    CREATE_ALWAYS, CreateDirectoryW, CreateFileW, FILE_ATTRIBUTE_NORMAL, FILE_FLAG_WRITE_THROUGH,
+    MOVEFILE_REPLACE_EXISTING, MOVEFILE_WRITE_THROUGH, MoveFileExW,
+};
+
+use super::failure::{last, system};
+use super::security::{Descriptor, FILE_ADMINISTRATORS_ONLY, FOLDER_ADMINISTRATORS_ONLY};
+use super::wide::wide;
+
+/// Ends the name of a file that could not be deleted because it is running.
+const OLD: &str = ".casement-old";
+
+/// Who may use a file or folder that is made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Guard {
+    /// As the folder above says; what is replaced keeps what it had.
+    AsBefore,
+    /// SYSTEM and Administrators only.
+    Closed,
+}
+
+/// Makes one folder, closed from the start if it should be.
+pub fn make_folder(path: &Path, guard: Guard) -> Result<(), Failure> {
+    let descriptor = match guard {
+        Guard::Closed => Some(Descriptor::parse(FOLDER_ADMINISTRATORS_ONLY)?),
+        Guard::AsBefore => None,
+    };
+    let attributes = descriptor.as_ref().map(attributes);
+    let name = wide(path);
+    // SAFETY: terminated text, and attributes that outlive the call.
+    let made = unsafe {
+        CreateDirectoryW(
+            name.as_ptr(),
+            attributes.as_ref().map_or(ptr::null(), ptr::from_ref),
+        )
+    };
+    match made {
+        0 => Err(last(format_args!("make the folder `{}`", path.display()))),
+        _ => Ok(()),
+    }
+}
+
+/// Writes a file: readers see the old content or the new, never a part, and
+/// what is closed was never open.
+pub fn write(path: &Path, content: &mut dyn Read, guard: Guard) -> Result<(), Failure> {
+    let new = beside(path, ".casement-new");
+    let written = new_file(&new, path, guard).and_then(|mut file| {
+        io::copy(content, &mut file)
+            .and_then(|_| file.sync_all())
+            .map_err(|error| system(format_args!("write `{}`", path.display()), &error))
+    });
+    let outcome = written.and_then(|()| replace(&new, path));
+    if outcome.is_err() {
+        // The first error is the one that matters.
+        let _ = fs::remove_file(&new);
+    }
+    outcome
+}
+
+/// Moves a finished file into its place, on the same drive.
+///
+/// A program that is running can be renamed but not replaced: it is moved
+/// aside, and deleted as soon as it has ended (at the next replacement of the
+/// same file, at the latest).
+fn replace(new: &Path, path: &Path) -> Result<(), Failure> {
+    sweep(path);
+    let flags = MOVEFILE_REPLACE_EXISTING | MOVEFILE_WRITE_THROUGH;
+    if rename(new, path, flags).is_ok() {
+        return Ok(());
+    }
+    let doing = || format!("replace `{}`", path.display());
+    let aside = beside(path, OLD);
+    rename(path, &aside, MOVEFILE_WRITE_THROUGH).map_err(|error| system(doing(), &error))?;
+    if let Err(error) = rename(new, path, MOVEFILE_WRITE_THROUGH) {
+        // The old one goes back, so that nothing is missing.
+        let _ = rename(&aside, path, MOVEFILE_WRITE_THROUGH);
+        return Err(system(doing(), &error));
+    }
+    let _ = fs::remove_file(&aside);
+    Ok(())
+}
+
+/// Removes a file, running or not; what is not there is removed already.
+pub fn remove(path: &Path) -> Result<(), Failure> {
+    sweep(path);
+    let Err(error) = fs::remove_file(path) else {
+        return Ok(());
+    };
+    if error.kind() == io::ErrorKind::NotFound {
+        return Ok(());
+    }
+    let aside = beside(path, OLD);
+    rename(path, &aside, MOVEFILE_WRITE_THROUGH)
+        .map_err(|_| system(format_args!("delete `{}`", path.display()), &error))?;
+    let _ = fs::remove_file(&aside);
+    Ok(())
+}
+
+/// Deletes what was moved aside from a path before, where it has ended.
+fn sweep(path: &Path) {
+    let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
+        return;
+    };
+    let Ok(entries) = fs::read_dir(folder) else {
+        return;
+    };
+    let start = name.to_string_lossy();
+    for entry in entries.flatten() {
+        let other = entry.file_name();
+        let other = other.to_string_lossy();
+        if other.starts_with(&*start) && other.ends_with(OLD) {
+            let _ = fs::remove_file(entry.path());
+        }
+    }
+}
+
+/// A name of our own in the same folder, so that a move stays on its drive.
+fn beside(path: &Path, end: &str) -> PathBuf {
+    let mut name = OsString::from(path.file_name().unwrap_or_default());
+    name.push(format!(".{}{end}", process::id()));
+    path.with_file_name(name)
+}
+
+fn rename(from: &Path, to: &Path, flags: u32) -> io::Result<()> {
+    let (from, to) = (wide(from), wide(to));
+    // SAFETY: two terminated strings.
+    match unsafe { MoveFileExW(from.as_ptr(), to.as_ptr(), flags) } {
+        0 => Err(io::Error::last_os_error()),
+        _ => Ok(()),
+    }
+}
+
+/// Makes a file that has its access list from the start.
+fn new_file(new: &Path, target: &Path, guard: Guard) -> Result<File, Failure> {
+    let descriptor = match guard {
+        Guard::Closed => Some(Descriptor::parse(FILE_ADMINISTRATORS_ONLY)?),
+        Guard::AsBefore if target.exists() => Some(Descriptor::of(target)?),
+        Guard::AsBefore => None,
+    };
+    let attributes = descriptor.as_ref().map(attributes);
+    let name = wide(new);
+    // SAFETY: terminated text; the attributes outlive the call.
+    let handle = unsafe {
+        CreateFileW(
+            name.as_ptr(),
+            GENERIC_WRITE,
+            0,
+            attributes.as_ref().map_or(ptr::null(), ptr::from_ref),
+            CREATE_ALWAYS,
+            FILE_ATTRIBUTE_NORMAL | FILE_FLAG_WRITE_THROUGH,
+            ptr::null_mut(),
+        )
+    };
+    if handle == INVALID_HANDLE_VALUE {
+        return Err(last(format_args!("make `{}`", new.display())));
+    }
+    // SAFETY: just opened, and closed only by this owner.
+    Ok(File::from(unsafe { OwnedHandle::from_raw_handle(handle) }))
+}
+
+fn attributes(descriptor: &Descriptor) -> SECURITY_ATTRIBUTES {
+    SECURITY_ATTRIBUTES {
+        nLength: u32::try_from(size_of::<SECURITY_ATTRIBUTES>()).unwrap_or(u32::MAX),
+        lpSecurityDescriptor: descriptor.as_ptr(),
+        bInheritHandle: 0,
+    }
+}

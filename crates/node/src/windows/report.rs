@@ -1,0 +1,80 @@
+//! What a service tells the Service Control Manager, and hears from it.
+
+use std::time::Duration;
+
+use casement_resource::Failure;
+use windows_service::service::{
+    ServiceControl, ServiceControlAccept, ServiceExitCode, ServiceState, ServiceStatus, ServiceType,
+};
+use windows_service::service_control_handler::{
+    self, ServiceControlHandlerResult, ServiceStatusHandle,
+};
+
+use super::failure::system;
+
+/// The service's line to the manager.
+pub struct Reporter {
+    status: ServiceStatusHandle,
+    checkpoint: u32,
+}
+
+impl Reporter {
+    /// Takes the line up; `stop` is called when the service is told to stop.
+    pub fn new(name: &str, stop: impl Fn() + Send + 'static) -> Result<Self, Failure> {
+        let hear = move |control| match control {
+            ServiceControl::Stop | ServiceControl::Shutdown | ServiceControl::Preshutdown => {
+                stop();
+                ServiceControlHandlerResult::NoError
+            }
+            ServiceControl::Interrogate => ServiceControlHandlerResult::NoError,
+            _ => ServiceControlHandlerResult::NotImplemented,
+        };
+        let status = service_control_handler::register(name, hear).map_err(|error| {
+            let error = std::io::Error::other(error.to_string());
+            system(format_args!("serve `{name}`"), &error)
+        })?;
+        Ok(Self {
+            status,
+            checkpoint: 0,
+        })
+    }
+
+    /// It starts or stops, and makes progress.
+    pub fn pending(&mut self, state: ServiceState) {
+        self.checkpoint += 1;
+        self.say(state, ServiceExitCode::NO_ERROR);
+    }
+
+    /// It has come to another state.
+    pub fn now(&mut self, state: ServiceState) {
+        self.checkpoint = 0;
+        self.say(state, ServiceExitCode::NO_ERROR);
+    }
+
+    /// It has stopped, for that reason.
+    pub fn stopped(&mut self, code: ServiceExitCode) {
+        self.checkpoint = 0;
+        self.say(ServiceState::Stopped, code);
+    }
+
+    fn say(&mut self, state: ServiceState, exit_code: ServiceExitCode) {
+        let stop = ServiceControlAccept::STOP | ServiceControlAccept::SHUTDOWN;
+        let status = ServiceStatus {
+            service_type: ServiceType::OWN_PROCESS,
+            current_state: state,
+            controls_accepted: match state {
+                ServiceState::Running | ServiceState::Paused | ServiceState::StartPending => stop,
+                _ => ServiceControlAccept::empty(),
+            },
+            exit_code,
+            checkpoint: self.checkpoint,
+            wait_hint: match self.checkpoint {
+                0 => Duration::ZERO,
+                _ => Duration::from_secs(10),
+            },
+            process_id: None,
+        };
+        // A manager that does not listen cannot be told that it does not.
+        let _ = self.status.set_service_status(status);
+    }
+}

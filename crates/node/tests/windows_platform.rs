@@ -1,0 +1,135 @@
+//! The Windows platform, on a Windows host of the lab.
+//!
+//! The program `platformcheck` (an example of this crate, built for Windows)
+//! calls every function there; what it leaves behind is compared with what
+//! `reg`, `sc` and the file system say.
+//!
+//! - `CASEMENT_LAB_WINDOWS`: the folder with the lab's Windows programs and
+//!   with `platformcheck.exe`;
+//! - `CASEMENT`: the program `casement`; otherwise the one that was built
+//!   beside this test.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "a test that cannot go on has failed"
+)]
+
+use std::env;
+use std::path::PathBuf;
+use std::process::{Command, Output};
+
+/// A lab of its own, taken down in the end.
+struct Lab {
+    casement: PathBuf,
+    name: String,
+}
+
+impl Lab {
+    fn up() -> Self {
+        let beside = || {
+            let test = env::current_exe().unwrap();
+            test.parent().unwrap().with_file_name("casement")
+        };
+        let lab = Self {
+            casement: env::var_os("CASEMENT").map_or_else(beside, PathBuf::from),
+            name: format!("node-{}", std::process::id()),
+        };
+        succeed(&lab.run(&["up", "--level", "wine"]));
+        lab
+    }
+
+    fn run(&self, words: &[&str]) -> Output {
+        let mut command = Command::new(&self.casement);
+        command.args(["lab", "--name", &self.name]).args(words);
+        command
+            .output()
+            .unwrap_or_else(|error| panic!("{command:?}: {error}"))
+    }
+
+    /// Runs a program on the host, out of reach of its network.
+    fn on_host(&self, words: &[&str]) -> String {
+        succeed(&self.run(&[&["exec", "win1", "--"], words].concat()))
+    }
+}
+
+impl Drop for Lab {
+    fn drop(&mut self) {
+        self.run(&["down"]);
+    }
+}
+
+fn succeed(output: &Output) -> String {
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{text}{errors}");
+    text
+}
+
+/// The first word like that in what the lab says of itself.
+fn told(up: &str, like: impl Fn(&str) -> bool) -> String {
+    let mut words = up.split_whitespace().map(|word| word.trim_end_matches(','));
+    words
+        .find(|word| like(word))
+        .unwrap_or_else(|| panic!("not in {up}"))
+        .to_owned()
+}
+
+/// Puts the program where the agent would be.
+fn deliver(lab: &Lab) -> String {
+    let status = succeed(&lab.run(&["up", "--level", "wine"]));
+    let key = told(&status, |word| word.ends_with("id_ed25519"));
+    let host = told(&status, |word| word.starts_with("Administrator@"));
+    let program = PathBuf::from(env::var_os("CASEMENT_LAB_WINDOWS").expect("CASEMENT_LAB_WINDOWS"))
+        .join("platformcheck.exe");
+    let known_hosts = key.replace("id_ed25519", "known_hosts");
+    let batch = format!(
+        "mkdir /C:/agent\nput {} /C:/agent/casement-node.exe\n",
+        program.display()
+    );
+    let file = env::temp_dir().join(format!("{}.sftp", lab.name));
+    std::fs::write(&file, batch).unwrap();
+    let sent = Command::new("sftp")
+        .args([
+            "-q",
+            "-i",
+            &key,
+            "-o",
+            &format!("UserKnownHostsFile={known_hosts}"),
+        ])
+        .args(["-b", &file.to_string_lossy(), &host])
+        .output()
+        .unwrap();
+    std::fs::remove_file(&file).unwrap();
+    succeed(&sent);
+    host.split('@').next_back().unwrap_or_default().to_owned()
+}
+
+#[test]
+#[ignore = "needs wine and the built Windows programs"]
+fn the_windows_platform_does_what_it_says() {
+    let lab = Lab::up();
+    let address = deliver(&lab);
+    let agent = r"C:\agent\casement-node.exe";
+    println!("{}", lab.on_host(&[agent, "check", &address]));
+
+    let service = lab.on_host(&["sc", "query", "platformcheck"]);
+    assert!(service.contains("4  RUNNING"), "{service}");
+    let key = r"HKLM\Software\casement\platformcheck";
+    let values = lab.on_host(&["reg", "query", key]);
+    for wanted in [
+        "REG_EXPAND_SZ    %SystemRoot%\\x",
+        "REG_DWORD    0x1000",
+        "REG_MULTI_SZ    one\\0two",
+    ] {
+        assert!(values.contains(wanted), "{wanted} in {values}");
+    }
+
+    lab.on_host(&[agent, "clean"]);
+    assert!(
+        !lab.run(&["exec", "win1", "--", "reg", "query", key])
+            .status
+            .success()
+    );
+    let service = lab.run(&["exec", "win1", "--", "sc", "query", "platformcheck"]);
+    assert!(!service.status.success());
+}

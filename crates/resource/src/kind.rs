@@ -1,0 +1,141 @@
+//! The kinds of resource, one file each, and what is kept of the time before.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{HostPath, RegistryData, Sha256};
+
+pub(crate) mod artifact;
+pub(crate) mod condition;
+pub(crate) mod directory;
+pub(crate) mod env;
+pub(crate) mod file;
+pub(crate) mod forwarding;
+pub(crate) mod hns;
+pub(crate) mod join;
+pub(crate) mod kubeconfig;
+pub(crate) mod registry;
+pub(crate) mod route;
+pub(crate) mod service;
+pub(crate) mod wait;
+
+/// One thing that a host should have.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "camelCase")]
+pub enum Resource {
+    /// A folder.
+    Directory(directory::Directory),
+    /// A file with its bytes.
+    File(file::File),
+    /// Files out of a blob that is pinned by its hash.
+    Artifact(artifact::Artifact),
+    /// A machine-wide environment variable.
+    Env(env::Env),
+    /// A folder on the machine-wide search path.
+    PathEntry(env::PathEntry),
+    /// A value in the Windows registry.
+    RegistryValue(registry::RegistryValue),
+    /// A service of the operating system.
+    Service(service::Service),
+    /// A network of the Host Networking Service.
+    HnsNetwork(hns::HnsNetwork),
+    /// The host's own endpoint in such a network.
+    HnsEndpoint(hns::HnsEndpoint),
+    /// The address that kube-proxy uses as source.
+    SourceVip(hns::SourceVip),
+    /// A route.
+    Route(route::Route),
+    /// Forwarding between interfaces.
+    Forwarding(forwarding::Forwarding),
+    /// A condition with a deadline.
+    Wait(wait::Wait),
+    /// Membership in a Kubernetes cluster, through kubeadm.
+    Join(join::Join),
+    /// A kubeconfig that uses the kubelet's own certificate.
+    Kubeconfig(kubeconfig::Kubeconfig),
+}
+
+impl Resource {
+    /// Which thing on the host this is about, whatever values it should have:
+    /// a step whose identity changes, is another thing under an old name.
+    #[must_use]
+    pub fn identity(&self) -> String {
+        match self {
+            Self::Directory(it) => format!("directory {}", it.path),
+            Self::File(it) => format!("file {}", it.path),
+            Self::Artifact(it) => format!("artifact {}", it.destination),
+            Self::Env(it) => format!("env {}", it.name),
+            Self::PathEntry(it) => format!("pathEntry {}", it.path),
+            Self::RegistryValue(it) => format!(r"registryValue {}\{}", it.key, it.name),
+            Self::Service(it) => format!("service {}", it.definition.name),
+            Self::HnsNetwork(it) => format!("hnsNetwork {}", it.name),
+            Self::HnsEndpoint(it) => format!("hnsEndpoint {}", it.name),
+            Self::SourceVip(it) => format!("sourceVip {}", it.network),
+            Self::Route(it) => format!("route {}", it.destination),
+            Self::Forwarding(it) => format!("forwarding {}", it.interface),
+            Self::Wait(it) => format!("wait {}", it.condition),
+            Self::Join(it) => format!("join {}", it.node_name),
+            Self::Kubeconfig(it) => format!("kubeconfig {}", it.path),
+        }
+    }
+}
+
+/// What was there before casement's first change of a resource; written to the
+/// host's disk before that change, read again by `remove`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub enum Prior {
+    /// Before a directory.
+    Directory {
+        /// It and those of its parents that were absent, outermost first.
+        missing: Vec<HostPath>,
+        /// Its access, in the platform's own notation, if it was there.
+        access: Option<String>,
+    },
+    /// Before a file or a kubeconfig.
+    File {
+        /// Parents that were absent, outermost first.
+        missing: Vec<HostPath>,
+        /// What it held.
+        saved: Option<SavedFile>,
+    },
+    /// Before an artifact.
+    Artifact {
+        /// Folders that were absent, outermost first.
+        missing: Vec<HostPath>,
+        /// What each target held; none for one that was absent.
+        targets: BTreeMap<HostPath, Option<SavedFile>>,
+    },
+    /// Before an environment variable.
+    Env(Option<String>),
+    /// Before a registry value.
+    RegistryValue {
+        /// Keys that were absent, outermost first.
+        missing_keys: Vec<String>,
+        /// The value, if there was one.
+        data: Option<RegistryData>,
+    },
+    /// Before a service: the platform's own description of the one that was
+    /// there under that name.
+    Service(Option<serde_json::Value>),
+    /// Before forwarding: whether it was on.
+    Forwarding(bool),
+    /// Before a join: those of kubeadm's files that were there already.
+    Join(Vec<HostPath>),
+    /// There was nothing (path entry, route, HNS objects), or there is nothing
+    /// to restore (wait).
+    Nothing,
+}
+
+/// A file as it was; its bytes lie in the host's state folder under their hash.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct SavedFile {
+    /// The hash of its bytes.
+    pub sha256: Sha256,
+    /// How many bytes.
+    pub size: u64,
+    /// Its access, in the platform's own notation.
+    pub access: String,
+}

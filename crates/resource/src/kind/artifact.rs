@@ -1,0 +1,157 @@
+//! `artifact`: files out of a blob that is pinned by its hash.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::diff::content;
+use crate::{Change, Diff, HostPath, PathError, Sha256};
+
+/// How a blob is packed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum ArtifactFormat {
+    /// The blob is the file.
+    Plain,
+    /// A zip archive.
+    Zip,
+    /// A gzip-compressed tar archive.
+    TarGz,
+}
+
+/// One file of an archive.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Member {
+    /// Its path in the archive, with slashes (`bin/containerd.exe`).
+    pub from: String,
+    /// Its path below the destination.
+    pub to: String,
+}
+
+/// Files that should be there, unpacked from a blob that the controller put
+/// into the host's blob folder.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Artifact {
+    /// The blob's hash; also its name in the blob folder.
+    pub sha256: Sha256,
+    /// The blob's size.
+    pub size: u64,
+    /// How it is packed.
+    pub format: ArtifactFormat,
+    /// A file for a plain blob, a folder for an archive.
+    pub destination: HostPath,
+    /// What to take out of an archive; nothing else is unpacked.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub members: Vec<Member>,
+}
+
+impl Artifact {
+    /// The files that it puts on the host, with the member each comes from
+    /// (none for a plain blob).
+    pub fn targets(&self) -> Result<BTreeMap<HostPath, Option<&str>>, PathError> {
+        if self.format == ArtifactFormat::Plain {
+            return Ok(BTreeMap::from([(self.destination.clone(), None)]));
+        }
+        self.members
+            .iter()
+            .map(|member| {
+                Ok((
+                    self.destination.join(&member.to)?,
+                    Some(member.from.as_str()),
+                ))
+            })
+            .collect()
+    }
+
+    /// What is to change.
+    #[must_use]
+    pub fn diff(&self, facts: &ArtifactFacts) -> Diff {
+        let mut changes = Vec::new();
+        for (path, target) in &facts.targets {
+            let wanted = match &target.wanted {
+                Some(sha256) => format!("sha256 {}", sha256.short()),
+                None => format!("from blob {}", self.sha256.short()),
+            };
+            match &target.found {
+                None => changes.push(Change::missing(path.as_str(), wanted)),
+                Some((found, _)) if Some(found) == target.wanted.as_ref() => {}
+                Some((found, size)) => {
+                    changes.push(Change::field(path.as_str(), content(found, *size), wanted));
+                }
+            }
+        }
+        Diff::from_changes(changes, || {
+            let files = facts.targets.len();
+            let plural = if files == 1 { "file is" } else { "files are" };
+            format!("{files} {plural} as in blob {}", self.sha256.short())
+        })
+    }
+}
+
+/// The files of an artifact as found.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ArtifactFacts {
+    /// One entry for each target.
+    pub targets: BTreeMap<HostPath, MemberFacts>,
+}
+
+/// One file of an artifact as found.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct MemberFacts {
+    /// What it should hash to; unknown until the archive was unpacked once.
+    pub wanted: Option<Sha256>,
+    /// Hash and size of what is there.
+    pub found: Option<(Sha256, u64)>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn archive() -> Artifact {
+        Artifact {
+            sha256: Sha256::of(b"blob"),
+            size: 4,
+            format: ArtifactFormat::TarGz,
+            destination: r"C:\k".parse().unwrap(),
+            members: vec![Member {
+                from: "bin/ctr.exe".to_owned(),
+                to: "ctr.exe".to_owned(),
+            }],
+        }
+    }
+
+    fn facts(wanted: Option<Sha256>, found: Option<&[u8]>) -> ArtifactFacts {
+        let found = found.map(|bytes| (Sha256::of(bytes), bytes.len() as u64));
+        let path = r"C:\k\ctr.exe".parse().unwrap();
+        ArtifactFacts {
+            targets: BTreeMap::from([(path, MemberFacts { wanted, found })]),
+        }
+    }
+
+    #[test]
+    fn a_file_of_unknown_origin_is_replaced() {
+        assert!(!archive().diff(&facts(None, Some(b"x"))).is_right());
+        assert!(
+            !archive()
+                .diff(&facts(Some(Sha256::of(b"x")), None))
+                .is_right()
+        );
+        assert!(
+            archive()
+                .diff(&facts(Some(Sha256::of(b"x")), Some(b"x")))
+                .is_right()
+        );
+    }
+
+    #[test]
+    fn a_member_cannot_leave_the_destination() {
+        let mut wanted = archive();
+        wanted.members[0].to = "../evil".to_owned();
+        assert!(wanted.targets().is_err());
+    }
+}

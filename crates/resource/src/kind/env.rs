@@ -1,0 +1,94 @@
+//! `env` and `pathEntry`: the machine-wide environment.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Change, Diff, HostPath};
+
+/// A machine-wide environment variable.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Env {
+    /// Its name; Windows does not mind case.
+    pub name: String,
+    /// Its value.
+    pub value: String,
+}
+
+/// The variable as found.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct EnvFacts {
+    /// Its value; none if it is not set.
+    pub value: Option<String>,
+}
+
+impl Env {
+    /// What is to change.
+    #[must_use]
+    pub fn diff(&self, facts: &EnvFacts) -> Diff {
+        match &facts.value {
+            None => Diff::Changes(vec![Change::missing("value", &self.value)]),
+            Some(found) if *found == self.value => Diff::right(format!("set to `{found}`")),
+            Some(found) => Diff::Changes(vec![Change::field("value", found, &self.value)]),
+        }
+    }
+}
+
+/// A folder on the machine-wide search path.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct PathEntry {
+    /// The folder.
+    pub path: HostPath,
+}
+
+/// The search path as found.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct PathEntryFacts {
+    /// Its entries, as written, in order.
+    pub entries: Vec<String>,
+}
+
+impl PathEntry {
+    /// What is to change.
+    #[must_use]
+    pub fn diff(&self, facts: &PathEntryFacts) -> Diff {
+        match facts.entries.iter().position(|entry| self.is(entry)) {
+            Some(at) => Diff::right(format!("entry {} of {}", at + 1, facts.entries.len())),
+            None => Diff::Changes(vec![Change::missing("entry", &self.path)]),
+        }
+    }
+
+    /// Whether an entry, as written, means this folder.
+    #[must_use]
+    pub fn is(&self, entry: &str) -> bool {
+        let entry = entry.trim().trim_matches('"');
+        if self.path.is_windows() {
+            let entry = entry.replace('/', "\\");
+            entry
+                .trim_end_matches('\\')
+                .eq_ignore_ascii_case(self.path.as_str())
+        } else {
+            entry.trim_end_matches('/') == self.path.as_str()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_entry_is_recognized_however_it_is_spelled() {
+        let wanted = PathEntry {
+            path: r"C:\k".parse().unwrap(),
+        };
+        let facts = |entry: &str| PathEntryFacts {
+            entries: vec![r"C:\windows".to_owned(), entry.to_owned()],
+        };
+        assert!(wanted.diff(&facts(r"c:\K\")).is_right());
+        assert!(wanted.diff(&facts(r#""C:/k""#)).is_right());
+        assert!(!wanted.diff(&facts(r"C:\k2")).is_right());
+    }
+}

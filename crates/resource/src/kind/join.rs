@@ -1,0 +1,240 @@
+//! `join`: membership in a Kubernetes cluster, through kubeadm.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::net::IpAddr;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Change, Diff, HostPath, PathError, Secret, SecretName};
+
+/// What a taint does to pods that do not tolerate it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Effect {
+    /// They are not scheduled there.
+    NoSchedule,
+    /// They are scheduled there only if there is no other place.
+    PreferNoSchedule,
+    /// They are driven away.
+    NoExecute,
+}
+
+/// A taint of the Node.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Taint {
+    /// Its key.
+    pub key: String,
+    /// Its value.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub value: String,
+    /// What it does.
+    pub effect: Effect,
+}
+
+impl fmt::Display for Taint {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}={}:{:?}", self.key, self.value, self.effect)
+    }
+}
+
+/// A patch in kubeadm's form: a file of that name in its patches folder.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Patch {
+    /// The file's name (`kubeletconfiguration0+merge.json`).
+    pub file_name: String,
+    /// Its text.
+    pub content: String,
+}
+
+/// The host should be a node of the cluster.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Join {
+    /// The Node's name.
+    pub node_name: String,
+    /// The Node's address.
+    pub node_ip: IpAddr,
+    /// The API server, `host:port`.
+    pub api_server: String,
+    /// Pins of the cluster's CA, `sha256:…`; never empty.
+    pub ca_hashes: Vec<String>,
+    /// The bootstrap token, by name.
+    pub token: SecretName,
+    /// The runtime's socket, as kubeadm wants it.
+    pub cri_socket: String,
+    /// Taints that the Node has from its first second.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub taints: Vec<Taint>,
+    /// Further arguments of the kubelet, without dashes.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub kubelet_arguments: BTreeMap<String, String>,
+    /// Patches for kubeadm.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub patches: Vec<Patch>,
+    /// kubeadm's program.
+    pub kubeadm: HostPath,
+    /// Where kubeadm keeps `kubelet.conf` (`C:\etc\kubernetes`).
+    pub kubernetes_dir: HostPath,
+    /// Where the kubelet keeps its files (`C:\var\lib\kubelet`).
+    pub kubelet_dir: HostPath,
+    /// How long the join may take.
+    pub timeout_seconds: u32,
+}
+
+/// A join as found.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct JoinFacts {
+    /// The server in `kubelet.conf`; none if there is no such file.
+    pub server: Option<String>,
+    /// Whether the kubelet has its client certificate.
+    pub certificate: bool,
+    /// Files with the token in them that are still there.
+    pub leftovers: Vec<HostPath>,
+}
+
+impl Join {
+    /// What is to change.
+    #[must_use]
+    pub fn diff(&self, facts: &JoinFacts) -> Diff {
+        let server = format!("https://{}", self.api_server);
+        let mut changes = Vec::new();
+        match &facts.server {
+            None => changes.push(Change::missing("member of", &server)),
+            Some(found) if *found == server => {}
+            Some(found) => changes.push(Change::field("member of", found, &server)),
+        }
+        if !facts.certificate {
+            changes.push(Change::missing("certificate", "the kubelet's own"));
+        }
+        for path in &facts.leftovers {
+            changes.push(Change {
+                field: path.to_string(),
+                before: Some("holds a bootstrap token".to_owned()),
+                after: None,
+            });
+        }
+        if !changes.is_empty() {
+            return Diff::Changes(changes);
+        }
+        let fields = ["nodeIp", "taints", "kubeletArguments", "patches"];
+        Diff::Right {
+            reason: format!("joined to {server}, with a certificate of its own"),
+            unobserved: fields.map(str::to_owned).to_vec(),
+        }
+    }
+
+    /// kubeadm's own file of the joined node.
+    pub fn kubelet_conf(&self) -> Result<HostPath, PathError> {
+        self.kubernetes_dir.join("kubelet.conf")
+    }
+
+    /// The kubelet's client certificate and key.
+    pub fn client_certificate(&self) -> Result<HostPath, PathError> {
+        self.kubelet_dir.join("pki/kubelet-client-current.pem")
+    }
+
+    /// The two files that hold the token while kubeadm runs.
+    pub fn token_files(&self) -> Result<[HostPath; 2], PathError> {
+        Ok([
+            self.kubernetes_dir.join("casement-join.json")?,
+            self.kubernetes_dir.join("bootstrap-kubelet.conf")?,
+        ])
+    }
+
+    /// What kubeadm and the kubelet write when they join.
+    pub fn made_files(&self) -> Result<Vec<HostPath>, PathError> {
+        let mut files = self.token_files()?.to_vec();
+        files.push(self.kubelet_conf()?);
+        files.push(self.kubernetes_dir.join("pki/ca.crt")?);
+        for name in ["config.yaml", "instance-config.yaml", "kubeadm-flags.env"] {
+            files.push(self.kubelet_dir.join(name)?);
+        }
+        files.push(self.client_certificate()?);
+        Ok(files)
+    }
+
+    /// The join configuration for kubeadm, with the token in it.
+    #[must_use]
+    pub fn configuration(&self, token: &Secret, patches: Option<&HostPath>) -> String {
+        let mut arguments = vec![serde_json::json!({
+            "name": "node-ip", "value": self.node_ip.to_string(),
+        })];
+        for (name, value) in &self.kubelet_arguments {
+            arguments.push(serde_json::json!({"name": name, "value": value}));
+        }
+        let mut document = serde_json::json!({
+            "apiVersion": "kubeadm.k8s.io/v1beta4",
+            "kind": "JoinConfiguration",
+            "discovery": {"bootstrapToken": {
+                "apiServerEndpoint": self.api_server,
+                "token": token.expose(),
+                "caCertHashes": self.ca_hashes,
+            }},
+            "nodeRegistration": {
+                "name": self.node_name,
+                "criSocket": self.cri_socket,
+                "taints": self.taints,
+                "kubeletExtraArgs": arguments,
+            },
+        });
+        if let (Some(patches), Some(fields)) = (patches, document.as_object_mut()) {
+            fields.insert(
+                "patches".to_owned(),
+                serde_json::json!({"directory": patches}),
+            );
+        }
+        format!("{document:#}\n")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn join() -> Join {
+        Join {
+            node_name: "win1".to_owned(),
+            node_ip: "198.18.0.11".parse().unwrap(),
+            api_server: "198.18.0.10:6443".to_owned(),
+            ca_hashes: vec!["sha256:00".to_owned()],
+            token: "token".parse().unwrap(),
+            cri_socket: "npipe:////./pipe/containerd-containerd".to_owned(),
+            taints: vec![Taint {
+                key: "os".to_owned(),
+                value: "windows".to_owned(),
+                effect: Effect::NoSchedule,
+            }],
+            kubelet_arguments: BTreeMap::new(),
+            patches: Vec::new(),
+            kubeadm: r"C:\k\kubeadm.exe".parse().unwrap(),
+            kubernetes_dir: r"C:\etc\kubernetes".parse().unwrap(),
+            kubelet_dir: r"C:\var\lib\kubelet".parse().unwrap(),
+            timeout_seconds: 300,
+        }
+    }
+
+    #[test]
+    fn a_leftover_token_is_a_change_even_after_the_join() {
+        let mut facts = JoinFacts {
+            server: Some("https://198.18.0.10:6443".to_owned()),
+            certificate: true,
+            leftovers: Vec::new(),
+        };
+        assert!(join().diff(&facts).is_right());
+        facts.leftovers = join().token_files().unwrap().to_vec();
+        assert!(!join().diff(&facts).is_right());
+    }
+
+    #[test]
+    fn the_configuration_is_kubeadms() {
+        let text = join().configuration(&Secret::new("a.b".to_owned()), None);
+        let document: serde_json::Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(document["discovery"]["bootstrapToken"]["token"], "a.b");
+        let taint = &document["nodeRegistration"]["taints"][0];
+        assert_eq!(taint["effect"], "NoSchedule");
+        assert_eq!(join().taints[0].to_string(), "os=windows:NoSchedule");
+    }
+}

@@ -1,0 +1,55 @@
+//! What a host should be.
+//!
+//! A [`NodeDocument`] is a list of [`Step`]s, each a typed [`Resource`] with an
+//! id and the ids that come before it. Every kind has facts (what a host was
+//! seen to be), a pure `diff` from facts to [`Change`]s, and the [`Prior`] that
+//! must be kept so that removing it restores what was there. [`wire`] carries
+//! documents, answers and events between the controller and the agent.
+//!
+//! Nothing here looks at a host: the agent observes and changes, this crate
+//! only compares.
+//!
+//! ```
+//! use casement_resource::{Diff, DirectoryFacts, Directory, Access};
+//!
+//! let wanted = Directory { path: r"C:\k".parse().unwrap(), access: Access::Inherited };
+//! assert!(matches!(wanted.diff(&DirectoryFacts::Absent), Diff::Changes(_)));
+//! ```
+
+pub mod wire;
+
+mod diff;
+mod document;
+mod failure;
+mod kind;
+mod name;
+mod path;
+mod secret;
+mod sha256;
+
+pub use diff::{Change, Diff};
+pub use document::{DocumentError, NodeDocument, Stage, Step};
+pub use failure::{Code, Failure};
+pub use kind::artifact::{Artifact, ArtifactFacts, ArtifactFormat, Member, MemberFacts};
+pub use kind::condition::{Condition, ConditionFacts};
+pub use kind::directory::{Access, AccessFacts, Directory, DirectoryFacts};
+pub use kind::env::{Env, EnvFacts, PathEntry, PathEntryFacts};
+pub use kind::file::{Content, File, FileFacts};
+pub use kind::forwarding::{Forwarding, ForwardingFacts, InterfaceRef};
+pub use kind::hns::{
+    HnsEndpoint, HnsEndpointFacts, HnsNetwork, HnsNetworkFacts, HnsNetworkType, HnsSubnet,
+    SourceVip,
+};
+pub use kind::join::{Effect, Join, JoinFacts, Patch, Taint};
+pub use kind::kubeconfig::Kubeconfig;
+pub use kind::registry::{RegistryData, RegistryFacts, RegistryValue};
+pub use kind::route::{Route, RouteEntry, RouteFacts};
+pub use kind::service::{
+    Run, Service, ServiceDefinition, ServiceFacts, ServiceSeen, ServiceState, StartType,
+};
+pub use kind::wait::Wait;
+pub use kind::{Prior, Resource, SavedFile};
+pub use name::{NameError, ResourceId, RunId, SecretName};
+pub use path::{HostPath, PathError};
+pub use secret::Secret;
+pub use sha256::{Sha256, Sha256Error};

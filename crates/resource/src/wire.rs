@@ -1,0 +1,16 @@
+//! What the controller and the agent say to each other: one message per line.
+//!
+//! [`line`] makes lines of messages and messages of lines; the messages are
+//! [`ToAgent`] and [`ToController`]. The same lines go between the channel
+//! process and the service `casement` on the host.
+
+mod event;
+mod line;
+mod message;
+
+pub use event::{Event, Outcome, RunKind, Tally, What};
+pub use line::{Decoder, LIMIT, Line, LineError, PREFIX, encode};
+pub use message::{
+    Busy, HostFacts, InterfaceFacts, LockHolder, ObservedStep, OperatingSystem, PROTOCOL,
+    RemoveWhat, ToAgent, ToController,
+};
