@@ -1,0 +1,50 @@
+//! The Kubernetes API, as casement uses it: what a cluster is, what may be done
+//! there, bootstrap tokens, waiting for nodes, and changes that can be taken back.
+//!
+//! Every change is a [`ClusterChange`] first, a value that `plan` can show, and
+//! only then carried out. How nodes are reached and what happens on them is not
+//! known here.
+//!
+//! ```no_run
+//! # async fn example() -> Result<(), casement_cluster::ClusterError> {
+//! use casement_cluster::Cluster;
+//!
+//! let cluster = Cluster::connect("admin.conf".as_ref()).await?;
+//! cluster.check_rights().await?;
+//! let facts = cluster.facts().await?;
+//! for change in facts.os_selector_changes() {
+//!     cluster.carry_out(&change).await?;
+//! }
+//! # Ok(())
+//! # }
+//! ```
+
+mod change;
+mod connect;
+mod error;
+mod facts;
+mod node;
+mod owned;
+mod patch;
+mod restore;
+mod rights;
+mod state;
+mod token;
+mod watch;
+
+pub use change::{CarriedOut, ClusterChange, ObjectRef, Way};
+pub use connect::Cluster;
+pub use error::ClusterError;
+pub use facts::{ClusterFacts, Cni, DaemonSetFacts, NodeFacts};
+pub use node::Cordon;
+pub use owned::{node_proxier_binding, node_proxier_binding_ref, runtime_class, runtime_class_ref};
+pub use restore::{Restored, RestoredHow};
+pub use rights::{RIGHTS, RIGHTS_YAML, Right};
+pub use token::{BootstrapToken, TokenOrder};
+pub use watch::{NodeState, NodeWatch};
+
+/// The name under which casement's fields are managed.
+pub const FIELD_MANAGER: &str = "casement";
+
+/// Marks objects that casement made: only these are ever deleted.
+pub const OWNED_LABEL: (&str, &str) = ("app.kubernetes.io/managed-by", "casement");

@@ -1,0 +1,191 @@
+//! Ways in which a kubeconfig leads nowhere, each told apart.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use casement_cluster::{Cluster, ClusterChange, ClusterError, ObjectRef, RIGHTS, Way};
+use http::{Request, Response};
+use kube::Client;
+use kube::client::Body;
+use serde_json::{Value, json};
+
+/// A cluster whose server answers by path.
+async fn cluster(
+    answer: impl Fn(&str, &Value) -> (u16, Value) + Send + 'static,
+) -> Result<Cluster, ClusterError> {
+    let (service, mut handle) = tower_test::mock::pair::<Request<Body>, Response<Body>>();
+    tokio::spawn(async move {
+        while let Some((request, send)) = handle.next_request().await {
+            let path = request.uri().path().to_owned();
+            let body = http_body_util::BodyExt::collect(request.into_body());
+            let body = body.await.unwrap().to_bytes();
+            let body = serde_json::from_slice(&body).unwrap_or(Value::Null);
+            let (status, value) = answer(&path, &body);
+            let content = serde_json::to_vec(&value).unwrap();
+            let response = Response::builder()
+                .status(status)
+                .header("content-type", "application/json")
+                .body(Body::from(content));
+            send.send_response(response.unwrap());
+        }
+    });
+    let client = Client::new(service, "default");
+    Cluster::over(client, "https://10.3.0.1:6443".to_owned()).await
+}
+
+fn version() -> (u16, Value) {
+    let version = json!({
+        "major": "1", "minor": "36", "gitVersion": "v1.36.3", "gitCommit": "", "gitTreeState": "",
+        "buildDate": "", "goVersion": "", "compiler": "", "platform": "",
+    });
+    (200, version)
+}
+
+fn failure(code: u16, message: &str) -> (u16, Value) {
+    let status = json!({
+        "kind": "Status", "apiVersion": "v1", "status": "Failure", "code": code,
+        "reason": if code == 404 { "NotFound" } else { "Because" }, "message": message,
+    });
+    (code, status)
+}
+
+async fn connect(kubeconfig: &str) -> ClusterError {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("admin.conf");
+    std::fs::write(&path, kubeconfig).unwrap();
+    match Cluster::connect(&path).await {
+        Ok(_) => panic!("it connected"),
+        Err(error) => error,
+    }
+}
+
+fn kubeconfig(server: &str) -> String {
+    format!(
+        "apiVersion: v1\nkind: Config\ncurrent-context: x\n\
+         clusters: [{{name: x, cluster: {{server: '{server}'}}}}]\n\
+         users: [{{name: x, user: {{token: abc}}}}]\n\
+         contexts: [{{name: x, context: {{cluster: x, user: x}}}}]\n"
+    )
+}
+
+#[tokio::test]
+async fn a_kubeconfig_that_is_missing_or_none_is_told() {
+    let missing = Cluster::connect("/no/such/admin.conf".as_ref()).await;
+    let Err(missing) = missing else {
+        panic!("it connected");
+    };
+    assert_eq!(missing.code(), "CAS-API-001");
+    assert!(missing.to_string().contains("/no/such/admin.conf"));
+    assert_eq!(connect("clusters: [").await.code(), "CAS-API-002");
+    assert_eq!(connect("{}").await.code(), "CAS-API-002");
+}
+
+#[tokio::test]
+async fn a_server_that_does_not_answer_is_named() {
+    let free = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = free.local_addr().unwrap().port();
+    drop(free);
+    let error = connect(&kubeconfig(&format!("https://127.0.0.1:{port}"))).await;
+    assert_eq!(error.code(), "CAS-API-003");
+    assert!(error.to_string().contains(&format!("127.0.0.1:{port}")));
+    assert!(error.is_transient());
+}
+
+#[tokio::test]
+async fn an_unknown_user_is_told_from_one_without_rights() {
+    let unknown = cluster(|_, _| failure(401, "Unauthorized")).await;
+    assert_eq!(unknown.err().unwrap().code(), "CAS-API-005");
+    let powerless = cluster(|path, _| match path {
+        "/version" => version(),
+        _ => failure(403, "nodes is forbidden"),
+    });
+    let powerless = powerless.await.unwrap();
+    assert_eq!(powerless.version(), "v1.36.3");
+    let error = powerless.node("Windows01").await.unwrap_err();
+    assert_eq!(error.code(), "CAS-API-006");
+    assert_eq!(
+        error.to_string(),
+        "the API server refuses to read Node windows01"
+    );
+}
+
+#[tokio::test]
+async fn missing_rights_come_as_one_list() {
+    let cluster = cluster(|path, review| match path {
+        "/version" => version(),
+        _ => {
+            let attributes = &review["spec"]["resourceAttributes"];
+            let allowed = attributes["resource"] != "secrets" && attributes["verb"] != "bind";
+            let mut answer = review.clone();
+            answer["status"] = json!({"allowed": allowed});
+            (201, answer)
+        }
+    });
+    let error = cluster.await.unwrap().check_rights().await.unwrap_err();
+    assert_eq!(error.code(), "CAS-API-007");
+    let told: Vec<_> = error
+        .details()
+        .into_iter()
+        .map(|(_, right)| right)
+        .collect();
+    assert_eq!(
+        told,
+        [
+            "bind clusterroles.rbac.authorization.k8s.io `system:node-proxier`",
+            "create secrets in kube-system",
+            "list secrets in kube-system",
+            "delete secrets in kube-system",
+        ]
+    );
+    assert!(told.len() < RIGHTS.len());
+}
+
+#[tokio::test]
+async fn a_cluster_that_kubeadm_did_not_make_is_told_as_that() {
+    let cluster = cluster(|path, _| match path {
+        "/version" => version(),
+        _ => failure(404, "not found"),
+    });
+    let error = cluster.await.unwrap().facts().await.unwrap_err();
+    assert_eq!(error.code(), "CAS-API-008");
+}
+
+/// The first look finds what was planned on; the edit comes between that look
+/// and the patch, and only the patch's own test can notice it.
+#[tokio::test]
+async fn an_edit_in_the_last_moment_is_a_conflict() {
+    let looks = AtomicU32::new(0);
+    let cluster = cluster(move |path, body| match path {
+        "/version" => version(),
+        "/apis/apps/v1/namespaces/shop/daemonsets/x" if body.is_array() => {
+            assert_eq!(body[0]["op"], "test");
+            failure(422, "the server rejected our request")
+        }
+        "/apis/apps/v1/namespaces/shop/daemonsets/x" => {
+            let value = match looks.fetch_add(1, Ordering::SeqCst) {
+                0 => "old",
+                _ => "theirs",
+            };
+            let metadata = json!({"name": "x", "namespace": "shop"});
+            let set = json!({"apiVersion": "apps/v1", "kind": "DaemonSet", "metadata": metadata,
+                "spec": {"a": value}});
+            (200, set)
+        }
+        _ => {
+            let metadata = json!({"name": "casement-state", "resourceVersion": "1"});
+            let state = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata});
+            (200, state)
+        }
+    });
+    let change = ClusterChange {
+        object: ObjectRef::new("apps/v1", "DaemonSet", Some("shop"), "x"),
+        field: "/spec/a".to_owned(),
+        before: Some(json!("old")),
+        after: Some(json!("new")),
+        way: Way::Patch,
+    };
+    let error = cluster.await.unwrap().carry_out(&change).await.unwrap_err();
+    let ClusterError::Conflict { found, .. } = &error else {
+        panic!("{error:?}");
+    };
+    assert_eq!(found, &Some(json!("theirs")));
+}

@@ -1,0 +1,141 @@
+//! The documented roles are enough for everything, and one less is told.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use casement_cluster::{
+    CarriedOut, Cluster, ClusterError, RestoredHow, TokenOrder, node_proxier_binding, runtime_class,
+};
+use k8s_openapi::api::authentication::v1::TokenRequest;
+use k8s_openapi::api::core::v1::ServiceAccount;
+use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding, Role, RoleBinding};
+use kube::api::{DeleteParams, Patch, PatchParams, PostParams};
+use kube::{Api, Client};
+use serde_json::json;
+
+use super::changes::{daemon_set, planned};
+use super::{STATE, client, config_with_token};
+
+const NAME: &str = "casement-rights-test";
+
+/// Applies rights.yaml under another name and logs in as a user who has it.
+async fn least_privileged() -> Cluster {
+    let client = client().await;
+    let text = include_str!("../../../rights.yaml");
+    let params = PatchParams::apply("test").force();
+    for part in text.split("\n---\n") {
+        let mut role: serde_json::Value = serde_saphyr::from_str(part).unwrap();
+        role["metadata"]["name"] = json!(NAME);
+        let subject = json!([{"kind": "ServiceAccount", "name": NAME, "namespace": "default"}]);
+        let group = "rbac.authorization.k8s.io";
+        let kind = role["kind"].clone();
+        let namespace = role["metadata"]["namespace"].as_str().map(str::to_owned);
+        let binding = json!({
+            "apiVersion": role["apiVersion"], "kind": format!("{}Binding", kind.as_str().unwrap()),
+            "metadata": {"name": NAME}, "subjects": subject,
+            "roleRef": {"apiGroup": group, "kind": kind, "name": NAME},
+        });
+        let (role, binding) = (Patch::Apply(role), Patch::Apply(binding));
+        match namespace {
+            Some(namespace) => {
+                let roles: Api<Role> = Api::namespaced(client.clone(), &namespace);
+                roles.patch(NAME, &params, &role).await.unwrap();
+                let bindings: Api<RoleBinding> = Api::namespaced(client.clone(), &namespace);
+                bindings.patch(NAME, &params, &binding).await.unwrap();
+            }
+            None => {
+                let roles: Api<ClusterRole> = Api::all(client.clone());
+                roles.patch(NAME, &params, &role).await.unwrap();
+                let bindings: Api<ClusterRoleBinding> = Api::all(client.clone());
+                bindings.patch(NAME, &params, &binding).await.unwrap();
+            }
+        }
+    }
+    let accounts: Api<ServiceAccount> = Api::default_namespaced(client);
+    let account = serde_json::from_value(json!({"metadata": {"name": NAME}})).unwrap();
+    let _ = accounts.create(&PostParams::default(), &account).await;
+    let request = TokenRequest::default();
+    let params = PostParams::default();
+    let token = accounts.create_token_request(NAME, &params, &request).await;
+    let token = token.unwrap().status.unwrap().token;
+    let config = config_with_token(&token).await;
+    let server = config.cluster_url.to_string();
+    Cluster::over(Client::try_from(config).unwrap(), server)
+        .await
+        .unwrap()
+}
+
+/// The authorizer learns of new roles a moment later.
+async fn settled(cluster: &Cluster, missing: usize) -> Option<ClusterError> {
+    for _ in 0..100 {
+        let error = cluster.check_rights().await.err();
+        let count = match &error {
+            Some(ClusterError::MissingRights { missing }) => missing.len(),
+            Some(error) => panic!("{error}"),
+            None => 0,
+        };
+        if count == missing {
+            return error;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    panic!("never {missing} rights missing");
+}
+
+#[tokio::test]
+#[ignore = "needs root and go"]
+async fn the_documented_roles_are_enough_and_one_less_is_told() {
+    let _state = STATE.lock().await;
+    let cluster = least_privileged().await;
+    settled(&cluster, 0).await;
+    everything(&cluster).await;
+
+    let roles: Api<ClusterRole> = Api::all(client().await);
+    let mut role = roles.get(NAME).await.unwrap();
+    let rule = &mut role.rules.as_mut().unwrap()[0];
+    rule.verbs.retain(|verb| verb != "watch");
+    roles
+        .replace(NAME, &PostParams::default(), &role)
+        .await
+        .unwrap();
+    let error = settled(&cluster, 1).await.unwrap();
+    assert_eq!(error.code(), "CAS-API-007");
+    let details = error.details();
+    assert_eq!(details, [("missing".to_owned(), "watch nodes".to_owned())]);
+}
+
+/// All that casement does, as that user.
+async fn everything(cluster: &Cluster) {
+    let order = TokenOrder {
+        host: "rights01".to_owned(),
+        run: "rights".to_owned(),
+        lifetime: Duration::from_secs(60),
+    };
+    cluster.mint_token(&order).await.unwrap();
+    let left = cluster.delete_leftover_tokens("x", &["rights01"]).await;
+    assert_eq!(left.unwrap().len(), 1);
+    cluster.watch_node("lin1").next().await.unwrap();
+    cluster.cordon("lin1").await.unwrap();
+    cluster.uncordon("lin1").await.unwrap();
+    let labels = BTreeMap::from([("rights.example/x".to_owned(), "y".to_owned())]);
+    cluster.label_node("lin1", &labels).await.unwrap();
+    cluster.delete_node("rights-none").await.unwrap();
+    for manifest in [
+        node_proxier_binding("rights01"),
+        runtime_class("windows-rights", "10.0.20348"),
+    ] {
+        let change = cluster.plan_owned(&manifest).await.unwrap().unwrap();
+        cluster.carry_out(&change).await.unwrap();
+        let removal = cluster.plan_removal(&change.object).await.unwrap();
+        cluster.carry_out(&removal.unwrap()).await.unwrap();
+    }
+    let sets = daemon_set("rights", serde_json::Value::Null).await;
+    let change = planned(cluster, "rights").await.unwrap();
+    let done = cluster.carry_out(&change).await.unwrap();
+    assert_eq!(done, CarriedOut::Changed);
+    let restored = cluster.restore().await.unwrap();
+    assert_eq!(restored[0].how, RestoredHow::Restored);
+    sets.delete("rights", &DeleteParams::default())
+        .await
+        .unwrap();
+}

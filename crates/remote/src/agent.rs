@@ -1,0 +1,232 @@
+//! The agent on a host: brought once, named by its hash, reused from then on.
+
+use std::path::{Path, PathBuf};
+
+use casement_resource::Sha256;
+use casement_resource::wire::{PROTOCOL, ToAgent, ToController};
+
+use crate::channel::{Channel, ChannelEnd, Incoming};
+use crate::command::{HostOs, program_line};
+use crate::error::RemoteError;
+use crate::places::{Places, RemotePath, hash_file};
+use crate::session::Session;
+use crate::sftp::{Progress, Sftp};
+
+/// The agent's executable here, for one system.
+#[derive(Debug, Clone)]
+pub struct Agent {
+    /// Where it is here.
+    pub path: PathBuf,
+    /// Its hash, which names it there.
+    pub hash: Sha256,
+    /// Its length.
+    pub size: u64,
+    /// The system that it is for.
+    pub os: HostOs,
+}
+
+impl Agent {
+    /// Hashes the executable at `path`.
+    pub fn load(path: &Path, os: HostOs) -> Result<Self, RemoteError> {
+        let (hash, size) = hash_file(path)?;
+        Ok(Self {
+            path: path.to_owned(),
+            hash,
+            size,
+            os,
+        })
+    }
+}
+
+/// What it took to have the agent there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Delivery {
+    /// It was there already.
+    Reused,
+    /// So many bytes were sent.
+    Sent(u64),
+}
+
+/// An agent that was spoken to.
+pub struct Opened {
+    /// The conversation.
+    pub channel: Channel,
+    /// Its first message: `hello`, unless something is wrong.
+    pub answer: Box<ToController>,
+    /// What it took to have it there.
+    pub delivery: Delivery,
+}
+
+enum Greeting {
+    Answer(Channel, Box<ToController>),
+    /// The process ended without a message; what came instead.
+    Silence(String),
+}
+
+/// Where an agent lives on a host.
+#[derive(Debug, Clone)]
+pub struct AgentHome {
+    agent: Agent,
+    places: Places,
+}
+
+impl AgentHome {
+    /// The agent's home in the places of the design.
+    pub fn new(agent: Agent) -> Self {
+        let places = Places::of(agent.os);
+        Self { agent, places }
+    }
+
+    /// The same with other folders, for hosts that keep their state elsewhere.
+    pub fn within(agent: Agent, places: Places) -> Self {
+        Self { agent, places }
+    }
+
+    /// Its path on the host.
+    pub fn path(&self) -> RemotePath {
+        self.places.agent(&self.agent.hash)
+    }
+
+    /// The host's folders.
+    pub fn places(&self) -> &Places {
+        &self.places
+    }
+
+    /// The command line that starts it.
+    pub fn line(&self, arguments: &[&str]) -> String {
+        program_line(self.agent.os, &self.path().native(), arguments)
+    }
+
+    /// Starts the agent's channel and says hello; brings the agent only when that
+    /// is not answered, so that a host which has it pays one command.
+    ///
+    /// The answer is the agent's `hello`, or whatever it said instead of it.
+    pub async fn open(
+        &self,
+        session: &Session,
+        controller: &str,
+        progress: impl FnMut(Progress),
+    ) -> Result<Opened, RemoteError> {
+        let opened = match self.greet(session, controller).await? {
+            Greeting::Answer(channel, answer) if self.is_from_it(&answer) => {
+                return Ok(Opened {
+                    channel,
+                    answer,
+                    delivery: Delivery::Reused,
+                });
+            }
+            Greeting::Answer(..) | Greeting::Silence(_) => {
+                let delivery = self.deliver(session, progress).await?;
+                (self.greet(session, controller).await?, delivery)
+            }
+        };
+        match opened {
+            (Greeting::Answer(channel, answer), delivery) => Ok(Opened {
+                channel,
+                answer,
+                delivery,
+            }),
+            (Greeting::Silence(said), _) => Err(RemoteError::AgentBroken {
+                place: session.place().clone(),
+                path: self.path().native(),
+                answer: said,
+            }),
+        }
+    }
+
+    /// Whether this agent said it, and not a damaged one in its place.
+    fn is_from_it(&self, answer: &ToController) -> bool {
+        match answer {
+            ToController::Hello { agent, .. } => *agent == self.agent.hash,
+            _ => true,
+        }
+    }
+
+    async fn greet(&self, session: &Session, controller: &str) -> Result<Greeting, RemoteError> {
+        let mut channel = self.channel(session).await?;
+        let hello = ToAgent::Hello {
+            protocol: PROTOCOL,
+            controller: controller.to_owned(),
+        };
+        // A program that is not there ends before it can be spoken to; its end
+        // says more than this error.
+        drop(channel.send(&hello).await);
+        match channel.next().await? {
+            Incoming::Message(answer) => Ok(Greeting::Answer(channel, answer)),
+            Incoming::End(ChannelEnd::Cut) => Err(RemoteError::Lost {
+                place: session.place().clone(),
+                step: "starting the agent",
+                source: None,
+            }),
+            Incoming::End(_) => {
+                let noise: Vec<_> = channel.noise().collect();
+                Ok(Greeting::Silence(noise.join("\n")))
+            }
+        }
+    }
+
+    /// Makes sure that it is there. One that is there with the right size is read
+    /// back and, if it differs, replaced.
+    pub async fn deliver(
+        &self,
+        session: &Session,
+        progress: impl FnMut(Progress),
+    ) -> Result<Delivery, RemoteError> {
+        let sftp = session.sftp().await?;
+        let path = self.path();
+        if let Some(found) = sftp.stat(&path).await? {
+            if found.size == self.agent.size && self.reads_back(&sftp).await? {
+                return Ok(Delivery::Reused);
+            }
+            sftp.remove(&path).await?;
+        }
+        if let Some(folder) = path.parent() {
+            sftp.make_folders(&folder).await?;
+        }
+        let agent = &self.agent;
+        let sent = sftp.put_blob(&agent.path, &agent.hash, &path, progress);
+        Ok(Delivery::Sent(sent.await?))
+    }
+
+    /// Starts `casement-node channel` and says nothing. An agent that is not there
+    /// shows as an end without a message.
+    pub async fn channel(&self, session: &Session) -> Result<Channel, RemoteError> {
+        let process = session.start(&self.line(&["channel"])).await?;
+        Ok(Channel::new(process))
+    }
+
+    /// Takes the agent away, and the folders above it that are empty then and
+    /// that only casement uses. Its process must have ended.
+    pub async fn remove(&self, session: &Session) -> Result<(), RemoteError> {
+        let sftp = session.sftp().await?;
+        sftp.remove(&self.path()).await?;
+        let mut folder = self.path().parent();
+        // agent/<hash>, agent, casement.
+        for _ in 0..3 {
+            let Some(path) = folder else { break };
+            if !sftp.remove_empty(&path).await? {
+                break;
+            }
+            folder = path.parent();
+        }
+        Ok(())
+    }
+
+    /// Brings a blob to the host's store. Returns the bytes that were sent.
+    pub async fn put_blob(
+        &self,
+        sftp: &Sftp,
+        from: &Path,
+        hash: &Sha256,
+        progress: impl FnMut(Progress),
+    ) -> Result<u64, RemoteError> {
+        sftp.make_folders(&self.places.blobs).await?;
+        let to = self.places.blob(hash);
+        sftp.put_blob(from, hash, &to, progress).await
+    }
+
+    async fn reads_back(&self, sftp: &Sftp) -> Result<bool, RemoteError> {
+        let content = sftp.read(&self.path()).await?;
+        Ok(Sha256::of(&content) == self.agent.hash)
+    }
+}

@@ -1,0 +1,120 @@
+//! Command lines that mean the same in every shell that a host may have.
+//!
+//! sshd hands a command line to the account's shell: cmd or PowerShell on
+//! Windows (by `DefaultShell`), sh, bash or another one elsewhere. Only lines
+//! that all of them read alike are sent.
+
+/// The operating system of a host.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum HostOs {
+    /// Windows Server.
+    Windows,
+    /// Linux.
+    Linux,
+}
+
+/// What reads the command lines.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Shell {
+    /// cmd.exe, the default on Windows.
+    Cmd,
+    /// Windows PowerShell or PowerShell 7.
+    PowerShell,
+    /// sh, bash and their kin.
+    Posix,
+}
+
+/// What a probe found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HostSystem {
+    /// The operating system.
+    pub os: HostOs,
+    /// The shell behind the SSH server.
+    pub shell: Shell,
+    /// The machine's architecture as `uname -m` says it; Windows is not asked.
+    pub architecture: Option<String>,
+}
+
+/// cmd echoes the whole line with `%OS%` replaced; PowerShell runs the first
+/// two commands and replaces `$env:OS`; a POSIX shell runs all three.
+pub(crate) const PROBE: &str = "echo casement-cmd=%OS% ; echo casement-env=$env:OS ; uname -s -m";
+
+/// Reads the probe's answer.
+pub(crate) fn read_probe(answer: &str) -> Option<HostSystem> {
+    let windows = |shell| HostSystem {
+        os: HostOs::Windows,
+        shell,
+        architecture: None,
+    };
+    answer.lines().find_map(|line| {
+        let line = line.trim();
+        if line.starts_with("casement-cmd=Windows_NT") {
+            return Some(windows(Shell::Cmd));
+        }
+        if line == "casement-env=Windows_NT" {
+            return Some(windows(Shell::PowerShell));
+        }
+        let (system, architecture) = line.split_once(' ')?;
+        if system == "Linux" {
+            return Some(HostSystem {
+                os: HostOs::Linux,
+                shell: Shell::Posix,
+                architecture: Some(architecture.trim().to_owned()),
+            });
+        }
+        let emulated = ["MINGW", "MSYS_NT", "CYGWIN_NT"];
+        emulated
+            .iter()
+            .any(|prefix| system.starts_with(prefix))
+            .then(|| windows(Shell::Posix))
+    })
+}
+
+/// The line that starts a program with plain words as arguments.
+///
+/// On Windows the path has blanks. PowerShell takes a quoted path for a string,
+/// cmd takes `&` for a separator, so the line calls cmd once more: cmd keeps the
+/// quotes of `cmd /c "path" word` when there are just two and the path between
+/// them is a program, and PowerShell passes an argument with blanks on in quotes.
+pub(crate) fn program_line(os: HostOs, path: &str, arguments: &[&str]) -> String {
+    let mut line = match os {
+        HostOs::Windows => format!("cmd /c \"{path}\""),
+        HostOs::Linux => path.to_owned(),
+    };
+    for argument in arguments {
+        line.push(' ');
+        line.push_str(argument);
+    }
+    line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn system(os: HostOs, shell: Shell) -> Option<HostSystem> {
+        Some(HostSystem {
+            os,
+            shell,
+            architecture: None,
+        })
+    }
+
+    #[test]
+    fn every_shell_answers_the_probe_in_its_own_way() {
+        let cmd = "casement-cmd=Windows_NT ; echo casement-env=$env:OS ; uname -s -m\r\n";
+        assert_eq!(read_probe(cmd), system(HostOs::Windows, Shell::Cmd));
+        let powershell = "casement-cmd=%OS%\r\ncasement-env=Windows_NT\r\n";
+        assert_eq!(
+            read_probe(powershell),
+            system(HostOs::Windows, Shell::PowerShell)
+        );
+        let git_bash = "casement-cmd=%OS%\ncasement-env=:OS\nMINGW64_NT-10.0-20348 x86_64\n";
+        assert_eq!(read_probe(git_bash), system(HostOs::Windows, Shell::Posix));
+        let bash = "Welcome!\ncasement-cmd=%OS%\ncasement-env=:OS\nLinux x86_64\n";
+        let found = read_probe(bash).unwrap();
+        assert_eq!((found.os, found.shell), (HostOs::Linux, Shell::Posix));
+        assert_eq!(found.architecture.as_deref(), Some("x86_64"));
+        assert_eq!(read_probe("FreeBSD amd64\n"), None);
+    }
+}

@@ -1,0 +1,218 @@
+//! Codes, details and remedies of [`RemoteError`].
+
+use super::RemoteError;
+
+impl RemoteError {
+    /// The stable code that `casement explain` knows.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::HostKeyUnknown { .. } => "CAS-SSH-001",
+            Self::HostKeyChanged { .. } => "CAS-SSH-002",
+            Self::Refused { .. } => "CAS-SSH-003",
+            Self::NoAnswer { .. } => "CAS-SSH-004",
+            Self::NotListening { .. } => "CAS-SSH-005",
+            Self::NoRoute { .. } => "CAS-SSH-006",
+            Self::NoAddress { .. } => "CAS-SSH-007",
+            Self::HostKeyRevoked { .. } => "CAS-SSH-008",
+            Self::KnownHosts { .. } => "CAS-SSH-009",
+            Self::KeyFile { .. } => "CAS-SSH-010",
+            Self::KeyEncrypted { .. } => "CAS-SSH-011",
+            Self::KeyUnreadable { .. } => "CAS-SSH-012",
+            Self::Handshake { .. } => "CAS-SSH-013",
+            Self::Lost { .. } => "CAS-SSH-014",
+            Self::NotBack { .. } => "CAS-SSH-015",
+            Self::NotStarted { .. } => "CAS-SSH-016",
+            Self::UnknownSystem { .. } => "CAS-SSH-017",
+            Self::AgentBroken { .. } => "CAS-SSH-018",
+            Self::File { .. } => "CAS-SSH-019",
+            Self::LocalFile { .. } => "CAS-SSH-020",
+            Self::Wire { .. } => "CAS-SSH-021",
+        }
+    }
+
+    /// Whether trying again may help without anybody doing anything.
+    pub fn is_transient(&self) -> bool {
+        matches!(
+            self,
+            Self::NoAnswer { .. }
+                | Self::NotListening { .. }
+                | Self::NoRoute { .. }
+                | Self::Lost { .. }
+                | Self::Handshake {
+                    source: russh::Error::HUP
+                        | russh::Error::Disconnect
+                        | russh::Error::IO(_)
+                        | russh::Error::ConnectionTimeout,
+                    ..
+                }
+        )
+    }
+
+    /// The values behind the cause, as label and value.
+    pub fn details(&self) -> Vec<(String, String)> {
+        let pair = |label: &str, value: String| (label.to_owned(), value);
+        match self {
+            Self::HostKeyUnknown {
+                offered,
+                known_hosts,
+                ..
+            } => vec![
+                pair("it offers", offered.clone()),
+                pair("not in", known_hosts.display().to_string()),
+            ],
+            Self::HostKeyChanged {
+                offered,
+                recorded,
+                known_hosts,
+                line,
+                ..
+            } => vec![
+                (format!("{}:{line}", short(known_hosts)), recorded.clone()),
+                pair("it offers", offered.clone()),
+            ],
+            Self::HostKeyRevoked {
+                offered,
+                known_hosts,
+                line,
+                ..
+            } => vec![
+                pair("it offers", offered.clone()),
+                pair("revoked in", format!("{}:{line}", known_hosts.display())),
+            ],
+            Self::Refused {
+                user, key, methods, ..
+            } => vec![
+                pair("user", user.clone()),
+                pair("key", key.clone()),
+                pair("it takes", methods.join(", ")),
+            ],
+            Self::NoAnswer { waited, step, .. } => vec![
+                pair("waited", format!("{} s", waited.as_secs())),
+                pair("for", (*step).to_owned()),
+            ],
+            Self::NotBack { attempts, last, .. } => vec![
+                pair("tried", format!("{attempts} times")),
+                pair("last", last.to_string()),
+            ],
+            Self::Lost { step, .. } => vec![pair("during", (*step).to_owned())],
+            Self::UnknownSystem { answer, .. } => vec![pair("it says", answer.clone())],
+            Self::AgentBroken { path, answer, .. } => {
+                vec![pair("path", path.clone()), pair("it says", answer.clone())]
+            }
+            Self::Wire { source, .. } => vec![pair("reason", source.to_string())],
+            _ => Vec::new(),
+        }
+    }
+
+    /// What to do now.
+    pub fn remedy(&self) -> String {
+        match self {
+            Self::HostKeyUnknown {
+                place, known_hosts, ..
+            } => format!(
+                "Compare the fingerprint with the one on the host itself (`ssh-keygen -lf` on its \
+                 ssh_host_*_key.pub); if they are equal: `ssh-keyscan -p {} {} >> {}`, or \
+                 `casement apply --accept-new-host-keys`.",
+                place.port(),
+                place.address(),
+                known_hosts.display()
+            ),
+            Self::HostKeyChanged {
+                place, known_hosts, ..
+            } => format!(
+                "Either the host was rebuilt, or somebody stands in between. If it was rebuilt: \
+                 `ssh-keygen -f {} -R {}`, then `casement apply --accept-new-host-keys`.",
+                known_hosts.display(),
+                quoted_name(place.address(), place.port())
+            ),
+            Self::HostKeyRevoked { .. } => "Somebody marked this key as no longer to be trusted. \
+                 Give the host a new key, or find out why that line is there."
+                .to_owned(),
+            Self::KnownHosts { .. } => {
+                "Mend the file's permissions, or name another one with `access.ssh.knownHosts`."
+                    .to_owned()
+            }
+            Self::Refused { user, .. } => format!(
+                "Put the public half where the host looks for it: for administrators on Windows \
+                 C:\\ProgramData\\ssh\\administrators_authorized_keys (readable by SYSTEM and \
+                 Administrators only), else ~{user}/.ssh/authorized_keys; or name another key or \
+                 user in `access.ssh`."
+            ),
+            Self::NoAnswer { place, .. } => format!(
+                "Is it switched on, is {} its address, and do firewalls let TCP port {} through?",
+                place.address(),
+                place.port()
+            ),
+            Self::NotListening { place } => format!(
+                "The machine is there, but no SSH server listens on port {}. On Windows: \
+                 `Add-WindowsCapability -Online -Name OpenSSH.Server~~~~0.0.1.0`, then \
+                 `Start-Service sshd`.",
+                place.port()
+            ),
+            Self::NoRoute { place, .. } => format!(
+                "Check {} in the file, and this machine's network and VPN.",
+                place.address()
+            ),
+            Self::NoAddress { place, .. } => format!(
+                "Check the spelling of `{}`, or write its IP address.",
+                place.address()
+            ),
+            Self::KeyFile { .. } => "Check `access.ssh.key`, and who may read the file.".to_owned(),
+            Self::KeyEncrypted { path } => format!(
+                "Use a key without one, or a copy made for casement: `ssh-keygen -p -f COPY` on a \
+                 copy of {}.",
+                path.display()
+            ),
+            Self::KeyUnreadable { .. } => {
+                "Name the private half in `access.ssh.key` (`ssh-keygen -t ed25519` makes a pair)."
+                    .to_owned()
+            }
+            Self::Handshake { place, .. } => format!(
+                "See what listens on port {}; the cause below says how far it got.",
+                place.port()
+            ),
+            Self::Lost { .. } => "Run it again: it goes on from where it was.".to_owned(),
+            Self::NotBack { place, .. } => format!(
+                "Look at the host's console: is it up, and does it still have the address {}?",
+                place.address()
+            ),
+            Self::NotStarted { .. } => {
+                "Look at sshd_config on the host: `ForceCommand`, `Subsystem sftp`, and the \
+                 account's shell."
+                    .to_owned()
+            }
+            Self::UnknownSystem { .. } => {
+                "Say what it is: `os: windows-2022` or `os: ubuntu-24.04` on that host.".to_owned()
+            }
+            Self::AgentBroken { path, .. } => format!(
+                "Remove {path} and run it again; if it stays so, something on the host (an \
+                 antivirus, a policy) keeps programs there from running."
+            ),
+            Self::File { .. } => {
+                "Is there space on the disk, and may that account write there?".to_owned()
+            }
+            Self::LocalFile { .. } => "Check the path and who may read it.".to_owned(),
+            Self::Wire { .. } => {
+                "Agent and casement must be of one version: was `--agent-dir` pointed at another \
+                 one's? Otherwise this is a defect, please report it."
+                    .to_owned()
+            }
+        }
+    }
+}
+
+/// A file's last name: the form `known_hosts:14`.
+fn short(path: &std::path::Path) -> String {
+    path.file_name().map_or_else(
+        || path.display().to_string(),
+        |name| name.to_string_lossy().into_owned(),
+    )
+}
+
+/// The name under which `ssh-keygen -R` finds a host.
+fn quoted_name(address: &str, port: u16) -> String {
+    match port {
+        22 => address.to_owned(),
+        _ => format!("'[{address}]:{port}'"),
+    }
+}

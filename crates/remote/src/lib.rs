@@ -1,0 +1,48 @@
+//! Sessions with hosts over SSH: strict host keys, commands, files by SFTP, the
+//! agent's delivery and its control channel, and coming back after a cut.
+//!
+//! What travels is opaque here: messages of [`casement_resource::wire`], and blobs
+//! named by their SHA-256. Nothing in this crate knows what a document means, nor
+//! what a host should look like. WinRM will stand beside SSH; it is not here yet.
+//!
+//! ```no_run
+//! # async fn example() -> Result<(), casement_remote::RemoteError> {
+//! use casement_remote::{Session, Target, load_key};
+//!
+//! let key = load_key("/home/me/.ssh/id_ed25519".as_ref())?;
+//! let target = Target::new("windows01", "10.3.0.4", "Administrator", key, "known_hosts".into());
+//! let session = Session::connect(&target).await?;
+//! let system = session.probe().await?;
+//! println!("{:?}", system.os);
+//! # Ok(())
+//! # }
+//! ```
+
+mod agent;
+mod channel;
+mod command;
+mod error;
+mod host_key;
+mod key;
+mod known_hosts;
+mod places;
+mod process;
+mod reconnect;
+mod session;
+mod sftp;
+mod target;
+
+pub use agent::{Agent, AgentHome, Delivery, Opened};
+pub use casement_resource::Sha256;
+pub use channel::{Channel, ChannelEnd, Incoming, MessageSender};
+pub use command::{HostOs, HostSystem, Shell};
+pub use error::{Place, RemoteError};
+pub use key::load_key;
+pub use known_hosts::{KnownHosts, Verdict};
+pub use places::{Places, RemotePath, hash_file};
+pub use process::{Output, Process, ProcessEvent};
+pub use reconnect::{Attempt, Reconnect};
+pub use russh::keys::PrivateKey;
+pub use session::Session;
+pub use sftp::{FileFacts, Progress, Sftp};
+pub use target::{HostKeyPolicy, Target};

@@ -1,0 +1,15 @@
+//! Sessions against an SSH server in this process, and against a lab's real one.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    missing_docs,
+    reason = "tests fail by panicking"
+)]
+
+mod channel;
+mod connect;
+mod double;
+mod files;
+mod files_double;
+mod lab;
