@@ -4,7 +4,18 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
+mod agents;
+mod apply;
+mod clock;
+mod controller;
+mod failure;
 mod lab;
+mod plan;
+mod reset;
+mod spec_file;
+mod status;
+mod survey;
+mod told;
 
 /// Kubernetes clusters with Linux and Windows workers, from one file
 #[derive(Debug, Parser)]
@@ -16,12 +27,42 @@ struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
+    /// Make the hosts and the cluster what the file says
+    Apply(apply::ApplyArgs),
+    /// Show what `apply` would change; change nothing
+    Plan(plan::PlanArgs),
+    /// Show the hosts: their Nodes, and whether they are as the file says
+    Status(status::StatusArgs),
+    /// Take hosts out of the cluster and remove what casement put there
+    Reset(reset::ResetArgs),
     /// A real control plane and Windows hosts on this Linux machine
     Lab(lab::LabArgs),
 }
 
 fn main() -> ExitCode {
     match Arguments::parse().verb {
+        Verb::Apply(arguments) => conduct(apply::run_apply(arguments)),
+        Verb::Plan(arguments) => conduct(plan::run_plan(arguments)),
+        Verb::Status(arguments) => conduct(status::run_status(arguments)),
+        Verb::Reset(arguments) => conduct(reset::run_reset(arguments)),
         Verb::Lab(arguments) => lab::run_lab(arguments),
+    }
+}
+
+/// Runs a verb that talks to hosts.
+fn conduct(verb: impl Future<Output = Result<(), failure::CommandError>>) -> ExitCode {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build();
+    match runtime {
+        Ok(runtime) => match runtime.block_on(verb) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => error.finish(),
+        },
+        Err(error) => {
+            eprintln!("error: no threads could be started: {error}");
+            ExitCode::FAILURE
+        }
     }
 }

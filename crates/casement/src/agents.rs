@@ -1,0 +1,54 @@
+//! Where the agents are that hosts get.
+
+use std::path::{Path, PathBuf};
+
+use casement_diag::Problem;
+use casement_remote::{Agent, HostOs};
+use casement_run::link::Agents;
+
+/// Finds the agents: in the folder given, beside this program, or where
+/// `tools/build-windows` leaves them.
+pub fn find(folder: Option<&Path>) -> Result<Agents, Problem> {
+    let folders = folders(folder);
+    let windows = look(&folders, "casement-node.exe").ok_or_else(|| missing(&folders))?;
+    let load = |path: &Path, os| {
+        Agent::load(path, os)
+            .map_err(|error| Problem::new(error.code(), error.to_string(), error.remedy()))
+    };
+    Ok(Agents {
+        windows: load(&windows, HostOs::Windows)?,
+        linux: look(&folders, "casement-node")
+            .map(|path| load(&path, HostOs::Linux))
+            .transpose()?,
+    })
+}
+
+fn folders(given: Option<&Path>) -> Vec<PathBuf> {
+    if let Some(folder) = given {
+        return vec![folder.to_owned()];
+    }
+    let beside = std::env::current_exe().ok();
+    let beside = beside.and_then(|program| Some(program.parent()?.to_owned()));
+    let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
+    let home = std::env::var_os("HOME").map(|home| Path::new(&home).join(".cache"));
+    let built = cache.or(home).map(|cache| cache.join("casement/agent"));
+    beside.into_iter().chain(built).collect()
+}
+
+fn look(folders: &[PathBuf], name: &str) -> Option<PathBuf> {
+    let mut paths = folders.iter().map(|folder| folder.join(name));
+    paths.find(|path| path.is_file())
+}
+
+fn missing(folders: &[PathBuf]) -> Problem {
+    let looked: Vec<String> = folders
+        .iter()
+        .map(|folder| folder.display().to_string())
+        .collect();
+    Problem::new(
+        "CAS-CTL-001",
+        "the agent for Windows hosts, `casement-node.exe`, is nowhere to be found",
+        "`just windows` builds it; or name its folder with --agent-dir",
+    )
+    .seen("looked in", looked.join("\n"))
+}

@@ -1,0 +1,160 @@
+//! From a cluster file to open conversations with its hosts and its cluster.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use casement_cluster::Cluster as KubeCluster;
+use casement_diag::Problem;
+use casement_plan::{Blob, Inputs};
+use casement_remote::{Target, hash_file, load_key};
+use casement_run::RunError;
+use casement_run::kube::Kube;
+use casement_run::link::{Agents, Blobs, Link};
+use casement_spec::{Cluster, Host, SecretRef};
+use clap::Args;
+use futures_util::future::join_all;
+
+use crate::failure::CommandError;
+use crate::{agents, spec_file, told};
+
+/// What all verbs that look at hosts take.
+#[derive(Debug, Args)]
+pub struct FileArgs {
+    /// The cluster file
+    #[arg(short, long, default_value = "cluster.yaml")]
+    pub file: PathBuf,
+    /// The folder with casement-node.exe and casement-node
+    #[arg(long)]
+    pub agent_dir: Option<PathBuf>,
+}
+
+/// Everything that a run needs.
+pub struct Controller {
+    /// What the user wants.
+    pub cluster: Cluster,
+    /// The cluster's side.
+    pub kube: Kube,
+    /// What was read for the plan.
+    pub inputs: Inputs,
+    /// The files behind it.
+    pub blobs: Blobs,
+    /// The hosts that answered, in the file's order.
+    pub links: Vec<Link>,
+    /// The hosts that did not, and why.
+    pub lost: Vec<(String, RunError)>,
+}
+
+impl Controller {
+    /// Reads the file, asks the cluster, and calls every host that casement may
+    /// change.
+    pub async fn open(arguments: &FileArgs) -> Result<Self, CommandError> {
+        let cluster = spec_file::read(&arguments.file)?;
+        let agents = agents::find(arguments.agent_dir.as_deref())?;
+        let (inputs, blobs) = read_inputs(&cluster)?;
+        let run = run_name();
+        let kubeconfig = cluster.spec.existing.kubeconfig.as_std_path();
+        let api = KubeCluster::connect(kubeconfig)
+            .await
+            .map_err(|error| told::cluster(&error))?;
+        let (links, lost) = call(&cluster, &agents).await?;
+        Ok(Self {
+            cluster,
+            kube: Kube { cluster: api, run },
+            inputs,
+            blobs,
+            links,
+            lost,
+        })
+    }
+
+    /// The names of the Windows hosts.
+    pub fn windows(&self) -> Vec<&str> {
+        let hosts = self.cluster.windows_hosts();
+        hosts.map(|host| host.name.as_str()).collect()
+    }
+}
+
+/// Distinct for each call, and readable: the time, and this process.
+fn run_name() -> String {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    let seconds = now.map_or(0, |time| time.as_secs());
+    format!("r{seconds}-{}", std::process::id())
+}
+
+/// The programs that hosts get, hashed, and the registry's CA.
+fn read_inputs(cluster: &Cluster) -> Result<(Inputs, Blobs), Problem> {
+    let mut programs = BTreeMap::new();
+    let mut blobs = Blobs::new();
+    for (program, path) in &cluster.spec.artifacts.overrides {
+        let (sha256, size) = hash_file(path.as_std_path()).map_err(|error| {
+            Problem::new(error.code(), error.to_string(), error.remedy())
+                .seen("set in", format!("spec.artifacts.overrides.{program}"))
+        })?;
+        blobs.insert(sha256, path.as_std_path().to_owned());
+        programs.insert(*program, Blob { sha256, size });
+    }
+    let registry_ca = match &cluster.spec.images.ca {
+        Some(path) => Some(read_text(path.as_std_path(), "spec.images.ca")?),
+        None => None,
+    };
+    let inputs = Inputs {
+        programs,
+        registry_ca,
+    };
+    Ok((inputs, blobs))
+}
+
+fn read_text(path: &Path, field: &str) -> Result<String, Problem> {
+    std::fs::read_to_string(path).map_err(|error| {
+        Problem::new(
+            "CAS-FILE-004",
+            format!("`{}` cannot be read", path.display()),
+            "mend the path in the cluster file; it begins in the file's own folder",
+        )
+        .seen("set in", field)
+        .seen("it says", error)
+    })
+}
+
+type Called = (Vec<Link>, Vec<(String, RunError)>);
+
+async fn call(cluster: &Cluster, agents: &Agents) -> Result<Called, Problem> {
+    let user = std::env::var("USER").unwrap_or_else(|_| "somebody".to_owned());
+    let controller = format!("{user}, process {}", std::process::id());
+    let managed = cluster.spec.hosts.iter().filter(|host| host.managed);
+    let targets: Vec<Target> = managed
+        .map(|host| target(cluster, host))
+        .collect::<Result<_, _>>()?;
+    let opened = join_all(
+        targets
+            .iter()
+            .map(|target| Link::open(target, agents, &controller)),
+    );
+    let (mut links, mut lost) = (Vec::new(), Vec::new());
+    for (target, opened) in targets.iter().zip(opened.await) {
+        match opened {
+            Ok(link) => links.push(link),
+            Err(error) => lost.push((target.name.clone(), error)),
+        }
+    }
+    Ok((links, lost))
+}
+
+fn target(cluster: &Cluster, host: &Host) -> Result<Target, Problem> {
+    let login = cluster.login(host);
+    let SecretRef::File(path) = login.key else {
+        return Err(Problem::new(
+            "CAS-SPEC-101",
+            "only a key in a file is supported yet",
+            "access.ssh.key: {file: PATH}",
+        ));
+    };
+    let key = load_key(path.as_std_path())
+        .map_err(|error| Problem::new(error.code(), error.to_string(), error.remedy()))?;
+    let known_hosts = login.known_hosts.as_std_path().to_owned();
+    let address = host.address.to_string();
+    let mut target = Target::new(host.name.as_str(), address, login.user, key, known_hosts);
+    target.port = login.port;
+    Ok(target)
+}

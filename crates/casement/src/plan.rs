@@ -1,0 +1,133 @@
+//! `casement plan`.
+
+use casement_cluster::ClusterChange;
+use casement_resource::Diff;
+use clap::Args;
+use serde_json::{Value, json};
+
+use crate::controller::{Controller, FileArgs};
+use crate::failure::CommandError;
+use crate::survey::{HostSurvey, survey};
+use crate::told;
+
+/// Show what `apply` would change; change nothing.
+#[derive(Debug, Args)]
+pub struct PlanArgs {
+    #[command(flatten)]
+    file: FileArgs,
+    /// Also list what is right already, with the reason
+    #[arg(short, long)]
+    verbose: bool,
+    /// Print JSON
+    #[arg(short, long, value_parser = ["table", "json"], default_value = "table")]
+    output: String,
+    /// Exit with 4 when something would change
+    #[arg(long)]
+    exit_code: bool,
+}
+
+/// Runs the verb.
+pub async fn run_plan(arguments: PlanArgs) -> Result<(), CommandError> {
+    let mut controller = Controller::open(&arguments.file).await?;
+    let looked = survey(&mut controller).await;
+    let looked = looked.map_err(|error| told::problem(&error))?;
+    let changes = controller.kube.changes(&controller.windows()).await;
+    let changes = changes.map_err(|error| told::problem(&error))?;
+    let mut hosts = Vec::new();
+    let mut failed = false;
+    for (name, result) in looked {
+        match result {
+            Ok(host) => hosts.push(host),
+            Err(error) => {
+                failed = true;
+                eprint!("{name}\n{}", told::problem(&error));
+            }
+        }
+    }
+    for (name, error) in &controller.lost {
+        failed = true;
+        eprint!("{name}\n{}", told::problem(error));
+    }
+    if arguments.output == "json" {
+        println!("{:#}", document(&hosts, &changes));
+    } else {
+        show(&hosts, &changes, arguments.verbose);
+    }
+    for link in std::mem::take(&mut controller.links) {
+        link.close().await;
+    }
+    let pending = !changes.is_empty()
+        || hosts
+            .iter()
+            .any(|host| !host.open.is_empty() || !host.steps.iter().all(|step| step.is_right()));
+    match (failed, pending && arguments.exit_code) {
+        (true, _) => Err(CommandError::told(1)),
+        (false, true) => Err(CommandError::told(4)),
+        (false, false) => Ok(()),
+    }
+}
+
+fn show(hosts: &[HostSurvey], changes: &[ClusterChange], verbose: bool) {
+    let (mut to_do, mut right) = (changes.len(), 0);
+    for host in hosts {
+        println!("{}", host.name);
+        let mut quiet = 0;
+        for seen in &host.steps {
+            match &seen.step.seen {
+                Ok(Diff::Right { reason, .. }) if verbose => {
+                    println!("  = {:<44} {reason}", seen.what);
+                }
+                Ok(Diff::Right { .. }) => quiet += 1,
+                Ok(Diff::Changes(changes)) => {
+                    to_do += 1;
+                    for change in changes {
+                        println!(
+                            "  {} {:<44} {change}",
+                            sign(change.before.is_none()),
+                            seen.what
+                        );
+                    }
+                }
+                Err(failure) => {
+                    to_do += 1;
+                    println!("  ? {:<44} {}", seen.what, failure.what);
+                }
+            }
+        }
+        right += host.steps.iter().filter(|seen| seen.is_right()).count();
+        if quiet > 0 {
+            println!("  = {quiet} more are right already  (-v lists them with the reason)");
+        }
+        for stage in &host.open {
+            println!("  + stage {stage:?}: known after join");
+        }
+    }
+    if !changes.is_empty() {
+        println!("cluster");
+    }
+    for change in changes {
+        println!(
+            "  {} {} {}",
+            sign(change.before.is_none()),
+            change.object,
+            change.field
+        );
+    }
+    println!("\n{to_do} to make or change, {right} right. Nothing was changed.");
+}
+
+fn sign(new: bool) -> &'static str {
+    if new { "+" } else { "~" }
+}
+
+fn document(hosts: &[HostSurvey], changes: &[ClusterChange]) -> Value {
+    let hosts = hosts.iter().map(|host| {
+        json!({
+            "name": host.name,
+            "system": host.system,
+            "steps": host.steps.iter().map(|seen| &seen.step).collect::<Vec<_>>(),
+            "knownAfterJoin": host.open,
+        })
+    });
+    json!({"hosts": hosts.collect::<Vec<_>>(), "cluster": changes})
+}

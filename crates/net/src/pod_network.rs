@@ -1,0 +1,89 @@
+//! The addresses of one node's pod network.
+
+use std::net::Ipv4Addr;
+
+use ipnet::Ipv4Net;
+
+/// A node's part of the cluster's pod network, with the addresses that an
+/// L2Bridge network on Windows sets aside.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PodNetwork(Ipv4Net);
+
+/// A pod network that has no room for a gateway, a host and a pod.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TooSmall(pub Ipv4Net);
+
+impl std::fmt::Display for TooSmall {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(
+            f,
+            "`{}` is too small for a pod network: a node needs at least a /28",
+            self.0
+        )
+    }
+}
+
+impl std::error::Error for TooSmall {}
+
+impl PodNetwork {
+    /// Takes the network that the control plane gave to a node.
+    pub fn new(network: Ipv4Net) -> Result<Self, TooSmall> {
+        if network.prefix_len() <= 28 {
+            Ok(Self(network.trunc()))
+        } else {
+            Err(TooSmall(network))
+        }
+    }
+
+    /// The network itself.
+    pub fn net(self) -> Ipv4Net {
+        self.0
+    }
+
+    /// The first address: HNS answers for it.
+    pub fn gateway(self) -> Ipv4Addr {
+        self.nth(1)
+    }
+
+    /// The second address, the host's own on this network: `win-bridge` makes it
+    /// every pod's gateway.
+    pub fn host(self) -> Ipv4Addr {
+        self.nth(2)
+    }
+
+    /// The first address for a pod.
+    pub fn first_pod(self) -> Ipv4Addr {
+        self.nth(3)
+    }
+
+    /// The last address for a pod; the one after it is the broadcast address.
+    pub fn last_pod(self) -> Ipv4Addr {
+        Ipv4Addr::from(u32::from(self.0.broadcast()) - 1)
+    }
+
+    /// A /28 or larger has all of these, so the sum cannot overflow.
+    fn nth(self, number: u32) -> Ipv4Addr {
+        Ipv4Addr::from(u32::from(self.0.network()) + number)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_addresses_are_set_aside() {
+        let network = PodNetwork::new("10.244.3.0/24".parse().unwrap()).unwrap();
+        assert_eq!(network.gateway(), Ipv4Addr::new(10, 244, 3, 1));
+        assert_eq!(network.host(), Ipv4Addr::new(10, 244, 3, 2));
+        assert_eq!(network.first_pod(), Ipv4Addr::new(10, 244, 3, 3));
+        assert_eq!(network.last_pod(), Ipv4Addr::new(10, 244, 3, 254));
+    }
+
+    #[test]
+    fn host_bits_do_not_matter_and_small_networks_are_refused() {
+        let network = PodNetwork::new("255.255.255.255/28".parse().unwrap()).unwrap();
+        assert_eq!(network.gateway(), Ipv4Addr::new(255, 255, 255, 241));
+        assert!(PodNetwork::new("10.0.0.0/29".parse().unwrap()).is_err());
+    }
+}

@@ -1,0 +1,150 @@
+//! The documents of a Windows host and a Linux host, as files to be read.
+//!
+//! `BLESS=1` writes them anew.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "a test that cannot go on has failed"
+)]
+
+use std::fs;
+use std::net::Ipv4Addr;
+use std::path::Path;
+
+use casement_plan::{Blob, ClusterFacts, Inputs, NodeFacts, PlanError, linux, windows};
+use casement_resource::{NodeDocument, Sha256};
+use casement_spec::{Cluster, Host, Named, Program};
+
+const SPEC: &str = "
+apiVersion: casement.dev/v1alpha1
+kind: Cluster
+metadata: {name: shop}
+spec:
+  kubernetes: {version: 1.36.3, podCidr: 10.244.0.0/16, serviceCidr: 10.96.0.0/16}
+  existing: {kubeconfig: ./admin.conf}
+  network: {mode: l3-routes}
+  hosts:
+    - {name: win1, address: 198.18.0.11, os: windows-2022, roles: [worker]}
+    - {name: win2, address: 198.18.0.12, os: windows-2022, roles: [worker]}
+    - {name: lin1, address: 198.18.0.201, os: linux, roles: [worker], managed: true}
+  access:
+    ssh: {user: Administrator, key: ./id_ed25519, knownHosts: ./known_hosts}
+  images: {registry: '198.18.0.10:5000', ca: ./registry-ca.crt}
+";
+
+fn cluster() -> Cluster {
+    let loaded = casement_source::load("cluster.yaml", SPEC);
+    loaded
+        .cluster
+        .unwrap_or_else(|| panic!("{:?}", loaded.diagnostics))
+}
+
+fn host<'a>(cluster: &'a Cluster, name: &str) -> &'a Host {
+    let mut hosts = cluster.spec.hosts.iter();
+    hosts.find(|host| host.name.as_str() == name).unwrap()
+}
+
+fn inputs() -> Inputs {
+    let blob = |program: &Program| Blob {
+        sha256: Sha256::of(program.name().as_bytes()),
+        size: 1000,
+    };
+    let programs = Program::ALL.iter().map(|program| (*program, blob(program)));
+    Inputs {
+        programs: programs.collect(),
+        registry_ca: Some("-----BEGIN CERTIFICATE-----\n".to_owned()),
+    }
+}
+
+fn facts() -> ClusterFacts {
+    let node = |name: &str, last: u8, pods: Option<&str>| NodeFacts {
+        name: name.to_owned(),
+        address: Some(Ipv4Addr::new(198, 18, 0, last)),
+        pods: pods.map(|pods| pods.parse().unwrap()),
+    };
+    ClusterFacts {
+        api_server: "198.18.0.10:6443".to_owned(),
+        ca_hashes: vec!["sha256:00".to_owned()],
+        ca: "-----BEGIN CERTIFICATE-----\n".to_owned(),
+        nodes: vec![
+            node("lin1", 201, Some("10.244.0.0/24")),
+            node("win2", 12, Some("10.244.2.0/24")),
+            node("win1", 11, Some("10.244.1.0/24")),
+            node("late", 13, None),
+        ],
+    }
+}
+
+fn same_as_golden(name: &str, document: &NodeDocument) {
+    let text = format!("{}\n", serde_json::to_string_pretty(document).unwrap());
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
+    let path = folder.join(format!("{name}.json"));
+    if std::env::var_os("BLESS").is_some() {
+        fs::write(&path, &text).unwrap();
+    }
+    let golden = fs::read_to_string(&path).unwrap_or_default();
+    assert_eq!(
+        text,
+        golden,
+        "{} differs; BLESS=1 writes it",
+        path.display()
+    );
+}
+
+#[test]
+fn a_windows_host_has_a_document_for_each_stage() {
+    let cluster = cluster();
+    let win1 = host(&cluster, "win1");
+    let prepare = windows::prepare(&cluster, win1, &inputs()).unwrap();
+    same_as_golden("windows-prepare", &prepare);
+    let join = windows::join(&cluster, win1, &facts()).unwrap();
+    same_as_golden("windows-join", &join);
+    let network = windows::network(&cluster, win1, &facts()).unwrap();
+    same_as_golden("windows-network", &network);
+}
+
+#[test]
+fn a_managed_linux_host_gets_routes_and_others_get_the_commands() {
+    let cluster = cluster();
+    let lin1 = host(&cluster, "lin1");
+    same_as_golden("linux-network", &linux::network(lin1, &facts()).unwrap());
+    assert_eq!(
+        linux::commands(lin1, &facts()),
+        [
+            "sysctl -w net.ipv4.ip_forward=1",
+            "ip route replace 10.244.1.0/24 via 198.18.0.11",
+            "ip route replace 10.244.2.0/24 via 198.18.0.12",
+        ]
+    );
+}
+
+#[test]
+fn the_order_of_nodes_does_not_matter() {
+    let cluster = cluster();
+    let win1 = host(&cluster, "win1");
+    let mut turned = facts();
+    turned.nodes.reverse();
+    let (one, other) = (
+        windows::network(&cluster, win1, &facts()).unwrap(),
+        windows::network(&cluster, win1, &turned).unwrap(),
+    );
+    assert_eq!(one, other);
+}
+
+#[test]
+fn what_is_missing_is_named() {
+    let cluster = cluster();
+    let win1 = host(&cluster, "win1");
+    let mut inputs = inputs();
+    inputs.programs.remove(&Program::Kubelet);
+    let error = windows::prepare(&cluster, win1, &inputs).unwrap_err();
+    assert!(
+        matches!(error, PlanError::NoProgram(Program::Kubelet)),
+        "{error}"
+    );
+    let mut facts = facts();
+    facts.nodes.retain(|node| node.name != "win1");
+    let error = windows::network(&cluster, win1, &facts).unwrap_err();
+    assert!(matches!(error, PlanError::NoPodNetwork(_)), "{error}");
+}

@@ -1,0 +1,216 @@
+//! Makes hosts nodes: prepare, join, network, ready.
+
+use std::collections::BTreeMap;
+
+use casement_plan::{ClusterFacts, Inputs, linux, windows};
+use casement_resource::wire::{Event, Tally};
+use casement_resource::{Diff, NodeDocument, RunId, SecretName, Stage};
+use casement_spec::{Cluster, Host as HostSpec};
+use futures_util::future::join_all;
+
+use crate::api::Api;
+use crate::error::RunError;
+use crate::host::Host;
+use crate::link::Blobs;
+
+/// What happens, for whoever shows it.
+#[derive(Debug)]
+pub enum Happening<'a> {
+    /// A host's agent did something.
+    Step {
+        /// The host.
+        host: &'a str,
+        /// In which part of the run.
+        stage: Stage,
+        /// What.
+        event: &'a Event,
+    },
+    /// Something is waited for.
+    Waiting {
+        /// The host.
+        host: &'a str,
+        /// For what, and why it is not there yet.
+        reason: String,
+    },
+    /// A part of the run is finished on a host.
+    Finished {
+        /// The host.
+        host: &'a str,
+        /// Which part.
+        stage: Stage,
+        /// How much it was.
+        tally: Tally,
+    },
+    /// The Node is Ready and may have pods.
+    Ready {
+        /// The host.
+        host: &'a str,
+    },
+}
+
+/// Everything that an apply needs besides the hosts.
+pub struct Apply<'a, A> {
+    /// What the user wants.
+    pub cluster: &'a Cluster,
+    /// What was read for it.
+    pub inputs: &'a Inputs,
+    /// The files behind it.
+    pub blobs: &'a Blobs,
+    /// The cluster.
+    pub api: &'a A,
+    /// The name of this run; each stage on a host adds its own.
+    pub run: &'a str,
+    /// Hears what happens.
+    pub tell: &'a (dyn Fn(Happening<'_>) + Sync),
+}
+
+/// How it ended for one host.
+#[derive(Debug)]
+pub struct HostOutcome {
+    /// The host.
+    pub host: String,
+    /// How many things were changed, or why it did not go on.
+    pub result: Result<u32, RunError>,
+}
+
+impl<A: Api> Apply<'_, A> {
+    /// Carries it out. A host that fails does not stop the others; routes are
+    /// made between those that have joined.
+    pub async fn carry_out<H: Host>(&self, hosts: &mut [H]) -> Result<Vec<HostOutcome>, RunError> {
+        let before = self.api.facts().await?;
+        let joined = join_all(hosts.iter_mut().map(|host| self.to_node(host, &before))).await;
+        let after = self.api.facts().await?;
+        let finished = hosts.iter_mut().zip(joined).map(|(host, joined)| async {
+            let result = match joined {
+                Ok(changed) => self.to_ready(host, &after).await.map(|more| changed + more),
+                Err(error) => Err(error),
+            };
+            HostOutcome {
+                host: host.name().to_owned(),
+                result,
+            }
+        });
+        Ok(join_all(finished).await)
+    }
+
+    fn spec(&self, name: &str) -> Result<&HostSpec, RunError> {
+        let mut hosts = self.cluster.spec.hosts.iter();
+        hosts
+            .find(|host| host.name.as_str() == name)
+            .ok_or_else(|| RunError::NotInSpec(name.to_owned()))
+    }
+
+    /// Stages A and B; Linux hosts are nodes already.
+    async fn to_node<H: Host>(&self, host: &mut H, facts: &ClusterFacts) -> Result<u32, RunError> {
+        let spec = self.spec(host.name())?;
+        if !spec.os.is_windows() {
+            return Ok(0);
+        }
+        let prepare = windows::prepare(self.cluster, spec, self.inputs)?;
+        let prepared = self.converge(host, &prepare, &BTreeMap::new()).await?;
+        let join = windows::join(self.cluster, spec, facts)?;
+        let joined = self.join(host, &join).await?;
+        let name = spec.name.as_str();
+        self.api.joined(name).await?;
+        if joined > 0 {
+            self.api.schedulable(name, false).await?;
+        }
+        Ok(prepared + joined)
+    }
+
+    /// A token is made only for a host that will use it, and never outlives
+    /// that, whatever happens.
+    async fn join<H: Host>(&self, host: &mut H, document: &NodeDocument) -> Result<u32, RunError> {
+        let seen = host.observe(document).await?;
+        if seen.steps.iter().all(|step| is_right(&step.seen)) {
+            return Ok(0);
+        }
+        let token = self.api.mint(host.name()).await?;
+        let name: SecretName = windows::BOOTSTRAP_TOKEN
+            .parse()
+            .map_err(casement_plan::PlanError::from)?;
+        let secrets = BTreeMap::from([(name, token.value.clone())]);
+        let joined = self.converge(host, document, &secrets).await;
+        let revoked = self.api.revoke(&token.id).await;
+        // The first error is the one to tell.
+        let changed = joined?;
+        revoked?;
+        Ok(changed)
+    }
+
+    /// Stage C, and then the Node's own word that it is ready.
+    async fn to_ready<H: Host>(&self, host: &mut H, facts: &ClusterFacts) -> Result<u32, RunError> {
+        let spec = self.spec(host.name())?;
+        let name = spec.name.as_str();
+        let document = if spec.os.is_windows() {
+            windows::network(self.cluster, spec, facts)?
+        } else {
+            linux::network(spec, facts)?
+        };
+        let changed = self.converge(host, &document, &BTreeMap::new()).await?;
+        if !spec.os.is_windows() {
+            return Ok(changed);
+        }
+        let waiting = |reason| (self.tell)(Happening::Waiting { host: name, reason });
+        self.api.ready(name, &waiting).await?;
+        let labels = spec.labels.iter();
+        let labels = labels.map(|(key, value)| (key.to_string(), value.to_string()));
+        self.api.label(name, &labels.collect()).await?;
+        self.api.schedulable(name, true).await?;
+        (self.tell)(Happening::Ready { host: name });
+        Ok(changed)
+    }
+
+    /// One document on one host: look, bring, change. A host that is right
+    /// already pays for the look only.
+    async fn converge<H: Host>(
+        &self,
+        host: &mut H,
+        document: &NodeDocument,
+        secrets: &BTreeMap<SecretName, casement_resource::Secret>,
+    ) -> Result<u32, RunError> {
+        let (name, stage) = (host.name().to_owned(), document.stage());
+        let seen = host.observe(document).await?;
+        let right = seen
+            .steps
+            .iter()
+            .filter(|step| is_right(&step.seen))
+            .count();
+        if right == seen.steps.len() {
+            let right = u32::try_from(right).unwrap_or(u32::MAX);
+            let tally = Tally {
+                right,
+                ..Tally::default()
+            };
+            let host = &name;
+            (self.tell)(Happening::Finished { host, stage, tally });
+            return Ok(0);
+        }
+        host.bring(&seen.missing, self.blobs).await?;
+        let run = format!("{}-{}", self.run, stage_name(stage));
+        let run: RunId = run.parse().map_err(casement_plan::PlanError::from)?;
+        let tell = |event: &Event| {
+            let host = &name;
+            (self.tell)(Happening::Step { host, stage, event });
+        };
+        let tally = host.converge(&run, document, secrets, &tell).await?;
+        let host = &name;
+        (self.tell)(Happening::Finished { host, stage, tally });
+        Ok(tally.changed)
+    }
+}
+
+fn is_right(seen: &Result<Diff, casement_resource::Failure>) -> bool {
+    seen.as_ref().is_ok_and(Diff::is_right)
+}
+
+fn stage_name(stage: Stage) -> &'static str {
+    match stage {
+        Stage::Prepare => "prepare",
+        Stage::Join => "join",
+        Stage::Network => "network",
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,280 @@
+//! The order of a run, on hosts and a cluster that only remember what was asked.
+
+use std::collections::BTreeMap;
+use std::net::Ipv4Addr;
+use std::sync::Mutex;
+
+use casement_plan::{Blob, ClusterFacts, Inputs, NodeFacts};
+use casement_resource::wire::{Event, HostFacts, ObservedStep, OperatingSystem, Tally};
+use casement_resource::{Change, Diff, NodeDocument, RunId, Secret, SecretName, Sha256, Stage};
+use casement_spec::{Cluster, Named, Program};
+
+use super::{Apply, Happening, HostOutcome};
+use crate::api::{Api, Token};
+use crate::error::RunError;
+use crate::host::Host;
+use crate::link::{Blobs, Observed};
+
+const SPEC: &str = "
+apiVersion: casement.dev/v1alpha1
+kind: Cluster
+metadata: {name: shop}
+spec:
+  kubernetes: {version: 1.36.3, podCidr: 10.244.0.0/16, serviceCidr: 10.96.0.0/16}
+  existing: {kubeconfig: ./admin.conf}
+  network: {mode: l3-routes}
+  hosts:
+    - {name: win1, address: 198.18.0.11, os: windows-2022, roles: [worker]}
+    - {name: win2, address: 198.18.0.12, os: windows-2022, roles: [worker]}
+  access:
+    ssh: {user: Administrator, key: ./id_ed25519, knownHosts: ./known_hosts}
+";
+
+#[derive(Default)]
+struct FakeApi {
+    asked: Mutex<Vec<String>>,
+}
+
+impl FakeApi {
+    fn note(&self, what: String) {
+        self.asked.lock().unwrap().push(what);
+    }
+
+    fn asked(&self, what: &str) -> bool {
+        self.asked.lock().unwrap().iter().any(|asked| asked == what)
+    }
+}
+
+impl Api for FakeApi {
+    async fn facts(&self) -> Result<ClusterFacts, RunError> {
+        let node = |last: u8| NodeFacts {
+            name: format!("win{}", last - 10),
+            address: Some(Ipv4Addr::new(198, 18, 0, last)),
+            pods: format!("10.244.{last}.0/24").parse().ok(),
+        };
+        Ok(ClusterFacts {
+            api_server: "198.18.0.10:6443".to_owned(),
+            ca_hashes: vec!["sha256:00".to_owned()],
+            ca: String::new(),
+            nodes: vec![node(11), node(12)],
+        })
+    }
+
+    async fn mint(&self, host: &str) -> Result<Token, RunError> {
+        self.note(format!("mint {host}"));
+        Ok(Token {
+            id: host.to_owned(),
+            value: Secret::new("secret".to_owned()),
+        })
+    }
+
+    async fn revoke(&self, id: &str) -> Result<(), RunError> {
+        self.note(format!("revoke {id}"));
+        Ok(())
+    }
+
+    async fn joined(&self, node: &str) -> Result<NodeFacts, RunError> {
+        self.note(format!("joined {node}"));
+        Ok(NodeFacts {
+            name: node.to_owned(),
+            address: None,
+            pods: None,
+        })
+    }
+
+    async fn ready(&self, node: &str, _: &(dyn Fn(String) + Sync)) -> Result<(), RunError> {
+        self.note(format!("ready {node}"));
+        Ok(())
+    }
+
+    async fn schedulable(&self, node: &str, yes: bool) -> Result<(), RunError> {
+        self.note(format!("schedulable {node} {yes}"));
+        Ok(())
+    }
+
+    async fn label(&self, _: &str, _: &BTreeMap<String, String>) -> Result<(), RunError> {
+        Ok(())
+    }
+
+    async fn forget(&self, _: &str) -> Result<(), RunError> {
+        Ok(())
+    }
+}
+
+struct FakeHost {
+    name: String,
+    facts: HostFacts,
+    /// Everything is as it should be.
+    right: bool,
+    /// The stage that fails.
+    fails: Option<Stage>,
+    converged: Vec<Stage>,
+    heard_secret: bool,
+}
+
+impl FakeHost {
+    fn new(name: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            facts: HostFacts {
+                os: OperatingSystem::Windows,
+                product: String::new(),
+                version: String::new(),
+                architecture: String::new(),
+                hostname: String::new(),
+                service_manager: None,
+                interfaces: Vec::new(),
+            },
+            right: false,
+            fails: None,
+            converged: Vec::new(),
+            heard_secret: false,
+        }
+    }
+}
+
+impl Host for FakeHost {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn facts(&self) -> &HostFacts {
+        &self.facts
+    }
+
+    async fn observe(&mut self, document: &NodeDocument) -> Result<Observed, RunError> {
+        let diff = || match self.right {
+            true => Diff::from_changes(Vec::new(), || "right".to_owned()),
+            false => Diff::Changes(vec![Change::missing("x", "y")]),
+        };
+        let steps = document.steps().iter().map(|step| ObservedStep {
+            id: step.id.clone(),
+            seen: Ok(diff()),
+        });
+        Ok(Observed {
+            steps: steps.collect(),
+            missing: Vec::new(),
+        })
+    }
+
+    async fn bring(&self, _: &[Sha256], _: &Blobs) -> Result<(), RunError> {
+        Ok(())
+    }
+
+    async fn converge(
+        &mut self,
+        _: &RunId,
+        document: &NodeDocument,
+        secrets: &BTreeMap<SecretName, Secret>,
+        _: &(dyn Fn(&Event) + Sync),
+    ) -> Result<Tally, RunError> {
+        self.converged.push(document.stage());
+        self.heard_secret |= !secrets.is_empty();
+        let tally = Tally {
+            changed: 1,
+            ..Tally::default()
+        };
+        match self.fails {
+            Some(stage) if stage == document.stage() => Err(RunError::Failed {
+                host: self.name.clone(),
+                tally,
+            }),
+            _ => Ok(tally),
+        }
+    }
+
+    async fn remove(&mut self, _: &RunId, _: &(dyn Fn(&Event) + Sync)) -> Result<Tally, RunError> {
+        Ok(Tally::default())
+    }
+}
+
+fn cluster() -> Cluster {
+    casement_source::load("cluster.yaml", SPEC).cluster.unwrap()
+}
+
+fn run(api: &FakeApi, hosts: &mut [FakeHost]) -> Vec<HostOutcome> {
+    let programs = Program::ALL.iter().map(|program| {
+        let blob = Blob {
+            sha256: Sha256::of(program.name().as_bytes()),
+            size: 1,
+        };
+        (*program, blob)
+    });
+    let inputs = Inputs {
+        programs: programs.collect(),
+        registry_ca: None,
+    };
+    let cluster = cluster();
+    let apply = Apply {
+        cluster: &cluster,
+        inputs: &inputs,
+        blobs: &Blobs::new(),
+        api,
+        run: "run",
+        tell: &|_: Happening<'_>| {},
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .build()
+        .unwrap();
+    runtime.block_on(apply.carry_out(hosts)).unwrap()
+}
+
+#[test]
+fn a_host_goes_through_all_stages_and_its_token_does_not_outlive_the_join() {
+    let api = FakeApi::default();
+    let mut hosts = [FakeHost::new("win1")];
+    let outcomes = run(&api, &mut hosts);
+    assert_eq!(*outcomes[0].result.as_ref().unwrap(), 3);
+    assert_eq!(
+        hosts[0].converged,
+        [Stage::Prepare, Stage::Join, Stage::Network]
+    );
+    assert!(hosts[0].heard_secret);
+    let asked = api.asked.lock().unwrap().clone();
+    assert_eq!(
+        asked,
+        [
+            "mint win1",
+            "revoke win1",
+            "joined win1",
+            "schedulable win1 false",
+            "ready win1",
+            "schedulable win1 true",
+        ]
+    );
+}
+
+#[test]
+fn a_token_is_taken_back_when_the_join_fails() {
+    let api = FakeApi::default();
+    let mut hosts = [FakeHost::new("win1")];
+    hosts[0].fails = Some(Stage::Join);
+    let outcomes = run(&api, &mut hosts);
+    assert!(outcomes[0].result.is_err());
+    assert!(api.asked("revoke win1"));
+    assert!(!api.asked("ready win1"));
+}
+
+#[test]
+fn a_host_that_fails_does_not_stop_the_others() {
+    let api = FakeApi::default();
+    let mut hosts = [FakeHost::new("win1"), FakeHost::new("win2")];
+    hosts[0].fails = Some(Stage::Prepare);
+    let outcomes = run(&api, &mut hosts);
+    assert!(outcomes[0].result.is_err());
+    assert!(outcomes[1].result.is_ok());
+    assert!(!api.asked("mint win1"));
+    assert!(api.asked("ready win2"));
+}
+
+#[test]
+fn a_host_that_is_right_costs_no_token_and_no_change() {
+    let api = FakeApi::default();
+    let mut hosts = [FakeHost::new("win1")];
+    hosts[0].right = true;
+    let outcomes = run(&api, &mut hosts);
+    assert_eq!(*outcomes[0].result.as_ref().unwrap(), 0);
+    assert!(hosts[0].converged.is_empty());
+    assert!(!api.asked("mint win1"));
+    assert!(!api.asked("schedulable win1 false"));
+}

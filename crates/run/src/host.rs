@@ -1,0 +1,84 @@
+//! What a run asks of a host; [`Link`] answers it, and tests do.
+
+use std::collections::BTreeMap;
+use std::future::Future;
+
+use casement_resource::wire::{Event, HostFacts, Tally};
+use casement_resource::{NodeDocument, RunId, Secret, SecretName, Sha256};
+
+use crate::error::RunError;
+use crate::link::{Blobs, Link, Observed};
+
+/// One host with an agent on it.
+pub trait Host: Send {
+    /// Its name in the spec.
+    fn name(&self) -> &str;
+
+    /// What it is.
+    fn facts(&self) -> &HostFacts;
+
+    /// Compares; changes nothing.
+    fn observe(
+        &mut self,
+        document: &NodeDocument,
+    ) -> impl Future<Output = Result<Observed, RunError>> + Send;
+
+    /// Brings files that it lacks.
+    fn bring(
+        &self,
+        missing: &[Sha256],
+        blobs: &Blobs,
+    ) -> impl Future<Output = Result<(), RunError>> + Send;
+
+    /// Makes it what the document says.
+    fn converge(
+        &mut self,
+        run: &RunId,
+        document: &NodeDocument,
+        secrets: &BTreeMap<SecretName, Secret>,
+        tell: &(dyn Fn(&Event) + Sync),
+    ) -> impl Future<Output = Result<Tally, RunError>> + Send;
+
+    /// Takes back everything that casement made there.
+    fn remove(
+        &mut self,
+        run: &RunId,
+        tell: &(dyn Fn(&Event) + Sync),
+    ) -> impl Future<Output = Result<Tally, RunError>> + Send;
+}
+
+impl Host for Link {
+    fn name(&self) -> &str {
+        Self::name(self)
+    }
+
+    fn facts(&self) -> &HostFacts {
+        Self::facts(self)
+    }
+
+    async fn observe(&mut self, document: &NodeDocument) -> Result<Observed, RunError> {
+        Self::observe(self, document).await
+    }
+
+    async fn bring(&self, missing: &[Sha256], blobs: &Blobs) -> Result<(), RunError> {
+        Self::bring(self, missing, blobs).await
+    }
+
+    async fn converge(
+        &mut self,
+        run: &RunId,
+        document: &NodeDocument,
+        secrets: &BTreeMap<SecretName, Secret>,
+        tell: &(dyn Fn(&Event) + Sync),
+    ) -> Result<Tally, RunError> {
+        Self::converge(self, run, document, secrets, tell).await
+    }
+
+    async fn remove(
+        &mut self,
+        run: &RunId,
+        tell: &(dyn Fn(&Event) + Sync),
+    ) -> Result<Tally, RunError> {
+        Self::remove(self, run, tell).await
+    }
+}

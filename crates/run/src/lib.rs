@@ -1,0 +1,14 @@
+//! Carries a plan out over many hosts and the cluster.
+//!
+//! It knows the order of things (prepare, token, join, network, ready) and
+//! nothing of how a host is reached or how the API is spoken to. A host that
+//! fails does not stop the others.
+
+pub mod api;
+pub mod apply;
+mod error;
+pub mod host;
+pub mod kube;
+pub mod link;
+
+pub use error::RunError;

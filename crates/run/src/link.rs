@@ -1,0 +1,330 @@
+//! One host: its session, its agent, and the conversation with it.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use casement_remote::{Agent, AgentHome, Channel, HostOs, Incoming, Reconnect, Session, Target};
+use casement_resource::wire::{
+    Event, HostFacts, ObservedStep, Outcome, RemoveWhat, Tally, ToAgent, ToController, What,
+};
+use casement_resource::{NodeDocument, RunId, Secret, SecretName, Sha256};
+
+use crate::error::RunError;
+
+/// The agents that can be brought to hosts, one for each system.
+#[derive(Debug, Clone)]
+pub struct Agents {
+    /// `casement-node.exe`.
+    pub windows: Agent,
+    /// `casement-node`; only needed for managed Linux hosts.
+    pub linux: Option<Agent>,
+}
+
+/// Files here that hosts may need, by their hash.
+pub type Blobs = BTreeMap<Sha256, PathBuf>;
+
+/// An open conversation with one host's agent.
+pub struct Link {
+    target: Target,
+    home: AgentHome,
+    session: Session,
+    channel: Channel,
+    controller: String,
+    facts: HostFacts,
+    recorded: u32,
+}
+
+/// What a document would change on a host.
+#[derive(Debug, Clone)]
+pub struct Observed {
+    /// One for each step.
+    pub steps: Vec<ObservedStep>,
+    /// Blobs that the host lacks and a change needs.
+    pub missing: Vec<Sha256>,
+}
+
+impl Link {
+    /// Connects, brings the agent where it is missing, and says hello.
+    pub async fn open(
+        target: &Target,
+        agents: &Agents,
+        controller: &str,
+    ) -> Result<Self, RunError> {
+        let session = Session::connect(target).await?;
+        let system = session.probe().await?;
+        let agent = match system.os {
+            HostOs::Windows => agents.windows.clone(),
+            HostOs::Linux => agents.linux.clone().ok_or_else(|| RunError::NoAgent {
+                host: target.name.clone(),
+                os: "Linux",
+            })?,
+        };
+        let home = AgentHome::new(agent);
+        let opened = home.open(&session, controller, |_| {}).await?;
+        let mut link = Self {
+            target: target.clone(),
+            home,
+            session,
+            channel: opened.channel,
+            controller: controller.to_owned(),
+            facts: unknown_facts(),
+            recorded: 0,
+        };
+        link.take_hello(*opened.answer)?;
+        Ok(link)
+    }
+
+    /// What the host is.
+    pub fn facts(&self) -> &HostFacts {
+        &self.facts
+    }
+
+    /// How many steps the host has a record of.
+    pub fn recorded(&self) -> u32 {
+        self.recorded
+    }
+
+    /// The host's name in the spec.
+    pub fn name(&self) -> &str {
+        &self.target.name
+    }
+
+    fn take_hello(&mut self, message: ToController) -> Result<(), RunError> {
+        match message {
+            ToController::Hello {
+                facts, recorded, ..
+            } => {
+                self.facts = facts;
+                self.recorded = recorded;
+                Ok(())
+            }
+            other => Err(self.unexpected(other)),
+        }
+    }
+
+    /// Compares a document with the host; changes nothing.
+    pub async fn observe(&mut self, document: &NodeDocument) -> Result<Observed, RunError> {
+        let ask = ToAgent::Observe {
+            document: document.clone(),
+        };
+        self.say(&ask).await?;
+        match self.hear().await? {
+            ToController::Observed {
+                steps,
+                missing_blobs,
+            } => Ok(Observed {
+                steps,
+                missing: missing_blobs,
+            }),
+            other => Err(self.unexpected(other)),
+        }
+    }
+
+    /// Brings the blobs that the host lacks.
+    pub async fn bring(&self, missing: &[Sha256], blobs: &Blobs) -> Result<(), RunError> {
+        if missing.is_empty() {
+            return Ok(());
+        }
+        let sftp = self.session.sftp().await?;
+        for hash in missing {
+            let from = blobs.get(hash).ok_or_else(|| RunError::NoBlob {
+                host: self.target.name.clone(),
+                sha256: hash.to_string(),
+            })?;
+            self.home.put_blob(&sftp, from, hash, |_| {}).await?;
+        }
+        Ok(())
+    }
+
+    /// Makes the host what the document says; comes back after every cut.
+    pub async fn converge(
+        &mut self,
+        run: &RunId,
+        document: &NodeDocument,
+        secrets: &BTreeMap<SecretName, Secret>,
+        tell: impl FnMut(&Event),
+    ) -> Result<Tally, RunError> {
+        let ask = ToAgent::Converge {
+            run: run.clone(),
+            document: document.clone(),
+        };
+        self.follow(&ask, secrets, tell).await
+    }
+
+    /// Takes back everything that casement made on the host.
+    pub async fn remove(
+        &mut self,
+        run: &RunId,
+        tell: impl FnMut(&Event),
+    ) -> Result<Tally, RunError> {
+        let ask = ToAgent::Remove {
+            run: run.clone(),
+            what: RemoveWhat::All,
+        };
+        self.follow(&ask, &BTreeMap::new(), tell).await
+    }
+
+    /// Takes the agent's own service, its state and the agent itself away, after
+    /// everything else.
+    pub async fn leave(mut self) -> Result<(), RunError> {
+        self.say(&ToAgent::Retire).await?;
+        match self.hear().await? {
+            ToController::Retired => {}
+            other => return Err(self.unexpected(other)),
+        }
+        if self.say(&ToAgent::Bye).await.is_ok() {
+            // Its program can be deleted when its process has ended.
+            while self.hear().await.is_ok() {}
+        }
+        self.home.remove(&self.session).await?;
+        self.session.close().await;
+        Ok(())
+    }
+
+    /// Says good-bye; a host that does not answer it any more is left alone.
+    pub async fn close(mut self) {
+        if self.say(&ToAgent::Bye).await.is_ok() {
+            let _ = self.hear().await;
+        }
+        self.session.close().await;
+    }
+
+    /// Hears a run to its end. The same question after a cut continues the same
+    /// run, so it is simply asked again; events that were heard are skipped.
+    async fn follow(
+        &mut self,
+        ask: &ToAgent,
+        secrets: &BTreeMap<SecretName, Secret>,
+        mut tell: impl FnMut(&Event),
+    ) -> Result<Tally, RunError> {
+        let mut next = 1;
+        self.say_again(ask).await?;
+        loop {
+            let heard = match self.hear().await {
+                Err(RunError::Cut { .. }) => {
+                    self.reopen().await?;
+                    self.say_again(ask).await?;
+                    continue;
+                }
+                heard => heard?,
+            };
+            let ToController::Event(event) = heard else {
+                return Err(self.unexpected(heard));
+            };
+            if event.sequence < next {
+                continue;
+            }
+            next = event.sequence + 1;
+            tell(&event);
+            match event.what {
+                What::NeedSecret { names, .. } => self.reveal(&names, secrets).await?,
+                What::Finished { outcome, tally } => {
+                    return match outcome {
+                        Outcome::Done => Ok(tally),
+                        Outcome::Failed => Err(RunError::Failed {
+                            host: self.target.name.clone(),
+                            tally,
+                        }),
+                        Outcome::Stopped => Err(RunError::Stopped {
+                            host: self.target.name.clone(),
+                        }),
+                    };
+                }
+                _ => {}
+            }
+        }
+    }
+
+    async fn reveal(
+        &mut self,
+        names: &[SecretName],
+        secrets: &BTreeMap<SecretName, Secret>,
+    ) -> Result<(), RunError> {
+        let known = names
+            .iter()
+            .filter_map(|name| Some((name.clone(), secrets.get(name)?.clone())));
+        let values = known.collect();
+        // A cut here is noticed, and mended, by whoever listens.
+        match self.say(&ToAgent::Secrets { values }).await {
+            Err(RunError::Cut { .. }) => Ok(()),
+            said => said,
+        }
+    }
+
+    async fn say_again(&mut self, message: &ToAgent) -> Result<(), RunError> {
+        match self.say(message).await {
+            Err(RunError::Cut { .. }) => {
+                self.reopen().await?;
+                self.say(message).await
+            }
+            said => said,
+        }
+    }
+
+    async fn reopen(&mut self) -> Result<(), RunError> {
+        let patience = Reconnect::default();
+        self.session = patience.connect(&self.target, |_| {}).await?;
+        let opened = self
+            .home
+            .open(&self.session, &self.controller, |_| {})
+            .await?;
+        self.channel = opened.channel;
+        self.take_hello(*opened.answer)
+    }
+
+    async fn say(&mut self, message: &ToAgent) -> Result<(), RunError> {
+        self.channel.send(message).await.map_err(|error| {
+            if error.is_transient() {
+                self.cut()
+            } else {
+                error.into()
+            }
+        })
+    }
+
+    async fn hear(&mut self) -> Result<ToController, RunError> {
+        match self.channel.next().await? {
+            Incoming::Message(message) => Ok(*message),
+            Incoming::End(_) => Err(self.cut()),
+        }
+    }
+
+    fn cut(&self) -> RunError {
+        let noise: Vec<&str> = self.channel.noise().collect();
+        RunError::Cut {
+            host: self.target.name.clone(),
+            said: noise.join("\n"),
+        }
+    }
+
+    fn unexpected(&self, message: ToController) -> RunError {
+        let host = self.target.name.clone();
+        match message {
+            ToController::Failed(failure) => RunError::Agent {
+                host,
+                failure: Box::new(failure),
+            },
+            ToController::Refused(busy) => RunError::Busy {
+                host,
+                busy: Box::new(busy),
+            },
+            other => RunError::Unexpected {
+                host,
+                message: format!("{other:?}"),
+            },
+        }
+    }
+}
+
+/// Until the agent has said hello.
+fn unknown_facts() -> HostFacts {
+    HostFacts {
+        os: casement_resource::wire::OperatingSystem::Windows,
+        product: String::new(),
+        version: String::new(),
+        architecture: String::new(),
+        hostname: String::new(),
+        service_manager: None,
+        interfaces: Vec::new(),
+    }
+}
