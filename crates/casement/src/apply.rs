@@ -149,10 +149,9 @@ fn finish(
     if changed == 0 {
         println!("Nothing to do: {hosts} hosts and the cluster are as the file says ({took}).");
     } else {
-        println!(
-            "Done in {took}: {} are Ready.",
-            controller.windows().join(" and ")
-        );
+        let windows = controller.windows();
+        let verb = if windows.len() == 1 { "is" } else { "are" };
+        println!("Done in {took}: {} {verb} Ready.", windows.join(" and "));
     }
     Ok(())
 }

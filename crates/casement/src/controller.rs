@@ -7,7 +7,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use casement_cluster::Cluster as KubeCluster;
 use casement_diag::Problem;
 use casement_plan::{Blob, Inputs};
-use casement_remote::{Target, hash_file, load_key};
+use casement_remote::{HostOs, Target, hash_file, load_key};
 use casement_run::RunError;
 use casement_run::kube::Kube;
 use casement_run::link::{Agents, Blobs, Link};
@@ -123,22 +123,30 @@ async fn call(cluster: &Cluster, agents: &Agents) -> Result<Called, Problem> {
     let user = std::env::var("USER").unwrap_or_else(|_| "somebody".to_owned());
     let controller = format!("{user}, process {}", std::process::id());
     let managed = cluster.spec.hosts.iter().filter(|host| host.managed);
-    let targets: Vec<Target> = managed
-        .map(|host| target(cluster, host))
-        .collect::<Result<_, _>>()?;
+    let targets: Vec<(Target, HostOs)> = managed
+        .map(|host| Ok((target(cluster, host)?, system(host))))
+        .collect::<Result<_, Problem>>()?;
     let opened = join_all(
         targets
             .iter()
-            .map(|target| Link::open(target, agents, &controller)),
+            .map(|(target, os)| Link::open(target, *os, agents, &controller)),
     );
     let (mut links, mut lost) = (Vec::new(), Vec::new());
-    for (target, opened) in targets.iter().zip(opened.await) {
+    for ((target, _), opened) in targets.iter().zip(opened.await) {
         match opened {
             Ok(link) => links.push(link),
             Err(error) => lost.push((target.name.clone(), error)),
         }
     }
     Ok((links, lost))
+}
+
+fn system(host: &Host) -> HostOs {
+    if host.os.is_windows() {
+        HostOs::Windows
+    } else {
+        HostOs::Linux
+    }
 }
 
 fn target(cluster: &Cluster, host: &Host) -> Result<Target, Problem> {

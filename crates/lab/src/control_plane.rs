@@ -85,6 +85,10 @@ networking: {{podSubnet: {POD_CIDR}, serviceSubnet: {SERVICE_CIDR}}}
 ---
 apiVersion: kubelet.config.k8s.io/v1beta1
 kind: KubeletConfiguration
+# Nodes of the lab share the machine's disk: how full it is says nothing of theirs.
+evictionHard: {{memory.available: 100Mi, nodefs.available: 1Gi, imagefs.available: 1Gi}}
+imageGCHighThresholdPercent: 100
+imageGCLowThresholdPercent: 99
 ",
         name = record.name,
         version = parts::KUBERNETES,

@@ -44,21 +44,22 @@ pub struct Observed {
 }
 
 impl Link {
-    /// Connects, brings the agent where it is missing, and says hello.
+    /// Connects, brings the agent where it is missing, and says hello. The file
+    /// says which system the host runs, so that nothing has to be guessed.
     pub async fn open(
         target: &Target,
+        os: HostOs,
         agents: &Agents,
         controller: &str,
     ) -> Result<Self, RunError> {
-        let session = Session::connect(target).await?;
-        let system = session.probe().await?;
-        let agent = match system.os {
+        let agent = match os {
             HostOs::Windows => agents.windows.clone(),
             HostOs::Linux => agents.linux.clone().ok_or_else(|| RunError::NoAgent {
                 host: target.name.clone(),
                 os: "Linux",
             })?,
         };
+        let session = Session::connect(target).await?;
         let home = AgentHome::new(agent);
         let opened = home.open(&session, controller, |_| {}).await?;
         let mut link = Self {

@@ -7,6 +7,8 @@
 pub const KUBERNETES: &str = r"C:\etc\kubernetes";
 /// The kubelet's state, which containers read their volumes through.
 pub const KUBELET: &str = r"C:\var\lib\kubelet";
+/// Where the kubelet looks for volume plugins, and makes the folder if need be.
+pub const KUBELET_PLUGINS: &str = r"C:\usr\libexec\kubernetes";
 /// CNI plugins, where HostProcess DaemonSets put theirs too.
 pub const CNI_PROGRAMS: &str = r"C:\opt\cni\bin";
 /// CNI configuration.

@@ -1,5 +1,6 @@
 //! The main program's import table.
 
+use alloc::vec::Vec;
 use core::ffi::{CStr, c_void};
 use core::ptr::null;
 
@@ -21,23 +22,30 @@ const GO_BUILD_INFO: &[u8] = b"\xff Go buildinf:";
 /// How far into the data the build information may begin.
 const GO_BUILD_INFO_RANGE: usize = 64 * 1024;
 
-/// Makes the main program call functions of ours for some of kernel32's, if it
-/// is a Go program.
-pub fn replace(functions: &[Answer]) {
+/// Makes the main program call functions of ours: `of_go` if it is a Go program,
+/// which resolves the rest by itself; else `of_others`, which import what they
+/// call.
+pub fn replace(of_go: &[Answer], of_others: impl FnOnce() -> Vec<Answer>) {
     // SAFETY: the loader has mapped the main program and filled its imports.
     unsafe {
         let program = GetModuleHandleW(null()).cast::<u8>();
-        if program.is_null() || !is_go(program) {
+        if program.is_null() {
             return;
         }
-        for &(name, ours) in functions {
+        if is_go(program) {
+            for &(name, ours) in of_go {
+                replace_import(program, name, ours as usize);
+            }
+            return;
+        }
+        for (name, ours) in of_others() {
             replace_import(program, name, ours as usize);
         }
     }
 }
 
-/// Overwrites every import of a function of kernel32; Go's runtime and its
-/// syscall package each have one of their own.
+/// Overwrites every import of a function of kernel32 or ntdll; Go's runtime and
+/// its syscall package each have one of their own.
 ///
 /// What the loader wrote into the import table is the function's address, so
 /// names need not be compared.
@@ -45,8 +53,12 @@ unsafe fn replace_import(program: *mut u8, name: &CStr, ours: usize) {
     // SAFETY: `program` is a mapped image with valid headers, and each table
     // within it ends with a zero entry.
     unsafe {
-        let kernel32 = GetModuleHandleA(c"kernel32.dll".as_ptr().cast());
-        let Some(wanted) = GetProcAddress(kernel32, name.as_ptr().cast()) else {
+        let libraries = [c"kernel32.dll", c"ntdll.dll"];
+        let mut found = libraries.iter().filter_map(|library| {
+            let library = GetModuleHandleA(library.as_ptr().cast());
+            GetProcAddress(library, name.as_ptr().cast())
+        });
+        let Some(wanted) = found.next() else {
             return;
         };
         let imports =

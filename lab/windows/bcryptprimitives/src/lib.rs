@@ -15,8 +15,9 @@
 //! * [`service_exit`]: the end of a service's process.
 //!
 //! However a program is started, by hand, by the SCM or by another program, it
-//! finds the same Windows; no launcher is needed. In programs that are not Go's
-//! it does nothing but give random bytes.
+//! finds the same Windows; no launcher is needed. Rust's std imports this library
+//! too, and the functions that it calls by name: in such programs the imports for
+//! links are replaced, so that they can look at and remove what Go programs left.
 //!
 //! The crate is `no_std` because std imports this very library. With unwinding
 //! panics (the dev profile, which only serves `cargo check`) it falls back to
@@ -71,10 +72,14 @@ pub unsafe extern "system" fn ProcessPrng(data: *mut u8, length: usize) -> BOOL 
 #[unsafe(no_mangle)]
 extern "system" fn DllMain(_: HINSTANCE, reason: u32, _: *mut c_void) -> BOOL {
     if reason == DLL_PROCESS_ATTACH {
-        imports::replace(&[
+        let of_go = [
             (c"GetProcAddress", answers::get_proc_address as *const ()),
             (c"ExitProcess", service_exit::exit_process as *const ()),
-        ]);
+        ];
+        imports::replace(&of_go, || {
+            let links = reparse_points::wanted().then(reparse_points::answers);
+            links.into_iter().flatten().collect()
+        });
     }
     TRUE
 }

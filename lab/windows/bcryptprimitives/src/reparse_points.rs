@@ -10,8 +10,8 @@
 //! Wine follows those without knowing, so every program reads through them.
 //! What it does not do is show them: it has no reparse points, it deletes what
 //! a link leads to instead of the link, and a link whose target is missing is
-//! not there at all. So Go's ways to look at, rename and remove a link are
-//! answered here too, and those to tell a socket's file from others, by which
+//! not there at all. So the ways of Go and Rust to look at, rename and remove a
+//! link are answered here too, and those to tell a socket's file from others, by which
 //! the kubelet knows the sockets of its last run that it must remove:
 //!
 //! * [`names`]: functions that take a path,
@@ -46,7 +46,7 @@ pub fn wanted() -> bool {
 }
 
 /// The functions that this module stands in for.
-pub fn answers() -> [Answer; 14] {
+pub fn answers() -> [Answer; 15] {
     [
         (c"CreateSymbolicLinkW", names::create as *const ()),
         (c"GetFileAttributesW", names::attributes as *const ()),
@@ -60,6 +60,10 @@ pub fn answers() -> [Answer; 14] {
         (
             c"NtSetInformationFile",
             handles::nt_set_information as *const (),
+        ),
+        (
+            c"SetFileInformationByHandle",
+            handles::set_information as *const (),
         ),
         (c"CloseHandle", handles::close as *const ()),
         (

@@ -13,9 +13,9 @@ use core::ptr::{null, null_mut};
 use windows_sys::Wdk::Foundation::OBJECT_ATTRIBUTES;
 use windows_sys::Wdk::Storage::FileSystem as nt;
 use windows_sys::Win32::Foundation::{
-    CloseHandle, HANDLE, INVALID_HANDLE_VALUE, NTSTATUS, STATUS_INVALID_INFO_CLASS,
-    STATUS_NOT_IMPLEMENTED, STATUS_OBJECT_NAME_COLLISION, STATUS_OBJECT_NAME_NOT_FOUND,
-    STATUS_SUCCESS, TRUE,
+    CloseHandle, ERROR_FILE_NOT_FOUND, FALSE, HANDLE, INVALID_HANDLE_VALUE, NTSTATUS,
+    STATUS_INVALID_INFO_CLASS, STATUS_NOT_IMPLEMENTED, STATUS_OBJECT_NAME_COLLISION,
+    STATUS_OBJECT_NAME_NOT_FOUND, STATUS_SUCCESS, SetLastError, TRUE,
 };
 use windows_sys::Win32::Security::SECURITY_ATTRIBUTES;
 use windows_sys::Win32::Storage::FileSystem as fs;
@@ -171,6 +171,31 @@ pub unsafe extern "system" fn nt_set_information(
             }
         }
         _ => STATUS_INVALID_INFO_CLASS,
+    }
+}
+
+/// `SetFileInformationByHandle`: removes a link, which is what Rust opens one
+/// for; its other attributes are nothing that a Unix link has.
+pub unsafe extern "system" fn set_information(
+    handle: HANDLE,
+    class: fs::FILE_INFO_BY_HANDLE_CLASS,
+    information: *const c_void,
+    length: u32,
+) -> BOOL {
+    let Some(link) = link_of(handle) else {
+        // SAFETY: the caller's arguments.
+        return unsafe { fs::SetFileInformationByHandle(handle, class, information, length) };
+    };
+    match class {
+        fs::FileDispositionInfo | fs::FileDispositionInfoEx => match linux::remove(&link) {
+            Ok(()) => TRUE,
+            Err(_) => {
+                // SAFETY: no arguments to get wrong.
+                unsafe { SetLastError(ERROR_FILE_NOT_FOUND) };
+                FALSE
+            }
+        },
+        _ => TRUE,
     }
 }
 
