@@ -77,11 +77,9 @@ fn told(up: &str, like: impl Fn(&str) -> bool) -> String {
 /// Puts the program where the agent would be.
 fn deliver(lab: &Lab) -> String {
     let status = succeed(&lab.run(&["up", "--level", "wine"]));
-    let key = told(&status, |word| word.ends_with("id_ed25519"));
-    let host = told(&status, |word| word.starts_with("Administrator@"));
+    let config = told(&status, |word| word.ends_with("/ssh_config"));
     let program = PathBuf::from(env::var_os("CASEMENT_LAB_WINDOWS").expect("CASEMENT_LAB_WINDOWS"))
         .join("platformcheck.exe");
-    let known_hosts = key.replace("id_ed25519", "known_hosts");
     let batch = format!(
         "mkdir /C:/agent\nput {} /C:/agent/casement-node.exe\n",
         program.display()
@@ -89,19 +87,15 @@ fn deliver(lab: &Lab) -> String {
     let file = env::temp_dir().join(format!("{}.sftp", lab.name));
     std::fs::write(&file, batch).unwrap();
     let sent = Command::new("sftp")
-        .args([
-            "-q",
-            "-i",
-            &key,
-            "-o",
-            &format!("UserKnownHostsFile={known_hosts}"),
-        ])
-        .args(["-b", &file.to_string_lossy(), &host])
+        .args(["-q", "-F", &config, "-b", &file.to_string_lossy(), "win1"])
         .output()
         .unwrap();
     std::fs::remove_file(&file).unwrap();
     succeed(&sent);
-    host.split('@').next_back().unwrap_or_default().to_owned()
+    let config = std::fs::read_to_string(config).unwrap();
+    let mut words = config.split_whitespace();
+    words.find(|word| *word == "HostName").unwrap();
+    words.next().unwrap().to_owned()
 }
 
 #[test]
