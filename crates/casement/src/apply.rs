@@ -1,18 +1,14 @@
 //! `casement apply`.
 
-use std::collections::BTreeMap;
-use std::io::{IsTerminal, Write};
-use std::sync::Mutex;
 use std::time::Instant;
 
-use casement_resource::Failure;
-use casement_resource::wire::What;
 use casement_run::apply::{Apply, Happening, HostOutcome};
 use clap::Args;
 
 use crate::controller::{Controller, FileArgs};
 use crate::failure::CommandError;
-use crate::{clock, told};
+use crate::shown::Shown;
+use crate::{clock, confirm, told};
 
 /// Make the hosts and the cluster what the file says.
 #[derive(Debug, Args)]
@@ -38,7 +34,7 @@ pub async fn run_apply(arguments: ApplyArgs) -> Result<(), CommandError> {
         .await
         .map_err(|error| told::problem(&error))?;
     if !arguments.yes {
-        confirm(&controller, changes.len())?;
+        ask(&controller, changes.len())?;
     }
     for change in &changes {
         clock::line(&format!("cluster: {}", change.object));
@@ -47,8 +43,8 @@ pub async fn run_apply(arguments: ApplyArgs) -> Result<(), CommandError> {
             .await
             .map_err(|error| told::cluster(&error))?;
     }
-    let failures = Mutex::new(BTreeMap::new());
-    let tell = |happening: Happening<'_>| show(&happening, &failures);
+    let shown = Shown::default();
+    let tell = |happening: Happening<'_>| show(&happening, &shown);
     let mut links = std::mem::take(&mut controller.links);
     let apply = Apply {
         cluster: &controller.cluster,
@@ -63,13 +59,10 @@ pub async fn run_apply(arguments: ApplyArgs) -> Result<(), CommandError> {
     for link in links {
         link.close().await;
     }
-    let failures = failures.into_inner().unwrap_or_default();
-    finish(&controller, &outcomes, changes.len(), &failures, started)
+    finish(&controller, &outcomes, changes.len(), &shown, started)
 }
 
-type Failures = BTreeMap<String, Failure>;
-
-fn confirm(controller: &Controller, changes: usize) -> Result<(), CommandError> {
+fn ask(controller: &Controller, changes: usize) -> Result<(), CommandError> {
     let cluster = &controller.cluster;
     eprintln!(
         "{}: Kubernetes {}, {} hosts; {changes} objects of the cluster change",
@@ -77,35 +70,12 @@ fn confirm(controller: &Controller, changes: usize) -> Result<(), CommandError> 
         cluster.spec.kubernetes.version,
         cluster.spec.hosts.len(),
     );
-    if !std::io::stdin().is_terminal() {
-        return Err(CommandError::usage(casement_diag::Problem::new(
-            "CAS-CTL-002",
-            "nobody is there to be asked",
-            "casement apply --yes",
-        )));
-    }
-    eprint!("Apply this? [y/N] ");
-    let _ = std::io::stderr().flush();
-    let mut answer = String::new();
-    let heard = std::io::stdin().read_line(&mut answer);
-    match heard.is_ok() && answer.trim().eq_ignore_ascii_case("y") {
-        true => Ok(()),
-        false => Err(CommandError::told(1)),
-    }
+    confirm::ask("Apply this?", "casement apply --yes")
 }
 
-fn show(happening: &Happening<'_>, failures: &Mutex<Failures>) {
+fn show(happening: &Happening<'_>, shown: &Shown) {
     match happening {
-        Happening::Step { host, event, .. } => match &event.what {
-            What::StepChanged { id, .. } => clock::line(&format!("{host}: {id}")),
-            What::StepFailed { id, failure } => {
-                clock::line(&format!("{host}: {id} failed: {}", failure.what));
-                if let Ok(mut failures) = failures.lock() {
-                    failures.insert((*host).to_owned(), failure.clone());
-                }
-            }
-            _ => {}
-        },
+        Happening::Step { host, event, .. } => shown.event(host, event),
         Happening::Waiting { host, reason } => clock::line(&format!("{host}: {reason}")),
         Happening::Ready { host } => clock::line(&format!("{host}: Ready")),
         Happening::Finished { .. } => {}
@@ -116,7 +86,7 @@ fn finish(
     controller: &Controller,
     outcomes: &[HostOutcome],
     changes: usize,
-    failures: &Failures,
+    shown: &Shown,
     started: Instant,
 ) -> Result<(), CommandError> {
     let took = clock::duration(started.elapsed());
@@ -127,15 +97,12 @@ fn finish(
     }
     let mut changed = changes;
     for outcome in outcomes {
-        match (&outcome.result, failures.get(&outcome.host)) {
-            (Ok(count), _) => changed += *count as usize,
-            (Err(_), Some(failure)) => {
+        match &outcome.result {
+            Ok(count) => changed += *count as usize,
+            Err(error) => {
                 failed += 1;
-                eprint!("\n{}", told::step(&outcome.host, failure));
-            }
-            (Err(error), None) => {
-                failed += 1;
-                eprint!("\n{}\n{}", outcome.host, told::problem(error));
+                let problem = shown.problem(&outcome.host, error);
+                eprint!("\n{}\n{problem}", outcome.host);
             }
         }
     }

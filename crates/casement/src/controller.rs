@@ -50,8 +50,23 @@ impl Controller {
     /// change.
     pub async fn open(arguments: &FileArgs) -> Result<Self, CommandError> {
         let cluster = spec_file::read(&arguments.file)?;
+        let inputs = read_inputs(&cluster)?;
+        Self::call(arguments, cluster, inputs).await
+    }
+
+    /// The same for who only takes away: the programs that hosts have got are
+    /// not needed for that, and may be gone.
+    pub async fn open_to_remove(arguments: &FileArgs) -> Result<Self, CommandError> {
+        let cluster = spec_file::read(&arguments.file)?;
+        Self::call(arguments, cluster, Default::default()).await
+    }
+
+    async fn call(
+        arguments: &FileArgs,
+        cluster: Cluster,
+        (inputs, blobs): (Inputs, Blobs),
+    ) -> Result<Self, CommandError> {
         let agents = agents::find(arguments.agent_dir.as_deref())?;
-        let (inputs, blobs) = read_inputs(&cluster)?;
         let run = run_name();
         let kubeconfig = cluster.spec.existing.kubeconfig.as_std_path();
         let api = KubeCluster::connect(kubeconfig)

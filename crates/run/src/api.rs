@@ -28,6 +28,10 @@ pub trait Api: Sync {
     /// Deletes a token; one that is gone already is no error.
     fn revoke(&self, id: &str) -> impl Future<Output = Result<(), RunError>> + Send;
 
+    /// Deletes the tokens that runs which were cut off have left for these hosts:
+    /// they have joined, so nobody needs one any more.
+    fn sweep(&self, hosts: &[&str]) -> impl Future<Output = Result<(), RunError>> + Send;
+
     /// Waits until the Node exists and has a pod network.
     fn joined(&self, node: &str) -> impl Future<Output = Result<NodeFacts, RunError>> + Send;
 

@@ -1,10 +1,8 @@
 //! Makes hosts nodes: prepare, join, network, ready.
 
-use std::collections::BTreeMap;
-
 use casement_plan::{ClusterFacts, Inputs, linux, windows};
 use casement_resource::wire::{Event, Tally};
-use casement_resource::{Diff, NodeDocument, RunId, SecretName, Stage};
+use casement_resource::{Diff, NodeDocument, RunId, Stage};
 use casement_spec::{Cluster, Host as HostSpec};
 use futures_util::future::join_all;
 
@@ -12,6 +10,8 @@ use crate::api::Api;
 use crate::error::RunError;
 use crate::host::Host;
 use crate::link::Blobs;
+use crate::secrets::{NoSecrets, Secrets, Tokens};
+use crate::turn::in_turn;
 
 /// What happens, for whoever shows it.
 #[derive(Debug)]
@@ -79,6 +79,12 @@ impl<A: Api> Apply<'_, A> {
     pub async fn carry_out<H: Host>(&self, hosts: &mut [H]) -> Result<Vec<HostOutcome>, RunError> {
         let before = self.api.facts().await?;
         let joined = join_all(hosts.iter_mut().map(|host| self.to_node(host, &before))).await;
+        let nodes = hosts
+            .iter()
+            .zip(&joined)
+            .filter(|(_, joined)| joined.is_ok());
+        let nodes: Vec<&str> = nodes.map(|(host, _)| host.name()).collect();
+        self.api.sweep(&nodes).await?;
         let after = self.api.facts().await?;
         let finished = hosts.iter_mut().zip(joined).map(|(host, joined)| async {
             let result = match joined {
@@ -107,7 +113,7 @@ impl<A: Api> Apply<'_, A> {
             return Ok(0);
         }
         let prepare = windows::prepare(self.cluster, spec, self.inputs)?;
-        let prepared = self.converge(host, &prepare, &BTreeMap::new()).await?;
+        let prepared = self.converge(host, &prepare, &NoSecrets).await?;
         let join = windows::join(self.cluster, spec, facts)?;
         let joined = self.join(host, &join).await?;
         let name = spec.name.as_str();
@@ -118,20 +124,13 @@ impl<A: Api> Apply<'_, A> {
         Ok(prepared + joined)
     }
 
-    /// A token is made only for a host that will use it, and never outlives
-    /// that, whatever happens.
+    /// A token is made only for a host that asks for it, and never outlives the
+    /// join, whatever happens.
     async fn join<H: Host>(&self, host: &mut H, document: &NodeDocument) -> Result<u32, RunError> {
-        let seen = host.observe(document).await?;
-        if seen.steps.iter().all(|step| is_right(&step.seen)) {
-            return Ok(0);
-        }
-        let token = self.api.mint(host.name()).await?;
-        let name: SecretName = windows::BOOTSTRAP_TOKEN
-            .parse()
-            .map_err(casement_plan::PlanError::from)?;
-        let secrets = BTreeMap::from([(name, token.value.clone())]);
-        let joined = self.converge(host, document, &secrets).await;
-        let revoked = self.api.revoke(&token.id).await;
+        let name = host.name().to_owned();
+        let tokens = Tokens::new(self.api, &name);
+        let joined = self.converge(host, document, &tokens).await;
+        let revoked = tokens.revoke().await;
         // The first error is the one to tell.
         let changed = joined?;
         revoked?;
@@ -147,7 +146,7 @@ impl<A: Api> Apply<'_, A> {
         } else {
             linux::network(spec, facts)?
         };
-        let changed = self.converge(host, &document, &BTreeMap::new()).await?;
+        let changed = self.converge(host, &document, &NoSecrets).await?;
         if !spec.os.is_windows() {
             return Ok(changed);
         }
@@ -157,7 +156,9 @@ impl<A: Api> Apply<'_, A> {
         let labels = labels.map(|(key, value)| (key.to_string(), value.to_string()));
         self.api.label(name, &labels.collect()).await?;
         self.api.schedulable(name, true).await?;
-        (self.tell)(Happening::Ready { host: name });
+        if changed > 0 {
+            (self.tell)(Happening::Ready { host: name });
+        }
         Ok(changed)
     }
 
@@ -167,7 +168,7 @@ impl<A: Api> Apply<'_, A> {
         &self,
         host: &mut H,
         document: &NodeDocument,
-        secrets: &BTreeMap<SecretName, casement_resource::Secret>,
+        secrets: &impl Secrets,
     ) -> Result<u32, RunError> {
         let (name, stage) = (host.name().to_owned(), document.stage());
         let seen = host.observe(document).await?;
@@ -193,7 +194,14 @@ impl<A: Api> Apply<'_, A> {
             let host = &name;
             (self.tell)(Happening::Step { host, stage, event });
         };
-        let tally = host.converge(&run, document, secrets, &tell).await?;
+        let waiting = |reason| {
+            (self.tell)(Happening::Waiting {
+                host: &name,
+                reason,
+            })
+        };
+        let converge = async || host.converge(&run, document, secrets, &tell).await;
+        let tally = in_turn(waiting, converge).await?;
         let host = &name;
         (self.tell)(Happening::Finished { host, stage, tally });
         Ok(tally.changed)

@@ -1,13 +1,13 @@
 //! What a run asks of a host; [`Link`] answers it, and tests do.
 
-use std::collections::BTreeMap;
 use std::future::Future;
 
 use casement_resource::wire::{Event, HostFacts, Tally};
-use casement_resource::{NodeDocument, RunId, Secret, SecretName, Sha256};
+use casement_resource::{NodeDocument, RunId, Sha256};
 
 use crate::error::RunError;
 use crate::link::{Blobs, Link, Observed};
+use crate::secrets::Secrets;
 
 /// One host with an agent on it.
 pub trait Host: Send {
@@ -30,12 +30,12 @@ pub trait Host: Send {
         blobs: &Blobs,
     ) -> impl Future<Output = Result<(), RunError>> + Send;
 
-    /// Makes it what the document says.
+    /// Makes it what the document says; `secrets` is asked for what that needs.
     fn converge(
         &mut self,
         run: &RunId,
         document: &NodeDocument,
-        secrets: &BTreeMap<SecretName, Secret>,
+        secrets: &impl Secrets,
         tell: &(dyn Fn(&Event) + Sync),
     ) -> impl Future<Output = Result<Tally, RunError>> + Send;
 
@@ -45,6 +45,9 @@ pub trait Host: Send {
         run: &RunId,
         tell: &(dyn Fn(&Event) + Sync),
     ) -> impl Future<Output = Result<Tally, RunError>> + Send;
+
+    /// Takes the agent itself away, after everything else.
+    fn leave(self) -> impl Future<Output = Result<(), RunError>> + Send;
 }
 
 impl Host for Link {
@@ -68,7 +71,7 @@ impl Host for Link {
         &mut self,
         run: &RunId,
         document: &NodeDocument,
-        secrets: &BTreeMap<SecretName, Secret>,
+        secrets: &impl Secrets,
         tell: &(dyn Fn(&Event) + Sync),
     ) -> Result<Tally, RunError> {
         Self::converge(self, run, document, secrets, tell).await
@@ -80,5 +83,9 @@ impl Host for Link {
         tell: &(dyn Fn(&Event) + Sync),
     ) -> Result<Tally, RunError> {
         Self::remove(self, run, tell).await
+    }
+
+    async fn leave(self) -> Result<(), RunError> {
+        Self::leave(self).await
     }
 }

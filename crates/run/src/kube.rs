@@ -125,6 +125,13 @@ impl Api for Kube {
         Ok(self.cluster.delete_token(id).await?)
     }
 
+    async fn sweep(&self, hosts: &[&str]) -> Result<(), RunError> {
+        self.cluster
+            .delete_leftover_tokens(&self.run, hosts)
+            .await?;
+        Ok(())
+    }
+
     async fn joined(&self, node: &str) -> Result<NodeFacts, RunError> {
         let has_pods = |state: &NodeState| state.exists && state.pod_cidr.is_some();
         let state = self
@@ -160,6 +167,7 @@ impl Api for Kube {
     }
 
     async fn forget(&self, node: &str) -> Result<(), RunError> {
+        self.sweep(&[node]).await?;
         self.cluster.delete_node(node).await?;
         let binding = node_proxier_binding_ref(node);
         if let Some(change) = self.cluster.plan_removal(&binding).await? {

@@ -10,5 +10,8 @@ mod error;
 pub mod host;
 pub mod kube;
 pub mod link;
+pub mod reset;
+pub mod secrets;
+mod turn;
 
 pub use error::RunError;

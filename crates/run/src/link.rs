@@ -7,9 +7,10 @@ use casement_remote::{Agent, AgentHome, Channel, HostOs, Incoming, Reconnect, Se
 use casement_resource::wire::{
     Event, HostFacts, ObservedStep, Outcome, RemoveWhat, Tally, ToAgent, ToController, What,
 };
-use casement_resource::{NodeDocument, RunId, Secret, SecretName, Sha256};
+use casement_resource::{NodeDocument, RunId, SecretName, Sha256};
 
 use crate::error::RunError;
+use crate::secrets::{NoSecrets, Secrets};
 
 /// The agents that can be brought to hosts, one for each system.
 #[derive(Debug, Clone)]
@@ -31,7 +32,6 @@ pub struct Link {
     channel: Channel,
     controller: String,
     facts: HostFacts,
-    recorded: u32,
 }
 
 /// What a document would change on a host.
@@ -69,7 +69,6 @@ impl Link {
             channel: opened.channel,
             controller: controller.to_owned(),
             facts: unknown_facts(),
-            recorded: 0,
         };
         link.take_hello(*opened.answer)?;
         Ok(link)
@@ -80,11 +79,6 @@ impl Link {
         &self.facts
     }
 
-    /// How many steps the host has a record of.
-    pub fn recorded(&self) -> u32 {
-        self.recorded
-    }
-
     /// The host's name in the spec.
     pub fn name(&self) -> &str {
         &self.target.name
@@ -92,11 +86,8 @@ impl Link {
 
     fn take_hello(&mut self, message: ToController) -> Result<(), RunError> {
         match message {
-            ToController::Hello {
-                facts, recorded, ..
-            } => {
+            ToController::Hello { facts, .. } => {
                 self.facts = facts;
-                self.recorded = recorded;
                 Ok(())
             }
             other => Err(self.unexpected(other)),
@@ -142,14 +133,14 @@ impl Link {
         &mut self,
         run: &RunId,
         document: &NodeDocument,
-        secrets: &BTreeMap<SecretName, Secret>,
+        secrets: &impl Secrets,
         tell: impl FnMut(&Event),
     ) -> Result<Tally, RunError> {
         let ask = ToAgent::Converge {
             run: run.clone(),
             document: document.clone(),
         };
-        self.follow(&ask, secrets, tell).await
+        self.follow(run, &ask, secrets, tell).await
     }
 
     /// Takes back everything that casement made on the host.
@@ -162,7 +153,7 @@ impl Link {
             run: run.clone(),
             what: RemoveWhat::All,
         };
-        self.follow(&ask, &BTreeMap::new(), tell).await
+        self.follow(run, &ask, &NoSecrets, tell).await
     }
 
     /// Takes the agent's own service, its state and the agent itself away, after
@@ -194,23 +185,22 @@ impl Link {
     /// run, so it is simply asked again; events that were heard are skipped.
     async fn follow(
         &mut self,
+        run: &RunId,
         ask: &ToAgent,
-        secrets: &BTreeMap<SecretName, Secret>,
+        secrets: &impl Secrets,
         mut tell: impl FnMut(&Event),
     ) -> Result<Tally, RunError> {
         let mut next = 1;
         self.say_again(ask).await?;
         loop {
-            let heard = match self.hear().await {
+            let event = match self.hear().await {
+                Ok(ToController::Event(event)) => event,
                 Err(RunError::Cut { .. }) => {
                     self.reopen().await?;
                     self.say_again(ask).await?;
                     continue;
                 }
-                heard => heard?,
-            };
-            let ToController::Event(event) = heard else {
-                return Err(self.unexpected(heard));
+                heard => return Err(self.unexpected(heard?)),
             };
             if event.sequence < next {
                 continue;
@@ -218,35 +208,39 @@ impl Link {
             next = event.sequence + 1;
             tell(&event);
             match event.what {
-                What::NeedSecret { names, .. } => self.reveal(&names, secrets).await?,
-                What::Finished { outcome, tally } => {
-                    return match outcome {
-                        Outcome::Done => Ok(tally),
-                        Outcome::Failed => Err(RunError::Failed {
-                            host: self.target.name.clone(),
-                            tally,
-                        }),
-                        Outcome::Stopped => Err(RunError::Stopped {
-                            host: self.target.name.clone(),
-                        }),
-                    };
-                }
+                What::NeedSecret { names, .. } => self.reveal(run, &names, secrets).await?,
+                What::Finished { outcome, tally } => return self.ended(outcome, tally),
                 _ => {}
             }
         }
     }
 
+    fn ended(&self, outcome: Outcome, tally: Tally) -> Result<Tally, RunError> {
+        let host = self.target.name.clone();
+        match outcome {
+            Outcome::Done => Ok(tally),
+            Outcome::Failed => Err(RunError::Failed { host, tally }),
+            Outcome::Stopped => Err(RunError::Stopped { host }),
+        }
+    }
+
+    /// Sends what the host asked for. If there is nothing to send, the run is
+    /// stopped: it would wait for ever.
     async fn reveal(
         &mut self,
+        run: &RunId,
         names: &[SecretName],
-        secrets: &BTreeMap<SecretName, Secret>,
+        secrets: &impl Secrets,
     ) -> Result<(), RunError> {
-        let known = names
-            .iter()
-            .filter_map(|name| Some((name.clone(), secrets.get(name)?.clone())));
-        let values = known.collect();
+        let said = match secrets.reveal(names).await {
+            Ok(values) => self.say(&ToAgent::Secrets { values }).await,
+            Err(error) => {
+                let _ = self.say(&ToAgent::Stop { run: run.clone() }).await;
+                return Err(error);
+            }
+        };
         // A cut here is noticed, and mended, by whoever listens.
-        match self.say(&ToAgent::Secrets { values }).await {
+        match said {
             Err(RunError::Cut { .. }) => Ok(()),
             said => said,
         }

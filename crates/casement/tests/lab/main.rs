@@ -9,6 +9,7 @@
     reason = "a test that cannot go on has failed"
 )]
 
+mod chance;
 mod machine;
 mod mishaps;
 mod windows_hosts;

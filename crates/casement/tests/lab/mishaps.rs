@@ -3,8 +3,9 @@
 use std::fs;
 use std::process::{Command, Stdio};
 use std::thread;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
+use crate::chance::Chance;
 use crate::machine::{Lab, Traces, alone, assert_no_trace, eventually, succeed};
 
 /// Kills `lab up` at this many moments.
@@ -15,14 +16,13 @@ const KILLS: u64 = 6;
 fn a_killed_up_can_be_taken_down_or_brought_up_again() {
     let _alone = alone();
     let before = Traces::now();
-    let seed = seed();
-    println!("CASEMENT_SEED={seed} replays this run");
+    let mut chance = Chance::from_environment();
     let lab = Lab::named("killed");
     // So that the moments fall into the start and not into a build.
     lab.run(&["up", "--level", "wine,netns"]);
     lab.run(&["down"]);
     for round in 0..KILLS {
-        let moment = Duration::from_millis(moment(seed, round));
+        let moment = Duration::from_millis(chance.below(4000));
         println!("round {round}: SIGKILL after {moment:?}");
         let mut up = lab
             .command(&["up", "--level", "wine,netns"])
@@ -40,24 +40,6 @@ fn a_killed_up_can_be_taken_down_or_brought_up_again() {
         lab.run(&["down"]);
         assert_no_trace(&before, lab.state());
     }
-}
-
-fn seed() -> u64 {
-    let given = std::env::var("CASEMENT_SEED").ok();
-    given.and_then(|text| text.parse().ok()).unwrap_or_else(|| {
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
-        u64::from(now.subsec_nanos())
-    })
-}
-
-/// A moment between 0 and 4 s that only the seed and the round decide.
-fn moment(seed: u64, round: u64) -> u64 {
-    let mut number = seed
-        .wrapping_mul(6_364_136_223_846_793_005)
-        .wrapping_add(round);
-    number ^= number >> 29;
-    number = number.wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    (number ^ (number >> 32)) % 4000
 }
 
 #[test]

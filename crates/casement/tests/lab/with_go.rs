@@ -2,7 +2,12 @@
 
 mod apply;
 mod join;
+mod kills;
 mod node;
+mod pod;
+mod reset;
+mod secrets;
+mod snapshot;
 
 use std::fs;
 use std::process::Stdio;

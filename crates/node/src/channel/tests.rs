@@ -15,56 +15,60 @@ use casement_resource::{NodeDocument, Secret, Sha256};
 use super::Channel;
 use crate::engine::documents::{full, windows_host};
 use crate::serve::{Life, serve};
-use crate::sim::{Sim, door};
+use crate::sim::{Door, Sim, door};
 use crate::state::Layout;
 
 const TOKEN: &str = "abcdef.0123456789abcdef";
 
-/// The controller's side.
-struct Controller {
-    input: PipeWriter,
-    output: PipeReader,
-    decoder: Decoder,
+/// A host with its service.
+struct Host {
     sim: Arc<Sim>,
+    door: Arc<Door>,
     folder: tempfile::TempDir,
 }
 
-impl Controller {
+impl Host {
     fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let layout = Layout::new(folder.path().to_owned());
         let sim = Arc::new(Sim::new(windows_host()));
-        let (theirs, input) = io::pipe().unwrap();
-        let (output, ours) = io::pipe().unwrap();
-        let (backstage, listener) = door();
-        let host = Arc::clone(&sim);
-        let service_layout = layout.clone();
+        let (door, listener) = door();
+        let (platform, layout) = (Arc::clone(&sim), Layout::new(folder.path().to_owned()));
         thread::spawn(move || {
             let life = Life::UntilStopped;
-            serve(host, &service_layout, Box::new(listener), life).unwrap();
+            serve(platform, &layout, Box::new(listener), life).unwrap();
         });
-        let host = Arc::clone(&sim);
+        Self {
+            sim,
+            door: Arc::new(door),
+            folder,
+        }
+    }
+
+    /// Another controller with a channel of its own.
+    fn call(&self) -> Controller {
+        let (theirs, input) = io::pipe().unwrap();
+        let (output, ours) = io::pipe().unwrap();
+        let (sim, backstage) = (Arc::clone(&self.sim), Arc::clone(&self.door));
+        let layout = Layout::new(self.folder.path().to_owned());
         thread::spawn(move || {
             let channel = Channel {
-                platform: &*host,
+                platform: &*sim,
                 layout: &layout,
-                backstage: Arc::new(backstage),
+                backstage,
                 agent: Sha256::of(b"agent"),
             };
             let mut theirs = theirs;
             channel.run(&mut theirs, Box::new(ours)).unwrap();
         });
-        Self {
+        Controller {
             input,
             output,
             decoder: Decoder::new(),
-            sim,
-            folder,
         }
     }
 
-    fn greeted() -> Self {
-        let mut controller = Self::new();
+    fn greeted(&self) -> Controller {
+        let mut controller = self.call();
         controller.say(&ToAgent::Hello {
             protocol: PROTOCOL,
             controller: "test".to_owned(),
@@ -72,7 +76,16 @@ impl Controller {
         assert!(matches!(controller.hear(), ToController::Hello { .. }));
         controller
     }
+}
 
+/// The controller's side.
+struct Controller {
+    input: PipeWriter,
+    output: PipeReader,
+    decoder: Decoder,
+}
+
+impl Controller {
     fn say(&mut self, message: &ToAgent) {
         self.input
             .write_all(encode(message).unwrap().as_bytes())
@@ -107,8 +120,8 @@ impl Controller {
         }
     }
 
-    fn converge(&mut self, document: NodeDocument) {
-        let run = "r1".parse().unwrap();
+    fn converge(&mut self, run: &str, document: NodeDocument) {
+        let run = run.parse().unwrap();
         self.say(&ToAgent::Converge { run, document });
     }
 
@@ -141,25 +154,27 @@ fn holds(folder: &Path, text: &str) -> bool {
 
 #[test]
 fn a_run_asks_for_its_secret_and_keeps_it_nowhere() {
-    let mut controller = Controller::greeted();
-    controller.converge(full());
+    let host = Host::new();
+    let mut controller = host.greeted();
+    controller.converge("r1", full());
     let asked = controller.until(|event| matches!(event, What::NeedSecret { .. }));
     assert!(matches!(asked, What::NeedSecret { names, .. } if names[0].as_str() == "token"));
     controller.send_token();
     assert_eq!(controller.outcome(), Outcome::Done);
-    assert!(!holds(controller.folder.path(), TOKEN));
-    assert!(!format!("{:?}", controller.sim.world()).contains("casement-join"));
-    fs::write(controller.folder.path().join("journal/planted"), TOKEN).unwrap();
+    assert!(!holds(host.folder.path(), TOKEN));
+    assert!(!format!("{:?}", host.sim.world()).contains("casement-join"));
+    fs::write(host.folder.path().join("journal/planted"), TOKEN).unwrap();
     assert!(
-        holds(controller.folder.path(), TOKEN),
+        holds(host.folder.path(), TOKEN),
         "the search finds nothing at all"
     );
 }
 
 #[test]
 fn a_run_that_waits_for_a_secret_can_be_stopped() {
-    let mut controller = Controller::greeted();
-    controller.converge(full());
+    let host = Host::new();
+    let mut controller = host.greeted();
+    controller.converge("r1", full());
     controller.until(|event| matches!(event, What::NeedSecret { .. }));
     controller.say(&ToAgent::Stop {
         run: "r1".parse().unwrap(),
@@ -168,10 +183,39 @@ fn a_run_that_waits_for_a_secret_can_be_stopped() {
 }
 
 #[test]
+fn a_run_whose_controller_went_before_it_sent_the_secret_gives_way_to_the_next() {
+    let host = Host::new();
+    let mut first = host.greeted();
+    first.converge("r1", full());
+    first.until(|event| matches!(event, What::NeedSecret { .. }));
+    let mut second = host.greeted();
+    second.converge("r2", full());
+    assert!(
+        matches!(second.hear(), ToController::Refused(_)),
+        "the first one may still send it"
+    );
+    drop(first);
+    // The service notices in its own time that the first one is gone.
+    let asked = loop {
+        second.converge("r2", full());
+        match second.hear() {
+            ToController::Refused(_) => thread::yield_now(),
+            ToController::Event(event) => break event.what,
+            other => panic!("neither refused nor begun: {other:?}"),
+        }
+    };
+    assert!(!matches!(asked, What::Finished { .. }), "{asked:?}");
+    second.until(|event| matches!(event, What::NeedSecret { .. }));
+    second.send_token();
+    assert_eq!(second.outcome(), Outcome::Done);
+}
+
+#[test]
 fn a_host_with_something_to_take_back_cannot_be_retired() {
-    let mut controller = Controller::greeted();
+    let host = Host::new();
+    let mut controller = host.greeted();
     controller.send_token();
-    controller.converge(full());
+    controller.converge("r1", full());
     assert_eq!(controller.outcome(), Outcome::Done);
     controller.say(&ToAgent::Retire);
     assert!(matches!(controller.hear(), ToController::Failed(_)));
@@ -183,14 +227,15 @@ fn a_host_with_something_to_take_back_cannot_be_retired() {
     assert_eq!(controller.outcome(), Outcome::Done);
     controller.say(&ToAgent::Retire);
     assert_eq!(controller.hear(), ToController::Retired);
-    assert!(!controller.folder.path().exists());
+    assert!(!host.folder.path().exists());
     controller.say(&ToAgent::Bye);
     assert_eq!(controller.hear(), ToController::Bye);
 }
 
 #[test]
 fn the_first_line_is_hello_in_the_right_protocol() {
-    let mut controller = Controller::new();
+    let host = Host::new();
+    let mut controller = host.call();
     controller.say(&ToAgent::Retire);
     assert!(matches!(controller.hear(), ToController::Failed(_)));
     controller.say(&ToAgent::Hello {

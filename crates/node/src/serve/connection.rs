@@ -4,7 +4,7 @@ use std::io::{Read, Write};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
-use casement_resource::wire::{Busy, Decoder, Line, ToAgent, ToController, encode};
+use casement_resource::wire::{Busy, Decoder, Line, ToAgent, ToController, What, encode};
 use casement_resource::{Code, Failure, RunId};
 
 use super::runs::{Asked, Runs};
@@ -121,7 +121,9 @@ fn tell(runs: &Arc<Runs>, run: RunId, from: u64, answers: &Answers) {
             }
             for event in events {
                 next = event.sequence + 1;
-                if !answers.say(&ToController::Event(event)) {
+                // After the last one the host may be retired, its journal with it.
+                let last = matches!(event.what, What::Finished { .. });
+                if !answers.say(&ToController::Event(event)) || last {
                     return;
                 }
             }

@@ -71,9 +71,13 @@ impl Runs {
             if current.run == order.run {
                 return Ok(Asked::Accepted);
             }
-            // Its last event was heard, and its lock is about to be free.
+            // One whose last event was heard is about to free the lock.
             if !finished(&self.layout, &current.run)? {
-                return Ok(Asked::Busy(self.holder_of(&current.run)?));
+                if !self.is_abandoned(&state) {
+                    return Ok(Asked::Busy(self.holder_of(&current.run)?));
+                }
+                current.stop.store(true, Ordering::SeqCst);
+                self.secrets.wake();
             }
             state = self
                 .changed
@@ -103,6 +107,17 @@ impl Runs {
         Ok(Asked::Accepted)
     }
 
+    /// Whether the run at work waits for a secret that nobody will send: its
+    /// controller is gone, or has been silent for too long. It would hold the
+    /// host for ever, and has nothing half done.
+    fn is_abandoned(&self, state: &State) -> bool {
+        const SILENCE: Duration = Duration::from_secs(15);
+        let alone = state.guests <= 1;
+        self.secrets
+            .waited()
+            .is_some_and(|waited| alone || waited > SILENCE)
+    }
+
     /// Goes on with a run that was cut off.
     pub(super) fn resume(self: &Arc<Self>, run: &RunId) -> Result<()> {
         match Order::load(&self.layout, run)? {
@@ -113,6 +128,7 @@ impl Runs {
 
     fn carry_out(&self, order: &Order, stop: &AtomicBool, lock: Lock) {
         let result = self.engine(order, stop);
+        self.secrets.clear();
         drop(lock);
         let mut state = self.lock();
         state.current = None;

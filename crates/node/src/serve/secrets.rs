@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use casement_resource::{Secret, SecretName};
 
@@ -11,18 +12,35 @@ use crate::engine::SecretSource;
 /// What was sent, until it is used.
 #[derive(Debug, Default)]
 pub(super) struct Store {
-    values: Mutex<BTreeMap<SecretName, Secret>>,
+    held: Mutex<Held>,
     changed: Condvar,
 }
 
+#[derive(Debug, Default)]
+struct Held {
+    values: BTreeMap<SecretName, Secret>,
+    /// Since when a run waits for one that has not come.
+    wanted_since: Option<Instant>,
+}
+
 impl Store {
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<SecretName, Secret>> {
-        self.values.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, Held> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) fn put(&self, values: BTreeMap<SecretName, Secret>) {
-        self.lock().extend(values);
+        self.lock().values.extend(values);
         self.changed.notify_all();
+    }
+
+    /// Forgets all: what was meant for one run must not reach the next.
+    pub(super) fn clear(&self) {
+        self.lock().values.clear();
+    }
+
+    /// For how long a run has waited in vain so far.
+    pub(super) fn waited(&self) -> Option<Duration> {
+        self.lock().wanted_since.map(|since| since.elapsed())
     }
 
     /// Wakes those who wait, so that they see that they should stop.
@@ -41,25 +59,30 @@ pub(super) struct ForRun<'a> {
 
 impl SecretSource for ForRun<'_> {
     fn get(&self, name: &SecretName) -> Option<Secret> {
-        self.store.lock().get(name).cloned()
+        self.store.lock().values.get(name).cloned()
     }
 
     fn wait(&self, names: &[SecretName]) -> bool {
-        let mut values = self.store.lock();
-        while !names.iter().all(|name| values.contains_key(name)) {
-            if self.stop.load(Ordering::SeqCst) {
-                return false;
+        let mut held = self.store.lock();
+        held.wanted_since = Some(Instant::now());
+        let all_here = loop {
+            if names.iter().all(|name| held.values.contains_key(name)) {
+                break true;
             }
-            values = self
+            if self.stop.load(Ordering::SeqCst) {
+                break false;
+            }
+            held = self
                 .store
                 .changed
-                .wait(values)
+                .wait(held)
                 .unwrap_or_else(PoisonError::into_inner);
-        }
-        true
+        };
+        held.wanted_since = None;
+        all_here
     }
 
     fn forget(&self, name: &SecretName) {
-        self.store.lock().remove(name);
+        self.store.lock().values.remove(name);
     }
 }

@@ -183,6 +183,9 @@ impl Hosting {
     fn stop(&mut self, program: &mut Program) -> End {
         const DEADLINE: Duration = Duration::from_secs(20);
         let begun = Instant::now();
+        // Said first: whoever waits must see that the service has heard, however
+        // long its program takes to listen.
+        self.report.pending(ServiceState::StopPending);
         program.ask_to_end();
         while !program.has_ended(Duration::from_millis(500)) {
             self.report.pending(ServiceState::StopPending);

@@ -39,6 +39,12 @@ impl Containerd<'_> {
         let runtime = table([("cni", cni.into())]);
         table([
             ("version", Value::Integer(3)),
+            // Said, since the defaults hang on the environment of a service.
+            ("root", text(&format!(r"{}\root", places::CONTAINERD_DATA))),
+            (
+                "state",
+                text(&format!(r"{}\state", places::CONTAINERD_DATA)),
+            ),
             (
                 "plugins",
                 table([

@@ -54,6 +54,12 @@ fn folders(steps: &mut Steps, cluster: &Cluster) -> Result<(), PlanError> {
             &pki,
             AdministratorsOnly,
         ),
+        (
+            "dir-volume-plugins",
+            &[],
+            places::KUBELET_PLUGINS,
+            Inherited,
+        ),
         ("dir-cni-bin", &[], places::CNI_PROGRAMS, Inherited),
         ("dir-cni-conf", &[], places::CNI_CONFIGURATION, Inherited),
         // What the programs themselves keep there goes with the folder on reset.

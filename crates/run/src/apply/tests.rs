@@ -6,7 +6,7 @@ use std::sync::Mutex;
 
 use casement_plan::{Blob, ClusterFacts, Inputs, NodeFacts};
 use casement_resource::wire::{Event, HostFacts, ObservedStep, OperatingSystem, Tally};
-use casement_resource::{Change, Diff, NodeDocument, RunId, Secret, SecretName, Sha256, Stage};
+use casement_resource::{Change, Diff, NodeDocument, RunId, Secret, Sha256, Stage};
 use casement_spec::{Cluster, Named, Program};
 
 use super::{Apply, Happening, HostOutcome};
@@ -14,6 +14,7 @@ use crate::api::{Api, Token};
 use crate::error::RunError;
 use crate::host::Host;
 use crate::link::{Blobs, Observed};
+use crate::secrets::Secrets;
 
 const SPEC: &str = "
 apiVersion: casement.dev/v1alpha1
@@ -70,6 +71,11 @@ impl Api for FakeApi {
 
     async fn revoke(&self, id: &str) -> Result<(), RunError> {
         self.note(format!("revoke {id}"));
+        Ok(())
+    }
+
+    async fn sweep(&self, hosts: &[&str]) -> Result<(), RunError> {
+        self.note(format!("sweep {}", hosts.join(" ")));
         Ok(())
     }
 
@@ -165,11 +171,14 @@ impl Host for FakeHost {
         &mut self,
         _: &RunId,
         document: &NodeDocument,
-        secrets: &BTreeMap<SecretName, Secret>,
+        secrets: &impl Secrets,
         _: &(dyn Fn(&Event) + Sync),
     ) -> Result<Tally, RunError> {
         self.converged.push(document.stage());
-        self.heard_secret |= !secrets.is_empty();
+        if document.stage() == Stage::Join {
+            let name = casement_plan::windows::BOOTSTRAP_TOKEN.parse().unwrap();
+            self.heard_secret = !secrets.reveal(&[name]).await?.is_empty();
+        }
         let tally = Tally {
             changed: 1,
             ..Tally::default()
@@ -185,6 +194,10 @@ impl Host for FakeHost {
 
     async fn remove(&mut self, _: &RunId, _: &(dyn Fn(&Event) + Sync)) -> Result<Tally, RunError> {
         Ok(Tally::default())
+    }
+
+    async fn leave(self) -> Result<(), RunError> {
+        Ok(())
     }
 }
 
@@ -238,6 +251,7 @@ fn a_host_goes_through_all_stages_and_its_token_does_not_outlive_the_join() {
             "revoke win1",
             "joined win1",
             "schedulable win1 false",
+            "sweep win1",
             "ready win1",
             "schedulable win1 true",
         ]
@@ -276,5 +290,6 @@ fn a_host_that_is_right_costs_no_token_and_no_change() {
     assert_eq!(*outcomes[0].result.as_ref().unwrap(), 0);
     assert!(hosts[0].converged.is_empty());
     assert!(!api.asked("mint win1"));
+    assert!(api.asked("sweep win1"), "a killed run may have left one");
     assert!(!api.asked("schedulable win1 false"));
 }

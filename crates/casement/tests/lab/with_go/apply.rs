@@ -1,13 +1,17 @@
 //! `casement apply` on the file that the lab wrote: nodes, Ready, again nothing
 //! to do, drift found and mended.
 
-use std::process::Command;
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Child, Command};
 
 use serde_json::Value;
 
+use super::pod;
 use crate::machine::{Lab, alone, casement, eventually, succeed, text};
 
-fn verb(lab: &Lab, words: &[&str]) -> Command {
+/// A verb on the file that the lab wrote.
+pub fn verb(lab: &Lab, words: &[&str]) -> Command {
     let mut command = casement();
     command
         .args(words)
@@ -28,12 +32,15 @@ fn apply_makes_windows_hosts_ready_nodes_and_mends_what_drifted() {
         planned.contains("service kubelet") && planned.contains("known after join"),
         "{planned}"
     );
+    let nodes = NodesSeen::watch(&lab);
     let done = succeed(&mut verb(&lab, &["apply", "--yes"]));
     assert!(done.contains("win1 and win2 are Ready"), "{done}");
 
+    nodes.were_tainted_from_the_first_moment();
     nodes_are_ready_and_tainted(&lab);
     the_network_is_the_one_that_the_control_plane_gave(&lab);
     no_token_is_left(&lab);
+    a_pod_runs_and_leaves_nothing(&lab);
 
     let again = succeed(&mut verb(&lab, &["apply", "--yes"]));
     assert!(again.starts_with("Nothing to do"), "{again}");
@@ -89,19 +96,112 @@ fn no_token_is_left(lab: &Lab) {
     }
 }
 
-fn drift_is_found_and_mended(lab: &Lab) {
-    lab.cmd("win1", r"echo x> C:\k\kube-proxy.json");
-    lab.cmd("win1", "sc stop kube-proxy");
-    let status = verb(lab, &["status"]).output().unwrap();
-    assert_eq!(status.status.code(), Some(4), "{}", text(&status));
-    let said = text(&status);
-    assert!(said.contains("win1") && said.contains("drifted"), "{said}");
-    let plan = succeed(&mut verb(lab, &["plan"]));
+/// What a watch has seen of the Nodes.
+struct NodesSeen {
+    kubectl: Child,
+    events: PathBuf,
+    _folder: tempfile::TempDir,
+}
+
+impl NodesSeen {
+    fn watch(lab: &Lab) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let events = folder.path().join("events");
+        let form = "--output=jsonpath={.object.metadata.name} {.object.spec.taints}{\"\\n\"}";
+        let words = ["exec", "control-plane", "--", "kubectl", "get", "nodes"];
+        let watch = ["--watch", "--output-watch-events", form];
+        let mut command = lab.command(&[&words[..], &watch].concat());
+        let file = fs::File::create(&events).unwrap();
+        let kubectl = command.stdout(file).spawn().unwrap();
+        eventually("the watch has begun", 20, || {
+            let text = fs::read_to_string(&events).unwrap();
+            text.contains("lin1").then_some(())
+        });
+        Self {
+            kubectl,
+            events,
+            _folder: folder,
+        }
+    }
+
+    fn were_tainted_from_the_first_moment(mut self) {
+        self.kubectl.kill().unwrap();
+        self.kubectl.wait().unwrap();
+        let text = fs::read_to_string(&self.events).unwrap();
+        for name in ["win1", "win2"] {
+            let first = text.lines().find(|line| line.starts_with(name));
+            let first = first.unwrap_or_else(|| panic!("no {name} in {text}"));
+            let ours = r#"{"effect":"NoSchedule","key":"os","value":"windows"}"#;
+            assert!(first.contains(ours), "{first}");
+        }
+    }
+}
+
+fn a_pod_runs_and_leaves_nothing(lab: &Lab) {
+    let manifest = pod::pod("web", &lab.address("control-plane"), false) + pod::SERVICE;
+    pod::apply(lab, &manifest);
+    let running = pod::running_pod(lab, "web");
+    let host = running["spec"]["nodeName"].as_str().unwrap();
+    let path = "--output=jsonpath={.spec.podCIDR}";
+    let network = lab.kubectl(&["get", "node", host, path]);
+    let address = running["status"]["podIP"].as_str().unwrap();
     assert!(
-        plan.contains("2 to make or change"),
-        "nothing else is touched: {plan}"
+        address.starts_with(network.trim_end_matches("0/24")),
+        "{address} in {network}"
     );
-    succeed(&mut verb(lab, &["apply", "--yes"]));
-    let status = verb(lab, &["status"]).output().unwrap();
-    assert_eq!(status.status.code(), Some(0), "{}", text(&status));
+    assert!(lab.kubectl(&["logs", "web"]).contains("listens on port 80"));
+    let url = format!("http://{address}/");
+    let page = lab.run(&["exec", "lin1", "--", "curl", "-sS", "--max-time", "5", &url]);
+    assert!(page.contains("answers"), "{page}");
+    eventually(
+        "the real kube-proxy has made its load balancers",
+        60,
+        || {
+            let lists = lab.cmd(host, r"C:\lab\hnscall.exe GET /policylists/");
+            lists.contains("10.96.0.1").then_some(())
+        },
+    );
+    lab.kubectl(&["delete", "pod,service", "web", "--timeout=60s"]);
+    pod::no_endpoint_of_a_pod_is_left(lab, host);
+}
+
+/// Each is found, named, and mended; and nothing else is.
+fn drift_is_found_and_mended(lab: &Lab) {
+    let environment = r"HKLM\SYSTEM\CurrentControlSet\Control\Session Manager\Environment";
+    let without_path = format!(
+        r#"reg add "{environment}" /v PATH /t REG_EXPAND_SZ /d "%SystemRoot%\system32;%SystemRoot%" /f"#
+    );
+    let networks = lab.cmd("win1", r"C:\lab\hnscall.exe GET /networks/");
+    let networks: Value = serde_json::from_str(&networks).unwrap();
+    let mut networks = networks["Output"].as_array().unwrap().iter();
+    let ours = networks.find(|network| network["Name"] == "cbr0").unwrap();
+    let delete_network = format!(
+        r"C:\lab\hnscall.exe DELETE /networks/{}",
+        ours["ID"].as_str().unwrap()
+    );
+    let cases = [
+        ("a file", r"echo x> C:\k\kube-proxy.json", 1),
+        ("a service", "sc stop kube-proxy", 1),
+        ("a registry value", without_path.as_str(), 1),
+        // With a network go the endpoints in it.
+        ("a network", delete_network.as_str(), 2),
+    ];
+    for (what, line, count) in cases {
+        let _ = lab.ssh("Administrator", "win1", line).output();
+        let status = eventually(&format!("{what} has drifted"), 30, || {
+            let status = verb(lab, &["status"]).output().unwrap();
+            (status.status.code() == Some(4)).then_some(status)
+        });
+        let said = text(&status);
+        assert!(
+            said.contains("win1") && said.contains("drifted"),
+            "{what}: {said}"
+        );
+        let plan = succeed(&mut verb(lab, &["plan"]));
+        let expected = format!("{count} to make or change");
+        assert!(plan.contains(&expected), "{what}, and nothing else: {plan}");
+        succeed(&mut verb(lab, &["apply", "--yes"]));
+        let status = verb(lab, &["status"]).output().unwrap();
+        assert_eq!(status.status.code(), Some(0), "{what}: {}", text(&status));
+    }
 }

@@ -1,12 +1,12 @@
 //! Two Windows hosts become nodes of a real cluster, run a pod and survive a
 //! reboot, by nothing but SSH and SFTP.
 
-use std::process::Stdio;
 use std::thread;
 
 use serde_json::Value;
 
 use super::node::{Node, join_data};
+use super::pod::{SERVICE, apply, get, no_endpoint_of_a_pod_is_left, pod, running_pod};
 use crate::machine::{Lab, Traces, alone, assert_no_trace, eventually};
 
 #[test]
@@ -35,11 +35,6 @@ fn two_hosts_joined_by_hand_are_ready_run_a_pod_and_survive_a_reboot() {
     assert_no_trace(&before, lab.state());
 }
 
-fn get(lab: &Lab, words: &[&str]) -> Value {
-    let text = lab.kubectl(&[&["get"], words, &["--output=json"]].concat());
-    serde_json::from_str(&text).unwrap()
-}
-
 fn ready(node: &Value) -> Value {
     let conditions = node["status"]["conditions"].as_array().unwrap();
     let found = conditions
@@ -62,58 +57,6 @@ fn both_are_ready_windows_nodes(lab: &Lab) {
         assert_eq!(node["spec"]["taints"][0]["key"], "os");
     }
     println!("{}", lab.kubectl(&["get", "nodes", "--output=wide"]));
-}
-
-fn pod(name: &str, registry: &str, token: bool) -> String {
-    format!(
-        "apiVersion: v1
-kind: Pod
-metadata: {{name: {name}, labels: {{app: {name}}}}}
-spec:
-  automountServiceAccountToken: {token}
-  nodeSelector: {{kubernetes.io/os: windows}}
-  tolerations: [{{key: os, value: windows, effect: NoSchedule}}]
-  containers:
-  - name: web
-    image: {registry}:5000/lab/web:latest
-    ports: [{{containerPort: 80}}]
-"
-    )
-}
-
-const SERVICE: &str = "---
-apiVersion: v1
-kind: Service
-metadata: {name: web}
-spec: {selector: {app: web}, ports: [{port: 80}]}
-";
-
-fn apply(lab: &Lab, text: &str) {
-    use std::io::Write;
-    let words = [
-        "exec",
-        "control-plane",
-        "--",
-        "kubectl",
-        "apply",
-        "--filename=-",
-    ];
-    let mut apply = lab.command(&words).stdin(Stdio::piped()).spawn().unwrap();
-    apply
-        .stdin
-        .take()
-        .unwrap()
-        .write_all(text.as_bytes())
-        .unwrap();
-    assert!(apply.wait().unwrap().success());
-}
-
-fn running_pod(lab: &Lab, name: &str) -> Value {
-    eventually("the pod is Running", 60, || {
-        let pod = get(lab, &["pod", name]);
-        let ready = pod["status"]["containerStatuses"][0]["ready"] == true;
-        (pod["status"]["phase"] == "Running" && ready).then_some(pod)
-    })
 }
 
 fn a_pod_runs_and_can_be_reached(lab: &Lab, nodes: &[Node<'_>]) {
@@ -196,15 +139,7 @@ fn kube_proxy_makes_load_balancers(lab: &Lab, nodes: &[Node<'_>]) {
 fn a_deleted_pod_leaves_no_endpoint(lab: &Lab, nodes: &[Node<'_>]) {
     lab.kubectl(&["delete", "pod,service", "web", "--timeout=60s"]);
     for node in nodes {
-        eventually("no endpoint of a pod is left", 30, || {
-            let answer = lab.cmd(node.name, r"C:\lab\hnscall.exe GET /endpoints/");
-            let answer: Value = serde_json::from_str(&answer).unwrap();
-            let endpoints = answer["Output"].as_array().unwrap();
-            let pods = endpoints.iter().filter(|endpoint| {
-                endpoint["IsRemoteEndpoint"] != true && endpoint["Name"] != "cbr0_ep"
-            });
-            (pods.count() == 0).then_some(())
-        });
+        no_endpoint_of_a_pod_is_left(lab, node.name);
     }
 }
 

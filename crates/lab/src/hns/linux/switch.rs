@@ -37,6 +37,10 @@ struct Identity {
     routes: Vec<(&'static str, String, Option<String>)>,
 }
 
+/// Always the same: Wine never forgets a device, and takes one that comes back
+/// under its name with another number for the one that is gone.
+const NUMBER: &str = "1000";
+
 impl LinuxFabric {
     pub(super) fn make_switch(&self, nic: &str, cut: bool) -> Result<(), FabricError> {
         let commands = &self.commands;
@@ -48,7 +52,7 @@ impl LinuxFabric {
             self.cut_connections(nic)?;
         }
         let moved = || {
-            let add = ["link", "add", "name", VIRTUAL_ADAPTER];
+            let add = ["link", "add", "name", VIRTUAL_ADAPTER, "index", NUMBER];
             let kind = ["address", &card.mac, "type", "bridge"];
             commands.ip(&[&add[..], &kind[..]].concat())?;
             commands.ip(&["addr", "flush", "dev", nic])?;

@@ -1,0 +1,221 @@
+//! The bootstrap token and the SSH key are where they must be, and nowhere else.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::apply::verb;
+use crate::machine::{Lab, alone, casement, eventually, succeed, text};
+
+#[test]
+#[ignore = "needs root, wine and go"]
+fn secrets_are_nowhere_but_in_their_own_place() {
+    let _alone = alone();
+    let lab = Lab::named("secrets");
+    lab.run(&["up", "--hosts", "1"]);
+
+    let failing = Watched::run(&lab, &mut failing_apply(&lab));
+    assert!(!failing.success, "{}", failing.said);
+    assert!(failing.said.contains("join"), "{}", failing.said);
+    failing.assert_clean(&lab);
+
+    let killed =
+        Watched::run_and_kill_at_the_first_token(&lab, &mut verb(&lab, &["apply", "--yes"]));
+    let done = Watched::run(&lab, &mut verb(&lab, &["apply", "--yes"]));
+    assert!(done.success, "{}", done.said);
+    done.assert_clean(&lab);
+    killed.assert_clean(&lab);
+    the_token_was_used(&lab, &done);
+    the_search_finds_what_is_planted(&lab, &done);
+}
+
+/// A kubeadm that cannot join: the file names another program for it.
+fn failing_apply(lab: &Lab) -> Command {
+    let file = lab.folder().join("cluster.yaml");
+    let text = fs::read_to_string(&file).unwrap();
+    let line = text
+        .lines()
+        .find(|line| line.trim().starts_with("kubeadm:"))
+        .unwrap();
+    let lead = line.split("kubeadm:").next().unwrap();
+    let windows = std::env::var("CASEMENT_LAB_WINDOWS").expect("./test sets it");
+    let other = format!("{lead}kubeadm: {windows}/gapcheck.exe");
+    let broken = lab.folder().join("broken.yaml");
+    fs::write(&broken, text.replace(line, &other)).unwrap();
+    let mut command = casement();
+    command.args(["apply", "--yes", "-f"]).arg(broken);
+    command
+}
+
+/// A command, and what could be seen while it ran.
+struct Watched {
+    success: bool,
+    said: String,
+    /// `id.secret`.
+    tokens: BTreeSet<String>,
+    /// Arguments of all processes of the machine.
+    arguments: BTreeSet<String>,
+}
+
+impl Watched {
+    fn run(lab: &Lab, command: &mut Command) -> Self {
+        Self::watch(lab, command, false)
+    }
+
+    fn run_and_kill_at_the_first_token(lab: &Lab, command: &mut Command) -> Self {
+        Self::watch(lab, command, true)
+    }
+
+    fn watch(lab: &Lab, command: &mut Command, kill: bool) -> Self {
+        let over = AtomicBool::new(false);
+        let seen = AtomicBool::new(false);
+        thread::scope(|scope| {
+            let arguments = scope.spawn(|| sample_arguments(&over));
+            let tokens = scope.spawn(|| sample_tokens(lab, &over, &seen));
+            let mut child = command
+                .stdout(Stdio::piped())
+                .stderr(Stdio::piped())
+                .spawn()
+                .unwrap();
+            if kill {
+                eventually("a token is made", 60, || {
+                    seen.load(Ordering::SeqCst).then_some(())
+                });
+                child.kill().unwrap();
+            }
+            let output = child.wait_with_output().unwrap();
+            over.store(true, Ordering::SeqCst);
+            let tokens = tokens.join().unwrap();
+            assert!(!tokens.is_empty(), "no token was seen: {}", text(&output));
+            Self {
+                success: output.status.success(),
+                said: text(&output),
+                tokens,
+                arguments: arguments.join().unwrap(),
+            }
+        })
+    }
+
+    /// Everywhere that a secret was found.
+    fn places(&self, lab: &Lab, secret: &str) -> Vec<String> {
+        let mut places = files_with(&lab.folder(), secret);
+        places.retain(|path| !path.starts_with("hosts/control-plane"));
+        if self.said.contains(secret) {
+            places.push("what it said".to_owned());
+        }
+        if self.arguments.iter().any(|line| line.contains(secret)) {
+            places.push("arguments".to_owned());
+        }
+        places
+    }
+
+    fn assert_clean(&self, lab: &Lab) {
+        for token in &self.tokens {
+            let (_, secret) = token.split_once('.').unwrap();
+            assert_eq!(self.places(lab, secret), [""; 0]);
+        }
+        assert_eq!(self.places(lab, &key(lab)), ["id_ed25519"]);
+        let tokens = "--field-selector=type=bootstrap.kubernetes.io/token";
+        let left = lab.kubectl(&["get", "secrets", "--all-namespaces", tokens]);
+        assert!(left.is_empty(), "{left}");
+    }
+}
+
+/// A line from the middle of the private key.
+fn key(lab: &Lab) -> String {
+    let text = fs::read_to_string(lab.folder().join("id_ed25519")).unwrap();
+    text.lines().nth(3).unwrap().to_owned()
+}
+
+fn sample_arguments(over: &AtomicBool) -> BTreeSet<String> {
+    let mut seen = BTreeSet::new();
+    while !over.load(Ordering::SeqCst) {
+        for entry in fs::read_dir("/proc").unwrap().flatten() {
+            let line = fs::read(entry.path().join("cmdline")).unwrap_or_default();
+            seen.insert(String::from_utf8_lossy(&line).into_owned());
+        }
+        thread::sleep(Duration::from_millis(20));
+    }
+    seen
+}
+
+fn sample_tokens(lab: &Lab, over: &AtomicBool, seen: &AtomicBool) -> BTreeSet<String> {
+    let list = "--field-selector=type=bootstrap.kubernetes.io/token";
+    let form = "--output=go-template={{range .items}}{{index .data \"token-id\" | base64decode}}.\
+                {{index .data \"token-secret\" | base64decode}} {{end}}";
+    let mut tokens = BTreeSet::new();
+    while !over.load(Ordering::SeqCst) {
+        let text = lab.kubectl(&["get", "secrets", "--namespace=kube-system", list, form]);
+        tokens.extend(text.split_whitespace().map(str::to_owned));
+        seen.store(!tokens.is_empty(), Ordering::SeqCst);
+    }
+    tokens
+}
+
+/// Files below a folder that hold a text, by their path in it.
+fn files_with(folder: &Path, secret: &str) -> Vec<String> {
+    let mut found = Command::new("grep");
+    found.args([
+        "--recursive",
+        "--files-with-matches",
+        "--fixed-strings",
+        "--text",
+    ]);
+    found
+        .args(["--devices=skip", "--directories=recurse", "--", secret])
+        .arg(folder);
+    let output = found.output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let paths = text.lines().map(PathBuf::from);
+    let inside = paths.map(|path| path.strip_prefix(folder).unwrap().display().to_string());
+    inside.collect()
+}
+
+/// The requests for certificates name the tokens that made them.
+fn the_token_was_used(lab: &Lab, done: &Watched) {
+    let list = lab.kubectl(&["get", "csr", "--output=json"]);
+    let list: Value = serde_json::from_str(&list).unwrap();
+    let requests = list["items"].as_array().unwrap();
+    let used = done.tokens.iter().any(|token| {
+        let user = format!("system:bootstrap:{}", token.split('.').next().unwrap());
+        requests
+            .iter()
+            .any(|request| request["spec"]["username"] == user.as_str())
+    });
+    assert!(used, "{:?} in {list}", done.tokens.len());
+}
+
+fn the_search_finds_what_is_planted(lab: &Lab, done: &Watched) {
+    let token = done.tokens.first().unwrap();
+    let secret = token.split_once('.').unwrap().1;
+    for place in [
+        r"C:\ProgramData\casement\journal\planted",
+        r"C:\ProgramData\casement\state\planted",
+        r"C:\var\log\kubelet\planted.log",
+        r"C:\k\planted.txt",
+    ] {
+        lab.cmd("win1", &format!("echo {token}>{place}"));
+        let found = done.places(lab, secret);
+        let name = place.rsplit('\\').next().unwrap();
+        assert!(
+            found.iter().any(|path| path.ends_with(name)),
+            "{place}: {found:?}"
+        );
+        lab.cmd("win1", &format!("del {place}"));
+    }
+    let over = AtomicBool::new(false);
+    let arguments = thread::scope(|scope| {
+        let arguments = scope.spawn(|| sample_arguments(&over));
+        succeed(Command::new("sh").args(["-c", "sleep 0.5", token]));
+        over.store(true, Ordering::SeqCst);
+        arguments.join().unwrap()
+    });
+    assert!(arguments.iter().any(|line| line.contains(secret)));
+    assert_eq!(done.places(lab, secret), [""; 0], "and it is clean again");
+}
