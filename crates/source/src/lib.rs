@@ -22,6 +22,7 @@
 mod check;
 mod codes;
 mod decode;
+pub mod import;
 mod mapping;
 mod node;
 mod outline;

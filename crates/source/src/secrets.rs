@@ -33,7 +33,7 @@ fn walk(node: &mut Node, secret: bool) {
     }
 }
 
-fn is_secret_name(name: &str) -> bool {
+pub(crate) fn is_secret_name(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     let close = |known: &&str| distance(known, &name) <= 2;
     PARTS.iter().any(|part| name.contains(part)) || NAMES.iter().any(close)
@@ -64,7 +64,8 @@ pub(crate) fn ranges_in_lines(text: &str) -> Vec<Range<usize>> {
             found.push(start..end);
         }
         let mut from = 0;
-        while let Some(colon) = line.get(from..).and_then(|rest| rest.find(':')) {
+        // Inventories write `name=value`.
+        while let Some(colon) = line.get(from..).and_then(|rest| rest.find([':', '='])) {
             let colon = from + colon;
             let before = line.get(..colon).unwrap_or_default().trim_end_matches('"');
             let word = |c: char| c.is_alphanumeric() || c == '_' || c == '-';

@@ -1,0 +1,15 @@
+//! Importers: what other tools were told, as a cluster file.
+//!
+//! [`ansible`] reads inventories the way Ansible does. What they say becomes a
+//! [`Draft`]: a cluster file with comments on where each value came from, and
+//! a list of what could not be carried over. Nothing is dropped in silence, and
+//! no secret reaches the draft.
+//!
+//! Text in, text out: which files lie beside an inventory is the caller's to
+//! find out.
+
+pub mod ansible;
+mod codes;
+mod place;
+
+pub use place::{Place, TextFile};
