@@ -10,6 +10,17 @@
 
 pub mod ansible;
 mod codes;
+mod draft;
+mod inventory_draft;
+mod kubeinit;
 mod place;
+mod script_args;
+mod sheet;
+mod starter;
 
+pub use draft::{Draft, Note, NoteKind};
+pub use inventory_draft::from_inventory;
+pub use kubeinit::{KubeInit, from_kubeinit};
 pub use place::{Place, TextFile};
+pub use script_args::from_script_args;
+pub use starter::starter;

@@ -26,10 +26,10 @@ mod inventory;
 mod literal;
 mod pattern;
 mod python;
+pub(super) mod tree;
 mod value;
 mod vars_files;
 mod words;
-mod yaml;
 mod yaml_inventory;
 
 use builder::Builder;

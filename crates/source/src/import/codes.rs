@@ -22,3 +22,8 @@ pub(crate) const SYNTAX: Code = Code::new("CAS-IMPORT-008");
 pub(crate) const TOO_LARGE: Code = Code::new("CAS-IMPORT-009");
 /// A file that Ansible does not read, although it looks as if it did.
 pub(crate) const UNREAD: Code = Code::new("CAS-IMPORT-010");
+
+/// A KubeInit spec of another form, or one that casement cannot make.
+pub(crate) const KUBEINIT: &str = "CAS-IMPORT-020";
+/// Arguments that the one-script installer does not have.
+pub(crate) const SCRIPT: &str = "CAS-IMPORT-021";

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use super::findings::{At, Findings};
 use super::inventory::{Inventory, Layer, Variable};
-use super::yaml::{self, Data};
+use super::tree::{self, Data};
 use super::yaml_inventory::{Lines, unique, variable};
 use super::{MOST_BYTES, codes};
 use crate::import::{Place, TextFile};
@@ -150,7 +150,7 @@ fn load(index: usize, file: &TextFile, layer: &mut Layer, findings: &mut Finding
         return;
     }
     let at = |range| At { file: index, range };
-    let root = match yaml::parse(&file.text) {
+    let root = match tree::parse(&file.text) {
         Ok(root) => root.filter(|root| !root.is_falsy()),
         Err(stop) => {
             let finding = findings.error(at(stop.range), codes::SYNTAX, stop.message);

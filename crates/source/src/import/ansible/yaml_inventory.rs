@@ -2,8 +2,8 @@
 
 use super::builder::Builder;
 use super::findings::{At, Findings};
+use super::tree::{self, Data, Node};
 use super::value::Value;
-use super::yaml::{self, Data, Node};
 use super::{codes, pattern};
 use crate::node::clipped;
 
@@ -30,7 +30,7 @@ impl Lines {
 
 /// Reads an inventory.
 pub(super) fn read(text: &str, builder: &mut Builder, findings: &mut Findings) {
-    let root = match yaml::parse(text) {
+    let root = match tree::parse(text) {
         Ok(root) => root.filter(|root| !root.is_falsy()),
         Err(stop) => {
             let finding = findings.error(At::main(stop.range), codes::SYNTAX, stop.message);

@@ -21,13 +21,13 @@ const MOST_NODES: usize = 400_000;
 
 /// A part of a file.
 #[derive(Debug, Clone)]
-pub(super) struct Node {
-    pub(super) range: Range<usize>,
-    pub(super) data: Data,
+pub(in crate::import) struct Node {
+    pub(in crate::import) range: Range<usize>,
+    pub(in crate::import) data: Data,
 }
 
 #[derive(Debug, Clone)]
-pub(super) enum Data {
+pub(in crate::import) enum Data {
     Scalar(Value),
     List(Vec<Node>),
     Map(Vec<(Node, Node)>),
@@ -35,7 +35,7 @@ pub(super) enum Data {
 
 impl Node {
     /// The text, where it is one.
-    pub(super) fn text(&self) -> Option<&str> {
+    pub(in crate::import) fn text(&self) -> Option<&str> {
         match &self.data {
             Data::Scalar(value) => value.text(),
             Data::List(_) | Data::Map(_) => None,
@@ -43,7 +43,7 @@ impl Node {
     }
 
     /// What Python counts as nothing.
-    pub(super) fn is_falsy(&self) -> bool {
+    pub(in crate::import) fn is_falsy(&self) -> bool {
         match &self.data {
             Data::Scalar(Value::Null | Value::Bool(false) | Value::Int(0)) => true,
             Data::Scalar(Value::Text(text)) => text.is_empty(),
@@ -68,10 +68,10 @@ impl Node {
 
 /// Why a text has no tree, and where.
 #[derive(Debug)]
-pub(super) struct Stop {
-    pub(super) range: Range<usize>,
-    pub(super) message: String,
-    pub(super) help: String,
+pub(in crate::import) struct Stop {
+    pub(in crate::import) range: Range<usize>,
+    pub(in crate::import) message: String,
+    pub(in crate::import) help: String,
 }
 
 impl Stop {
@@ -85,7 +85,7 @@ impl Stop {
 }
 
 /// The only document of a text; `None` where there is none.
-pub(super) fn parse(text: &str) -> Result<Option<Node>, Stop> {
+pub(in crate::import) fn parse(text: &str) -> Result<Option<Node>, Stop> {
     let options = granit_parser::options! {
         emit_unresolved_aliases: true,
         emit_anchor_events: true,
