@@ -86,7 +86,8 @@ impl FromStr for ByteSize {
         let letter = unit.chars().next().map(|c| c.to_ascii_uppercase());
         let better = letter.filter(|c| "TGMK".contains(*c));
         let better = better.map(|letter| format!("{number}{letter}i"));
-        let better = better.filter(|text| text.parse::<Self>().is_ok());
+        // The same text again would be mended for ever.
+        let better = better.filter(|better| better != text && better.parse::<Self>().is_ok());
         let reason = "it is not written as `16Gi`";
         Err(Invalid::new("size", text, reason).suggest(better))
     }
@@ -204,6 +205,7 @@ mod tests {
             ("8388608", None),
             ("0Gi", None),
             ("99999999999999Ti", None),
+            ("a1Ki", None),
             ("", None),
         ] {
             let wrong = bad.parse::<ByteSize>().unwrap_err();

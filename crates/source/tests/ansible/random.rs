@@ -1,5 +1,7 @@
 //! Numbers that can be had again.
 
+#![allow(dead_code, reason = "two tests use it, each in its own way")]
+
 /// SplitMix64.
 pub struct Random(u64);
 

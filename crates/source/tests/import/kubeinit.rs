@@ -90,7 +90,7 @@ fn three_controllers_and_sizes_are_given_out_in_order() {
     let told = KubeInit {
         spec: "k8s-libvirt-3-2-2-extra",
         nodes: Some(
-            "[[os=debian],[when_group=compute_nodes,os=ubuntu,ram=16777216,vcpus=4,disk=60G,target_order=1]]",
+            "[[os=debian],[when_group=compute_nodes,os=windows,ram=33554432,vcpus=4,disk=60G,target_order=1]]",
         ),
         ..BLOG
     };
@@ -102,15 +102,15 @@ fn three_controllers_and_sizes_are_given_out_in_order() {
             "controller-01 10.0.0.1 debian-12 control-plane",
             "controller-02 10.0.0.2 debian-12 control-plane",
             "controller-03 10.0.0.3 debian-12 control-plane",
-            "compute-01 10.0.0.4 ubuntu-24.04 worker",
-            "compute-02 10.0.0.5 ubuntu-24.04 worker",
+            "compute-01 10.0.0.4 windows-2022 worker",
+            "compute-02 10.0.0.5 windows-2022 worker",
             "service 10.0.0.253 centos-stream-9 services",
         ]
     );
     assert!(
         draft
             .text
-            .contains("linux-worker: {cpus: 4, memory: 16Gi, disk: 60Gi}"),
+            .contains("windows-worker: {cpus: 4, memory: 32Gi, disk: 60Gi}"),
         "{}",
         draft.text
     );

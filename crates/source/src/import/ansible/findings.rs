@@ -85,7 +85,7 @@ impl Findings {
             range: 0..text.text.lines().next().unwrap_or_default().len(),
         };
         if text.text.len() > most {
-            let too_large = syntax::too_large(text.text.len(), most);
+            let too_large = syntax::too_large(most);
             self.error(at, codes::TOO_LARGE, too_large.message).help =
                 Some("is it the right file?".to_owned());
             return true;

@@ -25,8 +25,8 @@ pub(super) struct Written {
     roles: Vec<&'static str>,
     /// What the machine is to call itself.
     hostname: Option<Said>,
-    labels: Vec<(String, String)>,
-    taints: Vec<String>,
+    labels: (Vec<(String, String)>, String),
+    taints: (Vec<String>, String),
     pub(super) login: Login,
 }
 
@@ -173,9 +173,13 @@ fn address<'i>(known: &mut Known<'i>, host: &'i Host, notes: &mut Notes) -> (Str
     }
 }
 
-fn labels<'i>(known: &mut Known<'i>, host: &'i Host, notes: &mut Notes) -> Vec<(String, String)> {
+fn labels<'i>(
+    known: &mut Known<'i>,
+    host: &'i Host,
+    notes: &mut Notes,
+) -> (Vec<(String, String)>, String) {
     let Some(variable) = known.variable(host, "node_labels") else {
-        return Vec::new();
+        return Default::default();
     };
     let pairs = match &variable.value {
         Value::Map(pairs) => pairs.as_slice(),
@@ -193,12 +197,12 @@ fn labels<'i>(known: &mut Known<'i>, host: &'i Host, notes: &mut Notes) -> Vec<(
             "`node_labels`: not all of it are labels",
         );
     }
-    good
+    (good, format!("node_labels at {}", variable.place))
 }
 
-fn taints<'i>(known: &mut Known<'i>, host: &'i Host, notes: &mut Notes) -> Vec<String> {
+fn taints<'i>(known: &mut Known<'i>, host: &'i Host, notes: &mut Notes) -> (Vec<String>, String) {
     let Some(variable) = known.variable(host, "node_taints") else {
-        return Vec::new();
+        return Default::default();
     };
     let items = match &variable.value {
         Value::List(items) => items.as_slice(),
@@ -214,7 +218,7 @@ fn taints<'i>(known: &mut Known<'i>, host: &'i Host, notes: &mut Notes) -> Vec<S
             "`node_taints`: not all of it are taints",
         );
     }
-    good
+    (good, format!("node_taints at {}", variable.place))
 }
 
 pub(super) fn write(sheet: &mut Sheet, hosts: &[Written], shared: &Shared) {
@@ -230,15 +234,17 @@ pub(super) fn write(sheet: &mut Sheet, hosts: &[Written], shared: &Shared) {
         if let Some(said) = &host.hostname {
             sheet.text("hostname", &node_name(&said.value), &said.origin());
         }
-        if !host.labels.is_empty() {
-            sheet.open("labels", "");
-            for (key, value) in &host.labels {
+        let (labels, origin) = &host.labels;
+        if !labels.is_empty() {
+            sheet.open("labels", origin);
+            for (key, value) in labels {
                 sheet.text(key, value, "");
             }
             sheet.close();
         }
-        if !host.taints.is_empty() {
-            sheet.list("taints", &host.taints, "");
+        let (taints, origin) = &host.taints;
+        if !taints.is_empty() {
+            sheet.list("taints", taints, origin);
         }
         host.login.write(sheet, shared);
         sheet.close();
