@@ -9,6 +9,7 @@ mod apply;
 mod clock;
 mod controller;
 mod failure;
+mod init;
 mod lab;
 mod plan;
 mod reset;
@@ -28,6 +29,8 @@ struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
+    /// Write a cluster file, from nothing or from what another tool was told
+    Init(init::InitArgs),
     /// Make the hosts and the cluster what the file says
     Apply(apply::ApplyArgs),
     /// Show what `apply` would change; change nothing
@@ -44,12 +47,21 @@ enum Verb {
 
 fn main() -> ExitCode {
     match Arguments::parse().verb {
+        Verb::Init(arguments) => ended(init::run_init(&arguments)),
         Verb::Apply(arguments) => conduct(apply::run_apply(arguments)),
         Verb::Plan(arguments) => conduct(plan::run_plan(arguments)),
         Verb::Status(arguments) => conduct(status::run_status(arguments)),
         Verb::Reset(arguments) => conduct(reset::run_reset(arguments)),
         Verb::Spec(arguments) => end(spec::run_spec(&arguments)),
         Verb::Lab(arguments) => lab::run_lab(arguments),
+    }
+}
+
+/// How a verb that talks to nobody ends.
+fn ended(result: Result<(), failure::CommandError>) -> ExitCode {
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => error.finish(),
     }
 }
 

@@ -23,6 +23,7 @@ impl Sheet {
 
     /// A comment of its own, in lines that fit a screen.
     pub(super) fn comment(&mut self, text: &str) {
+        let text = visible(text);
         let indent = "  ".repeat(self.depth);
         let mut line = String::new();
         for word in text.split(' ') {
@@ -40,7 +41,7 @@ impl Sheet {
 
     /// A comment that stays on one line, however long, so that it can be found.
     pub(super) fn remark(&mut self, text: &str) {
-        let text = text.replace(['\n', '\r'], " ");
+        let text = visible(text);
         self.text += &format!("{}#   {text}\n", "  ".repeat(self.depth));
     }
 
@@ -66,7 +67,7 @@ impl Sheet {
             line = format!("{line} {value}");
         }
         if !comment.is_empty() {
-            let comment = comment.replace(['\n', '\r'], " ");
+            let comment = visible(comment);
             line = format!("{line:<COMMENT_COLUMN$}  # {comment}");
         }
         self.text += &line;
@@ -94,6 +95,19 @@ impl Sheet {
         self.depth += 1;
         self.item = true;
     }
+}
+
+/// What YAML does not take as it is, not even in a comment.
+fn is_hidden(c: char) -> bool {
+    c.is_control()
+        || matches!(
+            c,
+            '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}'
+        )
+}
+
+fn visible(text: &str) -> String {
+    text.replace(is_hidden, "?")
 }
 
 /// A text as YAML, in quotes where it would be read as something else.
@@ -125,12 +139,12 @@ fn is_other(text: &str) -> bool {
 }
 
 fn quoted(text: &str) -> String {
-    if !text.contains(char::is_control) {
+    if !text.contains(is_hidden) {
         return format!("'{}'", text.replace('\'', "''"));
     }
     let escaped = text.chars().map(|c| match c {
         '"' | '\\' => format!("\\{c}"),
-        c if c.is_control() => format!("\\U{:08X}", u32::from(c)),
+        c if is_hidden(c) => format!("\\U{:08X}", u32::from(c)),
         c => c.to_string(),
     });
     format!("\"{}\"", escaped.collect::<String>())
