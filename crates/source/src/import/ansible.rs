@@ -45,6 +45,10 @@ use super::{TextFile, codes};
 const MOST_BYTES: usize = 4 << 20;
 /// The most hosts of one inventory.
 const MOST_HOSTS: usize = 20_000;
+/// The most groups.
+const MOST_GROUPS: usize = 2000;
+/// The most hosts named and variables set, every time they are.
+const MOST_WORK: usize = 2_000_000;
 
 /// What files turned out to be.
 #[derive(Debug)]

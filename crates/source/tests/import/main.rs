@@ -8,6 +8,7 @@
 
 mod drafts;
 mod kubeinit;
+mod large;
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::findings::{At, Findings};
 use super::inventory::{Group, Host, Inventory, Layer, Variable};
 use super::value::Value;
-use super::{MOST_HOSTS, codes, python};
+use super::{MOST_GROUPS, MOST_HOSTS, MOST_WORK, codes, python};
 use crate::import::Place;
 
 pub(super) const ALL: usize = 0;
@@ -28,6 +28,8 @@ pub(super) struct Builder {
     hosts: Vec<Host>,
     group_names: HashMap<String, usize>,
     host_names: HashMap<String, usize>,
+    /// Hosts named and variables set so far.
+    work: usize,
 }
 
 #[expect(
@@ -42,6 +44,7 @@ impl Builder {
             hosts: Vec::new(),
             group_names: HashMap::new(),
             host_names: HashMap::new(),
+            work: 0,
         };
         builder.add_group("all", None);
         builder.add_group("ungrouped", None);
@@ -63,6 +66,20 @@ impl Builder {
     /// How many more hosts there may be.
     pub(super) fn room(&self) -> usize {
         MOST_HOSTS.saturating_sub(self.hosts.len())
+    }
+
+    /// Whether no more groups are taken: each may be in all others, so their
+    /// number bounds the work.
+    pub(super) fn is_full(&self) -> bool {
+        self.groups.len() >= MOST_GROUPS || self.work > MOST_WORK
+    }
+
+    /// Counts what a pattern with its variables costs: a short line can name all
+    /// hosts again and again.
+    pub(super) fn charge(&mut self, hosts: usize, variables: usize) {
+        self.work = self
+            .work
+            .saturating_add(hosts.saturating_mul(1 + variables));
     }
 
     pub(super) fn add_group(&mut self, name: &str, place: Option<Place>) -> usize {
@@ -104,7 +121,7 @@ impl Builder {
                     variables,
                     file_variables: Layer::new(),
                     direct: Vec::new(),
-                    groups: Vec::new(),
+                    groups: Arc::default(),
                 });
                 index
             }
@@ -204,19 +221,44 @@ impl Builder {
             return None;
         }
         let depths = self.depths();
+        // Hosts that are listed alike are in the same groups: most inventories
+        // have few such lists, and hostile ones would fill the memory.
+        let mut known: HashMap<Vec<usize>, Arc<[usize]>> = HashMap::new();
+        let mut memberships = 0;
         for host in 0..self.hosts.len() {
-            let mut groups: Vec<_> = self.closure(host).into_iter().collect();
-            groups.retain(|group| *group != ALL);
-            groups.sort_by_key(|group| {
-                let Group { priority, name, .. } = &self.groups[*group];
-                (depths[*group], *priority, name.clone())
-            });
+            let direct = self.hosts[host].direct.clone();
+            let groups = match known.get(&direct) {
+                Some(groups) => groups.clone(),
+                None => {
+                    let groups = self.by_strength(host, &depths);
+                    known.insert(direct, groups.clone());
+                    groups
+                }
+            };
+            memberships += groups.len();
+            if memberships > MOST_WORK {
+                let message = "the hosts are in more groups than is read";
+                let finding = findings.error(At::main(0..0), codes::TOO_LARGE, message);
+                finding.help = Some("is it the right file?".to_owned());
+                return None;
+            }
             self.hosts[host].groups = groups;
         }
         Some(Inventory {
             hosts: self.hosts,
             groups: self.groups,
         })
+    }
+
+    /// The groups of a host, weakest first, without `all`.
+    fn by_strength(&self, host: usize, depths: &[usize]) -> Arc<[usize]> {
+        let mut groups: Vec<_> = self.closure(host).into_iter().collect();
+        groups.retain(|group| *group != ALL);
+        groups.sort_by_key(|group| {
+            let Group { priority, name, .. } = &self.groups[*group];
+            (depths[*group], *priority, name.as_str())
+        });
+        groups.into()
     }
 
     /// Every group is in `all`, and `ungrouped` has the hosts that are in no
@@ -227,12 +269,12 @@ impl Builder {
                 self.add_child(ALL, group)?;
             }
         }
+        let other = |group: &usize| !matches!(*group, ALL | UNGROUPED);
+        let above = self.ancestors(UNGROUPED).iter().any(other);
         for host in 0..self.hosts.len() {
-            let groups = self.closure(host);
-            let ungrouped = groups.contains(&UNGROUPED);
-            let grouped = groups
-                .iter()
-                .any(|group| !matches!(*group, ALL | UNGROUPED));
+            let direct = &self.hosts[host].direct;
+            let ungrouped = direct.contains(&UNGROUPED);
+            let grouped = direct.iter().any(other) || (ungrouped && above);
             if ungrouped && grouped {
                 self.hosts[host].direct.retain(|group| *group != UNGROUPED);
                 self.groups[UNGROUPED].hosts.retain(|other| *other != host);

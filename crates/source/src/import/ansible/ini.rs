@@ -6,7 +6,7 @@ use super::builder::{BadChild, Builder, UNGROUPED};
 use super::findings::{At, Findings};
 use super::literal::{self, Literal};
 use super::value::Value;
-use super::{codes, pattern, python, words};
+use super::{MOST_GROUPS, codes, pattern, python, words};
 use crate::node::clipped;
 
 /// What a section holds.
@@ -32,6 +32,8 @@ struct Reader<'a> {
     pending: Vec<(String, Pending)>,
     group: usize,
     kind: Kind,
+    /// Whether the rest is not read.
+    full: bool,
 }
 
 /// One line without the space around it.
@@ -64,6 +66,7 @@ pub(super) fn read(text: &str, builder: &mut Builder, findings: &mut Findings) {
         pending: Vec::new(),
         group: UNGROUPED,
         kind: Kind::Hosts,
+        full: false,
     };
     let (mut number, mut counted) = (1, 0);
     for (start, line) in python::lines(text) {
@@ -86,6 +89,16 @@ pub(super) fn read(text: &str, builder: &mut Builder, findings: &mut Findings) {
 
 impl Reader<'_> {
     fn line(&mut self, line: Line<'_>) {
+        if self.full {
+            return;
+        }
+        if self.builder.is_full() || self.pending.len() >= MOST_GROUPS {
+            self.full = true;
+            let message = "the inventory has more groups, or names hosts more often, than is read";
+            let finding = self.findings.error(line.at(), codes::TOO_LARGE, message);
+            finding.help = Some("is it the right file?".to_owned());
+            return;
+        }
         if let Some((name, kind)) = section(line.text) {
             self.section(line, name, kind);
         } else if line.text.starts_with('[') && line.text.ends_with(']') {
@@ -202,6 +215,7 @@ impl Reader<'_> {
                 values.push((name, value));
             }
         }
+        self.builder.charge(named.hosts.len(), values.len());
         for host in &named.hosts {
             let place = self.builder.place(line.number);
             self.builder.add_host(host, self.group, named.port, place);

@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+use std::sync::Arc;
 
 use super::value::Value;
 use crate::import::Place;
@@ -39,7 +40,7 @@ pub struct Host {
     /// The groups that list it.
     pub(super) direct: Vec<usize>,
     /// All groups that it is in but `all`, weakest first.
-    pub(super) groups: Vec<usize>,
+    pub(super) groups: Arc<[usize]>,
 }
 
 /// A group of an inventory.

@@ -72,6 +72,18 @@ impl Reader<'_> {
         finding.help = Some(help.to_owned());
     }
 
+    /// Whether no more is taken, which is said.
+    fn is_full(&mut self, key: &Node) -> bool {
+        let full = self.builder.is_full();
+        if full {
+            let message = "the inventory has more groups, or names hosts more often, than is read";
+            let at = At::main(key.range.clone());
+            let finding = self.findings.error(at, codes::TOO_LARGE, message);
+            finding.help = Some("is it the right file?".to_owned());
+        }
+        full
+    }
+
     fn root(&mut self, root: &Node) {
         let Data::Map(groups) = &root.data else {
             self.wrong(
@@ -121,6 +133,9 @@ impl Reader<'_> {
                 return self.builder.group(name);
             }
         };
+        if self.is_full(key) {
+            return None;
+        }
         let place = self.builder.place(self.lines.line(key.range.start));
         let group = self.builder.add_group(name, Some(place));
         for (key, value) in unique(sections) {
@@ -235,6 +250,10 @@ impl Reader<'_> {
                 return;
             }
         };
+        if self.is_full(key) {
+            return;
+        }
+        self.builder.charge(named.hosts.len(), variables.len());
         for host in &named.hosts {
             let place = self.builder.place(self.lines.line(key.range.start));
             self.builder.add_host(host, group, named.port, place);
