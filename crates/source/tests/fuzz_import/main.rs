@@ -30,7 +30,7 @@ struct Corpus {
 impl Corpus {
     fn of(kind: &str) -> Self {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
-            .join("tests/fuzz/corpus")
+            .join("tests/fuzz_import/corpus")
             .join(kind);
         let mut files: Vec<_> = fs::read_dir(&folder)
             .unwrap()
