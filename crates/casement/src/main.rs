@@ -10,10 +10,12 @@ mod clock;
 mod confirm;
 mod controller;
 mod failure;
+mod init;
 mod lab;
 mod plan;
 mod reset;
 mod shown;
+mod spec;
 mod spec_file;
 mod status;
 mod survey;
@@ -29,6 +31,8 @@ struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
+    /// Write a cluster file, from nothing or from what another tool was told
+    Init(init::InitArgs),
     /// Make the hosts and the cluster what the file says
     Apply(apply::ApplyArgs),
     /// Show what `apply` would change; change nothing
@@ -37,17 +41,29 @@ enum Verb {
     Status(status::StatusArgs),
     /// Take hosts out of the cluster and remove what casement put there
     Reset(reset::ResetArgs),
+    /// Check a cluster file and print it in its usual form
+    Spec(spec::SpecArgs),
     /// A real control plane and Windows hosts on this Linux machine
     Lab(lab::LabArgs),
 }
 
 fn main() -> ExitCode {
     match Arguments::parse().verb {
+        Verb::Init(arguments) => ended(init::run_init(&arguments)),
         Verb::Apply(arguments) => conduct(apply::run_apply(arguments)),
         Verb::Plan(arguments) => conduct(plan::run_plan(arguments)),
         Verb::Status(arguments) => conduct(status::run_status(arguments)),
         Verb::Reset(arguments) => conduct(reset::run_reset(arguments)),
+        Verb::Spec(arguments) => end(spec::run_spec(&arguments)),
         Verb::Lab(arguments) => lab::run_lab(arguments),
+    }
+}
+
+/// How a verb that talks to nobody ends.
+fn ended(result: Result<(), failure::CommandError>) -> ExitCode {
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => error.finish(),
     }
 }
 
@@ -58,13 +74,17 @@ fn conduct(verb: impl Future<Output = Result<(), failure::CommandError>>) -> Exi
         .enable_all()
         .build();
     match runtime {
-        Ok(runtime) => match runtime.block_on(verb) {
-            Ok(()) => ExitCode::SUCCESS,
-            Err(error) => error.finish(),
-        },
+        Ok(runtime) => end(runtime.block_on(verb)),
         Err(error) => {
             eprintln!("error: no threads could be started: {error}");
             ExitCode::FAILURE
         }
+    }
+}
+
+fn end(result: Result<(), failure::CommandError>) -> ExitCode {
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => error.finish(),
     }
 }

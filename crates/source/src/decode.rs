@@ -4,12 +4,19 @@ mod access;
 mod artifacts;
 mod cluster;
 mod host;
+mod images;
+mod kubernetes;
+mod machines;
+mod network;
+mod secret;
+mod windows;
 
 use casement_diag::{Diagnostic, FieldPath};
 use casement_spec::{API_VERSION, Cluster, KIND, Metadata};
 
 use crate::check;
 use crate::codes;
+use crate::findings::Findings;
 use crate::mapping::{Given, Mapping};
 use crate::node::Node;
 use crate::outline::Outline;
@@ -17,7 +24,7 @@ use crate::reader::{At, Reader};
 use crate::shapes;
 
 /// The whole document; `None` only after a finding that is an error.
-pub(crate) fn document(root: &Node, findings: &mut Vec<Diagnostic>) -> Option<Cluster> {
+pub(crate) fn document(root: &Node, findings: &mut Findings) -> Option<Cluster> {
     let mut reader = Reader { findings };
     let at = At {
         node: root,
@@ -54,10 +61,7 @@ fn other_document(at: &At<'_>) -> Option<Diagnostic> {
     let crate::node::Data::Mapping(entries) = &at.node.data else {
         return None;
     };
-    let said = |key: &str| {
-        let entry = entries.iter().find(|entry| entry.key == key)?;
-        entry.value.short()
-    };
+    let said = |key: &str| entries.get(key)?.value.short();
     let (version, kind) = (said("apiVersion")?, said("kind")?);
     if version.starts_with("casement.dev/") || kind == KIND {
         return None;

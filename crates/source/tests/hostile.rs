@@ -1,7 +1,7 @@
 //! Text that nobody wrote in good faith: it is refused, quickly and in words.
 
 use casement_diag::{Severity, Style, has_errors, json, render_all};
-use casement_source::{Loaded, load, load_bytes};
+use casement_source::{Loaded, MOST_BYTES, load, load_bytes};
 use proptest::prelude::*;
 
 const GOOD: &str = include_str!("../../../scenarios/lab/cluster.yaml");
@@ -24,8 +24,8 @@ fn code(text: &str) -> String {
 
 #[test]
 fn large_files_are_not_read() {
-    assert_eq!(code(&"a".repeat((1 << 20) + 1)), "CAS-SPEC-003");
-    let loaded = load_bytes("cluster.yaml", &vec![0xff; (1 << 20) + 1]);
+    assert_eq!(code(&"a".repeat(MOST_BYTES + 1)), "CAS-SPEC-003");
+    let loaded = load_bytes("cluster.yaml", &vec![0xff; 100 << 20]);
     assert!(shown(&loaded).contains("CAS-SPEC-003"));
 }
 
@@ -51,6 +51,46 @@ fn aliases_do_not_multiply() {
     assert_eq!(code("a: *nothing\n"), "CAS-SPEC-005");
     assert_eq!(code("a: !!str b\n"), "CAS-SPEC-005");
     assert_eq!(code("[a, b]: c\n"), "CAS-SPEC-005");
+}
+
+#[test]
+fn many_values_are_not_read() {
+    let most = "a,".repeat(MOST_BYTES / 2 - 10);
+    assert_eq!(code(&format!("[{most}]")), "CAS-SPEC-003");
+}
+
+#[test]
+fn ten_thousand_hosts_are_read() {
+    let mut text =
+        "apiVersion: casement.dev/v1alpha1\nkind: Cluster\nmetadata: {name: big}\nspec:\n  \
+        kubernetes: {version: 1.36.3, podCidr: 10.0.0.0/8, serviceCidr: 172.20.0.0/16}\n  \
+        existing: {kubeconfig: ./admin.conf}\n  network: {mode: flannel-overlay}\n  hosts:\n"
+            .to_owned();
+    for number in 0..10_000 {
+        let (high, low) = (number / 250, number % 250 + 1);
+        text += &format!(
+            "  - {{name: win{number}, address: 192.168.{high}.{low}, os: windows-2022}}\n"
+        );
+    }
+    let loaded = load("cluster.yaml", &text);
+    let hosts = loaded.cluster.map(|cluster| cluster.spec.hosts.len());
+    assert_eq!(hosts, Some(10_000), "{:?}", loaded.diagnostics.first());
+    assert_eq!(loaded.diagnostics, []);
+}
+
+#[test]
+fn tabs_and_odd_bytes_are_named() {
+    assert_eq!(code("spec:\n\tkubernetes: {}\n"), "CAS-SPEC-001");
+    let loaded = load_bytes("cluster.yaml", b"kind: Cl\xfcster\n");
+    let says = shown(&loaded);
+    assert!(
+        says.contains("CAS-SPEC-002") && says.contains("line 1"),
+        "{says}"
+    );
+    let loaded = load_bytes("cluster.yaml", b"\xff\xfek\0i\0n\0d\0");
+    assert!(shown(&loaded).contains("UTF-16"));
+    let twice = load("cluster.yaml", "kind: Cluster\nkind: Cluster\n");
+    assert!(shown(&twice).contains("CAS-SPEC-014"));
 }
 
 #[test]

@@ -1,0 +1,65 @@
+//! Inventories that are small as text and large as anything else.
+
+use casement_source::import::{TextFile, ansible};
+
+fn codes(name: &str, text: &str) -> Vec<String> {
+    let reading = ansible::read(&[TextFile::new(name, text)]);
+    assert!(reading.inventory.is_none());
+    let codes = reading.findings.into_iter();
+    let codes = codes.filter_map(|found| found.diagnostic.code);
+    codes.map(|code| code.to_string()).collect()
+}
+
+#[test]
+fn what_multiplies_is_refused() {
+    let range = "h[1:20000] a=1\n".repeat(200_000);
+    let groups: String = (0..100_000)
+        .map(|number| format!("[g{number}]\n"))
+        .collect();
+    let undefined: String = (0..200_000).map(|number| format!("g{number}\n")).collect();
+    let parents: String = (0..1500)
+        .map(|number| format!("[p{number}:children]\ng\n"))
+        .collect();
+    for text in [
+        range,
+        groups,
+        format!("[p:children]\n{undefined}"),
+        format!("[g]\nh[1:19999]\n{parents}"),
+        "h[1:999999999]\n".to_owned(),
+        format!("h x={}\n", "[".repeat(500_000)).replace("[[[[", "[1,["),
+    ] {
+        let codes = codes("hosts.ini", &text);
+        let expected = ["CAS-IMPORT-009", "CAS-IMPORT-004", "CAS-IMPORT-006"];
+        assert!(
+            codes.iter().any(|code| expected.contains(&code.as_str())),
+            "{codes:?}"
+        );
+    }
+}
+
+#[test]
+fn aliases_multiply_only_so_far() {
+    let mut bomb = "all:\n  vars:\n    a0: &a0 [x, x, x, x, x, x, x, x, x]\n".to_owned();
+    for level in 1..12 {
+        let aliases = format!("*a{}, ", level - 1).repeat(9);
+        bomb += &format!("    a{level}: &a{level} [{aliases}]\n");
+    }
+    assert_eq!(codes("hosts.yml", &bomb), ["CAS-IMPORT-008"]);
+    let hosts: String = (0..5000)
+        .map(|n| format!("        \"h[1:20000]\": {{a: {n}}}\n"))
+        .collect();
+    let groups: String = (0..3000)
+        .map(|n| format!("    g{n}: {{hosts: \"h[1:10]\"}}\n"))
+        .collect();
+    assert!(
+        codes("hosts.yml", &format!("all:\n  children:\n{groups}"))
+            .contains(&"CAS-IMPORT-009".to_owned())
+    );
+    let same = format!("all:\n  hosts:\n{hosts}");
+    assert!(
+        ansible::read(&[TextFile::new("hosts.yml", same)])
+            .inventory
+            .is_some(),
+        "one name, said often, is one"
+    );
+}
