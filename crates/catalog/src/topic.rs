@@ -136,7 +136,10 @@ impl Topic {
                 "skew",
                 "how far apart the versions of a cluster's parts may be",
             ),
-            Self::Flags => ("flags", "flags of kubelet and kube-proxy that came or went"),
+            Self::Flags => (
+                "flags",
+                "flags of kubelet and kube-proxy, and the releases that know them",
+            ),
             Self::Gates => ("gates", "feature gates, and the releases that know them"),
             Self::Changes => ("changes", "what else changed from one release to another"),
             Self::Patches => ("patches", "faults on Windows that a patch release mended"),

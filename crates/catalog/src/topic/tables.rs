@@ -174,8 +174,7 @@ fn skew() -> Shown {
 }
 
 fn flag_rows() -> Shown {
-    let moved = flags().iter();
-    let rows = moved.map(|row| {
+    let rows = flags().iter().map(|row| {
         cells![
             row.program,
             format!("--{}", row.name),
