@@ -6,10 +6,13 @@ use clap::{Parser, Subcommand};
 
 mod agents;
 mod apply;
+mod catalog;
 mod clock;
+mod columns;
 mod controller;
 mod failure;
 mod lab;
+mod lock;
 mod plan;
 mod reset;
 mod spec_file;
@@ -35,6 +38,10 @@ enum Verb {
     Status(status::StatusArgs),
     /// Take hosts out of the cluster and remove what casement put there
     Reset(reset::ResetArgs),
+    /// Show which versions go together, and where it says so
+    Catalog(catalog::CatalogArgs),
+    /// Pin every download of a cluster by its hash
+    Lock(lock::LockArgs),
     /// A real control plane and Windows hosts on this Linux machine
     Lab(lab::LabArgs),
 }
@@ -45,24 +52,31 @@ fn main() -> ExitCode {
         Verb::Plan(arguments) => conduct(plan::run_plan(arguments)),
         Verb::Status(arguments) => conduct(status::run_status(arguments)),
         Verb::Reset(arguments) => conduct(reset::run_reset(arguments)),
+        Verb::Catalog(arguments) => finish(catalog::run_catalog(&arguments)),
+        Verb::Lock(arguments) => conduct(lock::run_lock(arguments)),
         Verb::Lab(arguments) => lab::run_lab(arguments),
     }
 }
 
-/// Runs a verb that talks to hosts.
+/// Runs a verb that talks to others.
 fn conduct(verb: impl Future<Output = Result<(), failure::CommandError>>) -> ExitCode {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()
         .build();
     match runtime {
-        Ok(runtime) => match runtime.block_on(verb) {
-            Ok(()) => ExitCode::SUCCESS,
-            Err(error) => error.finish(),
-        },
+        Ok(runtime) => finish(runtime.block_on(verb)),
         Err(error) => {
             eprintln!("error: no threads could be started: {error}");
             ExitCode::FAILURE
         }
+    }
+}
+
+/// The exit code of a verb, its failure told.
+fn finish(outcome: Result<(), failure::CommandError>) -> ExitCode {
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => error.finish(),
     }
 }

@@ -30,10 +30,22 @@ impl Serialize for Row<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut mapping = serializer.serialize_map(Some(self.0.len()))?;
         for (column, cell) in self.0.iter().zip(self.1) {
-            mapping.serialize_entry(column, cell)?;
+            mapping.serialize_entry(&field(column), cell)?;
         }
         mapping.end()
     }
+}
+
+/// `brought by` as programs write it: `broughtBy`.
+fn field(column: &str) -> String {
+    let mut words = column.split(' ');
+    let mut name = words.next().unwrap_or_default().to_owned();
+    for word in words {
+        let mut letters = word.chars();
+        name.extend(letters.next().map(|first| first.to_ascii_uppercase()));
+        name.extend(letters);
+    }
+    name
 }
 
 /// What there is a table of.

@@ -56,7 +56,7 @@ pub enum ResolveError<E> {
         now: (Sha256, Origin),
     },
     /// It could not be asked.
-    #[error("{0}")]
+    #[error("the place that serves it does not answer")]
     Source(E),
 }
 

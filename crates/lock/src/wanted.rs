@@ -3,8 +3,8 @@
 use camino::Utf8PathBuf;
 use casement_catalog::{Artifact, Behaviour, Minor, System, artifact, holds};
 use casement_spec::{
-    Cluster, Host, JoinMethod, KubernetesVersion, NetworkAgent, NetworkMode, OsFamily, Program,
-    Role, RuntimeKind, WindowsComponents,
+    Cluster, Host, JoinMethod, KubernetesVersion, Named, NetworkAgent, NetworkMode, OsFamily,
+    Program, Role, RuntimeKind, WindowsComponents,
 };
 
 /// The catalog has no answer for a release of Kubernetes.
@@ -82,10 +82,10 @@ pub fn wanted(cluster: &Cluster) -> Result<Vec<Wanted>, NotCovered> {
         let mut hosts = spec.hosts.iter().filter(|host| host.managed);
         hosts.any(|host| host.os.family() == family)
     };
-    let given = |program: &&str| overrides.keys().any(|key| key.to_string() == **program);
+    let given = |program: &str| overrides.keys().any(|key| key.name() == program);
     if has(OsFamily::Windows) {
         for (name, programs) in windows(cluster) {
-            if !programs.iter().all(|program| given(&program)) {
+            if !programs.iter().all(|program| given(program)) {
                 all.extend(published(cluster, name, System::Windows)?);
             }
         }
@@ -119,7 +119,7 @@ fn published(
     let said = runtime
         .version
         .as_ref()
-        .filter(|_| name == runtime.kind.to_string());
+        .filter(|_| name == runtime.kind.name());
     let version = match said {
         Some(version) => Some(version.as_str().to_owned()),
         None => artifact.version_for(kubernetes.as_semver()),

@@ -72,3 +72,9 @@ fn every_covered_release_has_a_pause_a_containerd_and_a_windows() {
         }
     }
 }
+
+#[test]
+fn columns_become_fields() {
+    assert_eq!(field("source"), "source");
+    assert_eq!(field("host build from"), "hostBuildFrom");
+}
