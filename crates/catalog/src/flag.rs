@@ -1,28 +1,10 @@
 //! The flags of kubelet and kube-proxy, by release.
 
-use std::fmt;
 use std::sync::LazyLock;
 
 use crate::artifact::System;
+use crate::known::{Known, Lifetime, Line, Program, lines, parse};
 use crate::minor::Minor;
-
-/// A program whose flags are known.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Program {
-    /// kubelet
-    Kubelet,
-    /// kube-proxy
-    KubeProxy,
-}
-
-impl fmt::Display for Program {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Kubelet => "kubelet",
-            Self::KubeProxy => "kube-proxy",
-        })
-    }
-}
 
 /// One flag of one program.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,47 +15,25 @@ pub struct Flag {
     pub name: &'static str,
     /// The only system whose program has it, if only one has.
     pub system: Option<System>,
-    /// The first release with it; none where the oldest covered release has it.
-    added: Option<Minor>,
-    /// The first release without it.
-    removed: Option<Minor>,
+    lifetime: Lifetime,
     /// Where it says so.
     pub source: &'static str,
-}
-
-/// Whether a program knows a flag. A program that does not know a flag that it is
-/// given stops at once.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Known {
-    /// It does.
-    Yes,
-    /// This release is the first that does.
-    NotYet(Minor),
-    /// This release was the first that did not any more.
-    NoLonger(Minor),
-    /// Only on the other system.
-    ElsewhereOnly(System),
 }
 
 impl Flag {
     /// The first release with it; none where the oldest covered release has it.
     pub fn added_in(&self) -> Option<Minor> {
-        self.added
+        self.lifetime.added
     }
 
     /// The first release without it.
     pub fn removed_in(&self) -> Option<Minor> {
-        self.removed
+        self.lifetime.removed
     }
 
     /// Whether the program of a release knows it on a system.
     pub fn known(&self, minor: Minor, system: System) -> Known {
-        match (self.added, self.removed, self.system) {
-            (Some(added), ..) if minor < added => Known::NotYet(added),
-            (_, Some(removed), _) if minor >= removed => Known::NoLonger(removed),
-            (.., Some(only)) if only != system => Known::ElsewhereOnly(only),
-            _ => Known::Yes,
-        }
+        self.lifetime.known(minor, system, self.system)
     }
 
     /// What to do instead, where that is known.
@@ -141,67 +101,31 @@ const fn older(program: Program, name: &'static str, removed: u16) -> Flag {
         program,
         name,
         system: None,
-        added: None,
-        removed: Some(Minor::new(removed)),
+        lifetime: Lifetime {
+            added: None,
+            removed: Some(Minor::new(removed)),
+        },
         source: "kubernetes/kubernetes:CHANGELOG",
     }
 }
 
 static FLAGS: LazyLock<Vec<Flag>> = LazyLock::new(|| {
     let lines = lines(include_str!("../data/flags.txt"));
-    let mut flags: Vec<Flag> = lines.filter_map(parse).collect();
+    let mut flags: Vec<Flag> = lines.filter_map(parse).map(Flag::from).collect();
     flags.extend_from_slice(BEFORE);
     flags
 });
 
-/// The lines of a table that are no comment.
-pub(crate) fn lines(text: &'static str) -> impl Iterator<Item = &'static str> {
-    text.lines().filter(|line| !line.starts_with('#'))
-}
-
-/// `kubelet  network-plugin  any  -, 1.24 removed`
-fn parse(line: &'static str) -> Option<Flag> {
-    let (words, history) = split(line, 3)?;
-    let [program, name, system] = words.as_slice() else {
-        return None;
-    };
-    let mut changes = history.split(", ");
-    let added = match changes.next()? {
-        "-" => None,
-        minor => Some(minor.parse().ok()?),
-    };
-    let removed = match changes.next() {
-        Some(change) => Some(change.strip_suffix(" removed")?.parse().ok()?),
-        None => None,
-    };
-    Some(Flag {
-        program: match *program {
-            "kubelet" => Program::Kubelet,
-            "kube-proxy" => Program::KubeProxy,
-            _ => return None,
-        },
-        name,
-        system: match *system {
-            "any" => None,
-            "windows" => Some(System::Windows),
-            "linux" => Some(System::Linux),
-            _ => return None,
-        },
-        added,
-        removed,
-        source: SOURCES,
-    })
-}
-
-/// The first words of a line, and the rest.
-pub(crate) fn split(line: &'static str, count: usize) -> Option<(Vec<&'static str>, &'static str)> {
-    let (mut words, mut rest) = (Vec::new(), line);
-    for _ in 0..count {
-        let (word, after) = rest.split_once(' ')?;
-        words.push(word);
-        rest = after.trim_start();
+impl From<Line> for Flag {
+    fn from(line: Line) -> Self {
+        Self {
+            program: line.program,
+            name: line.name,
+            system: line.system,
+            lifetime: line.lifetime,
+            source: SOURCES,
+        }
     }
-    Some((words, rest))
 }
 
 /// All flags, the kubelet's first.
@@ -226,10 +150,8 @@ mod tests {
         assert_eq!(flags().len(), count + BEFORE.len());
         assert!(count > 250);
         for flag in flags() {
-            assert!(
-                flag.removed > flag.added || flag.removed.is_none(),
-                "{flag:?}"
-            );
+            let Lifetime { added, removed } = flag.lifetime;
+            assert!(removed > added || removed.is_none(), "{flag:?}");
         }
     }
 

@@ -6,7 +6,7 @@
 use std::fmt;
 use std::sync::LazyLock;
 
-use crate::flag::{lines, split};
+use crate::known::{lines, split};
 use crate::minor::Minor;
 
 /// How ripe a feature is.

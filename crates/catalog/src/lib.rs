@@ -6,8 +6,8 @@
 //! `casement catalog` prints them. They hold no rules: whether a finding is an
 //! error is for the one who asks.
 //!
-//! Small tables are constants, so that a slip in them does not compile. Flags and
-//! feature gates, hundreds of each, are text that `tools/catalog-tables` writes
+//! Small tables are constants, so that a slip in them does not compile. Flags,
+//! configuration fields and feature gates, hundreds of each, are text that `tools/catalog-tables` writes
 //! from the sources of every Kubernetes release; tests read every line.
 //!
 //! ```
@@ -23,10 +23,12 @@
 mod artifact;
 mod behaviour;
 mod containerd;
+mod field;
 mod flag;
 mod gate;
 mod hns;
 mod image;
+mod known;
 mod minor;
 mod patch;
 mod pause;
@@ -45,10 +47,12 @@ pub use containerd::{
     CONTAINERD_FOR, CONTAINERD_SERIES, ContainerdFit, ContainerdFor, Series, containerd_fit,
     containerd_for, containerd_series, recommended_containerd,
 };
-pub use flag::{Flag, Known, Program, flag, flags};
+pub use field::{ConfigField, config_field, config_fields};
+pub use flag::{Flag, flag, flags};
 pub use gate::{Gate, GateChange, GateSetting, GateState, Stage, gate, gates};
 pub use hns::{HNS_FEATURES, HnsFeature, HnsGate, HnsVersion, hns_gate, hns_supports};
 pub use image::{IMAGE_RULES, ImageFit, ImageRule, build_of_tag, image_fit};
+pub use known::{Known, Program};
 pub use minor::{Minor, Minors, NoMinor};
 pub use patch::{PATCH_FLOORS, PatchFloor, open_faults};
 pub use pause::{PAUSES, Pause, pause, pause_of_tag, pause_with_build};

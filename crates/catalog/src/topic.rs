@@ -67,6 +67,8 @@ pub enum Topic {
     Skew,
     /// Flags of kubelet and kube-proxy.
     Flags,
+    /// Fields of their configurations.
+    Fields,
     /// Feature gates.
     Gates,
     /// What else changed between releases.
@@ -96,6 +98,7 @@ impl Topic {
         Self::ContainerdReleases,
         Self::Skew,
         Self::Flags,
+        Self::Fields,
         Self::Gates,
         Self::Changes,
         Self::Patches,
@@ -151,6 +154,10 @@ impl Topic {
             Self::Flags => (
                 "flags",
                 "flags of kubelet and kube-proxy, and the releases that know them",
+            ),
+            Self::Fields => (
+                "fields",
+                "fields of their configurations, and the releases that know them",
             ),
             Self::Gates => ("gates", "feature gates, and the releases that know them"),
             Self::Changes => ("changes", "what else changed from one release to another"),

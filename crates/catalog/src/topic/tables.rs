@@ -4,6 +4,7 @@ use super::{Table, Topic};
 use crate::artifact::{ARTIFACTS, HASHES, Numbering};
 use crate::behaviour::BEHAVIOURS;
 use crate::containerd::{CONTAINERD_FOR, CONTAINERD_SERIES};
+use crate::field::config_fields;
 use crate::flag::flags;
 use crate::gate::{GateChange, gates};
 use crate::hns::HNS_FEATURES;
@@ -30,6 +31,7 @@ pub(super) fn table(topic: Topic) -> Table {
         Topic::ContainerdReleases => containerd_releases(),
         Topic::Skew => skew(),
         Topic::Flags => flag_rows(),
+        Topic::Fields => field_rows(),
         Topic::Gates => gate_rows(),
         Topic::Changes => changes(),
         Topic::Patches => patches(),
@@ -194,6 +196,16 @@ fn flag_rows() -> Shown {
         "instead",
         "source",
     ];
+    (columns, rows.collect())
+}
+
+fn field_rows() -> Shown {
+    let rows = config_fields().iter().map(|row| {
+        let since = or_nothing(row.added_in());
+        let removed = or_nothing(row.removed_in());
+        cells![row.program, row.name, since, removed, row.source]
+    });
+    let columns = &["program", "field", "since", "removed in", "source"];
     (columns, rows.collect())
 }
 
