@@ -44,7 +44,7 @@ pub struct LockArgs {
 
 /// Runs the verb; nothing is written unless everything could be pinned.
 pub async fn run_lock(arguments: LockArgs) -> Result<(), CommandError> {
-    let cluster = spec_file::read(&arguments.file)?;
+    let cluster = spec_file::read_with_paths(&arguments.file)?;
     let out = arguments
         .out
         .as_ref()

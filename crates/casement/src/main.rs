@@ -15,6 +15,7 @@ mod lab;
 mod lock;
 mod plan;
 mod reset;
+mod spec;
 mod spec_file;
 mod status;
 mod survey;
@@ -42,6 +43,8 @@ enum Verb {
     Catalog(catalog::CatalogArgs),
     /// Pin every download of a cluster by its hash
     Lock(lock::LockArgs),
+    /// Check a cluster file and print it in its usual form
+    Spec(spec::SpecArgs),
     /// A real control plane and Windows hosts on this Linux machine
     Lab(lab::LabArgs),
 }
@@ -52,8 +55,9 @@ fn main() -> ExitCode {
         Verb::Plan(arguments) => conduct(plan::run_plan(arguments)),
         Verb::Status(arguments) => conduct(status::run_status(arguments)),
         Verb::Reset(arguments) => conduct(reset::run_reset(arguments)),
-        Verb::Catalog(arguments) => finish(catalog::run_catalog(&arguments)),
+        Verb::Catalog(arguments) => end(catalog::run_catalog(&arguments)),
         Verb::Lock(arguments) => conduct(lock::run_lock(arguments)),
+        Verb::Spec(arguments) => end(spec::run_spec(&arguments)),
         Verb::Lab(arguments) => lab::run_lab(arguments),
     }
 }
@@ -65,7 +69,7 @@ fn conduct(verb: impl Future<Output = Result<(), failure::CommandError>>) -> Exi
         .enable_all()
         .build();
     match runtime {
-        Ok(runtime) => finish(runtime.block_on(verb)),
+        Ok(runtime) => end(runtime.block_on(verb)),
         Err(error) => {
             eprintln!("error: no threads could be started: {error}");
             ExitCode::FAILURE
@@ -74,8 +78,8 @@ fn conduct(verb: impl Future<Output = Result<(), failure::CommandError>>) -> Exi
 }
 
 /// The exit code of a verb, its failure told.
-fn finish(outcome: Result<(), failure::CommandError>) -> ExitCode {
-    match outcome {
+fn end(result: Result<(), failure::CommandError>) -> ExitCode {
+    match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => error.finish(),
     }
