@@ -6,12 +6,15 @@ use clap::{Parser, Subcommand};
 
 mod agents;
 mod apply;
+mod catalog;
 mod clock;
+mod columns;
 mod confirm;
 mod controller;
 mod failure;
 mod init;
 mod lab;
+mod lock;
 mod plan;
 mod reset;
 mod shown;
@@ -41,6 +44,10 @@ enum Verb {
     Status(status::StatusArgs),
     /// Take hosts out of the cluster and remove what casement put there
     Reset(reset::ResetArgs),
+    /// Show which versions go together, and where it says so
+    Catalog(catalog::CatalogArgs),
+    /// Pin every download of a cluster by its hash
+    Lock(lock::LockArgs),
     /// Check a cluster file and print it in its usual form
     Spec(spec::SpecArgs),
     /// A real control plane and Windows hosts on this Linux machine
@@ -54,6 +61,8 @@ fn main() -> ExitCode {
         Verb::Plan(arguments) => conduct(plan::run_plan(arguments)),
         Verb::Status(arguments) => conduct(status::run_status(arguments)),
         Verb::Reset(arguments) => conduct(reset::run_reset(arguments)),
+        Verb::Catalog(arguments) => end(catalog::run_catalog(&arguments)),
+        Verb::Lock(arguments) => conduct(lock::run_lock(arguments)),
         Verb::Spec(arguments) => end(spec::run_spec(&arguments)),
         Verb::Lab(arguments) => lab::run_lab(arguments),
     }
@@ -82,6 +91,7 @@ fn conduct(verb: impl Future<Output = Result<(), failure::CommandError>>) -> Exi
     }
 }
 
+/// The exit code of a verb, its failure told.
 fn end(result: Result<(), failure::CommandError>) -> ExitCode {
     match result {
         Ok(()) => ExitCode::SUCCESS,

@@ -34,6 +34,13 @@ pub fn read(path: &Path) -> Result<SpecFile, CommandError> {
     }
 }
 
+/// Reads a file for a verb that touches no host: paths are resolved.
+pub fn read_with_paths(path: &Path) -> Result<Cluster, CommandError> {
+    let mut cluster = read(path)?.cluster;
+    resolve(&mut cluster, path)?;
+    Ok(cluster)
+}
+
 /// Reads a file for a verb that acts on it: what cannot be done yet is refused
 /// by name, and paths are resolved.
 pub fn read_to_act(path: &Path) -> Result<Cluster, CommandError> {
