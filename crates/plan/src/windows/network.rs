@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 use std::net::Ipv4Addr;
 
-use casement_net::cni::WinBridge;
+use casement_net::Late;
+use casement_net::cni::{Dialect, WindowsPods};
 use casement_net::pod_network::PodNetwork;
 use casement_net::routes;
 use casement_resource::{
@@ -36,7 +37,7 @@ pub fn network(
     let mut steps = Steps::default();
     switch(&mut steps, host, pods)?;
     roads(&mut steps, host, facts)?;
-    let conflist = conflist(cluster, facts, pods);
+    let conflist = conflist(cluster, host, facts, pods);
     let place = format!(r"{}\10-casement.conflist", places::CNI_CONFIGURATION);
     // The kubelet calls the node ready when this file is there: it comes last.
     file(&mut steps, "cni", &["hns-endpoint"], &place, conflist)?;
@@ -87,21 +88,22 @@ fn roads(steps: &mut Steps, host: &Host, facts: &ClusterFacts) -> Result<(), Pla
     Ok(())
 }
 
-fn conflist(cluster: &Cluster, facts: &ClusterFacts, pods: PodNetwork) -> String {
+fn conflist(cluster: &Cluster, host: &Host, facts: &ClusterFacts, pods: PodNetwork) -> String {
     let kubernetes = &cluster.spec.kubernetes;
     let mut not_translated = vec![kubernetes.pod_cidr.net(), kubernetes.service_cidr.net()];
     // Nodes see a pod's own address too: nothing answers for another one.
     let nodes: BTreeSet<Ipv4Addr> = facts.nodes.iter().filter_map(|node| node.address).collect();
     not_translated.extend(nodes.into_iter().map(Ipv4Net::from));
-    let document = WinBridge {
+    let document = WindowsPods {
         network: HNS_NETWORK,
-        pods,
-        not_translated: &not_translated,
+        not_translated,
         services: kubernetes.service_cidr.net(),
-        leases: places::CNI_LEASES,
+        node: host.address,
+        dialect: Dialect::Hcn,
+        dockershim: false,
     }
-    .conflist();
-    format!("{document:#}\n")
+    .bridge(Late::Known(pods), places::CNI_LEASES);
+    casement_net::text(&document)
 }
 
 fn proxy(
