@@ -32,9 +32,11 @@ pub use document::{DocumentError, NodeDocument, Stage, Step};
 pub use failure::{Code, Failure};
 pub use kind::artifact::{Artifact, ArtifactFacts, ArtifactFormat, Member, MemberFacts};
 pub use kind::condition::{Condition, ConditionFacts};
+pub use kind::defender::{DefenderExclusion, DefenderFacts, Exclusion};
 pub use kind::directory::{Access, AccessFacts, Directory, DirectoryFacts};
 pub use kind::env::{Env, EnvFacts, PathEntry, PathEntryFacts};
 pub use kind::file::{Content, File, FileFacts};
+pub use kind::firewall::{FirewallRule, FirewallRuleFacts, Protocol};
 pub use kind::forwarding::{Forwarding, ForwardingFacts, InterfaceRef};
 pub use kind::hns::{
     HnsEndpoint, HnsEndpointFacts, HnsNetwork, HnsNetworkFacts, HnsNetworkType, HnsSubnet,

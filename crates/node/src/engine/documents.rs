@@ -176,6 +176,7 @@ fn network() -> Vec<Step> {
                 network_type: HnsNetworkType::L2Bridge,
                 subnet: "10.244.1.0/24".parse().unwrap(),
                 gateway: "10.244.1.1".parse().unwrap(),
+                isolation: None,
                 adapter_address: ADDRESS.parse().unwrap(),
             }),
         ),

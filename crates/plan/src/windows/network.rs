@@ -51,6 +51,7 @@ fn switch(steps: &mut Steps, host: &Host, pods: PodNetwork) -> Result<(), PlanEr
         network_type: HnsNetworkType::L2Bridge,
         subnet: pods.net().into(),
         gateway: pods.gateway().into(),
+        isolation: None,
         adapter_address: host.address.into(),
     };
     steps.add_disruptive("hns-network", &[], Resource::HnsNetwork(network))?;
