@@ -106,6 +106,7 @@ fn read_inputs(cluster: &Cluster) -> Result<(Inputs, Blobs), Problem> {
     };
     let inputs = Inputs {
         programs,
+        open_programs: false,
         registry_ca,
     };
     Ok((inputs, blobs))

@@ -1,5 +1,6 @@
 //! What hosts are, against what the file says they should be; changes nothing.
 
+use casement_plan::later::parted;
 use casement_plan::{ClusterFacts, PlanError, linux, windows};
 use casement_resource::wire::ObservedStep;
 use casement_resource::{Diff, NodeDocument, Resource, Stage};
@@ -86,10 +87,10 @@ fn documents(
 ) -> Result<(Vec<NodeDocument>, Vec<Stage>), RunError> {
     let (cluster, inputs) = (&controller.cluster, &controller.inputs);
     if !host.os.is_windows() {
-        return Ok((vec![linux::network(host, facts)?], Vec::new()));
+        return Ok((vec![linux::network(cluster, host, facts)?], Vec::new()));
     }
     let mut documents = vec![
-        windows::prepare(cluster, host, inputs)?,
+        parted(&windows::prepare(cluster, host, inputs)?)?.now,
         windows::join(cluster, host, facts)?,
     ];
     match windows::network(cluster, host, facts) {

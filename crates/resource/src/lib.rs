@@ -42,12 +42,13 @@ pub use kind::hns::{
     HnsEndpoint, HnsEndpointFacts, HnsNetwork, HnsNetworkFacts, HnsNetworkType, HnsSubnet,
     SourceVip,
 };
-pub use kind::join::{Effect, Join, JoinFacts, Patch, Taint};
+pub use kind::join::{Effect, Join, JoinFacts, KubeadmApi, Patch, Taint};
 pub use kind::kubeconfig::Kubeconfig;
 pub use kind::registry::{RegistryData, RegistryFacts, RegistryValue};
 pub use kind::route::{Route, RouteEntry, RouteFacts};
 pub use kind::service::{
-    Run, Service, ServiceDefinition, ServiceFacts, ServiceSeen, ServiceState, StartType,
+    RESTART_FIRST_SECONDS, RESTART_LONGEST_SECONDS, Run, Service, ServiceDefinition, ServiceFacts,
+    ServiceSeen, ServiceState, StartType,
 };
 pub use kind::wait::Wait;
 pub use kind::{Prior, Resource, SavedFile};

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use casement_plan::later::parted;
 use casement_plan::{ClusterFacts, Inputs, linux, windows};
 use casement_resource::wire::{Event, Tally};
 use casement_resource::{Diff, NodeDocument, RunId, SecretName, Stage};
@@ -107,6 +108,8 @@ impl<A: Api> Apply<'_, A> {
             return Ok(0);
         }
         let prepare = windows::prepare(self.cluster, spec, self.inputs)?;
+        // What the agent cannot do is the plan's to tell.
+        let prepare = parted(&prepare)?.now;
         let prepared = self.converge(host, &prepare, &BTreeMap::new()).await?;
         let join = windows::join(self.cluster, spec, facts)?;
         let joined = self.join(host, &join).await?;
@@ -145,7 +148,7 @@ impl<A: Api> Apply<'_, A> {
         let document = if spec.os.is_windows() {
             windows::network(self.cluster, spec, facts)?
         } else {
-            linux::network(spec, facts)?
+            linux::network(self.cluster, spec, facts)?
         };
         let changed = self.converge(host, &document, &BTreeMap::new()).await?;
         if !spec.os.is_windows() {

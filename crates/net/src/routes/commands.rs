@@ -57,6 +57,10 @@ impl Commands {
             };
             lines.push(self.comment(&format!("{maker} makes these itself")));
         }
+        let policies = |route: &TableRoute| route.via.is_none();
+        if table.routes.iter().all(policies) {
+            return lines;
+        }
         match self {
             Self::IpRoute => lines.push("sysctl -w net.ipv4.ip_forward=1".to_owned()),
             Self::RouteAdd => {}

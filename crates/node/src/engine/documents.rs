@@ -142,6 +142,7 @@ pub fn join() -> Step {
     step(
         "join",
         Resource::Join(Join {
+            api: casement_resource::KubeadmApi::default(),
             node_name: "win1".to_owned(),
             node_ip: ADDRESS.parse().unwrap(),
             api_server: "198.18.0.10:6443".to_owned(),
