@@ -12,6 +12,7 @@ mod failure;
 mod lab;
 mod plan;
 mod reset;
+mod spec;
 mod spec_file;
 mod status;
 mod survey;
@@ -35,6 +36,8 @@ enum Verb {
     Status(status::StatusArgs),
     /// Take hosts out of the cluster and remove what casement put there
     Reset(reset::ResetArgs),
+    /// Check a cluster file and print it in its usual form
+    Spec(spec::SpecArgs),
     /// A real control plane and Windows hosts on this Linux machine
     Lab(lab::LabArgs),
 }
@@ -45,6 +48,7 @@ fn main() -> ExitCode {
         Verb::Plan(arguments) => conduct(plan::run_plan(arguments)),
         Verb::Status(arguments) => conduct(status::run_status(arguments)),
         Verb::Reset(arguments) => conduct(reset::run_reset(arguments)),
+        Verb::Spec(arguments) => end(spec::run_spec(&arguments)),
         Verb::Lab(arguments) => lab::run_lab(arguments),
     }
 }
@@ -56,13 +60,17 @@ fn conduct(verb: impl Future<Output = Result<(), failure::CommandError>>) -> Exi
         .enable_all()
         .build();
     match runtime {
-        Ok(runtime) => match runtime.block_on(verb) {
-            Ok(()) => ExitCode::SUCCESS,
-            Err(error) => error.finish(),
-        },
+        Ok(runtime) => end(runtime.block_on(verb)),
         Err(error) => {
             eprintln!("error: no threads could be started: {error}");
             ExitCode::FAILURE
         }
+    }
+}
+
+fn end(result: Result<(), failure::CommandError>) -> ExitCode {
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => error.finish(),
     }
 }

@@ -15,6 +15,7 @@ mod kube_proxy;
 mod kubelet;
 pub mod later;
 pub mod linux;
+mod not_yet;
 pub mod offline;
 mod places;
 mod pods;
@@ -26,4 +27,5 @@ mod surroundings;
 pub mod windows;
 
 pub use facts::{Blob, ClusterFacts, Inputs, NodeFacts};
+pub use not_yet::not_yet;
 pub use steps::PlanError;
