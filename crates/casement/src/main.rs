@@ -10,7 +10,10 @@ mod clock;
 mod controller;
 mod failure;
 mod lab;
+mod offline;
+mod output;
 mod plan;
+mod render;
 mod reset;
 mod spec;
 mod spec_file;
@@ -32,6 +35,8 @@ enum Verb {
     Apply(apply::ApplyArgs),
     /// Show what `apply` would change; change nothing
     Plan(plan::PlanArgs),
+    /// Show every file, flag and network document that hosts would get
+    Render(render::RenderArgs),
     /// Show the hosts: their Nodes, and whether they are as the file says
     Status(status::StatusArgs),
     /// Take hosts out of the cluster and remove what casement put there
@@ -46,6 +51,7 @@ fn main() -> ExitCode {
     match Arguments::parse().verb {
         Verb::Apply(arguments) => conduct(apply::run_apply(arguments)),
         Verb::Plan(arguments) => conduct(plan::run_plan(arguments)),
+        Verb::Render(arguments) => end(render::run_render(&arguments)),
         Verb::Status(arguments) => conduct(status::run_status(arguments)),
         Verb::Reset(arguments) => conduct(reset::run_reset(arguments)),
         Verb::Spec(arguments) => end(spec::run_spec(&arguments)),

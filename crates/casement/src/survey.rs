@@ -23,6 +23,8 @@ pub struct HostSurvey {
     pub steps: Vec<Seen>,
     /// Stages that need what only comes later.
     pub open: Vec<Stage>,
+    /// What the agent cannot do yet.
+    pub left: Vec<String>,
 }
 
 /// One step as it was seen.
@@ -63,7 +65,13 @@ async fn look(
     let hosts = &controller.cluster.spec.hosts;
     let host = hosts.iter().find(|host| host.name.as_str() == name);
     let host = host.ok_or_else(|| RunError::NotInSpec(name.clone()))?;
-    let (documents, open) = documents(controller, host, facts)?;
+    let (whole, open) = documents(controller, host, facts)?;
+    let (mut documents, mut left) = (Vec::new(), Vec::new());
+    for document in &whole {
+        let parted = parted(document)?;
+        documents.push(parted.now);
+        left.extend(parted.later.iter().map(|step| about(&step.resource)));
+    }
     let mut steps = Vec::new();
     for document in &documents {
         let observed = link.observe(document).await?;
@@ -76,6 +84,7 @@ async fn look(
         system: link.facts().product.clone(),
         steps,
         open,
+        left,
     })
 }
 
@@ -90,7 +99,7 @@ fn documents(
         return Ok((vec![linux::network(cluster, host, facts)?], Vec::new()));
     }
     let mut documents = vec![
-        parted(&windows::prepare(cluster, host, inputs)?)?.now,
+        windows::prepare(cluster, host, inputs)?,
         windows::join(cluster, host, facts)?,
     ];
     match windows::network(cluster, host, facts) {

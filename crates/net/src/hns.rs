@@ -17,7 +17,7 @@ use crate::pod_network::PodNetwork;
 mod first;
 mod second;
 
-pub use first::{FirstNetwork, FirstSubnet};
+pub use first::{FirstEndpoint, FirstNetwork, FirstSubnet};
 pub use second::{
     Endpoint, Ipam, Modify, Network, NetworkPolicy, RemoteSubnetRoute, Request, Route,
     SchemaVersion, Subnet, SubnetPolicy,

@@ -7,7 +7,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use casement_net::Late;
 use casement_net::cni::{Calico, Dialect, LinuxRoutes, WindowsPods};
 use casement_net::flannel::{Backend as FlannelBackend, CniConf, NetConf};
-use casement_net::hns::{Endpoint, NetworkType, Wanted};
+use casement_net::hns::{NetworkType, Wanted};
 use casement_net::pod_network::{PodNetwork, TooSmall};
 use casement_net::routes::{Carrier, Neighbour, RouteTable, System};
 use casement_spec::{Backend, Cluster, Host, NetworkAgent, NetworkMode};
@@ -137,7 +137,7 @@ pub fn dialect(release: Release) -> Dialect {
 fn not_translated(cluster: &Cluster, facts: &ClusterFacts) -> Vec<Ipv4Net> {
     let kubernetes = &cluster.spec.kubernetes;
     let mut networks = vec![kubernetes.pod_cidr.net(), kubernetes.service_cidr.net()];
-    if !cluster.spec.network.mode().is_vxlan() {
+    if has_bridge(cluster) {
         let nodes: BTreeSet<Ipv4Addr> =
             facts.nodes.iter().filter_map(|node| node.address).collect();
         networks.extend(nodes.into_iter().map(Ipv4Net::from));
@@ -183,11 +183,9 @@ pub fn external(mode: NetworkMode) -> Option<NetworkType> {
     }
 }
 
-/// The host's endpoint on a bridge.
-pub fn hns_endpoint(cluster: &Cluster, pods: Late<PodNetwork>) -> Option<Endpoint> {
-    let network = &cluster.spec.network;
-    let bridge = !network.mode().is_vxlan();
-    bridge.then(|| Endpoint::gateway(network.hns_network.as_str(), pods))
+/// Whether the mode's pods are on a bridge, where the host has an endpoint.
+pub fn has_bridge(cluster: &Cluster) -> bool {
+    !cluster.spec.network.mode().is_vxlan()
 }
 
 /// The adapter that carries pods, where the spec names it.

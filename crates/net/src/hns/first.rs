@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use super::{NetworkType, Wanted};
 use crate::Late;
+use crate::pod_network::PodNetwork;
 
 /// A network, as `POST /networks` takes it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -62,6 +63,28 @@ impl From<&Wanted> for FirstNetwork {
             network_type: wanted.network_type,
             network_adapter_name: wanted.adapter.clone(),
             subnets: subnet.into_iter().collect(),
+        }
+    }
+}
+
+/// The host's own endpoint in a pod network; the id of the network joins it when
+/// it is made.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "PascalCase")]
+pub struct FirstEndpoint {
+    name: String,
+    #[serde(rename = "IPAddress")]
+    ip_address: Late<Ipv4Addr>,
+    prefix_length: Late<u8>,
+}
+
+impl FirstEndpoint {
+    /// The endpoint at the second address of a bridge.
+    pub fn gateway(network: &str, pods: Late<PodNetwork>) -> Self {
+        Self {
+            name: format!("{network}_ep"),
+            ip_address: pods.map(PodNetwork::host),
+            prefix_length: pods.map(|pods| pods.net().prefix_len()),
         }
     }
 }

@@ -102,4 +102,9 @@ fn the_hosts_endpoint_has_the_second_address() {
         *address,
         json!({"IpAddress": "10.244.3.2", "PrefixLength": 24})
     );
+    let first = serde_json::to_value(FirstEndpoint::gateway("cbr0", pods())).unwrap();
+    assert_eq!(
+        first,
+        json!({"Name": "cbr0_ep", "IPAddress": "10.244.3.2", "PrefixLength": 24})
+    );
 }

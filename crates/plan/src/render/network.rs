@@ -4,7 +4,8 @@ use casement_net::Late;
 use casement_net::cni::Dialect;
 use casement_net::flannel::objects::{ConfigMapPatch, DaemonSetPatch};
 use casement_net::hns::{
-    FirstNetwork, Modify, Network, NetworkPolicy, RemoteSubnetRoute, Request, Wanted,
+    Endpoint, FirstEndpoint, FirstNetwork, Modify, Network, NetworkPolicy, RemoteSubnetRoute,
+    Request, Wanted,
 };
 use casement_net::routes::{Commands, RouteTable};
 use casement_spec::{Backend, Cluster, HostOs, NetworkAgent, NetworkMode};
@@ -53,9 +54,8 @@ impl Site<'_> {
         let cluster = self.kubelet.cluster;
         let networks = pods::hns_networks(cluster, self.kubelet.host, self.pods);
         let mut files: Vec<Named> = networks.iter().map(|one| self.network(one)).collect();
-        if let Some(endpoint) = pods::hns_endpoint(cluster, self.pods) {
-            let name = format!("{}_ep.json", cluster.spec.network.hns_network);
-            files.push(document(&name, &endpoint));
+        if pods::has_bridge(cluster) {
+            files.push(self.endpoint(cluster.spec.network.hns_network.as_str()));
         }
         files
     }
@@ -66,6 +66,15 @@ impl Site<'_> {
             document(&name, &FirstNetwork::from(wanted))
         } else {
             document(&name, &Network::from(wanted))
+        }
+    }
+
+    fn endpoint(&self, network: &str) -> Named {
+        let name = format!("{network}_ep.json");
+        if self.first_interface() {
+            document(&name, &FirstEndpoint::gateway(network, self.pods))
+        } else {
+            document(&name, &Endpoint::gateway(network, self.pods))
         }
     }
 

@@ -49,7 +49,9 @@ pub fn network(
         }
         Backend::CalicoVxlan { .. } => None,
     };
-    let made: Vec<&str> = made.into_iter().collect();
+    let mut made: Vec<&str> = made.into_iter().collect();
+    // Before the runtime can ask for a pod's address.
+    made.extend(lease(&mut steps, &kubelet, pods)?);
     if cluster.spec.network.mode().is_flannel() || !cluster.spec.network.mode().is_vxlan() {
         let conflist = pods::conflist(cluster, host, release, Late::Known(pods), facts);
         let file_name = pods::conflist_name(cluster, host);
@@ -174,9 +176,27 @@ fn identity(
     steps.add(id, &[], Resource::Kubeconfig(identity))
 }
 
-/// kube-proxy with its identity. On an overlay it answers from an address of
-/// the pod network: the lease keeps `host-local` from giving that to a pod, and
-/// kube-proxy makes the endpoint itself, with the host's own MAC.
+/// kube-proxy answers from an address of an overlay: the lease keeps
+/// `host-local` from giving that to a pod. kube-proxy makes the endpoint itself,
+/// with the host's own MAC.
+fn lease(
+    steps: &mut Steps,
+    kubelet: &Kubelet<'_>,
+    pods: PodNetwork,
+) -> Result<Option<&'static str>, PlanError> {
+    let (network, places) = (&kubelet.cluster.spec.network, kubelet.places);
+    if !matches!(network.backend, Backend::FlannelOverlay { .. }) {
+        return Ok(None);
+    }
+    let address = pods.host().to_string();
+    let parts = [network.hns_network.as_str(), &address];
+    let place = places.below(places::WINDOWS_CNI_LEASES, &parts);
+    let text = "kube-proxy\r\nsource-vip".to_owned();
+    file(steps, "source-vip", &[], &place, text)?;
+    Ok(Some("source-vip"))
+}
+
+/// kube-proxy with its identity.
 fn proxy(
     steps: &mut Steps,
     kubelet: &Kubelet<'_>,
@@ -186,22 +206,13 @@ fn proxy(
 ) -> Result<(), PlanError> {
     let (cluster, places) = (kubelet.cluster, kubelet.places);
     identity(steps, kubelet, facts, "kube-proxy")?;
-    let source = pods.host();
     let kubeconfig = places.below(&places.programs, &["kube-proxy.kubeconfig"]);
-    let vip = Late::Known(source);
+    let vip = Late::Known(pods.host());
     let proxy = KubeProxy::new(cluster, kubelet.host, kubelet.release, vip, &kubeconfig);
     let configuration = places.below(&places.programs, &["kube-proxy.json"]);
     file(steps, "proxy-config", &[], &configuration, proxy.text())?;
     let mut after = vec!["proxy-config", "proxy-kubeconfig"];
     let restart_on = after.clone();
-    if matches!(cluster.spec.network.backend, Backend::FlannelOverlay { .. }) {
-        let network = cluster.spec.network.hns_network.as_str();
-        let leases = places.below(places::WINDOWS_CNI_LEASES, &[network]);
-        let lease = places.below(&leases, &[&source.to_string()]);
-        let text = "kube-proxy\r\nsource-vip".to_owned();
-        file(steps, "source-vip", &[], &lease, text)?;
-        after.push("source-vip");
-    }
     after.extend(made);
     let definition = services::kube_proxy(kubelet)?;
     service(steps, &after, definition, Run::Running, &restart_on)
