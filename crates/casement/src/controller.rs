@@ -104,7 +104,7 @@ fn run_name() -> String {
 }
 
 /// The programs that hosts get, hashed, and the registry's CA.
-fn read_inputs(cluster: &Cluster) -> Result<(Inputs, Blobs), Problem> {
+pub fn read_inputs(cluster: &Cluster) -> Result<(Inputs, Blobs), Problem> {
     let mut programs = BTreeMap::new();
     let mut blobs = Blobs::new();
     for (program, path) in &cluster.spec.artifacts.overrides {
@@ -121,6 +121,7 @@ fn read_inputs(cluster: &Cluster) -> Result<(Inputs, Blobs), Problem> {
     };
     let inputs = Inputs {
         programs,
+        open_programs: false,
         registry_ca,
     };
     Ok((inputs, blobs))

@@ -15,7 +15,10 @@ mod failure;
 mod init;
 mod lab;
 mod lock;
+mod offline;
+mod output;
 mod plan;
+mod render;
 mod reset;
 mod shown;
 mod spec;
@@ -40,6 +43,8 @@ enum Verb {
     Apply(apply::ApplyArgs),
     /// Show what `apply` would change; change nothing
     Plan(plan::PlanArgs),
+    /// Show every file, flag and network document that hosts would get
+    Render(render::RenderArgs),
     /// Show the hosts: their Nodes, and whether they are as the file says
     Status(status::StatusArgs),
     /// Take hosts out of the cluster and remove what casement put there
@@ -56,23 +61,16 @@ enum Verb {
 
 fn main() -> ExitCode {
     match Arguments::parse().verb {
-        Verb::Init(arguments) => ended(init::run_init(&arguments)),
+        Verb::Init(arguments) => end(init::run_init(&arguments)),
         Verb::Apply(arguments) => conduct(apply::run_apply(arguments)),
         Verb::Plan(arguments) => conduct(plan::run_plan(arguments)),
+        Verb::Render(arguments) => end(render::run_render(&arguments)),
         Verb::Status(arguments) => conduct(status::run_status(arguments)),
         Verb::Reset(arguments) => conduct(reset::run_reset(arguments)),
         Verb::Catalog(arguments) => end(catalog::run_catalog(&arguments)),
         Verb::Lock(arguments) => conduct(lock::run_lock(arguments)),
         Verb::Spec(arguments) => end(spec::run_spec(&arguments)),
         Verb::Lab(arguments) => lab::run_lab(arguments),
-    }
-}
-
-/// How a verb that talks to nobody ends.
-fn ended(result: Result<(), failure::CommandError>) -> ExitCode {
-    match result {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => error.finish(),
     }
 }
 

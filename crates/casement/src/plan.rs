@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::controller::{Controller, FileArgs};
 use crate::failure::CommandError;
 use crate::survey::{HostSurvey, survey};
-use crate::told;
+use crate::{offline, told};
 
 /// Show what `apply` would change; change nothing.
 #[derive(Debug, Args)]
@@ -24,10 +24,21 @@ pub struct PlanArgs {
     /// Exit with 4 when something would change
     #[arg(long)]
     exit_code: bool,
+    /// Show what the file alone tells, without any host or cluster
+    #[arg(long, conflicts_with = "exit_code")]
+    offline: bool,
+    /// With --offline: give each node a part of the pod network, in the order of
+    /// the hosts; the control plane may choose otherwise
+    #[arg(long, requires = "offline")]
+    assume_pod_cidrs: bool,
 }
 
 /// Runs the verb.
 pub async fn run_plan(arguments: PlanArgs) -> Result<(), CommandError> {
+    if arguments.offline {
+        let json = arguments.output == "json";
+        return offline::plan(&arguments.file.file, arguments.assume_pod_cidrs, json);
+    }
     let mut controller = Controller::open(&arguments.file).await?;
     let looked = survey(&mut controller).await;
     let looked = looked.map_err(|error| told::problem(&error))?;
@@ -101,6 +112,12 @@ fn show(hosts: &[HostSurvey], changes: &[ClusterChange], verbose: bool) {
         for stage in &host.open {
             println!("  + stage {stage:?}: known after join");
         }
+        if !host.left.is_empty() {
+            let (count, name) = (host.left.len(), &host.name);
+            println!(
+                "  ! {count} are left to you: `casement render firewall {name}`, `casement render defender {name}`"
+            );
+        }
     }
     if !changes.is_empty() {
         println!("cluster");
@@ -127,6 +144,7 @@ fn document(hosts: &[HostSurvey], changes: &[ClusterChange]) -> Value {
             "system": host.system,
             "steps": host.steps.iter().map(|seen| &seen.step).collect::<Vec<_>>(),
             "knownAfterJoin": host.open,
+            "leftToYou": host.left,
         })
     });
     json!({"hosts": hosts.collect::<Vec<_>>(), "cluster": changes})

@@ -85,7 +85,8 @@ fn refuse(findings: &[Diagnostic]) -> CommandError {
     CommandError::told(3)
 }
 
-fn resolve(cluster: &mut Cluster, path: &Path) -> Result<(), CommandError> {
+/// Makes the paths in a spec absolute.
+pub fn resolve(cluster: &mut Cluster, path: &Path) -> Result<(), CommandError> {
     let absolute = std::path::absolute(path).ok();
     let folder = absolute.as_deref().and_then(Path::parent);
     let folder = folder.and_then(Utf8Path::from_path).ok_or_else(|| {

@@ -1,8 +1,15 @@
-//! Routes between nodes, where no overlay carries pods.
+//! Routes between nodes: those that casement makes where no overlay carries
+//! pods, and the table of every node, whoever makes it.
 
 use std::net::Ipv4Addr;
 
 use ipnet::Ipv4Net;
+
+mod commands;
+mod table;
+
+pub use commands::Commands;
+pub use table::{Carrier, Neighbour, RouteTable, System, TableRoute};
 
 /// A node as others see it.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -21,6 +21,7 @@ mod forwarding;
 mod hns;
 mod join;
 mod kubeconfig;
+mod later;
 mod registry;
 mod route;
 mod service;
@@ -75,6 +76,8 @@ fn kind(resource: &Resource) -> &dyn Kind {
         Resource::SourceVip(it) => it,
         Resource::Route(it) => it,
         Resource::Forwarding(it) => it,
+        Resource::FirewallRule(it) => it,
+        Resource::DefenderExclusion(it) => it,
         Resource::Wait(it) => it,
         Resource::Join(it) => it,
         Resource::Kubeconfig(it) => it,

@@ -4,8 +4,10 @@ use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 
 use casement_net::routes::Peer;
+use casement_net::{Late, address_plan};
 use casement_resource::Sha256;
-use casement_spec::Program;
+use casement_spec::defaults::API_PORT;
+use casement_spec::{Cluster, Program, Role};
 use ipnet::Ipv4Net;
 
 /// A file that hosts get, known by its hash.
@@ -22,6 +24,9 @@ pub struct Blob {
 pub struct Inputs {
     /// The programs of a Windows node.
     pub programs: BTreeMap<Program, Blob>,
+    /// Whether a program without a hash is left out of a document, because it is
+    /// only shown; else it is an error.
+    pub open_programs: bool,
     /// The CA of the image registry, PEM, where the spec names one.
     pub registry_ca: Option<String>,
 }
@@ -51,6 +56,51 @@ pub struct NodeFacts {
 }
 
 impl ClusterFacts {
+    /// What a spec alone says of its cluster: the nodes are its hosts, and only
+    /// pod networks that the file gives are known.
+    ///
+    /// The API server is the spec's endpoint, else the first control-plane host;
+    /// pins and CA are the cluster's to tell, and stay empty.
+    pub fn of_spec(cluster: &Cluster) -> Self {
+        let spec = &cluster.spec;
+        let endpoint = spec.kubernetes.endpoint.as_ref();
+        let first = cluster.hosts_with(Role::ControlPlane).next();
+        let api_server = match (endpoint, first) {
+            (Some(endpoint), _) => endpoint.to_string(),
+            (None, Some(host)) => format!("{}:{API_PORT}", host.address),
+            (None, None) => Late::<()>::WORDS.to_owned(),
+        };
+        let nodes = spec.hosts.iter().map(|host| NodeFacts {
+            name: host.name.to_string(),
+            address: Some(host.address),
+            pods: host.pod_cidr.map(|pods| pods.net()),
+        });
+        Self {
+            api_server,
+            ca_hashes: Vec::new(),
+            ca: String::new(),
+            nodes: nodes.collect(),
+        }
+    }
+
+    /// The same, with a pod network for every node that has none: the parts of
+    /// the cluster's, in the order of the hosts.
+    ///
+    /// The control plane may well give them in another order: it is for reading.
+    ///
+    /// # Errors
+    /// When the parts do not suffice.
+    pub fn assumed(cluster: &Cluster) -> Result<Self, address_plan::PlanError> {
+        let mut facts = Self::of_spec(cluster);
+        let given: Vec<Option<Ipv4Net>> = facts.nodes.iter().map(|node| node.pods).collect();
+        let pods = cluster.spec.kubernetes.pod_cidr.net();
+        let parts = address_plan::assign(pods, address_plan::NODE_PREFIX, &given)?;
+        for (node, part) in facts.nodes.iter_mut().zip(parts) {
+            node.pods = Some(part);
+        }
+        Ok(facts)
+    }
+
     /// The nodes whose pods can be routed to.
     pub fn peers(&self) -> Vec<Peer> {
         self.nodes

@@ -3,14 +3,27 @@
 //! Pure: no clock, no network, no files; the same input gives the same bytes.
 //! Some values exist only later (a node's pod network is known after it has
 //! joined), so there is one document for each host and [`Stage`], each made when
-//! its facts are there.
+//! its facts are there. [`render`] shows the files, flags and network documents
+//! that are in them, from the same functions, without any host or cluster.
 //!
 //! [`Stage`]: casement_resource::Stage
 
+mod containerd;
 mod facts;
+mod join;
+mod kube_proxy;
+mod kubelet;
+pub mod later;
 pub mod linux;
 mod not_yet;
+pub mod offline;
+mod places;
+mod pods;
+mod release;
+pub mod render;
+mod services;
 mod steps;
+mod surroundings;
 pub mod windows;
 
 pub use facts::{Blob, ClusterFacts, Inputs, NodeFacts};

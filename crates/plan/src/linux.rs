@@ -1,19 +1,102 @@
-//! What a Linux host needs so that pods on Windows can be reached.
+//! What a Linux host is made of, and what it needs so that pods on Windows can
+//! be reached.
 
-use casement_net::routes::{self, PodRoute};
-use casement_resource::{Forwarding, InterfaceRef, NodeDocument, Resource, Route, Stage};
-use casement_spec::Host;
+use casement_net::Late;
+use casement_net::pod_network::PodNetwork;
+use casement_net::routes::{self, Commands, PodRoute};
+use casement_resource::{
+    Access, Directory, Forwarding, InterfaceRef, NodeDocument, Resource, Route, Run, Stage,
+};
+use casement_spec::{Cluster, Host, NetworkMode};
 
+use crate::containerd::Containerd;
 use crate::facts::ClusterFacts;
-use crate::steps::{PlanError, Steps};
+use crate::kubelet::Kubelet;
+use crate::places::Places;
+use crate::pods;
+use crate::release::Release;
+use crate::services::{self, file, service};
+use crate::steps::{PlanError, Steps, path};
 
-/// Routes and forwarding, for a Linux host that casement may change.
-pub fn network(host: &Host, facts: &ClusterFacts) -> Result<NodeDocument, PlanError> {
+pub use crate::join::join;
+
+/// What every kernel of a node needs, whatever the mode.
+const MODULES: &str = "overlay\nbr_netfilter\n";
+const SYSCTLS: &str = "net.bridge.bridge-nf-call-iptables = 1\nnet.ipv4.ip_forward = 1\n";
+
+/// Stage A of a worker that casement joins to a cluster of its own making.
+pub fn prepare(cluster: &Cluster, host: &Host) -> Result<NodeDocument, PlanError> {
+    let release = Release::of(cluster)?;
+    let places = Places::of(cluster, host, release);
+    let kubelet = Kubelet {
+        cluster,
+        host,
+        release,
+        places: &places,
+    };
+    let mut steps = Steps::default();
+    let modules = "/etc/modules-load.d/casement.conf";
+    file(&mut steps, "modules", &[], modules, MODULES.to_owned())?;
+    let sysctls = "/etc/sysctl.d/99-casement.conf";
+    file(
+        &mut steps,
+        "sysctls",
+        &["modules"],
+        sysctls,
+        SYSCTLS.to_owned(),
+    )?;
+    for (id, folder) in [
+        ("dir-containerd", places.containerd.as_str()),
+        ("dir-kubernetes", places.kubernetes),
+        ("dir-kubelet", places.kubelet),
+        ("dir-cni-conf", places.cni_configuration),
+        ("dir-log-containerd", &places.log_folder("containerd")),
+        ("dir-log-kubelet", &places.log_folder("kubelet")),
+    ] {
+        let directory = Directory {
+            path: path(folder)?,
+            access: Access::Inherited,
+        };
+        steps.add(id, &[], Resource::Directory(directory))?;
+    }
+    if let Some(containerd) = Containerd::of(&kubelet) {
+        let place = places.below(&places.containerd, &["config.toml"]);
+        let text = containerd.configuration();
+        file(
+            &mut steps,
+            "containerd-config",
+            &["dir-containerd"],
+            &place,
+            text,
+        )?;
+        let definition = services::containerd(&kubelet)?;
+        let after = ["containerd-config", "dir-log-containerd"];
+        service(&mut steps, &after, definition, Run::Running, &after[..1])?;
+    }
+    let definition = services::kubelet(&kubelet)?;
+    let mut after = vec!["dir-kubelet", "dir-log-kubelet", "sysctls"];
+    let written = services::kubelet_file(&mut steps, &kubelet)?;
+    after.extend(written);
+    let restart_on: Vec<&str> = written.into_iter().collect();
+    service(&mut steps, &after, definition, Run::Either, &restart_on)?;
+    steps.finish(host.name.as_str(), Stage::Prepare)
+}
+
+/// Stage C: forwarding, and what the mode leaves to casement: routes, and on a
+/// cluster of its own making the CNI configuration of routed pods.
+pub fn network(
+    cluster: &Cluster,
+    host: &Host,
+    facts: &ClusterFacts,
+) -> Result<NodeDocument, PlanError> {
     let mut steps = Steps::default();
     let every = InterfaceRef::Every;
     let forwarding = Resource::Forwarding(Forwarding { interface: every });
     steps.add("forwarding", &[], forwarding)?;
-    for route in to_windows(host, facts) {
+    if cluster.spec.network.mode() != NetworkMode::L3Routes {
+        return steps.finish(host.name.as_str(), Stage::Network);
+    }
+    for route in to_others(host, facts) {
         let id = format!("route-{}", route.destination.network());
         let resource = Resource::Route(Route {
             destination: route.destination.into(),
@@ -22,21 +105,40 @@ pub fn network(host: &Host, facts: &ClusterFacts) -> Result<NodeDocument, PlanEr
         });
         steps.add(&id, &[], resource)?;
     }
+    if cluster.spec.existing.is_none() {
+        let pods = known_pods(host, facts)?;
+        conflist(&mut steps, cluster, host, facts, pods)?;
+    }
     steps.finish(host.name.as_str(), Stage::Network)
 }
 
-/// The same for a person to type, for a host that casement only looks at.
-pub fn commands(host: &Host, facts: &ClusterFacts) -> Vec<String> {
-    let mut commands = vec!["sysctl -w net.ipv4.ip_forward=1".to_owned()];
-    let routes = to_windows(host, facts);
-    commands.extend(
-        routes
-            .iter()
-            .map(|route| format!("ip route replace {} via {}", route.destination, route.via)),
-    );
-    commands
+fn known_pods(host: &Host, facts: &ClusterFacts) -> Result<PodNetwork, PlanError> {
+    let pods = pods::of_host(host, facts)?.known();
+    pods.ok_or_else(|| PlanError::NoPodNetwork(host.name.to_string()))
 }
 
-fn to_windows(host: &Host, facts: &ClusterFacts) -> Vec<PodRoute> {
+fn conflist(
+    steps: &mut Steps,
+    cluster: &Cluster,
+    host: &Host,
+    facts: &ClusterFacts,
+    pods: PodNetwork,
+) -> Result<(), PlanError> {
+    let release = Release::of(cluster)?;
+    let places = Places::of(cluster, host, release);
+    let Some(text) = pods::conflist(cluster, host, release, Late::Known(pods), facts) else {
+        return Ok(());
+    };
+    let file_name = pods::conflist_name(cluster, host);
+    let place = places.below(places.cni_configuration, &[file_name]);
+    file(steps, "cni", &[], &place, text)
+}
+
+/// The same for a person to type, for a host that casement only looks at.
+pub fn commands(cluster: &Cluster, host: &Host, facts: &ClusterFacts) -> Vec<String> {
+    Commands::IpRoute.lines(&pods::table(cluster, host, facts), None)
+}
+
+fn to_others(host: &Host, facts: &ClusterFacts) -> Vec<PodRoute> {
     routes::to_others(host.name.as_str(), &facts.peers())
 }

@@ -1,10 +1,12 @@
 //! Puts a document together, step by step.
 
+use std::collections::BTreeSet;
+
 use casement_net::pod_network::TooSmall;
 use casement_resource::{
     DocumentError, HostPath, NameError, NodeDocument, PathError, Resource, ResourceId, Stage, Step,
 };
-use casement_spec::Program;
+use casement_spec::{HostOs, Program};
 
 /// Why there is no document.
 #[derive(Debug, thiserror::Error)]
@@ -18,6 +20,33 @@ pub enum PlanError {
     /// The node's pod network cannot be used.
     #[error(transparent)]
     PodNetwork(#[from] TooSmall),
+    /// A version of Kubernetes that the catalog does not cover.
+    #[error("Kubernetes `{0}` is not covered: 1.21 to 1.36 are")]
+    Version(String),
+    /// A version of containerd that the catalog does not know.
+    #[error("containerd `{version}` is older than 1.6, the oldest that is covered")]
+    Containerd {
+        /// As the spec has it.
+        version: String,
+    },
+    /// A Windows that has no containerd, in a cluster that wants it.
+    #[error(
+        "the host `{host}` runs `{os}`, which has Docker only, and `runtime.kind` is `containerd`"
+    )]
+    DockerOnly {
+        /// The host.
+        host: String,
+        /// Its system.
+        os: HostOs,
+    },
+    /// A way to join for which there is no document yet.
+    #[error(
+        "the host `{0}` joins with `join.method: bootstrap`, which casement cannot carry out yet"
+    )]
+    Bootstrap(String),
+    /// The parts of the pod network do not fit.
+    #[error(transparent)]
+    AddressPlan(#[from] casement_net::address_plan::PlanError),
     /// A path that came out wrong.
     #[error(transparent)]
     Path(#[from] PathError),
@@ -33,9 +62,22 @@ pub enum PlanError {
 #[derive(Debug, Default)]
 pub(crate) struct Steps {
     steps: Vec<Step>,
+    /// Steps that could not be made yet; what comes after them goes without.
+    absent: BTreeSet<String>,
 }
 
 impl Steps {
+    /// Notes a step whose values are not known yet.
+    pub(crate) fn leave_out(&mut self, id: &str) {
+        self.absent.insert(id.to_owned());
+    }
+
+    /// Those of some ids that have a step.
+    pub(crate) fn present<'a>(&self, ids: &[&'a str]) -> Vec<&'a str> {
+        let ids = ids.iter().copied();
+        ids.filter(|id| !self.absent.contains(*id)).collect()
+    }
+
     /// Adds a step that comes after others.
     pub(crate) fn add(
         &mut self,
@@ -63,6 +105,7 @@ impl Steps {
         disruptive: bool,
         resource: Resource,
     ) -> Result<(), PlanError> {
+        let after = self.present(after);
         let after = after.iter().map(|id| id.parse::<ResourceId>());
         self.steps.push(Step {
             id: id.parse()?,

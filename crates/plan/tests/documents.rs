@@ -53,6 +53,7 @@ fn inputs() -> Inputs {
     let programs = Program::ALL.iter().map(|program| (*program, blob(program)));
     Inputs {
         programs: programs.collect(),
+        open_programs: false,
         registry_ca: Some("-----BEGIN CERTIFICATE-----\n".to_owned()),
     }
 }
@@ -108,11 +109,15 @@ fn a_windows_host_has_a_document_for_each_stage() {
 fn a_managed_linux_host_gets_routes_and_others_get_the_commands() {
     let cluster = cluster();
     let lin1 = host(&cluster, "lin1");
-    same_as_golden("linux-network", &linux::network(lin1, &facts()).unwrap());
+    same_as_golden(
+        "linux-network",
+        &linux::network(&cluster, lin1, &facts()).unwrap(),
+    );
     assert_eq!(
-        linux::commands(lin1, &facts()),
+        linux::commands(&cluster, lin1, &facts()),
         [
             "sysctl -w net.ipv4.ip_forward=1",
+            "# late (198.18.0.13): known after join",
             "ip route replace 10.244.1.0/24 via 198.18.0.11",
             "ip route replace 10.244.2.0/24 via 198.18.0.12",
         ]

@@ -8,9 +8,11 @@ use crate::{HostPath, RegistryData, Sha256};
 
 pub(crate) mod artifact;
 pub(crate) mod condition;
+pub(crate) mod defender;
 pub(crate) mod directory;
 pub(crate) mod env;
 pub(crate) mod file;
+pub(crate) mod firewall;
 pub(crate) mod forwarding;
 pub(crate) mod hns;
 pub(crate) mod join;
@@ -48,6 +50,10 @@ pub enum Resource {
     Route(route::Route),
     /// Forwarding between interfaces.
     Forwarding(forwarding::Forwarding),
+    /// What may come in.
+    FirewallRule(firewall::FirewallRule),
+    /// What Windows Defender leaves alone.
+    DefenderExclusion(defender::DefenderExclusion),
     /// A condition with a deadline.
     Wait(wait::Wait),
     /// Membership in a Kubernetes cluster, through kubeadm.
@@ -74,6 +80,8 @@ impl Resource {
             Self::SourceVip(it) => format!("sourceVip {}", it.network),
             Self::Route(it) => format!("route {}", it.destination),
             Self::Forwarding(it) => format!("forwarding {}", it.interface),
+            Self::FirewallRule(it) => format!("firewallRule {}", it.name),
+            Self::DefenderExclusion(it) => format!("defenderExclusion {}", it.exclusion),
             Self::Wait(it) => format!("wait {}", it.condition),
             Self::Join(it) => format!("join {}", it.node_name),
             Self::Kubeconfig(it) => format!("kubeconfig {}", it.path),

@@ -32,20 +32,23 @@ pub use document::{DocumentError, NodeDocument, Stage, Step};
 pub use failure::{Code, Failure};
 pub use kind::artifact::{Artifact, ArtifactFacts, ArtifactFormat, Member, MemberFacts};
 pub use kind::condition::{Condition, ConditionFacts};
+pub use kind::defender::{DefenderExclusion, DefenderFacts, Exclusion};
 pub use kind::directory::{Access, AccessFacts, Directory, DirectoryFacts};
 pub use kind::env::{Env, EnvFacts, PathEntry, PathEntryFacts};
 pub use kind::file::{Content, File, FileFacts};
+pub use kind::firewall::{FirewallRule, FirewallRuleFacts, Protocol};
 pub use kind::forwarding::{Forwarding, ForwardingFacts, InterfaceRef};
 pub use kind::hns::{
     HnsEndpoint, HnsEndpointFacts, HnsNetwork, HnsNetworkFacts, HnsNetworkType, HnsSubnet,
     SourceVip,
 };
-pub use kind::join::{Effect, Join, JoinFacts, Patch, Taint};
+pub use kind::join::{Effect, Join, JoinFacts, KubeadmApi, Patch, Taint};
 pub use kind::kubeconfig::Kubeconfig;
 pub use kind::registry::{RegistryData, RegistryFacts, RegistryValue};
 pub use kind::route::{Route, RouteEntry, RouteFacts};
 pub use kind::service::{
-    Run, Service, ServiceDefinition, ServiceFacts, ServiceSeen, ServiceState, StartType,
+    RESTART_FIRST_SECONDS, RESTART_LONGEST_SECONDS, Run, Service, ServiceDefinition, ServiceFacts,
+    ServiceSeen, ServiceState, StartType,
 };
 pub use kind::wait::Wait;
 pub use kind::{Prior, Resource, SavedFile};

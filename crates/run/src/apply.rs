@@ -1,5 +1,6 @@
 //! Makes hosts nodes: prepare, join, network, ready.
 
+use casement_plan::later::parted;
 use casement_plan::{ClusterFacts, Inputs, linux, windows};
 use casement_resource::wire::{Event, Tally};
 use casement_resource::{Diff, NodeDocument, RunId, Stage};
@@ -113,6 +114,8 @@ impl<A: Api> Apply<'_, A> {
             return Ok(0);
         }
         let prepare = windows::prepare(self.cluster, spec, self.inputs)?;
+        // What the agent cannot do is the plan's to tell.
+        let prepare = parted(&prepare)?.now;
         let prepared = self.converge(host, &prepare, &NoSecrets).await?;
         let join = windows::join(self.cluster, spec, facts)?;
         let joined = self.join(host, &join).await?;
@@ -144,7 +147,7 @@ impl<A: Api> Apply<'_, A> {
         let document = if spec.os.is_windows() {
             windows::network(self.cluster, spec, facts)?
         } else {
-            linux::network(spec, facts)?
+            linux::network(self.cluster, spec, facts)?
         };
         let changed = self.converge(host, &document, &NoSecrets).await?;
         if !spec.os.is_windows() {

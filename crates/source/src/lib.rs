@@ -46,6 +46,7 @@ use casement_spec::Cluster;
 
 pub use schema::{SCHEMA_ID, schema};
 pub use source_map::SourceMap;
+pub use suggest::closest;
 pub use written::{YamlError, normalised, to_yaml, with_defaults};
 
 /// The most that is read: ten thousand hosts with every default written out fit.

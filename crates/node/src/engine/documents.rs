@@ -142,6 +142,7 @@ pub fn join() -> Step {
     step(
         "join",
         Resource::Join(Join {
+            api: casement_resource::KubeadmApi::default(),
             node_name: "win1".to_owned(),
             node_ip: ADDRESS.parse().unwrap(),
             api_server: "198.18.0.10:6443".to_owned(),
@@ -176,6 +177,7 @@ fn network() -> Vec<Step> {
                 network_type: HnsNetworkType::L2Bridge,
                 subnet: "10.244.1.0/24".parse().unwrap(),
                 gateway: "10.244.1.1".parse().unwrap(),
+                isolation: None,
                 adapter_address: ADDRESS.parse().unwrap(),
             }),
         ),

@@ -57,6 +57,11 @@ impl Hns for Windows {
 
     fn create_hns_network(&self, network: &HnsNetwork) -> Result<(), Failure> {
         let adapter = adapters::require(network.adapter_address)?;
+        let isolation: Vec<Value> = network
+            .isolation
+            .map(|id| json!({"Type": "VSID", "Settings": {"IsolationId": id}}))
+            .into_iter()
+            .collect();
         let document = json!({
             "SchemaVersion": {"Major": 2, "Minor": 0},
             "Name": network.name,
@@ -65,6 +70,7 @@ impl Hns for Windows {
                 "Type": "Static",
                 "Subnets": [{
                     "IpAddressPrefix": network.subnet.to_string(),
+                    "Policies": isolation,
                     "Routes": [{
                         "NextHop": network.gateway.to_string(),
                         "DestinationPrefix": default_route(network.gateway),

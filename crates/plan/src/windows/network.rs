@@ -1,26 +1,22 @@
-//! Stage C: what needs the node's pod network.
+//! Stage C: what needs the node's pod network, in each mode.
 
-use std::collections::BTreeSet;
-use std::net::Ipv4Addr;
-
-use casement_net::cni::WinBridge;
+use casement_net::Late;
 use casement_net::pod_network::PodNetwork;
 use casement_net::routes;
 use casement_resource::{
     Forwarding, HnsEndpoint, HnsNetwork, HnsNetworkType, InterfaceRef, Kubeconfig, NodeDocument,
-    Resource, Route, Run, ServiceDefinition, Stage,
+    Resource, Route, Run, Stage,
 };
-use casement_spec::{Cluster, Host};
-use ipnet::Ipv4Net;
+use casement_spec::{Backend, Cluster, Host, WindowsComponents};
 
-use super::kube_proxy::KubeProxy;
-use super::prepare::{definition, file, service};
-use super::{base, places};
 use crate::facts::ClusterFacts;
+use crate::kube_proxy::KubeProxy;
+use crate::kubelet::Kubelet;
+use crate::places::{self, Places};
+use crate::pods;
+use crate::release::Release;
+use crate::services::{self, file, service};
 use crate::steps::{PlanError, Steps, path};
-
-/// The HNS network's name, which kube-proxy and the CNI plugins look for.
-pub const HNS_NETWORK: &str = "cbr0";
 
 /// The document of stage C.
 pub fn network(
@@ -28,34 +24,72 @@ pub fn network(
     host: &Host,
     facts: &ClusterFacts,
 ) -> Result<NodeDocument, PlanError> {
+    let release = Release::of(cluster)?;
+    release.check(host)?;
+    let places = Places::of(cluster, host, release);
+    let kubelet = Kubelet {
+        cluster,
+        host,
+        release,
+        places: &places,
+    };
     let name = host.name.as_str();
-    let pods = facts
-        .pods_of(name)
-        .ok_or_else(|| PlanError::NoPodNetwork(name.to_owned()))?;
-    let pods = PodNetwork::new(pods)?;
+    let Late::Known(pods) = pods::of_host(host, facts)? else {
+        return Err(PlanError::NoPodNetwork(name.to_owned()));
+    };
     let mut steps = Steps::default();
-    switch(&mut steps, host, pods)?;
-    roads(&mut steps, host, facts)?;
-    let conflist = conflist(cluster, facts, pods);
-    let place = format!(r"{}\10-casement.conflist", places::CNI_CONFIGURATION);
-    // The kubelet calls the node ready when this file is there: it comes last.
-    file(&mut steps, "cni", &["hns-endpoint"], &place, conflist)?;
-    proxy(&mut steps, cluster, host, facts)?;
+    let made = match cluster.spec.network.backend {
+        Backend::L3Routes => {
+            switch(&mut steps, cluster, host, pods)?;
+            roads(&mut steps, cluster, host, facts)?;
+            Some("hns-endpoint")
+        }
+        Backend::FlannelOverlay { .. } | Backend::FlannelHostGw { .. } => {
+            daemon(&mut steps, &kubelet, facts)?
+        }
+        Backend::CalicoVxlan { .. } => None,
+    };
+    let mut made: Vec<&str> = made.into_iter().collect();
+    // Before the runtime can ask for a pod's address.
+    made.extend(lease(&mut steps, &kubelet, pods)?);
+    if cluster.spec.network.mode().is_flannel() || !cluster.spec.network.mode().is_vxlan() {
+        let conflist = pods::conflist(cluster, host, release, Late::Known(pods), facts);
+        let file_name = pods::conflist_name(cluster, host);
+        let place = places.below(places.cni_configuration, &[file_name]);
+        // The kubelet calls the node ready when this file is there: it comes last.
+        file(
+            &mut steps,
+            "cni",
+            &made,
+            &place,
+            conflist.unwrap_or_default(),
+        )?;
+    }
+    if cluster.spec.windows.components == WindowsComponents::Services {
+        proxy(&mut steps, &kubelet, facts, pods, &made)?;
+    }
     steps.finish(name, Stage::Network)
 }
 
-fn switch(steps: &mut Steps, host: &Host, pods: PodNetwork) -> Result<(), PlanError> {
+fn switch(
+    steps: &mut Steps,
+    cluster: &Cluster,
+    host: &Host,
+    pods: PodNetwork,
+) -> Result<(), PlanError> {
+    let name = cluster.spec.network.hns_network.as_str();
     let network = HnsNetwork {
-        name: HNS_NETWORK.to_owned(),
+        name: name.to_owned(),
         network_type: HnsNetworkType::L2Bridge,
         subnet: pods.net().into(),
         gateway: pods.gateway().into(),
+        isolation: None,
         adapter_address: host.address.into(),
     };
     steps.add_disruptive("hns-network", &[], Resource::HnsNetwork(network))?;
     let endpoint = HnsEndpoint {
-        name: format!("{HNS_NETWORK}_ep"),
-        network: HNS_NETWORK.to_owned(),
+        name: format!("{name}_ep"),
+        network: name.to_owned(),
         address: pods.host().into(),
     };
     steps.add(
@@ -65,9 +99,14 @@ fn switch(steps: &mut Steps, host: &Host, pods: PodNetwork) -> Result<(), PlanEr
     )
 }
 
-fn roads(steps: &mut Steps, host: &Host, facts: &ClusterFacts) -> Result<(), PlanError> {
+fn roads(
+    steps: &mut Steps,
+    cluster: &Cluster,
+    host: &Host,
+    facts: &ClusterFacts,
+) -> Result<(), PlanError> {
     let management = InterfaceRef::Address(host.address.into());
-    let pods = InterfaceRef::HnsNetwork(HNS_NETWORK.to_owned());
+    let pods = InterfaceRef::HnsNetwork(cluster.spec.network.hns_network.to_string());
     for (id, interface) in [
         ("forwarding-host", management.clone()),
         ("forwarding-pods", pods),
@@ -87,64 +126,94 @@ fn roads(steps: &mut Steps, host: &Host, facts: &ClusterFacts) -> Result<(), Pla
     Ok(())
 }
 
-fn conflist(cluster: &Cluster, facts: &ClusterFacts, pods: PodNetwork) -> String {
-    let kubernetes = &cluster.spec.kubernetes;
-    let mut not_translated = vec![kubernetes.pod_cidr.net(), kubernetes.service_cidr.net()];
-    // Nodes see a pod's own address too: nothing answers for another one.
-    let nodes: BTreeSet<Ipv4Addr> = facts.nodes.iter().filter_map(|node| node.address).collect();
-    not_translated.extend(nodes.into_iter().map(Ipv4Net::from));
-    let document = WinBridge {
-        network: HNS_NETWORK,
-        pods,
-        not_translated: &not_translated,
-        services: kubernetes.service_cidr.net(),
-        leases: places::CNI_LEASES,
+/// flannel's file, identity and daemon; gives the step after which the network
+/// is there. A HostProcess daemon is the cluster's to run.
+fn daemon(
+    steps: &mut Steps,
+    kubelet: &Kubelet<'_>,
+    facts: &ClusterFacts,
+) -> Result<Option<&'static str>, PlanError> {
+    if kubelet.cluster.spec.windows.components == WindowsComponents::HostProcess {
+        return Ok(None);
     }
-    .conflist();
-    format!("{document:#}\n")
+    let (Some(net_conf), Some(definition)) = (
+        pods::net_conf(kubelet.cluster),
+        services::overlay_daemon(kubelet)?,
+    ) else {
+        return Ok(None);
+    };
+    let place = format!(r"{}\net-conf.json", places::WINDOWS_FLANNEL);
+    let text = casement_net::text(&net_conf);
+    file(steps, "flannel-config", &[], &place, text)?;
+    identity(steps, kubelet, facts, "flannel")?;
+    let needs = ["flannel-config", "flannel-kubeconfig"];
+    service(steps, &needs, definition, Run::Running, &needs)?;
+    let daemon = crate::surroundings::daemon(kubelet.cluster);
+    Ok(match daemon {
+        Some("casement-overlay") => Some("service-casement-overlay"),
+        _ => Some("service-flanneld"),
+    })
 }
 
-fn proxy(
+/// A kubeconfig that is the node's own identity.
+fn identity(
     steps: &mut Steps,
-    cluster: &Cluster,
-    host: &Host,
+    kubelet: &Kubelet<'_>,
     facts: &ClusterFacts,
+    program: &str,
 ) -> Result<(), PlanError> {
-    let base = base(cluster);
-    let kubeconfig = format!(r"{base}\kube-proxy.kubeconfig");
-    let certificate = format!(r"{}\pki\kubelet-client-current.pem", places::KUBELET);
+    let places = kubelet.places;
+    let file_name = format!("{program}.kubeconfig");
+    let certificate = places.in_kubelet(&["pki", "kubelet-client-current.pem"]);
     let identity = Kubeconfig {
-        path: path(&kubeconfig)?,
+        path: path(&places.below(&places.programs, &[&file_name]))?,
         server: format!("https://{}", facts.api_server),
         ca: facts.ca.clone(),
         client_certificate: path(&certificate)?,
     };
-    steps.add("proxy-kubeconfig", &[], Resource::Kubeconfig(identity))?;
-    let configuration = format!(r"{base}\kube-proxy.json");
-    let text = KubeProxy {
-        node: host.name.as_str(),
-        address: host.address,
-        pods: cluster.spec.kubernetes.pod_cidr.net(),
-        network: HNS_NETWORK,
-        kubeconfig: &kubeconfig,
+    let id = format!("{program}-kubeconfig");
+    let id = id.strip_prefix("kube-").unwrap_or(&id);
+    steps.add(id, &[], Resource::Kubeconfig(identity))
+}
+
+/// kube-proxy answers from an address of an overlay: the lease keeps
+/// `host-local` from giving that to a pod. kube-proxy makes the endpoint itself,
+/// with the host's own MAC.
+fn lease(
+    steps: &mut Steps,
+    kubelet: &Kubelet<'_>,
+    pods: PodNetwork,
+) -> Result<Option<&'static str>, PlanError> {
+    let (network, places) = (&kubelet.cluster.spec.network, kubelet.places);
+    if !matches!(network.backend, Backend::FlannelOverlay { .. }) {
+        return Ok(None);
     }
-    .configuration();
-    file(steps, "proxy-config", &[], &configuration, text)?;
-    let definition = ServiceDefinition {
-        program: vec![
-            format!(r"{base}\kube-proxy.exe"),
-            format!("--config={configuration}"),
-        ],
-        ..definition("kube-proxy", "kube-proxy (casement)")?
-    };
-    let restart_on = ["proxy-config", "proxy-kubeconfig"];
-    let after = ["proxy-config", "proxy-kubeconfig", "hns-endpoint"];
-    service(
-        steps,
-        "service-kube-proxy",
-        &after,
-        definition,
-        Run::Running,
-        &restart_on,
-    )
+    let address = pods.host().to_string();
+    let parts = [network.hns_network.as_str(), &address];
+    let place = places.below(places::WINDOWS_CNI_LEASES, &parts);
+    let text = "kube-proxy\r\nsource-vip".to_owned();
+    file(steps, "source-vip", &[], &place, text)?;
+    Ok(Some("source-vip"))
+}
+
+/// kube-proxy with its identity.
+fn proxy(
+    steps: &mut Steps,
+    kubelet: &Kubelet<'_>,
+    facts: &ClusterFacts,
+    pods: PodNetwork,
+    made: &[&str],
+) -> Result<(), PlanError> {
+    let (cluster, places) = (kubelet.cluster, kubelet.places);
+    identity(steps, kubelet, facts, "kube-proxy")?;
+    let kubeconfig = places.below(&places.programs, &["kube-proxy.kubeconfig"]);
+    let vip = Late::Known(pods.host());
+    let proxy = KubeProxy::new(cluster, kubelet.host, kubelet.release, vip, &kubeconfig);
+    let configuration = places.below(&places.programs, &["kube-proxy.json"]);
+    file(steps, "proxy-config", &[], &configuration, proxy.text())?;
+    let mut after = vec!["proxy-config", "proxy-kubeconfig"];
+    let restart_on = after.clone();
+    after.extend(made);
+    let definition = services::kube_proxy(kubelet)?;
+    service(steps, &after, definition, Run::Running, &restart_on)
 }

@@ -1,148 +1,141 @@
 //! Stage A: runtime, files and services, before the cluster is asked for
 //! anything.
 
-use std::collections::BTreeMap;
-
+use casement_net::hns::{NetworkType, Wanted};
 use casement_resource::{
-    Access, Artifact, ArtifactFormat, Condition, Directory, File, NodeDocument, PathEntry,
-    Resource, Run, Service, ServiceDefinition, Stage, StartType,
+    Access, Directory, Exclusion, HnsNetwork, HnsNetworkType, NodeDocument, PathEntry, Resource,
+    Run, Stage,
 };
-use casement_spec::{Cluster, Host, Program};
+use casement_spec::{Backend, Cluster, Host};
 
-use super::containerd::{self, Containerd};
-use super::{base, containerd_folder, places};
+use super::programs::bring;
+use crate::containerd::{self, Containerd};
 use crate::facts::Inputs;
+use crate::kubelet::Kubelet;
+use crate::places::{self, Places};
+use crate::release::Release;
+use crate::services::{self, file, service};
 use crate::steps::{PlanError, Steps, path};
-
-/// The pause image of Kubernetes 1.36, the only minor release of this slice.
-const PAUSE: &str = "pause:3.10.2";
-const DEFAULT_REGISTRY: &str = "registry.k8s.io";
+use crate::{pods, surroundings};
 
 /// The document of stage A.
 pub fn prepare(cluster: &Cluster, host: &Host, inputs: &Inputs) -> Result<NodeDocument, PlanError> {
+    let release = Release::of(cluster)?;
+    release.check(host)?;
+    let places = Places::of(cluster, host, release);
+    let kubelet = Kubelet {
+        cluster,
+        host,
+        release,
+        places: &places,
+    };
     let mut steps = Steps::default();
-    folders(&mut steps, cluster)?;
-    programs(&mut steps, cluster, inputs)?;
-    runtime(&mut steps, cluster, inputs)?;
-    kubelet(&mut steps, cluster, host)?;
+    folders(&mut steps, &kubelet)?;
+    bring(&mut steps, cluster, release, &places, inputs)?;
+    match Containerd::of(&kubelet) {
+        Some(containerd) => runtime(&mut steps, &kubelet, &containerd, inputs)?,
+        None => docker(&mut steps, &kubelet)?,
+    }
+    kubelet_service(&mut steps, &kubelet)?;
     let entry = PathEntry {
-        path: path(base(cluster))?,
+        path: path(&places.programs)?,
     };
     steps.add("path", &["dir-base"], Resource::PathEntry(entry))?;
+    around(&mut steps, &kubelet)?;
+    switch(&mut steps, cluster, host)?;
     steps.finish(host.name.as_str(), Stage::Prepare)
 }
 
-fn folders(steps: &mut Steps, cluster: &Cluster) -> Result<(), PlanError> {
+fn folders(steps: &mut Steps, kubelet: &Kubelet<'_>) -> Result<(), PlanError> {
     use Access::{AdministratorsOnly, Inherited};
-    let containerd = containerd_folder(cluster);
-    let log = |service: &str| format!(r"{}\{service}", places::LOGS);
-    let pki = format!(r"{}\pki", places::KUBELET);
-    for (id, after, folder, access) in [
-        ("dir-base", &[][..], base(cluster), AdministratorsOnly),
-        ("dir-containerd", &["dir-base"], &containerd, Inherited),
+    let places = kubelet.places;
+    let log = |service: &str| places.log_folder(service);
+    let owned = |text: &str| text.to_owned();
+    let mut folders = vec![(
+        "dir-base",
+        None,
+        places.programs.clone(),
+        AdministratorsOnly,
+    )];
+    let containerd = Containerd::of(kubelet).is_some();
+    if containerd {
+        let folder = places.containerd.clone();
+        folders.push(("dir-containerd", Some("dir-base"), folder, Inherited));
+    }
+    let pki = places.in_kubelet(&["pki"]);
+    folders.extend([
         (
             "dir-kubernetes",
-            &[],
-            places::KUBERNETES,
+            None,
+            owned(places.kubernetes),
             AdministratorsOnly,
         ),
         // Containers read their volumes through it: not for administrators only.
-        ("dir-kubelet", &[], places::KUBELET, Inherited),
+        ("dir-kubelet", None, owned(places.kubelet), Inherited),
         (
             "dir-kubelet-pki",
-            &["dir-kubelet"],
-            &pki,
+            Some("dir-kubelet"),
+            pki,
             AdministratorsOnly,
         ),
         (
             "dir-volume-plugins",
-            &[],
-            places::KUBELET_PLUGINS,
+            None,
+            owned(places::WINDOWS_VOLUME_PLUGINS),
             Inherited,
         ),
-        ("dir-cni-bin", &[], places::CNI_PROGRAMS, Inherited),
-        ("dir-cni-conf", &[], places::CNI_CONFIGURATION, Inherited),
-        // What the programs themselves keep there goes with the folder on reset.
-        ("dir-cni-leases", &[], r"C:\var\lib\cni", Inherited),
+        ("dir-cni-bin", None, owned(places.cni_programs), Inherited),
         (
-            "dir-containerd-data",
-            &[],
-            places::CONTAINERD_DATA,
+            "dir-cni-conf",
+            None,
+            owned(places.cni_configuration),
             Inherited,
         ),
-        ("dir-log-pods", &[], &log("pods"), Inherited),
-        ("dir-log-containers", &[], &log("containers"), Inherited),
-        ("dir-log-containerd", &[], &log("containerd"), Inherited),
-        ("dir-log-kubelet", &[], &log("kubelet"), Inherited),
-        ("dir-log-kube-proxy", &[], &log("kube-proxy"), Inherited),
-    ] {
-        let path = path(folder)?;
-        steps.add(id, after, Resource::Directory(Directory { path, access }))?;
+        // What the programs themselves keep there goes with the folder on reset.
+        (
+            "dir-cni-leases",
+            None,
+            owned(places::WINDOWS_CNI_STATE),
+            Inherited,
+        ),
+    ]);
+    if containerd {
+        let folder = owned(places.containerd_data);
+        folders.push(("dir-containerd-data", None, folder, Inherited));
+    }
+    folders.push(("dir-log-pods", None, log("pods"), Inherited));
+    folders.push(("dir-log-containers", None, log("containers"), Inherited));
+    if containerd {
+        folders.push(("dir-log-containerd", None, log("containerd"), Inherited));
+    }
+    folders.push(("dir-log-kubelet", None, log("kubelet"), Inherited));
+    folders.push(("dir-log-kube-proxy", None, log("kube-proxy"), Inherited));
+    if let Some(daemon) = surroundings::daemon(kubelet.cluster) {
+        folders.push(("dir-log-daemon", None, log(daemon), Inherited));
+    }
+    for (id, after, folder, access) in folders {
+        let path = path(&folder)?;
+        let after: Vec<&str> = after.into_iter().collect();
+        steps.add(id, &after, Resource::Directory(Directory { path, access }))?;
     }
     Ok(())
 }
 
-/// Where each program goes, and the step that makes its folder.
-fn program_places(cluster: &Cluster) -> [(Program, String, &'static str); 7] {
-    let base = base(cluster);
-    let containerd = containerd_folder(cluster);
-    let cni = places::CNI_PROGRAMS;
-    let at = |folder: &str, program: Program| format!(r"{folder}\{program}.exe");
-    [
-        (Program::Kubelet, base, "dir-base"),
-        (Program::Kubeadm, base, "dir-base"),
-        (Program::KubeProxy, base, "dir-base"),
-        (Program::Containerd, &containerd, "dir-containerd"),
-        (Program::ContainerdShim, &containerd, "dir-containerd"),
-        (Program::WinBridge, cni, "dir-cni-bin"),
-        (Program::HostLocal, cni, "dir-cni-bin"),
-    ]
-    .map(|(program, folder, after)| (program, at(folder, program), after))
-}
-
-fn programs(steps: &mut Steps, cluster: &Cluster, inputs: &Inputs) -> Result<(), PlanError> {
-    for (program, destination, after) in program_places(cluster) {
-        let blob = inputs
-            .programs
-            .get(&program)
-            .ok_or(PlanError::NoProgram(program))?;
-        let artifact = Artifact {
-            sha256: blob.sha256,
-            size: blob.size,
-            format: ArtifactFormat::Plain,
-            destination: path(&destination)?,
-            members: Vec::new(),
-        };
-        let id = format!("bin-{program}");
-        steps.add(&id, &[after], Resource::Artifact(artifact))?;
-    }
-    Ok(())
-}
-
-fn runtime(steps: &mut Steps, cluster: &Cluster, inputs: &Inputs) -> Result<(), PlanError> {
-    let folder = containerd_folder(cluster);
-    let images = &cluster.spec.images;
-    let registry = images.registry.as_ref();
-    let pause = format!(
-        "{}/{PAUSE}",
-        registry.map_or(DEFAULT_REGISTRY, |registry| registry.as_str())
-    );
-    let containerd = Containerd {
-        folder: &folder,
-        pause: &pause,
-    };
-    let configuration = format!(r"{folder}\config.toml");
+fn runtime(
+    steps: &mut Steps,
+    kubelet: &Kubelet<'_>,
+    containerd: &Containerd<'_>,
+    inputs: &Inputs,
+) -> Result<(), PlanError> {
+    let places = kubelet.places;
+    let configuration = places.below(containerd.folder, &["config.toml"]);
     let after = ["dir-containerd"];
-    file(
-        steps,
-        "containerd-config",
-        &after,
-        &configuration,
-        containerd.configuration(),
-    )?;
+    let text = containerd.configuration();
+    file(steps, "containerd-config", &after, &configuration, text)?;
     let mut restart_on = vec!["containerd-config", "bin-containerd"];
+    let registry = kubelet.cluster.spec.images.registry.as_ref();
     if let (Some(registry), Some(ca)) = (registry, &inputs.registry_ca) {
-        let ca_file = format!(r"{folder}\registry-ca.crt");
+        let ca_file = places.below(containerd.folder, &["registry-ca.crt"]);
         file(steps, "registry-ca", &after, &ca_file, ca.clone())?;
         let registry_folder = containerd.registry_folder(registry.host());
         let directory = Directory {
@@ -150,112 +143,113 @@ fn runtime(steps: &mut Steps, cluster: &Cluster, inputs: &Inputs) -> Result<(), 
             access: Access::Inherited,
         };
         steps.add("dir-registry", &after, Resource::Directory(directory))?;
-        let hosts = format!(r"{registry_folder}\hosts.toml");
+        let hosts = places.below(&registry_folder, &["hosts.toml"]);
         let text = containerd::registry_hosts(registry.host(), &ca_file);
         file(steps, "registry-hosts", &["dir-registry"], &hosts, text)?;
         // containerd reads these at each pull; only its start needs the order.
         restart_on.push("registry-ca");
     }
-    let program = format!(r"{folder}\containerd.exe");
-    let definition = ServiceDefinition {
-        program: vec![program, "--config".to_owned(), configuration],
-        ready: Some(Condition::NamedPipe(places::CONTAINERD_PIPE.to_owned())),
-        ..definition("containerd", "containerd (casement)")?
-    };
     let mut after = restart_on.clone();
     after.extend([
         "bin-containerd-shim-runhcs-v1",
         "dir-cni-conf",
         "dir-log-containerd",
     ]);
-    service(
-        steps,
-        "service-containerd",
-        &after,
-        definition,
-        Run::Running,
-        &restart_on,
-    )
+    let definition = services::containerd(kubelet)?;
+    service(steps, &after, definition, Run::Running, &restart_on)
 }
 
-fn kubelet(steps: &mut Steps, cluster: &Cluster, host: &Host) -> Result<(), PlanError> {
-    let (kubernetes, state) = (places::KUBERNETES, places::KUBELET);
-    let definition = ServiceDefinition {
-        program: vec![
-            format!(r"{}\kubelet.exe", base(cluster)),
-            format!(r"--bootstrap-kubeconfig={kubernetes}\bootstrap-kubelet.conf"),
-            format!(r"--kubeconfig={kubernetes}\kubelet.conf"),
-            format!(r"--config={state}\config.yaml"),
-            format!(r"--cert-dir={state}\pki"),
-            format!("--hostname-override={}", host.name),
-            format!("--node-ip={}", host.address),
-        ],
-        flags_file: Some(path(&format!(r"{state}\kubeadm-flags.env"))?),
-        depends_on: vec!["containerd".to_owned()],
-        ..definition("kubelet", "kubelet (casement)")?
-    };
-    let after = [
+fn docker(steps: &mut Steps, kubelet: &Kubelet<'_>) -> Result<(), PlanError> {
+    let mut after = vec!["bin-dockerd", "dir-cni-conf"];
+    for definition in services::docker(kubelet)? {
+        let restart_on: &[&str] = match definition.name.as_str() {
+            "docker" => &["bin-dockerd"],
+            _ => &[],
+        };
+        service(steps, &after, definition, Run::Running, restart_on)?;
+        after = vec!["service-docker"];
+    }
+    Ok(())
+}
+
+fn kubelet_service(steps: &mut Steps, kubelet: &Kubelet<'_>) -> Result<(), PlanError> {
+    let definition = services::kubelet(kubelet)?;
+    let runtime = definition.depends_on.first().cloned().unwrap_or_default();
+    let runtime = format!("service-{runtime}");
+    let mut after = vec![
         "bin-kubelet",
-        "service-containerd",
+        &runtime,
         "dir-kubelet-pki",
         "dir-kubernetes",
         "dir-log-kubelet",
     ];
+    let mut restart_on = vec!["bin-kubelet"];
+    if let Some(written) = services::kubelet_file(steps, kubelet)? {
+        after.push(written);
+        restart_on.push(written);
+    }
     // kubeadm starts it when it has written its configuration.
-    service(
-        steps,
-        "service-kubelet",
-        &after,
-        definition,
-        Run::Either,
-        &["bin-kubelet"],
-    )
+    service(steps, &after, definition, Run::Either, &restart_on)
 }
 
-/// What all services of a node have in common.
-pub(super) fn definition(name: &str, display: &str) -> Result<ServiceDefinition, PlanError> {
-    Ok(ServiceDefinition {
-        name: name.to_owned(),
-        display_name: display.to_owned(),
-        program: Vec::new(),
-        environment: BTreeMap::new(),
-        flags_file: None,
-        depends_on: Vec::new(),
-        log_file: Some(path(&places::log(name))?),
-        ready: None,
-        ready_seconds: 60,
-        start: StartType::Automatic,
-    })
+/// Open ports, and what Defender leaves alone.
+fn around(steps: &mut Steps, kubelet: &Kubelet<'_>) -> Result<(), PlanError> {
+    for rule in surroundings::firewall(kubelet.cluster) {
+        let id = format!("firewall-{}-{}", rule.protocol, rule.port);
+        steps.add(&id, &[], Resource::FirewallRule(rule))?;
+    }
+    let (cluster, host) = (kubelet.cluster, kubelet.host);
+    let exclusions = surroundings::defender(cluster, host, kubelet.release, kubelet.places);
+    for exclusion in exclusions {
+        let id = defender_id(&exclusion.exclusion);
+        steps.add(&id, &[], Resource::DefenderExclusion(exclusion))?;
+    }
+    Ok(())
 }
 
-pub(super) fn service(
-    steps: &mut Steps,
-    id: &str,
-    after: &[&str],
-    definition: ServiceDefinition,
-    run: Run,
-    restart_on: &[&str],
-) -> Result<(), PlanError> {
-    let restart_on = restart_on.iter().map(|id| id.parse());
-    let service = Service {
-        definition,
-        run,
-        restart_on: restart_on.collect::<Result<_, _>>()?,
+/// Named after the folder or program, so that another list has the same names.
+fn defender_id(exclusion: &Exclusion) -> String {
+    let (kind, path) = match exclusion {
+        Exclusion::Path(path) => ("path", path),
+        Exclusion::Process(path) => ("process", path),
     };
-    steps.add(id, after, Resource::Service(service))
+    let name = path
+        .rsplit('\\')
+        .next()
+        .unwrap_or(path)
+        .to_ascii_lowercase();
+    let name = name.trim_end_matches(".exe").replace(' ', "-");
+    format!("defender-{kind}-{name}")
 }
 
-pub(super) fn file(
-    steps: &mut Steps,
-    id: &str,
-    after: &[&str],
-    place: &str,
-    text: String,
-) -> Result<(), PlanError> {
-    let file = File {
-        path: path(place)?,
-        content: text.into(),
-        access: Access::Inherited,
+/// The network that keeps the virtual switch, before the node joins: making the
+/// switch cuts connections, the kubelet's and the daemon's to the API too.
+fn switch(steps: &mut Steps, cluster: &Cluster, host: &Host) -> Result<(), PlanError> {
+    // Calico's own DaemonSet makes it.
+    let ours = matches!(
+        cluster.spec.network.backend,
+        Backend::FlannelOverlay { .. } | Backend::FlannelHostGw { .. }
+    );
+    let Some(kind) = pods::external(cluster.spec.network.mode()).filter(|_| ours) else {
+        return Ok(());
     };
-    steps.add(id, after, Resource::File(file))
+    let wanted = Wanted::external(kind, None);
+    let (Some(subnet), Some(gateway)) = (
+        wanted.subnet.and_then(casement_net::Late::known),
+        wanted.gateway.and_then(casement_net::Late::known),
+    ) else {
+        return Ok(());
+    };
+    let network = HnsNetwork {
+        name: wanted.name,
+        network_type: match kind {
+            NetworkType::Overlay => HnsNetworkType::Overlay,
+            NetworkType::L2Bridge | NetworkType::Transparent => HnsNetworkType::L2Bridge,
+        },
+        subnet: subnet.into(),
+        gateway: gateway.into(),
+        isolation: wanted.isolation,
+        adapter_address: host.address.into(),
+    };
+    steps.add_disruptive("hns-external", &[], Resource::HnsNetwork(network))
 }

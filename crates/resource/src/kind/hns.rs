@@ -15,12 +15,15 @@ use crate::{Change, Diff};
 pub enum HnsNetworkType {
     /// Pods on the host's own segment, addresses rewritten by the switch.
     L2Bridge,
+    /// Pods in VXLAN between hosts.
+    Overlay,
 }
 
 impl fmt::Display for HnsNetworkType {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {
             Self::L2Bridge => "L2Bridge",
+            Self::Overlay => "Overlay",
         })
     }
 }
@@ -38,6 +41,9 @@ pub struct HnsNetwork {
     pub subnet: IpNet,
     /// The gateway that HNS reserves.
     pub gateway: IpAddr,
+    /// The number that keeps an overlay apart from others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub isolation: Option<u32>,
     /// The adapter it is made on: the one that has this address of the host.
     pub adapter_address: IpAddr,
 }
@@ -105,11 +111,17 @@ impl HnsNetwork {
         }
         Diff::Right {
             reason: format!("{wanted}, id {}", facts.id),
-            unobserved: match facts.management_address {
-                Some(_) => Vec::new(),
-                None => vec!["adapter".to_owned()],
-            },
+            unobserved: self.unobserved(facts),
         }
+    }
+}
+
+impl HnsNetwork {
+    fn unobserved(&self, facts: &HnsNetworkFacts) -> Vec<String> {
+        let adapter = facts.management_address.is_none().then_some("adapter");
+        let isolation = self.isolation.map(|_| "isolation");
+        let fields = adapter.into_iter().chain(isolation);
+        fields.map(str::to_owned).collect()
     }
 }
 
@@ -229,6 +241,7 @@ mod tests {
             network_type: HnsNetworkType::L2Bridge,
             subnet: "10.244.1.0/24".parse().unwrap(),
             gateway: "10.244.1.1".parse().unwrap(),
+            isolation: None,
             adapter_address: "198.18.0.11".parse().unwrap(),
         }
     }

@@ -48,10 +48,40 @@ pub struct Patch {
     pub content: String,
 }
 
+/// The version of kubeadm's configuration, oldest first.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum KubeadmApi {
+    /// Up to 1.26: arguments are a map, and there are no patches.
+    V1Beta2,
+    /// 1.22 to 1.36: arguments are a map.
+    V1Beta3,
+    /// Since 1.31: arguments are a list.
+    #[default]
+    V1Beta4,
+}
+
+impl KubeadmApi {
+    fn is_newest(&self) -> bool {
+        *self == Self::default()
+    }
+
+    fn version(self) -> &'static str {
+        match self {
+            Self::V1Beta2 => "kubeadm.k8s.io/v1beta2",
+            Self::V1Beta3 => "kubeadm.k8s.io/v1beta3",
+            Self::V1Beta4 => "kubeadm.k8s.io/v1beta4",
+        }
+    }
+}
+
 /// The host should be a node of the cluster.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Join {
+    /// The version of kubeadm's configuration.
+    #[serde(default, skip_serializing_if = "KubeadmApi::is_newest")]
+    pub api: KubeadmApi,
     /// The Node's name.
     pub node_name: String,
     /// The Node's address.
@@ -159,14 +189,9 @@ impl Join {
     /// The join configuration for kubeadm, with the token in it.
     #[must_use]
     pub fn configuration(&self, token: &Secret, patches: Option<&HostPath>) -> String {
-        let mut arguments = vec![serde_json::json!({
-            "name": "node-ip", "value": self.node_ip.to_string(),
-        })];
-        for (name, value) in &self.kubelet_arguments {
-            arguments.push(serde_json::json!({"name": name, "value": value}));
-        }
+        let arguments = self.arguments();
         let mut document = serde_json::json!({
-            "apiVersion": "kubeadm.k8s.io/v1beta4",
+            "apiVersion": self.api.version(),
             "kind": "JoinConfiguration",
             "discovery": {"bootstrapToken": {
                 "apiServerEndpoint": self.api_server,
@@ -180,6 +205,7 @@ impl Join {
                 "kubeletExtraArgs": arguments,
             },
         });
+        let patches = patches.filter(|_| self.api > KubeadmApi::V1Beta2);
         if let (Some(patches), Some(fields)) = (patches, document.as_object_mut()) {
             fields.insert(
                 "patches".to_owned(),
@@ -187,6 +213,19 @@ impl Join {
             );
         }
         format!("{document:#}\n")
+    }
+
+    fn arguments(&self) -> serde_json::Value {
+        let node_ip = ("node-ip".to_owned(), self.node_ip.to_string());
+        let further = self.kubelet_arguments.clone().into_iter();
+        let arguments = std::iter::once(node_ip).chain(further);
+        if self.api < KubeadmApi::V1Beta4 {
+            let map = arguments.map(|(name, value)| (name, value.into()));
+            return serde_json::Value::Object(map.collect());
+        }
+        arguments
+            .map(|(name, value)| serde_json::json!({"name": name, "value": value}))
+            .collect()
     }
 }
 
@@ -196,6 +235,7 @@ mod tests {
 
     fn join() -> Join {
         Join {
+            api: KubeadmApi::default(),
             node_name: "win1".to_owned(),
             node_ip: "198.18.0.11".parse().unwrap(),
             api_server: "198.18.0.10:6443".to_owned(),
@@ -226,6 +266,24 @@ mod tests {
         assert!(join().diff(&facts).is_right());
         facts.leftovers = join().token_files().unwrap().to_vec();
         assert!(!join().diff(&facts).is_right());
+    }
+
+    #[test]
+    fn arguments_and_patches_follow_the_version() {
+        let folder: HostPath = r"C:\patches".parse().unwrap();
+        let written = |api: KubeadmApi| {
+            let join = Join { api, ..join() };
+            let text = join.configuration(&Secret::new("a.b".to_owned()), Some(&folder));
+            serde_json::from_str::<serde_json::Value>(&text).unwrap()
+        };
+        let arguments = |api| written(api)["nodeRegistration"]["kubeletExtraArgs"].clone();
+        assert_eq!(arguments(KubeadmApi::V1Beta3)["node-ip"], "198.18.0.11");
+        assert_eq!(arguments(KubeadmApi::V1Beta4)[0]["name"], "node-ip");
+        assert_eq!(written(KubeadmApi::V1Beta2).get("patches"), None);
+        assert_eq!(
+            written(KubeadmApi::V1Beta3)["patches"]["directory"],
+            r"C:\patches"
+        );
     }
 
     #[test]

@@ -8,6 +8,12 @@ use serde::{Deserialize, Serialize};
 use crate::diff::compare;
 use crate::{Change, Condition, Diff, HostPath, ResourceId};
 
+/// How long a program that ended rests before it is started again, at first.
+pub const RESTART_FIRST_SECONDS: u64 = 1;
+/// The pause doubles from one end to the next, up to this (Windows; systemd keeps
+/// the first).
+pub const RESTART_LONGEST_SECONDS: u64 = 60;
+
 /// When the operating system starts a service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

@@ -215,6 +215,7 @@ fn run(api: &FakeApi, hosts: &mut [FakeHost]) -> Vec<HostOutcome> {
     });
     let inputs = Inputs {
         programs: programs.collect(),
+        open_programs: false,
         registry_ca: None,
     };
     let cluster = cluster();

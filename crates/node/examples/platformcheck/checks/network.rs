@@ -113,6 +113,7 @@ fn hns(host: &Host) -> Outcome {
         network_type: HnsNetworkType::L2Bridge,
         subnet: "10.244.77.0/24".parse().unwrap(),
         gateway: "10.244.77.1".parse().unwrap(),
+        isolation: None,
         adapter_address: host.ip(),
     };
     let find = || did(hns.hns_networks()).map(|all| all.into_iter().find(|it| it.name == NETWORK));

@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
-const FIRST: Duration = Duration::from_secs(1);
-const LONGEST: Duration = Duration::from_secs(60);
+use casement_resource::{RESTART_FIRST_SECONDS, RESTART_LONGEST_SECONDS};
+
+const FIRST: Duration = Duration::from_secs(RESTART_FIRST_SECONDS);
+const LONGEST: Duration = Duration::from_secs(RESTART_LONGEST_SECONDS);
 /// A program that ran for this long was well; its end begins a new series.
 const WELL: Duration = Duration::from_secs(120);
 

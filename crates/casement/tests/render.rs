@@ -1,0 +1,172 @@
+//! `casement render` and `casement plan --offline` as a person calls them.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+const SPEC: &str = "
+apiVersion: casement.dev/v1alpha1
+kind: Cluster
+metadata: {name: shop}
+spec:
+  kubernetes: {version: 1.36.3}
+  existing: {kubeconfig: ./admin.conf}
+  network: {mode: l3-routes}
+  hosts:
+    - {name: lin1, address: 10.3.0.2, os: linux, roles: [worker], managed: true}
+    - {name: win1, address: 10.3.0.4, os: windows-2022, roles: [worker]}
+";
+
+/// The names and numbers of a guide that many overlay clusters were made with.
+const OVERLAY: &str = "
+apiVersion: casement.dev/v1alpha1
+kind: Cluster
+metadata: {name: shop}
+spec:
+  kubernetes: {version: 1.36.3, podCidr: 10.244.0.0/16}
+  existing: {kubeconfig: ./admin.conf}
+  network: {mode: flannel-overlay, vni: 4096, port: 4789, hnsNetwork: vxlan0, cniName: vxlan0}
+  hosts:
+    - {name: win1, address: 10.3.0.4, os: windows-2022, roles: [worker]}
+";
+
+/// The three hosts of the first guide to Kubernetes on Windows.
+const ROUTED: &str = "
+apiVersion: casement.dev/v1alpha1
+kind: Cluster
+metadata: {name: first}
+spec:
+  kubernetes: {version: 1.21.5, podCidr: 192.168.0.0/16, cidrAllocation: hosts}
+  network: {mode: l3-routes}
+  runtime: {kind: docker}
+  hosts:
+    - {name: lin01, address: 10.3.0.1, os: linux, roles: [control-plane, worker], podCidr: 192.168.0.0/24}
+    - {name: win01, address: 10.3.0.2, os: windows-2016, podCidr: 192.168.1.0/24}
+    - {name: win02, address: 10.3.0.3, os: windows-2016, podCidr: 192.168.2.0/24}
+";
+
+fn casement(folder: &Path, arguments: &[&str]) -> Output {
+    casement_with(SPEC, folder, arguments)
+}
+
+fn casement_with(spec: &str, folder: &Path, arguments: &[&str]) -> Output {
+    fs::write(folder.join("cluster.yaml"), spec).unwrap();
+    Command::new(env!("CARGO_BIN_EXE_casement"))
+        .args(arguments)
+        .current_dir(folder)
+        .output()
+        .unwrap()
+}
+
+fn out(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).unwrap()
+}
+
+#[test]
+fn a_kind_or_host_that_is_not_there_ends_with_a_suggestion() {
+    let folder = tempfile::tempdir().unwrap();
+    for (arguments, better) in [
+        (&["render", "kubelett"][..], "`kubelet`"),
+        (&["render", "cni", "win2"], "`win1`"),
+    ] {
+        let output = casement(folder.path(), arguments);
+        let told = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{told}");
+        assert!(told.contains("did you mean"), "{told}");
+        assert!(told.contains(better), "{told}");
+        assert!(output.stdout.is_empty());
+    }
+}
+
+#[test]
+fn one_file_is_printed_as_it_is_and_several_below_their_names() {
+    let folder = tempfile::tempdir().unwrap();
+    let one = casement(folder.path(), &["render", "kube-proxy", "win1"]);
+    let document: serde_json::Value = serde_json::from_str(&out(&one)).unwrap();
+    assert_eq!(document["hostnameOverride"], "win1");
+    let several = casement(folder.path(), &["render", "cni"]);
+    assert!(out(&several).starts_with("==> lin1/cni/10-casement.conflist <==\n"));
+}
+
+#[test]
+fn all_files_go_into_a_folder_and_are_the_same_each_time() {
+    let folder = tempfile::tempdir().unwrap();
+    for place in ["one", "other"] {
+        let arguments = ["render", "all", "--assume-pod-cidrs", "--out", place];
+        assert!(casement(folder.path(), &arguments).status.success());
+    }
+    let mut names = Vec::new();
+    for host in fs::read_dir(folder.path().join("one")).unwrap() {
+        for kind in fs::read_dir(host.unwrap().path()).unwrap() {
+            for file in fs::read_dir(kind.unwrap().path()).unwrap() {
+                let path = file.unwrap().path();
+                let name = path.strip_prefix(folder.path().join("one")).unwrap();
+                let other = folder.path().join("other").join(name);
+                assert_eq!(fs::read(&path).unwrap(), fs::read(other).unwrap());
+                names.push(name.display().to_string());
+            }
+        }
+    }
+    assert!(
+        names.contains(&"win1/routes/routes.cmd".to_owned()),
+        "{names:?}"
+    );
+    assert!(
+        names.contains(&"lin1/kubeadm/join.json".to_owned()),
+        "{names:?}"
+    );
+}
+
+#[test]
+fn an_offline_plan_says_what_is_known_after_the_join() {
+    let folder = tempfile::tempdir().unwrap();
+    let open = casement(folder.path(), &["plan", "--offline"]);
+    assert!(open.status.success());
+    assert!(
+        out(&open).contains("stage Network: known after join"),
+        "{}",
+        out(&open)
+    );
+    let arguments = ["plan", "--offline", "--assume-pod-cidrs", "-o", "json"];
+    let known = casement(folder.path(), &arguments);
+    let document: serde_json::Value = serde_json::from_str(&out(&known)).unwrap();
+    assert_eq!(document["hosts"][1]["documents"][2]["stage"], "network");
+}
+
+#[test]
+fn flannel_documents_have_the_values_of_the_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let arguments = ["render", "flannel", "--out", "out"];
+    let output = casement_with(OVERLAY, folder.path(), &arguments);
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{told}");
+    let read = |name: &str| -> serde_json::Value {
+        let path = folder.path().join("out/cluster/flannel").join(name);
+        serde_json::from_slice(&fs::read(path).unwrap()).unwrap()
+    };
+    let net_conf = read("net-conf.json");
+    assert_eq!(net_conf["Network"], "10.244.0.0/16");
+    assert_eq!(
+        net_conf["Backend"],
+        serde_json::json!({"Type": "vxlan", "VNI": 4096, "Port": 4789, "Name": "vxlan0"})
+    );
+    assert_eq!(read("cni-conf.json")["name"], "vxlan0");
+}
+
+#[test]
+fn three_routed_hosts_reach_each_other_by_their_own_addresses() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = casement_with(ROUTED, folder.path(), &["render", "routes"]);
+    let shown = out(&output);
+    for line in [
+        "ip route replace 192.168.1.0/24 via 10.3.0.2",
+        "ip route replace 192.168.2.0/24 via 10.3.0.3",
+        "route add 192.168.0.0 mask 255.255.255.0 10.3.0.1 -p",
+        "route add 192.168.2.0 mask 255.255.255.0 10.3.0.3 -p",
+        "route add 192.168.1.0 mask 255.255.255.0 10.3.0.2 -p",
+    ] {
+        assert!(shown.contains(line), "{line} is not in {shown}");
+    }
+}

@@ -1,0 +1,54 @@
+//! `firewallRule`, `defenderExclusion`: planned for a host, and left to a person
+//! until this agent has the calls for them.
+//!
+//! The controller sends neither; a document that holds one all the same is
+//! answered with what is missing, never with a step that did nothing.
+
+use casement_resource::{Code, DefenderExclusion, Diff, Failure, FirewallRule, Prior, Resource};
+
+use super::{Kind, Place};
+use crate::platform::Result;
+
+fn not_yet<T>(what: String) -> Result<T> {
+    Err(Failure::new(
+        Code::Unsupported,
+        format!("this agent cannot make the {what}"),
+        "`casement render firewall` and `casement render defender` print the commands",
+    ))
+}
+
+impl Kind for FirewallRule {
+    fn look(&self, _at: &Place<'_>) -> Result<Diff> {
+        not_yet(format!("firewall rule `{}`", self.name))
+    }
+
+    fn prior(&self, _at: &Place<'_>) -> Result<Prior> {
+        not_yet(format!("firewall rule `{}`", self.name))
+    }
+
+    fn change(&self, _at: &Place<'_>, _prior: &Prior, _earlier: Option<&Resource>) -> Result<()> {
+        not_yet(format!("firewall rule `{}`", self.name))
+    }
+
+    fn undo(&self, _at: &Place<'_>, _prior: &Prior) -> Result<()> {
+        Ok(())
+    }
+}
+
+impl Kind for DefenderExclusion {
+    fn look(&self, _at: &Place<'_>) -> Result<Diff> {
+        not_yet(format!("Defender exclusion `{}`", self.exclusion))
+    }
+
+    fn prior(&self, _at: &Place<'_>) -> Result<Prior> {
+        not_yet(format!("Defender exclusion `{}`", self.exclusion))
+    }
+
+    fn change(&self, _at: &Place<'_>, _prior: &Prior, _earlier: Option<&Resource>) -> Result<()> {
+        not_yet(format!("Defender exclusion `{}`", self.exclusion))
+    }
+
+    fn undo(&self, _at: &Place<'_>, _prior: &Prior) -> Result<()> {
+        Ok(())
+    }
+}

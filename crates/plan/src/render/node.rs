@@ -1,0 +1,145 @@
+//! The kinds `kubelet`, `kube-proxy`, `containerd`, `services` and `kubeadm`.
+
+use casement_resource::{
+    RESTART_FIRST_SECONDS, RESTART_LONGEST_SECONDS, Secret, ServiceDefinition,
+};
+use casement_spec::WindowsComponents;
+use serde::Serialize;
+
+use super::{Named, Site, document, lines};
+use crate::containerd::{Containerd, registry_hosts};
+use crate::join;
+use crate::kube_proxy::KubeProxy;
+use crate::release::Runtime;
+use crate::services;
+use crate::steps::{PlanError, path};
+
+/// Stands where a run puts the token that it has just made; kubeadm reads it.
+const NO_TOKEN: &str = "000000.0000000000000000";
+/// Stands where a run puts the pin of the cluster's CA.
+const NO_PIN: &str = "sha256:0000000000000000000000000000000000000000000000000000000000000000";
+
+/// A service with its place in the order and what happens when it ends.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Placed {
+    order: usize,
+    #[serde(flatten)]
+    definition: ServiceDefinition,
+    recovery: Recovery,
+}
+
+/// A program that ends is started again, after a pause that doubles.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Recovery {
+    restart: &'static str,
+    first_seconds: u64,
+    longest_seconds: u64,
+}
+
+impl Site<'_> {
+    pub(super) fn kubelet(&self) -> Vec<Named> {
+        let places = self.kubelet.places;
+        let program = std::iter::once(places.program("kubelet"));
+        let command: Vec<String> = program.chain(self.kubelet.flags()).collect();
+        let mut files = vec![lines("command.txt", &command, false)];
+        if self.kubelet.stands_alone() {
+            let configuration = self.kubelet.configuration();
+            files.push(document("config.yaml", &configuration));
+        }
+        let patch = self.kubelet.patch();
+        files.extend(patch.map(|text| ("kubeletconfiguration0+merge.json".to_owned(), text)));
+        files
+    }
+
+    pub(super) fn kube_proxy(&self) -> Vec<Named> {
+        if !self.windows() {
+            return Vec::new();
+        }
+        let kubelet = &self.kubelet;
+        let places = kubelet.places;
+        let kubeconfig = places.below(&places.programs, &["kube-proxy.kubeconfig"]);
+        let vip = self.pods.map(|pods| pods.host());
+        let proxy = KubeProxy::new(
+            kubelet.cluster,
+            kubelet.host,
+            kubelet.release,
+            vip,
+            &kubeconfig,
+        );
+        vec![("kube-proxy.json".to_owned(), proxy.text())]
+    }
+
+    pub(super) fn containerd(&self) -> Vec<Named> {
+        let Some(containerd) = Containerd::of(&self.kubelet) else {
+            return Vec::new();
+        };
+        let mut files = vec![("config.toml".to_owned(), containerd.configuration())];
+        let images = &self.kubelet.cluster.spec.images;
+        if let (Some(registry), Some(_)) = (&images.registry, &images.ca) {
+            let places = self.kubelet.places;
+            let ca = places.below(containerd.folder, &["registry-ca.crt"]);
+            let text = registry_hosts(registry.host(), &ca);
+            files.push(("hosts.toml".to_owned(), text));
+        }
+        files
+    }
+
+    /// The services, each after those that it depends on.
+    pub(super) fn definitions(&self) -> Result<Vec<ServiceDefinition>, PlanError> {
+        let kubelet = &self.kubelet;
+        let mut all = match kubelet.release.runtime() {
+            Runtime::Containerd(_) => vec![services::containerd(kubelet)?],
+            Runtime::Dockershim | Runtime::CriDockerd if self.windows() => {
+                services::docker(kubelet)?
+            }
+            Runtime::Dockershim | Runtime::CriDockerd => Vec::new(),
+        };
+        all.push(services::kubelet(kubelet)?);
+        let components = kubelet.cluster.spec.windows.components;
+        if self.windows() && components == WindowsComponents::Services {
+            all.extend(services::overlay_daemon(kubelet)?);
+            all.push(services::kube_proxy(kubelet)?);
+        }
+        Ok(all)
+    }
+
+    pub(super) fn services(&self) -> Result<Vec<Named>, PlanError> {
+        let definitions = self.definitions()?.into_iter().enumerate();
+        let placed: Vec<Placed> = definitions
+            .map(|(at, definition)| Placed {
+                order: at + 1,
+                definition,
+                recovery: Recovery {
+                    restart: "always",
+                    first_seconds: RESTART_FIRST_SECONDS,
+                    longest_seconds: if self.windows() {
+                        RESTART_LONGEST_SECONDS
+                    } else {
+                        RESTART_FIRST_SECONDS
+                    },
+                },
+            })
+            .collect();
+        Ok(vec![document("services.json", &placed)])
+    }
+
+    /// The join configuration, with stand-ins for what a run makes.
+    pub(super) fn kubeadm(&self) -> Result<Vec<Named>, PlanError> {
+        let kubelet = &self.kubelet;
+        if kubelet.stands_alone() {
+            return Ok(Vec::new());
+        }
+        let mut join = join::resource(kubelet.cluster, kubelet.host, self.facts)?;
+        if join.ca_hashes.is_empty() {
+            join.ca_hashes.push(NO_PIN.to_owned());
+        }
+        let folder = kubelet.places.in_kubernetes(&["casement-patches"]);
+        let folder = path(&folder)?;
+        let patches = (!join.patches.is_empty()).then_some(&folder);
+        let token = Secret::new(NO_TOKEN.to_owned());
+        let text = join.configuration(&token, patches);
+        Ok(vec![("join.json".to_owned(), text)])
+    }
+}

@@ -1,0 +1,196 @@
+//! The services of a node, on either system, and the steps that make them.
+
+use std::collections::BTreeMap;
+
+use casement_resource::{
+    Access, Condition, File, Resource, Run, Service, ServiceDefinition, StartType,
+};
+
+use crate::kubelet::Kubelet;
+use crate::places::{self, Places};
+use crate::release::Runtime;
+use crate::steps::{PlanError, Steps, path};
+use crate::surroundings;
+
+/// What all services of a node have in common.
+pub(crate) fn definition(places: &Places, name: &str) -> Result<ServiceDefinition, PlanError> {
+    Ok(ServiceDefinition {
+        name: name.to_owned(),
+        display_name: format!("{name} (casement)"),
+        program: Vec::new(),
+        environment: BTreeMap::new(),
+        flags_file: None,
+        depends_on: Vec::new(),
+        log_file: Some(path(&places.log(name))?),
+        ready: None,
+        ready_seconds: 60,
+        start: StartType::Automatic,
+    })
+}
+
+/// containerd, which is ready when its socket answers.
+pub(crate) fn containerd(kubelet: &Kubelet<'_>) -> Result<ServiceDefinition, PlanError> {
+    let places = kubelet.places;
+    let (program, ready) = if kubelet.host.os.is_windows() {
+        let pipe = Condition::NamedPipe(places::CONTAINERD_PIPE.to_owned());
+        (places.below(&places.containerd, &["containerd.exe"]), pipe)
+    } else {
+        let socket = path("/run/containerd/containerd.sock")?;
+        (places.program("containerd"), Condition::FileExists(socket))
+    };
+    let configuration = places.below(&places.containerd, &["config.toml"]);
+    Ok(ServiceDefinition {
+        program: vec![program, "--config".to_owned(), configuration],
+        environment: surroundings::proxy(kubelet.cluster),
+        ready: Some(ready),
+        ..definition(places, "containerd")?
+    })
+}
+
+/// The kubelet, after what runs its containers.
+pub(crate) fn kubelet(kubelet: &Kubelet<'_>) -> Result<ServiceDefinition, PlanError> {
+    let places = kubelet.places;
+    let runtime = match kubelet.release.runtime() {
+        Runtime::Containerd(_) => "containerd",
+        Runtime::Dockershim => "docker",
+        Runtime::CriDockerd => "cri-dockerd",
+    };
+    let flags_file = path(&places.in_kubelet(&["kubeadm-flags.env"]))?;
+    let program = std::iter::once(places.program("kubelet")).chain(kubelet.flags());
+    Ok(ServiceDefinition {
+        program: program.collect(),
+        flags_file: (!kubelet.stands_alone()).then_some(flags_file),
+        depends_on: vec![runtime.to_owned()],
+        ..definition(places, "kubelet")?
+    })
+}
+
+/// The kubelet's whole configuration, where no kubeadm writes it.
+pub(crate) fn kubelet_file(
+    steps: &mut Steps,
+    kubelet: &Kubelet<'_>,
+) -> Result<Option<&'static str>, PlanError> {
+    if !kubelet.stands_alone() {
+        return Ok(None);
+    }
+    let place = kubelet.places.in_kubelet(&["config.yaml"]);
+    let text = casement_net::text(&kubelet.configuration());
+    file(steps, "kubelet-config", &["dir-kubelet"], &place, text)?;
+    Ok(Some("kubelet-config"))
+}
+
+/// Docker, and what stands between it and a kubelet that does not speak to it.
+pub(crate) fn docker(kubelet: &Kubelet<'_>) -> Result<Vec<ServiceDefinition>, PlanError> {
+    let places = kubelet.places;
+    let pipe = |name: &str| Condition::NamedPipe(format!(r"\\.\pipe\{name}"));
+    let docker = ServiceDefinition {
+        program: vec![places.program("dockerd")],
+        environment: surroundings::proxy(kubelet.cluster),
+        ready: Some(pipe("docker_engine")),
+        ..definition(places, "docker")?
+    };
+    if kubelet.release.runtime() == Runtime::Dockershim {
+        return Ok(vec![docker]);
+    }
+    let between = ServiceDefinition {
+        program: vec![
+            places.program("cri-dockerd"),
+            format!("--container-runtime-endpoint={}", places.cri_socket),
+            "--network-plugin=cni".to_owned(),
+            format!("--cni-bin-dir={}", places.cni_programs),
+            format!("--cni-conf-dir={}", places.cni_configuration),
+            format!(
+                "--pod-infra-container-image={}",
+                crate::kubelet::pause(kubelet.cluster, kubelet.release)
+            ),
+        ],
+        depends_on: vec!["docker".to_owned()],
+        ready: Some(pipe("cri-dockerd")),
+        ..definition(places, "cri-dockerd")?
+    };
+    Ok(vec![docker, between])
+}
+
+/// The daemon that keeps flannel's contract; it is ready when its network is
+/// there. It asks no one for its Node's name.
+pub(crate) fn overlay_daemon(
+    kubelet: &Kubelet<'_>,
+) -> Result<Option<ServiceDefinition>, PlanError> {
+    let places = kubelet.places;
+    let Some(name) = surroundings::daemon(kubelet.cluster) else {
+        return Ok(None);
+    };
+    let node = kubelet.host.name.to_string();
+    let network = kubelet.cluster.spec.network.hns_network.to_string();
+    Ok(Some(ServiceDefinition {
+        program: vec![
+            places.program(name),
+            "--kube-subnet-mgr".to_owned(),
+            format!(
+                "--kubeconfig-file={}",
+                places.below(&places.programs, &["flannel.kubeconfig"])
+            ),
+            format!("--iface={}", kubelet.host.address),
+            "--ip-masq".to_owned(),
+            format!(
+                r"--net-config-path={}\net-conf.json",
+                places::WINDOWS_FLANNEL
+            ),
+            "--iptables-forward-rules=false".to_owned(),
+        ],
+        environment: BTreeMap::from([("NODE_NAME".to_owned(), node)]),
+        ready: Some(Condition::HnsNetwork(network)),
+        ..definition(places, name)?
+    }))
+}
+
+/// kube-proxy on Windows: after the daemon that makes the network, where there
+/// is one, because it deletes what it finds when its network goes.
+pub(crate) fn kube_proxy(kubelet: &Kubelet<'_>) -> Result<ServiceDefinition, PlanError> {
+    let places = kubelet.places;
+    let configuration = places.below(&places.programs, &["kube-proxy.json"]);
+    let daemon = surroundings::daemon(kubelet.cluster);
+    Ok(ServiceDefinition {
+        program: vec![
+            places.program("kube-proxy"),
+            format!("--config={configuration}"),
+        ],
+        depends_on: daemon.into_iter().map(str::to_owned).collect(),
+        ..definition(places, "kube-proxy")?
+    })
+}
+
+/// A step that makes a service, after others and again after some of them.
+pub(crate) fn service(
+    steps: &mut Steps,
+    after: &[&str],
+    definition: ServiceDefinition,
+    run: Run,
+    restart_on: &[&str],
+) -> Result<(), PlanError> {
+    let id = format!("service-{}", definition.name);
+    let restart_on = steps.present(restart_on);
+    let restart_on = restart_on.iter().map(|id| id.parse());
+    let service = Service {
+        definition,
+        run,
+        restart_on: restart_on.collect::<Result<_, _>>()?,
+    };
+    steps.add(&id, after, Resource::Service(service))
+}
+
+/// A step that writes a file.
+pub(crate) fn file(
+    steps: &mut Steps,
+    id: &str,
+    after: &[&str],
+    place: &str,
+    text: String,
+) -> Result<(), PlanError> {
+    let file = File {
+        path: path(place)?,
+        content: text.into(),
+        access: Access::Inherited,
+    };
+    steps.add(id, after, Resource::File(file))
+}

@@ -1,0 +1,90 @@
+//! Which programs a Windows node has, and where.
+
+use casement_resource::{Artifact, ArtifactFormat, Resource};
+use casement_spec::{Backend, Cluster, NetworkAgent, Program, WindowsComponents};
+
+use crate::facts::Inputs;
+use crate::places::Places;
+use crate::release::{Release, Runtime};
+use crate::steps::{PlanError, Steps, path};
+
+/// Each program with the step that makes its folder.
+fn wanted(cluster: &Cluster, release: Release) -> Vec<(Program, &'static str)> {
+    let (base, cni) = ("dir-base", "dir-cni-bin");
+    let mut programs = vec![(Program::Kubelet, base), (Program::Kubeadm, base)];
+    let services = cluster.spec.windows.components == WindowsComponents::Services;
+    if services {
+        programs.push((Program::KubeProxy, base));
+    }
+    match release.runtime() {
+        Runtime::Containerd(_) => programs.extend([
+            (Program::Containerd, "dir-containerd"),
+            (Program::ContainerdShim, "dir-containerd"),
+        ]),
+        Runtime::Dockershim | Runtime::CriDockerd => programs.push((Program::Dockerd, base)),
+    }
+    let flannel = |agent: NetworkAgent, plugin: Program| {
+        let daemon = match agent {
+            NetworkAgent::Flannel => [
+                Some((Program::Flanneld, base)),
+                Some((Program::FlannelCni, cni)),
+            ],
+            NetworkAgent::Casement => [Some((Program::CasementOverlay, base)), None],
+        };
+        let daemon = daemon.into_iter().flatten();
+        let daemon = daemon.filter(move |(_, folder)| services || *folder == cni);
+        daemon.chain([(plugin, cni), (Program::HostLocal, cni)])
+    };
+    match cluster.spec.network.backend {
+        Backend::L3Routes => {
+            programs.extend([(Program::WinBridge, cni), (Program::HostLocal, cni)]);
+        }
+        Backend::FlannelHostGw { agent } => programs.extend(flannel(agent, Program::WinBridge)),
+        Backend::FlannelOverlay { agent, .. } => {
+            programs.extend(flannel(agent, Program::WinOverlay));
+        }
+        // Calico's own DaemonSet brings its programs.
+        Backend::CalicoVxlan { .. } => {}
+    }
+    programs
+}
+
+/// The programs that a Windows node needs.
+pub(crate) fn names(cluster: &Cluster, release: Release) -> impl Iterator<Item = Program> {
+    let wanted = wanted(cluster, release).into_iter();
+    wanted.map(|(program, _)| program)
+}
+
+/// The steps that bring them.
+pub(super) fn bring(
+    steps: &mut Steps,
+    cluster: &Cluster,
+    release: Release,
+    places: &Places,
+    inputs: &Inputs,
+) -> Result<(), PlanError> {
+    for (program, after) in wanted(cluster, release) {
+        let folder = match after {
+            "dir-containerd" => &places.containerd,
+            "dir-cni-bin" => places.cni_programs,
+            _ => &places.programs,
+        };
+        let id = format!("bin-{program}");
+        let Some(blob) = inputs.programs.get(&program) else {
+            if inputs.open_programs {
+                steps.leave_out(&id);
+                continue;
+            }
+            return Err(PlanError::NoProgram(program));
+        };
+        let artifact = Artifact {
+            sha256: blob.sha256,
+            size: blob.size,
+            format: ArtifactFormat::Plain,
+            destination: path(&places.below(folder, &[&format!("{program}.exe")]))?,
+            members: Vec::new(),
+        };
+        steps.add(&id, &[after], Resource::Artifact(artifact))?;
+    }
+    Ok(())
+}
