@@ -22,6 +22,7 @@
 mod check;
 mod codes;
 mod decode;
+pub mod foreign;
 mod mapping;
 mod node;
 mod outline;

@@ -42,7 +42,7 @@ impl SourceMap {
         }
     }
 
-    fn index(&mut self, node: &Node, path: FieldPath) {
+    pub(crate) fn index(&mut self, node: &Node, path: FieldPath) {
         match &node.data {
             Data::Scalar(_) => {}
             Data::List(items) => {
