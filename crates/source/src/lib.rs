@@ -39,6 +39,7 @@ use casement_diag::{Diagnostic, FieldPath, Severity, Source, has_errors};
 use casement_spec::Cluster;
 
 pub use source_map::SourceMap;
+pub use suggest::closest;
 
 /// No cluster file that a person writes comes near.
 const MOST_BYTES: usize = 1 << 20;

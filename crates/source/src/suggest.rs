@@ -26,10 +26,7 @@ const SYNONYMS: &[(&str, &str)] = &[
 const LONGEST: usize = 40;
 
 /// The known word that is closest to what was written, if one is close.
-pub(crate) fn closest<'a>(
-    written: &str,
-    known: impl Iterator<Item = &'a str> + Clone,
-) -> Option<&'a str> {
+pub fn closest<'a>(written: &str, known: impl Iterator<Item = &'a str> + Clone) -> Option<&'a str> {
     let plain = plain(written);
     let mut words = known.clone();
     if let Some(same) = words.find(|word| self::plain(word) == plain) {
