@@ -11,7 +11,7 @@ use casement_remote::{HostOs, Target, hash_file, load_key};
 use casement_run::RunError;
 use casement_run::kube::Kube;
 use casement_run::link::{Agents, Blobs, Link};
-use casement_spec::{Cluster, Host, SecretRef};
+use casement_spec::{Cluster, Host, SecretRef, SshCredential};
 use clap::Args;
 use futures_util::future::join_all;
 
@@ -53,8 +53,14 @@ impl Controller {
         let agents = agents::find(arguments.agent_dir.as_deref())?;
         let (inputs, blobs) = read_inputs(&cluster)?;
         let run = run_name();
-        let kubeconfig = cluster.spec.existing.kubeconfig.as_std_path();
-        let api = KubeCluster::connect(kubeconfig)
+        let Some(existing) = &cluster.spec.existing else {
+            return Err(not_yet(
+                "making a control plane is not supported yet",
+                "existing: {kubeconfig: ./admin.conf}",
+            )
+            .into());
+        };
+        let api = KubeCluster::connect(existing.kubeconfig.as_std_path())
             .await
             .map_err(|error| told::cluster(&error))?;
         let (links, lost) = call(&cluster, &agents).await?;
@@ -149,12 +155,19 @@ fn system(host: &Host) -> HostOs {
     }
 }
 
+fn not_yet(what: &str, remedy: &str) -> Problem {
+    Problem::new("CAS-SPEC-101", what, remedy)
+}
+
 fn target(cluster: &Cluster, host: &Host) -> Result<Target, Problem> {
     let login = cluster.login(host);
-    let SecretRef::File(path) = login.key else {
-        return Err(Problem::new(
-            "CAS-SPEC-101",
-            "only a key in a file is supported yet",
+    let SshCredential::Key {
+        key: SecretRef::File(path),
+        passphrase: None,
+    } = login.credential
+    else {
+        return Err(not_yet(
+            "only a key in a file that nothing locks is supported yet",
             "access.ssh.key: {file: PATH}",
         ));
     };

@@ -4,7 +4,7 @@
 
 use camino::Utf8Path;
 use casement_source::{load, to_yaml};
-use casement_spec::{Cluster, NetworkMode, Program, Role, SecretRef};
+use casement_spec::{Cluster, NetworkMode, Program, Role, SecretRef, SshCredential};
 
 const LAB: &str = include_str!("../../../scenarios/lab/cluster.yaml");
 const MINIMAL: &str = include_str!("../../../scenarios/minimal/cluster.yaml");
@@ -25,10 +25,15 @@ spec:
     version: "1.36.3"
     podCidr: 10.244.0.0/16
     serviceCidr: 10.96.0.0/12
+    cidrAllocation: controller
   existing:
     kubeconfig: ./admin.conf
+  join:
+    method: kubeadm
   network:
     mode: l3-routes
+    hnsNetwork: cbr0
+    cniName: cbr0
   hosts:
   - name: windows01
     address: "10.3.0.4"
@@ -44,8 +49,18 @@ spec:
       key:
         file: ~/.ssh/id_ed25519
       knownHosts: ~/.ssh/known_hosts
+  runtime:
+    kind: containerd
   windows:
     baseDir: C:\k
+    components: services
+    reboot: auto
+    repair: auto
+    defender: exclude
+  artifacts:
+    lock: ./casement.lock
+  images:
+    verify: build
 "#;
     assert_eq!(yaml, expected);
 }
@@ -56,9 +71,9 @@ fn a_hosts_own_word_stands_before_the_clusters() {
     let logins: Vec<_> = lab.spec.hosts.iter().map(|host| lab.login(host)).collect();
     let users: Vec<_> = logins.iter().map(|login| login.user).collect();
     assert_eq!(users, ["Administrator", "Administrator", "root"]);
-    let key = SecretRef::File("./id_ed25519".into());
+    let key = SshCredential::key(SecretRef::File("./id_ed25519".into()));
     for login in logins {
-        assert_eq!((login.port, login.key), (22, &key));
+        assert_eq!((login.port, login.credential), (22, &key));
         assert_eq!(login.known_hosts, "./known_hosts");
     }
     let minimal = cluster(MINIMAL);
@@ -69,7 +84,7 @@ fn a_hosts_own_word_stands_before_the_clusters() {
 #[test]
 fn the_labs_file_says_what_the_lab_is() {
     let lab = cluster(LAB);
-    assert_eq!(lab.spec.network.mode, NetworkMode::L3Routes);
+    assert_eq!(lab.spec.network.mode(), NetworkMode::L3Routes);
     assert_eq!(lab.windows_hosts().count(), 2);
     let linux: Vec<_> = lab.linux_hosts().collect();
     assert!(
@@ -97,7 +112,7 @@ fn every_path_begins_in_the_files_folder_or_at_home() {
         .into_iter()
         .map(|(field, path)| format!("{field} {path}"))
         .collect();
-    assert_eq!(files.len(), 11);
+    assert_eq!(files.len(), 12);
     assert!(files.contains(&"spec.existing.kubeconfig /lab/admin.conf".to_owned()));
     assert!(files.contains(&"spec.images.ca /lab/registry-ca.crt".to_owned()));
     let mut minimal = cluster(MINIMAL);
@@ -106,8 +121,9 @@ fn every_path_begins_in_the_files_folder_or_at_home() {
     minimal
         .resolve(Utf8Path::new("/lab"), Some(Utf8Path::new("/home/me")))
         .unwrap();
-    let key = &minimal.spec.access.ssh.key;
-    assert_eq!(*key, SecretRef::File("/home/me/.ssh/id_ed25519".into()));
+    let key = &minimal.spec.access.ssh.credential;
+    let file = SecretRef::File("/home/me/.ssh/id_ed25519".into());
+    assert_eq!(*key, SshCredential::key(file));
 }
 
 #[test]

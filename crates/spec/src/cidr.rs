@@ -4,8 +4,9 @@ use std::fmt;
 use std::net::{IpAddr, Ipv4Addr};
 use std::str::FromStr;
 
-use ipnet::{IpNet, Ipv4Net};
-use serde::Serialize;
+use ipnet::{IpNet, Ipv4Net, Ipv6Net};
+use serde::ser::SerializeSeq;
+use serde::{Serialize, Serializer};
 
 use crate::Invalid;
 
@@ -13,6 +14,11 @@ use crate::Invalid;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(transparent)]
 pub struct Cidr(Ipv4Net);
+
+/// An IPv6 network without host bits, such as fd00:244::/56.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(transparent)]
+pub struct Cidr6(Ipv6Net);
 
 impl Cidr {
     /// The same for arithmetic.
@@ -36,28 +42,152 @@ impl Cidr {
     }
 }
 
+impl Cidr6 {
+    /// The same for arithmetic.
+    pub fn net(self) -> Ipv6Net {
+        self.0
+    }
+
+    /// Whether the two share an address: then one contains the other.
+    pub fn overlaps(self, other: Self) -> bool {
+        self.0.contains(&other.0) || other.0.contains(&self.0)
+    }
+}
+
 impl FromStr for Cidr {
     type Err = Invalid;
 
     fn from_str(text: &str) -> Result<Self, Invalid> {
-        let wrong = |reason: &str| Invalid::new("IPv4 network", text, reason);
-        match text.parse::<IpNet>() {
-            Ok(IpNet::V4(net)) if net.trunc() == net => Ok(Self(net)),
-            Ok(IpNet::V4(net)) => {
-                Err(wrong("it has host bits").suggest(Some(net.trunc().to_string())))
-            }
-            Ok(IpNet::V6(_)) => Err(wrong("it is an IPv6 network")),
-            Err(_) if text.parse::<IpAddr>().is_ok() => {
-                Err(wrong("the prefix length is missing, such as /16"))
-            }
-            Err(_) => Err(wrong("it is not written as 10.244.0.0/16")),
+        match network("IPv4 network", text, "10.244.0.0/16")? {
+            IpNet::V4(net) => Ok(Self(net)),
+            IpNet::V6(_) => Err(Invalid::new("IPv4 network", text, "it is an IPv6 network")),
         }
+    }
+}
+
+impl FromStr for Cidr6 {
+    type Err = Invalid;
+
+    fn from_str(text: &str) -> Result<Self, Invalid> {
+        match network("IPv6 network", text, "fd00:244::/56")? {
+            IpNet::V6(net) => Ok(Self(net)),
+            IpNet::V4(_) => Err(Invalid::new("IPv6 network", text, "it is an IPv4 network")),
+        }
+    }
+}
+
+fn network(kind: &'static str, text: &str, example: &str) -> Result<IpNet, Invalid> {
+    let wrong = |reason: String| Invalid::new(kind, text, reason);
+    match text.parse::<IpNet>() {
+        Ok(net) if net.trunc() == net => Ok(net),
+        Ok(net) => {
+            let suggestion = Some(net.trunc().to_string());
+            Err(wrong("it has host bits".to_owned()).suggest(suggestion))
+        }
+        Err(_) if text.parse::<IpAddr>().is_ok() => Err(wrong(
+            "the prefix length is missing, such as /16".to_owned(),
+        )),
+        Err(_) => Err(wrong(format!("it is not written as {example}"))),
     }
 }
 
 impl fmt::Display for Cidr {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
+    }
+}
+
+impl fmt::Display for Cidr6 {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// The networks of one kind of address: an IPv4 one, and an IPv6 one for two
+/// stacks.
+///
+/// There is no IPv6 alone: Windows nodes cannot do without IPv4.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Cidrs {
+    v4: Cidr,
+    v6: Option<Cidr6>,
+    v6_first: bool,
+}
+
+impl Cidrs {
+    /// Two stacks; the first is the one that pods and services get by default.
+    pub fn two_stacks(v4: Cidr, v6: Cidr6, v6_first: bool) -> Self {
+        Self {
+            v4,
+            v6: Some(v6),
+            v6_first,
+        }
+    }
+
+    /// The IPv4 network.
+    pub fn v4(self) -> Cidr {
+        self.v4
+    }
+
+    /// The IPv6 network, where there are two stacks.
+    pub fn v6(self) -> Option<Cidr6> {
+        self.v6
+    }
+
+    /// The IPv4 network for arithmetic.
+    pub fn net(self) -> Ipv4Net {
+        self.v4.net()
+    }
+
+    /// All of them, in the order of the file.
+    pub fn iter(self) -> impl Iterator<Item = IpNet> {
+        let v6 = self.v6.map(|v6| IpNet::V6(v6.net()));
+        let first = v6.filter(|_| self.v6_first);
+        let last = v6.filter(|_| !self.v6_first);
+        let v4 = IpNet::V4(self.v4.net());
+        first.into_iter().chain([v4]).chain(last)
+    }
+
+    /// Whether the two share an address.
+    pub fn overlaps(self, other: Self) -> bool {
+        let v6 = match (self.v6, other.v6) {
+            (Some(one), Some(other)) => one.overlaps(other),
+            _ => false,
+        };
+        v6 || self.v4.overlaps(other.v4)
+    }
+}
+
+impl From<Cidr> for Cidrs {
+    fn from(v4: Cidr) -> Self {
+        Self {
+            v4,
+            v6: None,
+            v6_first: false,
+        }
+    }
+}
+
+/// As Kubernetes writes it in its flags: joined by commas.
+impl fmt::Display for Cidrs {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (at, net) in self.iter().enumerate() {
+            write!(f, "{}{net}", if at == 0 { "" } else { "," })?;
+        }
+        Ok(())
+    }
+}
+
+impl Serialize for Cidrs {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if self.v6.is_none() {
+            return self.v4.serialize(serializer);
+        }
+        let mut list = serializer.serialize_seq(Some(2))?;
+        for net in self.iter() {
+            list.serialize_element(&net)?;
+        }
+        list.end()
     }
 }
 
@@ -72,6 +202,9 @@ mod tests {
         for bad in ["10.244.0.0", "fd00::/48", "10.244.0.0/33", "pods", ""] {
             assert!(bad.parse::<Cidr>().is_err(), "{bad}");
         }
+        let wrong = "fd00:244::1/56".parse::<Cidr6>().unwrap_err();
+        assert_eq!(wrong.suggestion.as_deref(), Some("fd00:244::/56"));
+        assert!("10.244.0.0/16".parse::<Cidr6>().is_err());
     }
 
     #[test]
@@ -80,5 +213,16 @@ mod tests {
         assert!(net("10.0.0.0/8").overlaps(net("10.96.0.0/12")));
         assert!(net("10.96.0.0/12").overlaps(net("10.0.0.0/8")));
         assert!(!net("10.244.0.0/16").overlaps(net("10.96.0.0/12")));
+    }
+
+    #[test]
+    fn two_stacks_keep_their_order() {
+        let v4: Cidr = "10.244.0.0/16".parse().unwrap();
+        let v6: Cidr6 = "fd00:244::/56".parse().unwrap();
+        let networks = Cidrs::two_stacks(v4, v6, true);
+        assert_eq!(networks.to_string(), "fd00:244::/56,10.244.0.0/16");
+        assert_eq!(Cidrs::from(v4).to_string(), "10.244.0.0/16");
+        let elsewhere = Cidrs::two_stacks("10.96.0.0/12".parse().unwrap(), v6, false);
+        assert!(networks.overlaps(elsewhere));
     }
 }

@@ -2,7 +2,10 @@
 
 use camino::{Utf8Path, Utf8PathBuf};
 
-use crate::{Cluster, SecretRef};
+use crate::{
+    Access, Bastion, Cluster, HostAccess, HostBastion, Images, Machines, SecretRef, SshCredential,
+    WindowsUpdate,
+};
 
 /// A path begins with `~/`, and nobody knows where home is.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -14,39 +17,40 @@ pub struct NoHome {
     pub path: Utf8PathBuf,
 }
 
+type Files<'a> = Vec<(String, &'a mut Utf8PathBuf)>;
+
 impl Cluster {
-    /// Every file that the document names, with the field that names it.
+    /// Every file and folder that the document names, with the field that names
+    /// it.
     ///
     /// The field is written as in the document (`spec.existing.kubeconfig`), so
     /// that whoever finds a file missing can point at the line.
     pub fn files_mut(&mut self) -> Vec<(String, &mut Utf8PathBuf)> {
+        let mut files = Files::new();
         let spec = &mut self.spec;
-        let mut files = vec![(
-            "spec.existing.kubeconfig".to_owned(),
-            &mut spec.existing.kubeconfig,
-        )];
-        let ssh = &mut spec.access.ssh;
-        if let SecretRef::File(path) = &mut ssh.key {
-            files.push(("spec.access.ssh.key".to_owned(), path));
+        if let Some(existing) = &mut spec.existing {
+            let field = "spec.existing.kubeconfig".to_owned();
+            files.push((field, &mut existing.kubeconfig));
         }
-        files.push((
-            "spec.access.ssh.knownHosts".to_owned(),
-            &mut ssh.known_hosts,
-        ));
+        all_access(&mut files, &mut spec.access);
         for (index, host) in spec.hosts.iter_mut().enumerate() {
-            let ssh = &mut host.access.ssh;
-            if let Some(SecretRef::File(path)) = &mut ssh.key {
-                files.push((format!("spec.hosts[{index}].access.ssh.key"), path));
-            }
-            if let Some(path) = &mut ssh.known_hosts {
-                files.push((format!("spec.hosts[{index}].access.ssh.knownHosts"), path));
+            let place = format!("spec.hosts[{index}].access");
+            host_access(&mut files, &place, &mut host.access);
+        }
+        for (index, update) in spec.windows.updates.iter_mut().enumerate() {
+            if let WindowsUpdate::Package(path) = update {
+                files.push((format!("spec.windows.updates[{index}]"), path));
             }
         }
-        if let Some(path) = &mut spec.images.ca {
-            files.push(("spec.images.ca".to_owned(), path));
-        }
-        for (program, path) in &mut spec.artifacts.overrides {
+        images(&mut files, &mut spec.images);
+        let artifacts = &mut spec.artifacts;
+        optional(&mut files, "spec.artifacts.cache", &mut artifacts.cache);
+        files.push(("spec.artifacts.lock".to_owned(), &mut artifacts.lock));
+        for (program, path) in &mut artifacts.overrides {
             files.push((format!("spec.artifacts.overrides.{program}"), path));
+        }
+        if let Some(machines) = &mut spec.machines {
+            self::machines(&mut files, machines);
         }
         files
     }
@@ -69,6 +73,95 @@ impl Cluster {
             }
         }
         outcome
+    }
+}
+
+fn secret<'a>(files: &mut Files<'a>, field: String, secret: &'a mut SecretRef) {
+    files.extend(secret.file_mut().map(|path| (field, path)));
+}
+
+fn optional<'a>(files: &mut Files<'a>, field: &str, path: &'a mut Option<Utf8PathBuf>) {
+    files.extend(path.as_mut().map(|path| (field.to_owned(), path)));
+}
+
+fn credential<'a>(files: &mut Files<'a>, place: &str, credential: &'a mut SshCredential) {
+    for (name, value) in credential.secrets_mut() {
+        secret(files, format!("{place}.{name}"), value);
+    }
+}
+
+fn all_access<'a>(files: &mut Files<'a>, access: &'a mut Access) {
+    let ssh = &mut access.ssh;
+    credential(files, "spec.access.ssh", &mut ssh.credential);
+    let known_hosts = "spec.access.ssh.knownHosts".to_owned();
+    files.push((known_hosts, &mut ssh.known_hosts));
+    if let Some(sudo) = &mut ssh.sudo {
+        let field = "spec.access.ssh.sudo.password".to_owned();
+        secret(files, field, &mut sudo.password);
+    }
+    if let Some(winrm) = &mut access.winrm {
+        let field = "spec.access.winrm.password".to_owned();
+        secret(files, field, &mut winrm.password);
+        optional(files, "spec.access.winrm.ca", &mut winrm.ca);
+    }
+    if let Some(bastion) = &mut access.bastion {
+        self::bastion(files, "spec.access.bastion", bastion);
+    }
+}
+
+fn bastion<'a>(files: &mut Files<'a>, place: &str, bastion: &'a mut Bastion) {
+    credential(files, place, &mut bastion.credential);
+    files.push((format!("{place}.knownHosts"), &mut bastion.known_hosts));
+}
+
+fn host_access<'a>(files: &mut Files<'a>, place: &str, access: &'a mut HostAccess) {
+    let ssh = &mut access.ssh;
+    if let Some(given) = &mut ssh.credential {
+        credential(files, &format!("{place}.ssh"), given);
+    }
+    let known_hosts = format!("{place}.ssh.knownHosts");
+    optional(files, &known_hosts, &mut ssh.known_hosts);
+    if let Some(sudo) = &mut ssh.sudo {
+        secret(
+            files,
+            format!("{place}.ssh.sudo.password"),
+            &mut sudo.password,
+        );
+    }
+    if let Some(winrm) = &mut access.winrm {
+        if let Some(password) = &mut winrm.password {
+            secret(files, format!("{place}.winrm.password"), password);
+        }
+        optional(files, &format!("{place}.winrm.ca"), &mut winrm.ca);
+    }
+    if let Some(HostBastion::Through(through)) = &mut access.bastion {
+        bastion(files, &format!("{place}.bastion"), through);
+    }
+}
+
+fn images<'a>(files: &mut Files<'a>, images: &'a mut Images) {
+    if let Some(account) = &mut images.credentials {
+        let field = "spec.images.credentials.password".to_owned();
+        secret(files, field, &mut account.password);
+    }
+    optional(files, "spec.images.ca", &mut images.ca);
+}
+
+fn machines<'a>(files: &mut Files<'a>, machines: &'a mut Machines) {
+    let (kind, hypervisors) = match machines {
+        Machines::Libvirt(libvirt) => ("libvirt", &mut libvirt.hypervisors),
+        Machines::HyperV(hyperv) => ("hyperv", &mut hyperv.hypervisors),
+        Machines::Azure(azure) => {
+            if let Some(value) = &mut azure.client_secret {
+                let field = "spec.machines.azure.clientSecret".to_owned();
+                secret(files, field, value);
+            }
+            return;
+        }
+    };
+    for (index, hypervisor) in hypervisors.iter_mut().enumerate() {
+        let place = format!("spec.machines.{kind}.hypervisors[{index}].access");
+        host_access(files, &place, &mut hypervisor.access);
     }
 }
 

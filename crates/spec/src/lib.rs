@@ -20,33 +20,63 @@
 //! ```
 
 mod access;
+mod address;
+mod artifacts;
 mod cidr;
 mod cluster;
 pub mod defaults;
 mod files;
 mod host;
+mod images;
 mod invalid;
+mod kubernetes;
 mod label;
+mod machines;
 mod name;
 mod named;
+mod network;
+mod os;
 mod program;
+mod proxy;
 mod registry;
+mod runtime;
+mod secret;
+mod ssh;
+mod text;
 mod version;
+mod windows;
 mod windows_path;
+mod winrm;
 
-pub use access::{Access, HostAccess, HostSsh, Login, SecretRef, Ssh};
-pub use cidr::Cidr;
-pub use cluster::{
-    API_VERSION, Artifacts, Cluster, ClusterSpec, Existing, Images, KIND, Kubernetes, Metadata,
-    Network, NetworkMode, Windows,
-};
+pub use access::{Access, Bastion, HostAccess, HostBastion, Login, Way};
+pub use address::{DomainName, Endpoint, HostAddress, Url};
+pub use artifacts::Artifacts;
+pub use cidr::{Cidr, Cidr6, Cidrs};
+pub use cluster::{API_VERSION, Cluster, ClusterSpec, KIND, Metadata};
 pub use files::{NoHome, expand};
-pub use host::{Host, HostOs, OsFamily, Role};
+pub use host::{FlagName, FlagValue, Host, HostFolder, LinuxPath, Role};
+pub use images::{ImageRef, ImageVerify, Images, RegistryAccount};
 pub use invalid::Invalid;
+pub use kubernetes::{CidrAllocation, Existing, FeatureGate, Join, JoinMethod, Kubernetes};
 pub use label::{LabelKey, LabelValue, Taint, TaintEffect};
+pub use machines::{
+    Azure, AzureName, ByteSize, HyperV, Hypervisor, Libvirt, MachineGroup, MachineSize, Machines,
+};
 pub use name::{ClusterName, HostName};
 pub use named::Named;
+pub use network::{
+    Backend, InterfaceName, Mtu, Network, NetworkAgent, NetworkMode, NetworkName, Vni, Vxlan,
+};
+pub use os::{HostOs, OsFamily};
 pub use program::Program;
+pub use proxy::{NoProxy, Proxy};
 pub use registry::Registry;
+pub use runtime::{ProgramVersion, Runtime, RuntimeKind};
+pub use secret::SecretRef;
+pub use ssh::{HostSsh, Ssh, SshCredential, Sudo};
 pub use version::KubernetesVersion;
+pub use windows::{
+    DefenderPolicy, RebootPolicy, RepairPolicy, Windows, WindowsComponents, WindowsUpdate,
+};
 pub use windows_path::WindowsPath;
+pub use winrm::{HostWinRm, WinRm, WinRmAuth, WinRmTransport};

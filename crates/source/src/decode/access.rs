@@ -2,7 +2,7 @@
 
 use camino::Utf8PathBuf;
 use casement_diag::Diagnostic;
-use casement_spec::{Access, HostAccess, HostSsh, SecretRef, Ssh, defaults};
+use casement_spec::{Access, HostAccess, HostSsh, SecretRef, Ssh, SshCredential};
 
 use super::if_given;
 use crate::codes;
@@ -13,7 +13,7 @@ use crate::shapes;
 
 /// How hosts are reached when the document does not say.
 pub(super) fn by_default() -> Access {
-    filled(HostSsh::default())
+    Access::default()
 }
 
 /// For all hosts: what is not said has its default.
@@ -22,13 +22,16 @@ pub(super) fn access(reader: &mut Reader<'_>, at: &At<'_>) -> Option<Access> {
 }
 
 fn filled(ssh: HostSsh) -> Access {
+    let default = Ssh::default();
     Access {
         ssh: Ssh {
             user: ssh.user,
-            port: ssh.port.unwrap_or_else(defaults::ssh_port),
-            key: ssh.key.unwrap_or_else(defaults::ssh_key),
-            known_hosts: ssh.known_hosts.unwrap_or_else(defaults::known_hosts),
+            port: ssh.port.unwrap_or(default.port),
+            credential: ssh.credential.unwrap_or(default.credential),
+            known_hosts: ssh.known_hosts.unwrap_or(default.known_hosts),
+            sudo: ssh.sudo,
         },
+        ..Access::default()
     }
 }
 
@@ -38,6 +41,7 @@ pub(super) fn host_access(reader: &mut Reader<'_>, at: &At<'_>) -> Option<HostAc
     match mapping.get("ssh") {
         Given::Value(at) => Some(HostAccess {
             ssh: ssh(reader, &at)?,
+            ..HostAccess::default()
         }),
         Given::Nothing => Some(HostAccess::default()),
     }
@@ -52,8 +56,9 @@ fn ssh(reader: &mut Reader<'_>, at: &At<'_>) -> Option<HostSsh> {
     Some(HostSsh {
         user: user?,
         port: port?,
-        key: key?,
+        credential: key?.map(SshCredential::key),
         known_hosts: known_hosts?,
+        sudo: None,
     })
 }
 

@@ -24,6 +24,7 @@ pub(super) fn artifacts(reader: &mut Reader<'_>, at: &At<'_>) -> Option<Artifact
     );
     Some(Artifacts {
         overrides: overrides?,
+        ..Artifacts::default()
     })
 }
 

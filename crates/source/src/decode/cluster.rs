@@ -1,9 +1,11 @@
 //! `spec`, but for hosts, how they are reached, and programs.
 
+use std::collections::BTreeMap;
+
 use casement_diag::{Diagnostic, FieldPath, Part};
 use casement_spec::{
-    Artifacts, Cidr, ClusterSpec, Existing, Images, Kubernetes, Network, NetworkMode, Windows,
-    defaults,
+    Artifacts, Cidr, CidrAllocation, ClusterSpec, Existing, Images, Join, Kubernetes, Network,
+    NetworkMode, Proxy, Runtime, Windows, defaults,
 };
 
 use super::{access, artifacts, host, if_given, or_default};
@@ -37,9 +39,7 @@ pub(super) fn spec(
     let windows = or_default(
         spec.get("windows"),
         |at| windows(reader, &at),
-        || Windows {
-            base_dir: defaults::base_dir(),
-        },
+        Windows::default,
     );
     let images = or_default(
         spec.get("images"),
@@ -53,13 +53,17 @@ pub(super) fn spec(
     );
     Some(ClusterSpec {
         kubernetes: kubernetes?,
-        existing: existing?,
+        existing: Some(existing?),
+        join: Join::default(),
         network: network?,
         hosts: hosts?,
         access: access?,
         windows: windows?,
+        runtime: Runtime::default(),
+        proxy: Proxy::default(),
         images: images?,
         artifacts: artifacts?,
+        machines: None,
     })
 }
 
@@ -75,12 +79,22 @@ fn kubernetes(
             written: true,
         })
     });
-    outline.pods = cidr(reader, mapping, "podCidr", defaults::pod_cidr());
-    outline.services = cidr(reader, mapping, "serviceCidr", defaults::service_cidr());
+    outline.pods = cidr(reader, mapping, "podCidr", defaults::pod_cidr().v4());
+    outline.services = cidr(
+        reader,
+        mapping,
+        "serviceCidr",
+        defaults::service_cidr().v4(),
+    );
     Some(Kubernetes {
         version: outline.version.as_ref()?.value.clone(),
-        pod_cidr: outline.pods.as_ref()?.value,
-        service_cidr: outline.services.as_ref()?.value,
+        pod_cidr: outline.pods.as_ref()?.value.into(),
+        service_cidr: outline.services.as_ref()?.value.into(),
+        endpoint: None,
+        cluster_domain: None,
+        dns_ip: None,
+        feature_gates: BTreeMap::new(),
+        cidr_allocation: CidrAllocation::Controller,
     })
 }
 
@@ -171,7 +185,7 @@ fn network(reader: &mut Reader<'_>, at: &At<'_>) -> Option<Network> {
         reader.add(finding.help("`l3-routes` is: casement makes the routes, no daemon is needed"));
         return None;
     }
-    Some(Network { mode })
+    Some(Network::of(mode))
 }
 
 fn windows(reader: &mut Reader<'_>, at: &At<'_>) -> Option<Windows> {
@@ -183,6 +197,7 @@ fn windows(reader: &mut Reader<'_>, at: &At<'_>) -> Option<Windows> {
     );
     Some(Windows {
         base_dir: base_dir?,
+        ..Windows::default()
     })
 }
 
@@ -204,5 +219,6 @@ fn images(reader: &mut Reader<'_>, at: &At<'_>) -> Option<Images> {
     Some(Images {
         registry: registry?,
         ca: ca?,
+        ..Images::default()
     })
 }

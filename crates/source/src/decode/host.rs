@@ -75,10 +75,15 @@ fn host(reader: &mut Reader<'_>, at: &At<'_>) -> (HostOutline, Option<Host>) {
             address: seen.address?,
             os,
             roles: roles?,
-            managed: managed?.unwrap_or_else(|| defaults::managed(os.family())),
+            managed: managed?.unwrap_or_else(|| defaults::managed(os.family(), true)),
             access: access?,
             labels: labels?,
             taints: taints?.unwrap_or_else(|| defaults::taints(os.family())),
+            hostname: None,
+            interface: None,
+            pod_cidr: None,
+            kubelet_args: BTreeMap::new(),
+            state_dir: None,
         })
     })();
     (seen, host)

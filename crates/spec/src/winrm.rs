@@ -1,0 +1,113 @@
+//! Login over WinRM, for Windows hosts where SSH is not open.
+
+use camino::Utf8PathBuf;
+use serde::Serialize;
+
+use crate::named::named;
+use crate::{SecretRef, defaults};
+
+named! {
+    /// What WinRM runs on.
+    pub enum WinRmTransport {
+        /// TLS, whose certificate is always checked.
+        Https = "https",
+        /// No TLS; messages are encrypted by the authentication itself.
+        Http = "http",
+    }
+}
+
+named! {
+    /// How WinRM proves who logs in.
+    pub enum WinRmAuth {
+        /// NTLM, with encrypted messages.
+        Ntlm = "ntlm",
+        /// Kerberos, with encrypted messages.
+        Kerberos = "kerberos",
+        /// The password as it is; for TLS only.
+        Basic = "basic",
+    }
+}
+
+/// Login over WinRM, for all Windows hosts.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct WinRm {
+    /// The account.
+    pub user: String,
+    /// Its password.
+    pub password: SecretRef,
+    /// What it runs on.
+    pub transport: WinRmTransport,
+    /// The port.
+    pub port: u16,
+    /// How the login is proved.
+    pub auth: WinRmAuth,
+    /// Who signed the hosts' certificates, as a PEM file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ca: Option<Utf8PathBuf>,
+}
+
+/// Login over WinRM to one host: each field stands before the cluster's.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct HostWinRm {
+    /// The account.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub user: Option<String>,
+    /// Its password.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub password: Option<SecretRef>,
+    /// What it runs on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub transport: Option<WinRmTransport>,
+    /// The port.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub port: Option<u16>,
+    /// How the login is proved.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub auth: Option<WinRmAuth>,
+    /// Who signed the host's certificate, as a PEM file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ca: Option<Utf8PathBuf>,
+}
+
+impl HostWinRm {
+    /// Everything decided: the host's word, then the cluster's, then the
+    /// default. A password that nobody named is asked for.
+    pub fn over(&self, all: Option<&WinRm>) -> WinRm {
+        let transport = self.transport.or(all.map(|all| all.transport));
+        let transport = transport.unwrap_or(WinRmTransport::Https);
+        // Another transport than the cluster's has another port, too.
+        let port = all.filter(|all| all.transport == transport);
+        let port = self.port.or(port.map(|all| all.port));
+        let user = self.user.clone().or_else(|| all.map(|a| a.user.clone()));
+        let password = self.password.clone();
+        let password = password.or_else(|| all.map(|all| all.password.clone()));
+        let auth = self.auth.or(all.map(|all| all.auth));
+        WinRm {
+            user: user.unwrap_or_else(|| defaults::user(crate::OsFamily::Windows).to_owned()),
+            password: password.unwrap_or(SecretRef::Prompt),
+            transport,
+            port: port.unwrap_or_else(|| defaults::winrm_port(transport)),
+            auth: auth.unwrap_or(WinRmAuth::Ntlm),
+            ca: self.ca.clone().or_else(|| all.and_then(|a| a.ca.clone())),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_host_on_another_transport_gets_that_ones_port() {
+        let all = HostWinRm::default().over(None);
+        assert_eq!((all.transport, all.port), (WinRmTransport::Https, 5986));
+        let host = HostWinRm {
+            transport: Some(WinRmTransport::Http),
+            ..HostWinRm::default()
+        };
+        assert_eq!(host.over(Some(&all)).port, 5985);
+        assert_eq!(HostWinRm::default().over(Some(&all)), all);
+    }
+}
