@@ -60,6 +60,13 @@ impl<'a> Cni<'a> {
         })
     }
 
+    /// Whether it is the sample that comes with containerd: pods behind the
+    /// host's address, and no cluster.
+    pub(crate) fn is_nat(&self) -> bool {
+        let kind = |maker: &Value<'a>| maker.get("type").and_then(|value| value.text());
+        self.makers().iter().any(|maker| kind(maker) == Some("nat"))
+    }
+
     /// The policies of endpoints: under `policies`, or `AdditionalArgs`, each
     /// with its `value`.
     pub(crate) fn policies(&self) -> Vec<Policy<'a>> {

@@ -1,11 +1,12 @@
 //! What rules are given: everything, sorted by what it is.
 
+use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use casement_diag::{Diagnostic, FieldPath, Source};
 use casement_source::SourceMap;
 use casement_source::foreign::{Foreign, Value};
-use casement_spec::{Cluster, HostOs, NetworkMode};
+use casement_spec::{Cluster, Host, HostOs};
 use ipnet::IpNet;
 
 use crate::cni::Cni;
@@ -221,32 +222,65 @@ impl<'a> Context<'a> {
 
     /// Whether the cluster file asks for an overlay.
     pub(crate) fn is_overlay(&self) -> bool {
-        self.spec.is_some_and(|spec| {
-            matches!(
-                spec.cluster.spec.network.mode,
-                NetworkMode::FlannelOverlay | NetworkMode::CalicoVxlan
-            )
-        })
+        self.spec
+            .is_some_and(|spec| spec.cluster.spec.network.mode().is_vxlan())
     }
 
-    /// The pause image that the cluster file means.
+    /// The Windows hosts of each release, with their numbers in the file.
+    pub(crate) fn windows_by_os(&self) -> BTreeMap<HostOs, Vec<(usize, &'a Host)>> {
+        let mut all: BTreeMap<HostOs, Vec<_>> = BTreeMap::new();
+        if let Some(spec) = self.spec {
+            let hosts = spec.cluster.spec.hosts.iter().enumerate();
+            for (index, host) in hosts.filter(|(_, host)| host.os.is_windows()) {
+                all.entry(host.os).or_default().push((index, host));
+            }
+        }
+        all
+    }
+
+    /// The pause image that the cluster file names.
     pub(crate) fn spec_pause(&self) -> Option<Said> {
-        None
+        let pause = self.spec?.cluster.spec.images.pause.as_ref()?;
+        self.spec_said("images.pause", |_| pause.to_string())
     }
 
     /// The DNS server that the cluster file means.
     pub(crate) fn spec_dns(&self) -> Option<Said> {
-        None
+        self.spec_said("kubernetes.dnsIp", |c| c.spec.kubernetes.dns().to_string())
     }
 
-    /// The cluster domain that the cluster file means.
+    /// The cluster domain that the cluster file names; an existing cluster has its
+    /// own otherwise.
     pub(crate) fn spec_domain(&self) -> Option<Said> {
-        None
+        let domain = self.spec?.cluster.spec.kubernetes.cluster_domain.as_ref()?;
+        self.spec_said("kubernetes.clusterDomain", |_| domain.to_string())
     }
 
     /// The HNS network that the cluster file means.
     pub(crate) fn spec_hns_network(&self) -> Option<Said> {
-        None
+        self.spec_said("network.hnsNetwork", |c| {
+            c.spec.network.hns_network.to_string()
+        })
+    }
+
+    /// The path of a field of the cluster file, names separated by dots.
+    pub(crate) fn spec_path(&self, field: &str) -> FieldPath {
+        let spec = FieldPath::root().field("spec");
+        field.split('.').fold(spec, |path, name| path.field(name))
+    }
+
+    /// The path of a host of the cluster file.
+    pub(crate) fn host_path(&self, index: usize) -> FieldPath {
+        self.spec_path("hosts").index(index)
+    }
+
+    /// The finding with a label at a field of the cluster file, if the file has
+    /// it.
+    pub(crate) fn spec_label(&self, finding: Diagnostic, field: &str, text: &str) -> Diagnostic {
+        match self.spec {
+            Some(spec) => finding.label_in(spec.map.name(), self.spec_path(field), text),
+            None => finding,
+        }
     }
 
     /// What a field of the cluster file says.
@@ -256,11 +290,7 @@ impl<'a> Context<'a> {
         value: impl Fn(&Cluster) -> String,
     ) -> Option<Said> {
         let spec = self.spec?;
-        let path = field
-            .split('.')
-            .fold(FieldPath::root().field("spec"), |path, name| {
-                path.field(name)
-            });
+        let path = self.spec_path(field);
         Some(Said {
             who: format!("`{field}`"),
             value: value(spec.cluster),
@@ -274,6 +304,9 @@ impl<'a> Context<'a> {
 /// The build of a Windows Server.
 pub(crate) fn build(os: HostOs) -> Option<u32> {
     match os {
+        HostOs::Windows2016 => Some(14393),
+        HostOs::Windows1709 => Some(16299),
+        HostOs::Windows1803 => Some(17134),
         HostOs::Windows2019 => Some(17763),
         HostOs::Windows2022 => Some(20348),
         HostOs::Windows2025 => Some(26100),
@@ -298,4 +331,3 @@ pub(crate) fn networks(text: &str) -> Vec<IpNet> {
 pub(crate) fn same_networks(one: &str, other: &str) -> bool {
     one == other || (!networks(one).is_empty() && networks(one) == networks(other))
 }
-

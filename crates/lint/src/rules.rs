@@ -1,12 +1,15 @@
 //! Every rule, by what it is about.
 
+mod address_plan;
 mod agreement;
 mod calico;
 mod cni_list;
 mod cni_policies;
 mod containerd;
 mod files;
+mod flags;
 mod flannel;
+mod hosts;
 mod images;
 mod kube_proxy;
 mod kubelet;
@@ -15,6 +18,7 @@ mod pod_fields;
 mod pod_os;
 mod pod_storage;
 mod services;
+mod versions;
 
 use crate::rule::Rule;
 
@@ -22,6 +26,10 @@ use crate::rule::Rule;
 pub fn rules() -> impl Iterator<Item = &'static Rule> {
     [
         files::RULES,
+        hosts::RULES,
+        address_plan::RULES,
+        versions::RULES,
+        flags::RULES,
         agreement::RULES,
         flannel::RULES,
         cni_list::RULES,

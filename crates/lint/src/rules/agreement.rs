@@ -252,7 +252,8 @@ fn hns_network(context: &Context<'_>) -> Vec<Diagnostic> {
     for conf in context.net_confs.iter().filter(|_| context.has_windows()) {
         said.extend(flannel_network(conf));
     }
-    for cni in context.cni.iter().filter(|cni| cni.is_windows()) {
+    let lists = context.cni.iter().filter(|cni| cni.is_windows());
+    for cni in lists.filter(|cni| !cni.is_nat()) {
         let name = cni.document.get("name");
         said.extend(name.and_then(|name| Said::by("the CNI's `name`", &name)));
     }

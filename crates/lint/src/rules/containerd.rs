@@ -1,6 +1,7 @@
 //! containerd's `config.toml`.
 
-use casement_diag::{Diagnostic, Part};
+use casement_catalog::{ImageFit, PAUSES, image_fit, pause_of_tag};
+use casement_diag::{Diagnostic, Part, Severity};
 use casement_source::foreign::Value;
 
 use crate::context::Context;
@@ -31,6 +32,14 @@ pub(crate) const RULES: &[Rule] = &[
         "L031",
         "files name different pause images",
         two_pauses
+    ),
+    rule!(
+        "CAS-IMG-013",
+        Error,
+        Both,
+        "L030, I7",
+        "the pause image has none for a Windows build",
+        no_variant
     ),
 ];
 
@@ -143,6 +152,63 @@ fn tables(context: &Context<'_>) -> Vec<Diagnostic> {
     findings
 }
 
+fn no_variant(context: &Context<'_>) -> Vec<Diagnostic> {
+    let mut said: Vec<Said> = context.spec_pause().into_iter().collect();
+    for config in &context.containerds {
+        said.extend(sandbox(config).and_then(|value| Said::by("containerd's pause image", &value)));
+    }
+    let mut findings = Vec::new();
+    for image in said {
+        let tag = image
+            .value
+            .rsplit('/')
+            .next()
+            .and_then(|last| last.split_once(':'));
+        let Some(pause) = tag.and_then(|(_, tag)| pause_of_tag(tag)) else {
+            continue;
+        };
+        let lacking = context
+            .windows_builds()
+            .into_iter()
+            .find(|(_, host)| !pause.builds.contains(host));
+        let Some((host, build)) = lacking else {
+            continue;
+        };
+        let runs = pause
+            .builds
+            .iter()
+            .any(|image| image_fit(build, *image) == ImageFit::Runs);
+        let severity = if runs {
+            Severity::Warning
+        } else {
+            Severity::Error
+        };
+        let better = PAUSES.iter().find(|other| other.builds.contains(&build));
+        let message = format!(
+            "pause {} has no image for build {build}, which {host} runs",
+            pause.tag
+        );
+        let finding =
+            Diagnostic::new(severity, image.path.clone(), message).within(image.file.as_str());
+        let finding = finding.note(match runs {
+            true => "an older image starts there, but is not what is tested for that build",
+            false => "no pod starts: the sandbox comes first, and its image does not fit",
+        });
+        findings.push(match better {
+            Some(better) => {
+                let new = image
+                    .value
+                    .replace(&format!(":{}", pause.tag), &format!(":{}", better.tag));
+                finding
+                    .help(format!("write `{new}`"))
+                    .replace(format!("write `{new}`"), format!("\"{new}\""))
+            }
+            None => finding.help("`casement catalog pause` lists the builds of each"),
+        });
+    }
+    findings
+}
+
 fn two_pauses(context: &Context<'_>) -> Vec<Diagnostic> {
     let mut said = Vec::new();
     said.extend(context.spec_pause());
@@ -162,7 +228,7 @@ fn two_pauses(context: &Context<'_>) -> Vec<Diagnostic> {
         "containerd uses its own; the other is pulled, kept, or collected as garbage for nothing";
     let findings = agree(&said, "pause images", why, |one, other| one == other);
     let warning = |mut finding: Diagnostic| {
-        finding.severity = casement_diag::Severity::Warning;
+        finding.severity = Severity::Warning;
         finding
     };
     findings.into_iter().map(warning).collect()

@@ -10,7 +10,7 @@ pub(crate) const RULES: &[Rule] = &[
     rule!(
         "CAS-NET-020",
         Error,
-        Files,
+        Both,
         "L010, C1",
         "the VNI is one that Windows does not take",
         vni
@@ -18,7 +18,7 @@ pub(crate) const RULES: &[Rule] = &[
     rule!(
         "CAS-NET-021",
         Error,
-        Files,
+        Both,
         "L011, C1",
         "the VXLAN port is one that Windows does not speak",
         port
@@ -42,7 +42,7 @@ pub(crate) const RULES: &[Rule] = &[
     rule!(
         "CAS-NET-025",
         Error,
-        Files,
+        Both,
         "L019",
         "an overlay with IPv6",
         ipv6
@@ -114,7 +114,25 @@ fn vni(context: &Context<'_>) -> Vec<Diagnostic> {
                 .replace(format!("write {VNI}"), VNI),
         )
     };
-    vxlan(context).into_iter().filter_map(check).collect()
+    let files = vxlan(context).into_iter().filter_map(check);
+    files.chain(spec_vni(context)).collect()
+}
+
+/// The same in the cluster file.
+fn spec_vni(context: &Context<'_>) -> Option<Diagnostic> {
+    let vxlan = context.spec?.cluster.spec.network.backend.vxlan()?;
+    let vni = vxlan.vni.get();
+    if !context.has_windows() || (4096..=65535).contains(&vni) {
+        return None;
+    }
+    let path = context.spec_path("network.vni");
+    let message = format!("the VNI is {vni}, Windows takes 4096 to 65535");
+    Some(
+        Diagnostic::error(path, message)
+            .note("HNS has no smaller one, and flannel passes it on in 16 bits")
+            .help(format!("write `vni: {VNI}`, or leave it out"))
+            .replace(format!("write {VNI}"), VNI),
+    )
 }
 
 fn port(context: &Context<'_>) -> Vec<Diagnostic> {
@@ -138,7 +156,27 @@ fn port(context: &Context<'_>) -> Vec<Diagnostic> {
                 .replace(format!("write {PORT}"), PORT),
         )
     };
-    vxlan(context).into_iter().filter_map(check).collect()
+    let files = vxlan(context).into_iter().filter_map(check);
+    files.chain(spec_port(context)).collect()
+}
+
+/// The same in the cluster file.
+fn spec_port(context: &Context<'_>) -> Option<Diagnostic> {
+    let vxlan = context.spec?.cluster.spec.network.backend.vxlan()?;
+    if !context.has_windows() || vxlan.port.to_string() == PORT {
+        return None;
+    }
+    let path = context.spec_path("network.port");
+    let message = format!(
+        "the VXLAN port is {}, Windows speaks {PORT} only",
+        vxlan.port
+    );
+    Some(
+        Diagnostic::error(path, message)
+            .note("Server 2019 cannot move it, and flannel on Windows ends with an error on any other")
+            .help(format!("write `port: {PORT}`, or leave it out"))
+            .replace(format!("write {PORT}"), PORT),
+    )
 }
 
 fn options(context: &Context<'_>) -> Vec<Diagnostic> {
@@ -195,7 +233,7 @@ fn backend_type(context: &Context<'_>) -> Vec<Diagnostic> {
 }
 
 fn ipv6(context: &Context<'_>) -> Vec<Diagnostic> {
-    let mut findings = Vec::new();
+    let mut findings: Vec<_> = spec_ipv6(context).into_iter().collect();
     for conf in context.net_confs.iter().filter(|_| context.has_windows()) {
         let backend = conf
             .get_any_case("Backend")
@@ -221,4 +259,23 @@ fn ipv6(context: &Context<'_>) -> Vec<Diagnostic> {
         );
     }
     findings
+}
+
+/// The same in the cluster file.
+fn spec_ipv6(context: &Context<'_>) -> Option<Diagnostic> {
+    let spec = &context.spec?.cluster.spec;
+    let v6 = spec.kubernetes.pod_cidr.v6()?;
+    if !context.has_windows() || !context.is_overlay() {
+        return None;
+    }
+    let mode = spec.network.mode();
+    let message = format!("pods have the IPv6 network {v6}, and `{mode}` is IPv4 only on Windows");
+    let finding = Diagnostic::error(context.spec_path("kubernetes.podCidr"), message);
+    let v4 = spec.kubernetes.pod_cidr.v4();
+    Some(
+        context
+            .spec_label(finding, "network.mode", "the overlay")
+            .note("Linux nodes with IPv6 drop every node that has none, so Windows nodes vanish")
+            .help(format!("write `podCidr: {v4}`")),
+    )
 }

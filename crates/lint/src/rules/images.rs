@@ -1,5 +1,6 @@
 //! Images of pods.
 
+use casement_catalog::{ImageFit, build_of_tag, image_fit};
 use casement_diag::Diagnostic;
 use casement_source::foreign::Value;
 
@@ -34,38 +35,19 @@ pub(crate) const RULES: &[Rule] = &[
     ),
 ];
 
-/// Tags that name a build.
-const TAGS: [(&str, u32); 8] = [
-    ("ltsc2016", 14393),
-    ("ltsc2019", 17763),
-    ("1809", 17763),
-    ("1903", 18362),
-    ("1909", 18363),
-    ("20h2", 19042),
-    ("ltsc2022", 20348),
-    ("ltsc2025", 26100),
-];
-
 /// The build that an image is for, if its tag says so.
 fn build_of(image: &str) -> Option<u32> {
-    let tag = image
+    let (_, tag) = image
         .split('@')
         .next()?
         .rsplit('/')
         .next()?
-        .split_once(':')?
-        .1
-        .to_ascii_lowercase();
-    let part = |known: &str| tag.split(['-', '_']).any(|part| part == known);
-    TAGS.iter()
-        .find(|(known, _)| part(known))
-        .map(|(_, build)| *build)
+        .split_once(':')?;
+    build_of_tag(tag)
 }
 
-/// Whether a host of one build runs images of another in process isolation: the
-/// same build only, and from Server 2022 on everything back to 2022.
 fn runs(host: u32, image: u32) -> bool {
-    host == image || (host >= 20348 && (20348..=host).contains(&image))
+    image_fit(host, image) == ImageFit::Runs
 }
 
 fn is_windows_image(image: &str) -> bool {

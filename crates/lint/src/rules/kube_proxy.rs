@@ -109,7 +109,7 @@ fn source_vip(context: &Context<'_>) -> Vec<Diagnostic> {
             );
             continue;
         }
-        let outside = context.pod_networks().into_iter().find(|said| {
+        let outside = context.pod_networks().into_iter().next().filter(|said| {
             let nets = networks(&said.value);
             !nets.is_empty() && !nets.iter().any(|net| net.contains(&IpAddr::V4(address)))
         });
