@@ -8,8 +8,10 @@ mod agents;
 mod apply;
 mod clock;
 mod controller;
+mod explain;
 mod failure;
 mod lab;
+mod lint;
 mod plan;
 mod reset;
 mod spec_file;
@@ -35,6 +37,10 @@ enum Verb {
     Status(status::StatusArgs),
     /// Take hosts out of the cluster and remove what casement put there
     Reset(reset::ResetArgs),
+    /// Say everything that is wrong with the file, and with files beside it
+    Lint(lint::LintArgs),
+    /// Say what a code means and what to do about it
+    Explain(explain::ExplainArgs),
     /// A real control plane and Windows hosts on this Linux machine
     Lab(lab::LabArgs),
 }
@@ -45,7 +51,16 @@ fn main() -> ExitCode {
         Verb::Plan(arguments) => conduct(plan::run_plan(arguments)),
         Verb::Status(arguments) => conduct(status::run_status(arguments)),
         Verb::Reset(arguments) => conduct(reset::run_reset(arguments)),
+        Verb::Lint(arguments) => finish(lint::run_lint(&arguments)),
+        Verb::Explain(arguments) => finish(explain::run_explain(&arguments)),
         Verb::Lab(arguments) => lab::run_lab(arguments),
+    }
+}
+
+fn finish(result: Result<(), failure::CommandError>) -> ExitCode {
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => error.finish(),
     }
 }
 
@@ -56,10 +71,7 @@ fn conduct(verb: impl Future<Output = Result<(), failure::CommandError>>) -> Exi
         .enable_all()
         .build();
     match runtime {
-        Ok(runtime) => match runtime.block_on(verb) {
-            Ok(()) => ExitCode::SUCCESS,
-            Err(error) => error.finish(),
-        },
+        Ok(runtime) => finish(runtime.block_on(verb)),
         Err(error) => {
             eprintln!("error: no threads could be started: {error}");
             ExitCode::FAILURE

@@ -24,6 +24,8 @@ mod kind;
 mod last_line;
 mod observed;
 mod pod;
+mod reading;
+mod report;
 mod rule;
 mod rules;
 mod said;
@@ -36,6 +38,8 @@ pub use explain::{Page, explain, pages};
 pub use fix::{Fixed, fix};
 pub use last_line::last_line;
 pub use observed::{OBSERVED, Observed};
+pub use reading::{READING, Reading};
+pub use report::{Report, Text, Texts, mend};
 pub use rule::{Reads, Rule};
 pub use rules::rules;
 pub use table::table;
@@ -55,21 +59,19 @@ pub fn lint_by(input: &Input<'_>, wanted: impl Fn(&Rule) -> bool) -> Vec<Diagnos
         let found = (rule.check)(&context);
         findings.extend(found.into_iter().map(|d| d.code(Code::new(rule.code))));
     }
-    in_order(&mut findings, input);
+    in_order(&mut findings, &input.sources());
     findings
 }
 
-fn in_order(findings: &mut [Diagnostic], input: &Input<'_>) {
-    let sources = input.sources();
-    let sources = Sources::new(&sources);
-    let number = |name: Option<&str>| {
-        let named = |file: &casement_source::foreign::Foreign| Some(file.name()) == name;
-        input.files.iter().position(named).map_or(0, |at| at + 1)
-    };
+/// Sorts by text and place.
+fn in_order(findings: &mut [Diagnostic], sources: &[&dyn Source]) {
+    let all = Sources::new(sources);
     findings.sort_by_cached_key(|finding| {
         let file = finding.file.as_deref();
-        let source: Option<&dyn Source> = sources.get(file);
+        let named = |source: &&dyn Source| Some(source.name()) == file;
+        let number = sources.iter().position(named).unwrap_or_default();
+        let source = all.get(file);
         let range = source.and_then(|source| source.range(&finding.path, &finding.part));
-        (number(file), range.map_or(0, |range| range.start))
+        (number, range.map_or(0, |range| range.start))
     });
 }

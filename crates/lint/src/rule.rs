@@ -9,10 +9,16 @@ use crate::context::Context;
 pub enum Reads {
     /// The cluster file.
     Spec,
+    /// The cluster file, and files of other tools where some are given.
+    SpecFirst,
     /// Files of other tools.
     Files,
     /// Files of other tools, and the cluster file where one is given.
-    Both,
+    FilesFirst,
+    /// Either of them.
+    Either,
+    /// One against the other.
+    Together,
 }
 
 /// One rule.

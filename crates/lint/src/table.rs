@@ -5,6 +5,7 @@ use std::fmt::Write;
 use casement_diag::Severity;
 
 use crate::observed::OBSERVED;
+use crate::reading::READING;
 use crate::rule::Reads;
 use crate::rules::rules;
 
@@ -14,8 +15,11 @@ pub fn table() -> String {
     for rule in rules() {
         let (spec, files) = match rule.reads {
             Reads::Spec => ("yes", ""),
+            Reads::SpecFirst => ("yes", "if given"),
             Reads::Files => ("", "yes"),
-            Reads::Both => ("if given", "yes"),
+            Reads::FilesFirst => ("if given", "yes"),
+            Reads::Either => ("either", "either"),
+            Reads::Together => ("yes", "yes"),
         };
         let severity = match rule.severity {
             Severity::Error => "error",
@@ -25,6 +29,11 @@ pub fn table() -> String {
         let line = [rule.title, severity, spec, files, rule.answers].join(" | ");
         // Writing to a String cannot fail.
         let _ = writeln!(text, "| [{0}]({0}.md) | {line} |", rule.code);
+    }
+    text += READING_HEAD;
+    for reading in READING {
+        let line = [reading.title, reading.answers].join(" | ");
+        let _ = writeln!(text, "| [{0}]({0}.md) | {line} |", reading.code);
     }
     text += OBSERVED_HEAD;
     for observed in OBSERVED {
@@ -40,14 +49,28 @@ const HEAD: &str = "\
 given by path: Kubernetes manifests, CNI configurations, kubelet and kube-proxy
 configurations, flannel's `net-conf.json`, containerd's `config.toml`, kubeadm's
 configurations; also where they are texts in ConfigMaps. `casement explain CODE`
-prints a rule's page. The last column names the entries of the list of known
-failures (`L…`), of the constants that must agree (`C…`) and of the checks that
-others have (`I…`) which a rule answers.
+prints a rule's page. *Either* means that the rule looks at whichever is given.
+
+The last column says what a rule answers: entries of the list of known failures
+(`L…`), constants that must agree between parts of a cluster (`K…`: 1 VNI and port,
+2 name of the HNS network, 5 MAC prefix, 6 MTU, 7 the runtime's pipe, 8 kubelet
+settings, 9 removed flags and gates, 10 containerd's file), facts about versions
+and documents (`A…`, `C…`), and checks that other products have (`I…`).
 
 This file is written by a test: `BLESS=1 cargo test -p casement-lint --test pages`.
 
 | code | what it says | severity | (a) cluster file | (b) files | answers |
 | --- | --- | --- | --- | --- | --- |
+";
+
+const READING_HEAD: &str = "
+## (a) What is found while the cluster file is read
+
+These are errors, but for CAS-HOST-005, which is a warning. They are found in
+files that are not whole, too; the rules above run when there are none.
+
+| code | what it says | answers |
+| --- | --- | --- |
 ";
 
 const OBSERVED_HEAD: &str = "

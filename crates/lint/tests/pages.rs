@@ -82,9 +82,33 @@ fn every_file_of_the_folder_is_a_page() {
 }
 
 #[test]
+fn every_code_of_the_reader_has_a_page() {
+    let codes = Path::new(env!("CARGO_MANIFEST_DIR")).join("../source/src/codes.rs");
+    let text = fs::read_to_string(codes).unwrap();
+    let mut number = 0;
+    for part in text.split("Code::new(\"").skip(1) {
+        let code = part.split('"').next().unwrap();
+        assert!(explain(code).is_ok(), "{code} has no page");
+        number += 1;
+    }
+    assert!(number > 15);
+}
+
+#[test]
+fn every_known_failure_is_answered_or_left_to_observation() {
+    let mut answered = table();
+    answered.retain(|c| c != '|');
+    for number in (1..=5).chain(10..=54).chain(60..=73) {
+        let entry = format!("L{number:03}");
+        assert!(answered.contains(&entry), "{entry}");
+    }
+}
+
+#[test]
 fn a_code_is_found_in_any_case_and_a_close_one_is_suggested() {
     assert_eq!(explain(" cas-net-020 ").unwrap().code, "CAS-NET-020");
+    assert_eq!(explain("net-020").unwrap().code, "CAS-NET-020");
+    assert_eq!(explain("CAS-NTE-020"), Err(Some("CAS-NET-020")));
     assert_eq!(explain("CAS-NET-02O"), Err(Some("CAS-NET-020")));
-    assert_eq!(explain("NET-020"), Err(Some("CAS-NET-020")));
     assert_eq!(explain("colour"), Err(None));
 }

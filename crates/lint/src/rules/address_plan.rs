@@ -43,7 +43,7 @@ pub(crate) const RULES: &[Rule] = &[
         "CAS-NET-034",
         Warning,
         Spec,
-        "L086, C6",
+        "L086, K6",
         "packets of pods do not fit the wire",
         mtu
     ),
@@ -155,17 +155,7 @@ fn host_networks(context: &Context<'_>) -> Vec<Diagnostic> {
     for (index, host) in spec.cluster.spec.hosts.iter().enumerate() {
         let Some(own) = host.pod_cidr else { continue };
         let path = context.host_path(index).field("podCidr");
-        if kubernetes.cidr_allocation == CidrAllocation::Controller {
-            let message = format!(
-                "`podCidr` of {} is {own}, and `cidrAllocation` is `controller`, which gives out networks itself",
-                host.name
-            );
-            findings.push(
-                context
-                    .spec_label(Diagnostic::error(path, message), "kubernetes.cidrAllocation", "who gives them out")
-                    .help("remove it, or write `cidrAllocation: hosts` for a control plane that casement makes"),
-            );
-        } else if !pods.net().contains(&own.net()) {
+        if !pods.net().contains(&own.net()) {
             let message = format!(
                 "`podCidr` of {} is {own}, which is outside of the pod network {pods}",
                 host.name

@@ -28,7 +28,7 @@ pub(crate) const RULES: &[Rule] = &[
     rule!(
         "CAS-NET-013",
         Error,
-        Both,
+        FilesFirst,
         "L005",
         "files name different pod networks",
         pods
@@ -36,7 +36,7 @@ pub(crate) const RULES: &[Rule] = &[
     rule!(
         "CAS-NET-014",
         Error,
-        Both,
+        FilesFirst,
         "L005, L027",
         "files name different service networks",
         services
@@ -44,7 +44,7 @@ pub(crate) const RULES: &[Rule] = &[
     rule!(
         "CAS-NET-015",
         Error,
-        Both,
+        FilesFirst,
         "L027",
         "files name different DNS servers",
         dns
@@ -52,7 +52,7 @@ pub(crate) const RULES: &[Rule] = &[
     rule!(
         "CAS-NET-016",
         Error,
-        Both,
+        FilesFirst,
         "L027",
         "files name different cluster domains",
         domain
@@ -60,10 +60,18 @@ pub(crate) const RULES: &[Rule] = &[
     rule!(
         "CAS-NET-024",
         Error,
-        Both,
-        "L014, C2, I8",
+        FilesFirst,
+        "L014, K2, I8",
         "files name different HNS networks",
         hns_network
+    ),
+    rule!(
+        "CAS-NET-026",
+        Error,
+        Files,
+        "K5",
+        "the MAC prefix of pods is wrong",
+        mac_prefix
     ),
 ];
 
@@ -286,4 +294,41 @@ fn flannel_network(conf: &Value<'_>) -> Option<Said> {
         }
         _ => None,
     }
+}
+
+fn mac_prefix(context: &Context<'_>) -> Vec<Diagnostic> {
+    let mut values: Vec<Value<'_>> = Vec::new();
+    let backends = context
+        .net_confs
+        .iter()
+        .filter_map(|conf| conf.get_any_case("Backend"));
+    values.extend(backends.filter_map(|backend| backend.get_any_case("MacPrefix")));
+    for maker in context.cni.iter().flat_map(|cni| cni.makers()) {
+        let names = ["endpointMacPrefix", "vxlan_mac_prefix"].into_iter();
+        values.extend(names.filter_map(|name| maker.get(name)));
+    }
+    let mut findings = Vec::new();
+    let mut said = Vec::new();
+    for value in values {
+        let text = value.text().unwrap_or_default();
+        let bytes: Vec<_> = text.split('-').collect();
+        let is_byte = |byte: &&str| byte.len() == 2 && byte.chars().all(|c| c.is_ascii_hexdigit());
+        if bytes.len() == 2 && bytes.iter().all(is_byte) {
+            said.extend(Said::by("a MAC prefix", &value));
+            continue;
+        }
+        findings.push(
+            value
+                .error(format!(
+                    "the MAC prefix `{text}` is not two bytes, such as `0E-2A`"
+                ))
+                .help("write `0E-2A`, or leave it out: it is the default")
+                .replace("write `0E-2A`", "\"0E-2A\""),
+        );
+    }
+    let why = "pods have MAC addresses made of the prefix and their address; the parts have to make the same";
+    findings.extend(agree(&said, "MAC prefixes", why, |one, other| {
+        one.eq_ignore_ascii_case(other)
+    }));
+    findings
 }

@@ -34,7 +34,7 @@ pub(crate) const RULES: &[Rule] = &[
     rule!(
         "CAS-CAL-004",
         Warning,
-        Both,
+        Together,
         "L023",
         "Calico's pool has too few blocks",
         blocks
@@ -42,7 +42,7 @@ pub(crate) const RULES: &[Rule] = &[
     rule!(
         "CAS-CAL-005",
         Error,
-        Both,
+        FilesFirst,
         "L024",
         "Calico does not start on Windows",
         operator

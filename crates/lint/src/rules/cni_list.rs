@@ -46,7 +46,7 @@ pub(crate) const RULES: &[Rule] = &[
         "CAS-CNI-008",
         Error,
         Files,
-        "C2",
+        "C6",
         "the CNI plugin does not fit flannel's backend",
         fits_backend
     ),
@@ -54,7 +54,7 @@ pub(crate) const RULES: &[Rule] = &[
         "CAS-CNI-009",
         Error,
         Files,
-        "C2",
+        "C3",
         "a delegate of flannel's plugin says what flannel says",
         delegate
     ),

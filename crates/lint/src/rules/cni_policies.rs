@@ -23,7 +23,7 @@ pub(crate) const RULES: &[Rule] = &[
     rule!(
         "CAS-CNI-010",
         Error,
-        Both,
+        FilesFirst,
         "L017",
         "too much is left untranslated",
         too_much
@@ -31,7 +31,7 @@ pub(crate) const RULES: &[Rule] = &[
     rule!(
         "CAS-CNI-011",
         Error,
-        Both,
+        FilesFirst,
         "L017, I9",
         "cluster networks are translated",
         too_little
@@ -39,7 +39,7 @@ pub(crate) const RULES: &[Rule] = &[
     rule!(
         "CAS-CNI-012",
         Warning,
-        Both,
+        Together,
         "L017, I9",
         "other nodes are translated in a bridged network",
         nodes

@@ -21,14 +21,14 @@ pub(crate) const RULES: &[Rule] = &[
         "CAS-IMG-011",
         Error,
         Files,
-        "C10, I6",
+        "K10, I6",
         "a table is for another version of containerd's file",
         tables
     ),
     rule!(
         "CAS-IMG-012",
         Warning,
-        Both,
+        FilesFirst,
         "L031",
         "files name different pause images",
         two_pauses
@@ -36,7 +36,7 @@ pub(crate) const RULES: &[Rule] = &[
     rule!(
         "CAS-IMG-013",
         Error,
-        Both,
+        SpecFirst,
         "L030, I7",
         "the pause image has none for a Windows build",
         no_variant

@@ -11,16 +11,16 @@ pub(crate) const RULES: &[Rule] = &[
     rule!(
         "CAS-KLT-006",
         Error,
-        Both,
-        "L039, C9, I19",
+        Either,
+        "L039, K9, I19",
         "the kubelet does not know a flag",
         removed
     ),
     rule!(
         "CAS-KLT-008",
         Error,
-        Both,
-        "C9",
+        Either,
+        "K9, A8",
         "a feature gate is not known",
         feature_gates
     ),

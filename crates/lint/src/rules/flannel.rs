@@ -10,16 +10,16 @@ pub(crate) const RULES: &[Rule] = &[
     rule!(
         "CAS-NET-020",
         Error,
-        Both,
-        "L010, C1",
+        Either,
+        "L010, K1",
         "the VNI is one that Windows does not take",
         vni
     ),
     rule!(
         "CAS-NET-021",
         Error,
-        Both,
-        "L011, C1",
+        Either,
+        "L011, K1",
         "the VXLAN port is one that Windows does not speak",
         port
     ),
@@ -42,7 +42,7 @@ pub(crate) const RULES: &[Rule] = &[
     rule!(
         "CAS-NET-025",
         Error,
-        Both,
+        Either,
         "L019",
         "an overlay with IPv6",
         ipv6

@@ -12,7 +12,7 @@ pub(crate) const RULES: &[Rule] = &[
     rule!(
         "CAS-POD-012",
         Error,
-        Both,
+        FilesFirst,
         "L032, I28",
         "an image is for another Windows build",
         other_build

@@ -12,7 +12,7 @@ pub(crate) const RULES: &[Rule] = &[
     rule!(
         "CAS-PRX-010",
         Error,
-        Both,
+        FilesFirst,
         "L018, I10",
         "kube-proxy's source VIP is wrong",
         source_vip

@@ -10,8 +10,8 @@ pub(crate) const RULES: &[Rule] = &[
     rule!(
         "CAS-KLT-001",
         Error,
-        Both,
-        "L040, C8, I20",
+        FilesFirst,
+        "L040, K8, I20",
         "a kubelet setting is not for Windows",
         settings
     ),
@@ -19,7 +19,7 @@ pub(crate) const RULES: &[Rule] = &[
         "CAS-KLT-002",
         Error,
         Files,
-        "L038, C7, I21",
+        "L038, K7, I21",
         "the kubelet looks for its runtime on a Unix socket",
         endpoint
     ),
@@ -35,7 +35,7 @@ pub(crate) const RULES: &[Rule] = &[
         "CAS-KLT-005",
         Error,
         Files,
-        "L038, C7",
+        "L038, K7",
         "the runtime's pipe is not written as one",
         socket
     ),

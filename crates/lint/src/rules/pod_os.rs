@@ -11,7 +11,7 @@ pub(crate) const RULES: &[Rule] = &[
     rule!(
         "CAS-POD-001",
         Error,
-        Both,
+        FilesFirst,
         "L060, I18",
         "pods may land on the wrong operating system",
         undecided
@@ -27,7 +27,7 @@ pub(crate) const RULES: &[Rule] = &[
     rule!(
         "CAS-POD-003",
         Error,
-        Both,
+        FilesFirst,
         "L062",
         "nothing makes the network on Windows nodes",
         no_network
@@ -35,7 +35,7 @@ pub(crate) const RULES: &[Rule] = &[
     rule!(
         "CAS-POD-016",
         Error,
-        Both,
+        Together,
         "L032, I28",
         "pods are meant for a Windows build that no node has",
         build
@@ -65,9 +65,17 @@ fn undecided(context: &Context<'_>) -> Vec<Diagnostic> {
         };
         findings.push(
             place
-                .finding(severity, format!("{} does not say which operating system it is for", pod.title()))
-                .note("on a node of the other one its containers never start; `spec.os` alone does not keep the scheduler from it")
-                .help(format!("add `nodeSelector: {{{OS_LABEL}: linux}}` to the pod's `spec`, or `windows`")),
+                .finding(
+                    severity,
+                    format!(
+                        "{} does not say which operating system it is for",
+                        pod.title()
+                    ),
+                )
+                .note("on a node of the other one its containers never start")
+                .help(format!(
+                    "add `nodeSelector: {{{OS_LABEL}: linux}}` to the pod's `spec`, or `windows`"
+                )),
         );
     }
     findings

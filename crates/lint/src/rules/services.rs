@@ -19,7 +19,7 @@ pub(crate) const RULES: &[Rule] = &[
     rule!(
         "CAS-POD-021",
         Warning,
-        Both,
+        FilesFirst,
         "L054",
         "`hostPort` does nothing in an overlay",
         host_port
@@ -27,7 +27,7 @@ pub(crate) const RULES: &[Rule] = &[
     rule!(
         "CAS-POD-022",
         Warning,
-        Both,
+        Together,
         "L071",
         "session affinity needs Server 2022",
         affinity
@@ -43,7 +43,7 @@ pub(crate) const RULES: &[Rule] = &[
     rule!(
         "CAS-PRX-015",
         Error,
-        Both,
+        Together,
         "L073",
         "health checks collide on Server 2019",
         health_check

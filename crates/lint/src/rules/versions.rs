@@ -32,7 +32,7 @@ pub(crate) const RULES: &[Rule] = &[
     rule!(
         "CAS-VER-003",
         Error,
-        Both,
+        SpecFirst,
         "L037",
         "Docker cannot run HostProcess containers",
         docker_host_process
@@ -48,7 +48,7 @@ pub(crate) const RULES: &[Rule] = &[
     rule!(
         "CAS-VER-005",
         Error,
-        Both,
+        Together,
         "L037",
         "this containerd cannot run HostProcess containers as written",
         host_process
@@ -56,16 +56,16 @@ pub(crate) const RULES: &[Rule] = &[
     rule!(
         "CAS-VER-010",
         Error,
-        Both,
-        "L036, C7, I5",
+        FilesFirst,
+        "L036, A7, I5",
         "versions are too far apart",
         skew
     ),
     rule!(
         "CAS-VER-014",
         Error,
-        Both,
-        "C10, I6",
+        Together,
+        "K10, I6",
         "containerd's file is not for this containerd",
         file_version
     ),
