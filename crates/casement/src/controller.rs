@@ -49,7 +49,7 @@ impl Controller {
     /// Reads the file, asks the cluster, and calls every host that casement may
     /// change.
     pub async fn open(arguments: &FileArgs) -> Result<Self, CommandError> {
-        let cluster = spec_file::read(&arguments.file)?;
+        let cluster = spec_file::read_to_act(&arguments.file)?;
         let agents = agents::find(arguments.agent_dir.as_deref())?;
         let (inputs, blobs) = read_inputs(&cluster)?;
         let run = run_name();

@@ -14,6 +14,7 @@ mod lab;
 mod lint;
 mod plan;
 mod reset;
+mod spec;
 mod spec_file;
 mod status;
 mod survey;
@@ -41,6 +42,8 @@ enum Verb {
     Lint(lint::LintArgs),
     /// Say what a code means and what to do about it
     Explain(explain::ExplainArgs),
+    /// Check a cluster file and print it in its usual form
+    Spec(spec::SpecArgs),
     /// A real control plane and Windows hosts on this Linux machine
     Lab(lab::LabArgs),
 }
@@ -51,16 +54,10 @@ fn main() -> ExitCode {
         Verb::Plan(arguments) => conduct(plan::run_plan(arguments)),
         Verb::Status(arguments) => conduct(status::run_status(arguments)),
         Verb::Reset(arguments) => conduct(reset::run_reset(arguments)),
-        Verb::Lint(arguments) => finish(lint::run_lint(&arguments)),
-        Verb::Explain(arguments) => finish(explain::run_explain(&arguments)),
+        Verb::Lint(arguments) => end(lint::run_lint(&arguments)),
+        Verb::Explain(arguments) => end(explain::run_explain(&arguments)),
+        Verb::Spec(arguments) => end(spec::run_spec(&arguments)),
         Verb::Lab(arguments) => lab::run_lab(arguments),
-    }
-}
-
-fn finish(result: Result<(), failure::CommandError>) -> ExitCode {
-    match result {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => error.finish(),
     }
 }
 
@@ -71,10 +68,17 @@ fn conduct(verb: impl Future<Output = Result<(), failure::CommandError>>) -> Exi
         .enable_all()
         .build();
     match runtime {
-        Ok(runtime) => finish(runtime.block_on(verb)),
+        Ok(runtime) => end(runtime.block_on(verb)),
         Err(error) => {
             eprintln!("error: no threads could be started: {error}");
             ExitCode::FAILURE
         }
+    }
+}
+
+fn end(result: Result<(), failure::CommandError>) -> ExitCode {
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => error.finish(),
     }
 }

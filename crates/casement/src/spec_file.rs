@@ -1,18 +1,59 @@
 //! The cluster file, from the disk to a spec that can be planned.
 
-use std::io::IsTerminal;
+use std::fs::File;
+use std::io::{IsTerminal, Read};
 use std::path::Path;
 
 use camino::{Utf8Path, Utf8PathBuf};
-use casement_diag::{Problem, Style, has_errors, render_all, summary};
+use casement_diag::{Diagnostic, Problem, Style, has_errors, render_all, summary};
+use casement_plan::not_yet;
+use casement_source::{Loaded, SourceMap, load_bytes};
 use casement_spec::Cluster;
 
 use crate::failure::CommandError;
 
-/// Reads a file and resolves the paths in it. What is wrong with it has been
-/// printed when this gives an error.
-pub fn read(path: &Path) -> Result<Cluster, CommandError> {
-    let bytes = std::fs::read(path).map_err(|error| {
+/// A cluster file that has no errors.
+pub struct SpecFile {
+    /// What it says, its paths as they stand there.
+    pub cluster: Cluster,
+    /// Where it says it.
+    pub map: SourceMap,
+}
+
+/// Reads a file. What is wrong with it has been printed when this gives an
+/// error.
+pub fn read(path: &Path) -> Result<SpecFile, CommandError> {
+    let loaded = load(path)?;
+    print(&loaded.diagnostics, &loaded.map);
+    match loaded.cluster.filter(|_| !has_errors(&loaded.diagnostics)) {
+        Some(cluster) => Ok(SpecFile {
+            cluster,
+            map: loaded.map,
+        }),
+        None => Err(refuse(&loaded.diagnostics)),
+    }
+}
+
+/// Reads a file for a verb that acts on it: what cannot be done yet is refused
+/// by name, and paths are resolved.
+pub fn read_to_act(path: &Path) -> Result<Cluster, CommandError> {
+    let SpecFile { mut cluster, map } = read(path)?;
+    let refusals = not_yet(&cluster, &|field| map.has(field));
+    if !refusals.is_empty() {
+        print(&refusals, &map);
+        return Err(refuse(&refusals));
+    }
+    resolve(&mut cluster, path)?;
+    Ok(cluster)
+}
+
+/// Reads no more than a cluster file can have: a device or a disk image given
+/// by mistake must not fill the memory.
+fn load(path: &Path) -> Result<Loaded, CommandError> {
+    let mut bytes = Vec::new();
+    let most = casement_source::MOST_BYTES as u64 + 1;
+    let read = File::open(path).and_then(|file| file.take(most).read_to_end(&mut bytes));
+    read.map_err(|error| {
         let problem = Problem::new(
             "CAS-FILE-001",
             format!("the cluster file `{}` cannot be read", path.display()),
@@ -20,24 +61,21 @@ pub fn read(path: &Path) -> Result<Cluster, CommandError> {
         );
         CommandError::usage(problem.seen("it says", error))
     })?;
-    let loaded = casement_source::load_bytes(&path.display().to_string(), &bytes);
-    if !loaded.diagnostics.is_empty() {
-        let style = if std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none() {
-            Style::Colour
-        } else {
-            Style::Plain
-        };
-        eprint!(
-            "{}",
-            render_all(&loaded.diagnostics, Some(&loaded.map), style)
-        );
-    }
-    let Some(mut cluster) = loaded.cluster.filter(|_| !has_errors(&loaded.diagnostics)) else {
-        eprintln!("\n{}", summary(&loaded.diagnostics));
-        return Err(CommandError::told(3));
+    Ok(load_bytes(&path.display().to_string(), &bytes))
+}
+
+fn print(findings: &[Diagnostic], map: &SourceMap) {
+    let style = if std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none() {
+        Style::Colour
+    } else {
+        Style::Plain
     };
-    resolve(&mut cluster, path)?;
-    Ok(cluster)
+    eprint!("{}", render_all(findings, Some(map), style));
+}
+
+fn refuse(findings: &[Diagnostic]) -> CommandError {
+    eprintln!("\n{}", summary(findings));
+    CommandError::told(3)
 }
 
 fn resolve(cluster: &mut Cluster, path: &Path) -> Result<(), CommandError> {

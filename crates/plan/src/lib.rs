@@ -9,8 +9,10 @@
 
 mod facts;
 pub mod linux;
+mod not_yet;
 mod steps;
 pub mod windows;
 
 pub use facts::{Blob, ClusterFacts, Inputs, NodeFacts};
+pub use not_yet::not_yet;
 pub use steps::PlanError;

@@ -26,15 +26,12 @@ pub(crate) const DUPLICATE_FIELD: Code = Code::new("CAS-SPEC-014");
 pub(crate) const SECRET_VALUE: Code = Code::new("CAS-SPEC-015");
 /// A field that makes no sense without another.
 pub(crate) const LONELY_FIELD: Code = Code::new("CAS-SPEC-016");
-
-/// A field that casement does not act on yet.
-pub(crate) const FIELD_NOT_YET: Code = Code::new("CAS-SPEC-101");
-/// A value that casement does not act on yet.
-pub(crate) const VALUE_NOT_YET: Code = Code::new("CAS-SPEC-102");
-/// A control plane would have to be made.
-pub(crate) const CONTROL_PLANE_NOT_YET: Code = Code::new("CAS-SPEC-103");
-/// A version of Kubernetes that casement does not know yet.
-pub(crate) const VERSION_NOT_YET: Code = Code::new("CAS-SPEC-104");
+/// Fields that exclude each other.
+pub(crate) const EXCLUSIVE: Code = Code::new("CAS-SPEC-017");
+/// Nobody runs the control plane.
+pub(crate) const NO_CONTROL_PLANE: Code = Code::new("CAS-SPEC-018");
+/// A version of Kubernetes that casement does not know.
+pub(crate) const VERSION: Code = Code::new("CAS-SPEC-104");
 
 /// A Windows host in a role that Windows cannot have.
 pub(crate) const WINDOWS_ROLE: Code = Code::new("CAS-HOST-002");

@@ -4,6 +4,12 @@ mod access;
 mod artifacts;
 mod cluster;
 mod host;
+mod images;
+mod kubernetes;
+mod machines;
+mod network;
+mod secret;
+mod windows;
 
 use casement_diag::{Diagnostic, FieldPath};
 use casement_spec::{API_VERSION, Cluster, KIND, Metadata};
@@ -54,10 +60,7 @@ fn other_document(at: &At<'_>) -> Option<Diagnostic> {
     let crate::node::Data::Mapping(entries) = &at.node.data else {
         return None;
     };
-    let said = |key: &str| {
-        let entry = entries.iter().find(|entry| entry.key == key)?;
-        entry.value.short()
-    };
+    let said = |key: &str| entries.get(key)?.value.short();
     let (version, kind) = (said("apiVersion")?, said("kind")?);
     if version.starts_with("casement.dev/") || kind == KIND {
         return None;

@@ -18,6 +18,8 @@ mod toml;
 mod value;
 mod yaml;
 
+use std::sync::Arc;
+
 use casement_diag::{Diagnostic, FieldPath};
 
 use crate::codes;
@@ -78,7 +80,7 @@ impl Foreign {
 /// Reads the bytes of a file; its name decides what they are.
 pub fn read(name: &str, bytes: &[u8]) -> Foreign {
     if bytes.len() > MOST_BYTES {
-        return Foreign::unreadable(name, "", syntax::too_large(bytes.len(), MOST_BYTES));
+        return Foreign::unreadable(name, "", syntax::too_large(MOST_BYTES));
     }
     let text = match std::str::from_utf8(bytes) {
         Ok(text) => text,
@@ -104,31 +106,26 @@ fn found(name: &str, text: &str, mut roots: Vec<Node>) -> Foreign {
         hide_secret_object(root);
     }
     let several = roots.len() > 1;
-    let tree = Node {
-        range: 0..text.len(),
-        data: Data::List(roots),
-    };
-    let Data::List(roots) = &tree.data else {
-        return Foreign::unreadable(name, text, syntax::no_document());
-    };
-    let mut map = match roots.as_slice() {
-        [only] => SourceMap::new(name, text, only),
-        _ => SourceMap::new(name, text, &tree),
-    };
     let mut documents = Vec::new();
-    for (number, root) in roots.iter().enumerate() {
+    for (number, root) in roots.iter_mut().enumerate() {
         let path = FieldPath::root();
         let path = if several { path.index(number) } else { path };
-        for (path, node) in embedded::documents(root, &path, text) {
-            map.index(&node, path.clone());
-            documents.push((path, node));
-        }
-        documents.push((path, root.clone()));
+        documents.push((path.clone(), root.clone()));
+        documents.extend(embedded::unfold(root, &path, text));
     }
+    let tree = match (several, roots.pop()) {
+        (false, Some(only)) => only,
+        (_, last) => {
+            roots.extend(last);
+            let data = Data::List(roots);
+            let range = 0..text.len();
+            Node { range, data }
+        }
+    };
     Foreign {
         name: name.to_owned(),
         documents,
-        map,
+        map: SourceMap::new(name, text, Arc::new(tree)),
         diagnostics: Vec::new(),
     }
 }
@@ -145,14 +142,14 @@ fn hide_secret_object(root: &mut Node) {
     if !is_secret {
         return;
     }
-    for entry in entries {
+    for entry in entries.iter_mut() {
         if entry.key != "data" && entry.key != "stringData" {
             continue;
         }
         let Data::Mapping(values) = &mut entry.value.data else {
             continue;
         };
-        for value in values {
+        for value in values.iter_mut() {
             if let Data::Scalar(scalar) = &mut value.value.data {
                 scalar.secret = true;
             }

@@ -3,8 +3,8 @@
 //! [`load`] is pure: text in, [`Loaded`] out. The text becomes a tree with
 //! positions ([`SourceMap`] keeps them), the tree a [`Cluster`]. On the way every
 //! mistake becomes a [`Diagnostic`] that names field, value and remedy: what is
-//! no YAML, unknown and missing fields, wrong values, what casement cannot do
-//! yet, and what no single field shows (two hosts with one address). Nothing is
+//! no YAML, unknown and missing fields, wrong values, and what no single field
+//! shows (two hosts with one address). Nothing is
 //! ignored: either a field is understood, or it is refused.
 //!
 //! It does not open the files that the document names; see
@@ -25,24 +25,31 @@ mod decode;
 pub mod foreign;
 mod mapping;
 mod node;
+mod open_defaults;
 mod outline;
 mod parse;
 mod reader;
+mod schema;
 mod secrets;
 mod shape;
 mod shapes;
 mod source_map;
 mod suggest;
 mod syntax;
+mod written;
+
+use std::sync::Arc;
 
 use casement_diag::{Diagnostic, FieldPath, Severity, Source, has_errors};
 use casement_spec::Cluster;
 
+pub use schema::{SCHEMA_ID, schema};
 pub use source_map::SourceMap;
 pub use suggest::closest;
+pub use written::{YamlError, normalised, to_yaml, with_defaults};
 
-/// No cluster file that a person writes comes near.
-const MOST_BYTES: usize = 1 << 20;
+/// The most that is read: ten thousand hosts with every default written out fit.
+pub const MOST_BYTES: usize = 4 << 20;
 /// Nobody mends more in one go.
 const MOST_DIAGNOSTICS: usize = 100;
 
@@ -70,13 +77,14 @@ impl Loaded {
 /// Reads a document; `name` is what the text is called in messages.
 pub fn load(name: &str, text: &str) -> Loaded {
     if text.len() > MOST_BYTES {
-        return Loaded::nothing(name, "", syntax::too_large(text.len(), MOST_BYTES));
+        return Loaded::nothing(name, "", syntax::too_large(MOST_BYTES));
     }
     let (root, mut findings) = match parse::parse(text) {
         Ok(parsed) => parsed,
         Err(diagnostic) => return Loaded::nothing(name, text, *diagnostic),
     };
-    let map = SourceMap::new(name, text, &root);
+    let root = Arc::new(root);
+    let map = SourceMap::new(name, text, Arc::clone(&root));
     let cluster = decode::document(&root, &mut findings);
     let cluster = cluster.filter(|_| !has_errors(&findings));
     Loaded {
@@ -89,27 +97,13 @@ pub fn load(name: &str, text: &str) -> Loaded {
 /// The same for the bytes of a file, which may be no text at all.
 pub fn load_bytes(name: &str, bytes: &[u8]) -> Loaded {
     if bytes.len() > MOST_BYTES {
-        return Loaded::nothing(name, "", syntax::too_large(bytes.len(), MOST_BYTES));
+        return Loaded::nothing(name, "", syntax::too_large(MOST_BYTES));
     }
     match std::str::from_utf8(bytes) {
         Ok(text) => load(name, text),
         Err(error) => Loaded::nothing(name, "", syntax::no_text(bytes, error.valid_up_to())),
     }
 }
-
-/// The document of a cluster, every default filled in.
-///
-/// # Errors
-/// When the cluster cannot be written as YAML, which no cluster that came from
-/// [`load`] is known to cause.
-pub fn to_yaml(cluster: &Cluster) -> Result<String, YamlError> {
-    serde_saphyr::to_string(cluster).map_err(|error| YamlError(error.to_string()))
-}
-
-/// A value has no form in YAML.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("the cluster cannot be written as YAML: {0}")]
-pub struct YamlError(String);
 
 /// Sorts by place, and cuts what nobody would read.
 fn in_order(mut findings: Vec<Diagnostic>, map: &SourceMap) -> Vec<Diagnostic> {

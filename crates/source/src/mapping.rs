@@ -1,4 +1,4 @@
-//! A mapping against its shape: what is unknown, missing, or not yet possible.
+//! A mapping against its shape: what is unknown, and what is missing.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,9 +6,9 @@ use casement_diag::{Diagnostic, FieldPath, Part};
 use casement_spec::API_VERSION;
 
 use crate::codes;
-use crate::node::{Data, Entry, clipped};
+use crate::node::{Data, Entries, Entry, clipped};
 use crate::reader::{At, Reader, short_path};
-use crate::shape::{Need, Shape};
+use crate::shape::{Field, Need, Shape};
 use crate::shapes;
 use crate::suggest;
 
@@ -16,7 +16,7 @@ use crate::suggest;
 #[derive(Debug)]
 pub(crate) struct Mapping<'n> {
     path: FieldPath,
-    entries: &'n [Entry],
+    entries: &'n Entries,
     /// Fields that are there.
     present: BTreeSet<&'static str>,
     /// Fields that are not there, but probably meant by others that are: what
@@ -41,14 +41,13 @@ impl<'n> Mapping<'n> {
         shape: &'static Shape,
     ) -> Option<Self> {
         let Data::Mapping(entries) = &at.node.data else {
-            let fields: Vec<_> = shape.usable().map(|name| format!("`{name}`")).collect();
-            let wanted = format!("a mapping with {}", fields.join(", "));
+            let wanted = format!("a mapping with {}", main_fields(shape));
             if at.path.is_root() {
                 let message = format!("the document must be {wanted}, not {}", at.node.described());
                 let finding = Diagnostic::error(at.path.clone(), message).code(codes::WRONG_TYPE);
                 reader.add(finding.help(format!("it begins with `apiVersion: {API_VERSION}`")));
             } else {
-                let first = shape.usable().next().unwrap_or_default();
+                let first = shape.names().next().unwrap_or_default();
                 let how = format!("fields are written as `{first}: …`, each in a line of its own");
                 reader.wrong_type(at, &wanted, Some(how));
             }
@@ -63,7 +62,7 @@ impl<'n> Mapping<'n> {
                 .collect(),
             misspelt: BTreeMap::new(),
         };
-        for entry in entries {
+        for entry in entries.iter() {
             mapping.check(reader, shape, entry);
         }
         mapping.report_missing(reader, shape);
@@ -71,7 +70,7 @@ impl<'n> Mapping<'n> {
     }
 
     pub(crate) fn get(&self, name: &str) -> Given<'n> {
-        let exact = self.entries.iter().find(|entry| entry.key == name);
+        let exact = self.entries.get(name);
         match exact.or_else(|| self.misspelt.get(name).copied()) {
             Some(entry) => Given::Value(At {
                 node: &entry.value,
@@ -95,19 +94,46 @@ impl<'n> Mapping<'n> {
             node: &entry.value,
             path,
         };
-        match shape.field(&entry.key).map(|field| &field.need) {
-            Some(Need::Required(_) | Need::Optional) => {}
-            Some(Need::NotYet(instead)) => reader.add(not_yet(&at, instead)),
-            Some(Need::NotYetWithin(inner)) => {
-                Mapping::read(reader, &at, inner);
-            }
-            None => {
-                let missing = shape.names().filter(|name| !self.present.contains(name));
-                let meant = suggest::closest(&entry.key, missing);
-                self.misspelt.extend(meant.map(|name| (name, entry)));
-                reader.add(unknown(&at, &entry.key, shape, meant));
-            }
+        if shape.field(&entry.key).is_none() {
+            let missing = shape.names().filter(|name| !self.present.contains(name));
+            let meant = suggest::closest(&entry.key, missing);
+            self.misspelt.extend(meant.map(|name| (name, entry)));
+            reader.add(unknown(&at, &entry.key, shape, meant));
         }
+    }
+
+    /// The only field of a mapping that may have one only; `None` after a
+    /// finding.
+    pub(crate) fn only(
+        &self,
+        reader: &mut Reader<'_>,
+        shape: &'static Shape,
+    ) -> Option<(&'static str, At<'n>)> {
+        let mut there = shape.names().filter_map(|name| match self.get(name) {
+            Given::Value(at) => Some((name, at)),
+            Given::Nothing => None,
+        });
+        let Some(only) = there.next() else {
+            // A field that is not known has been reported.
+            if self.entries.is_empty() {
+                let fields: Vec<_> = shape.names().map(|name| format!("`{name}`")).collect();
+                let name = short_path(&self.path);
+                let message = format!("`{name}` needs one of {}", fields.join(", "));
+                let finding = Diagnostic::error(self.path.clone(), message);
+                let finding = finding.code(codes::MISSING_FIELD);
+                reader.add(finding.help("say which, and leave the others out"));
+            }
+            return None;
+        };
+        if let Some((name, at)) = there.next() {
+            let message = format!("`{}` and `{name}` exclude each other", only.0);
+            let finding = Diagnostic::error(at.path, message).code(codes::EXCLUSIVE);
+            let finding = finding.at(Part::Key).here("and here");
+            let finding = finding.label_at(only.1.path, Part::Key, "here");
+            reader.add(finding.help("keep one of them"));
+            return None;
+        }
+        Some(only)
     }
 
     fn report_missing(&self, reader: &mut Reader<'_>, shape: &Shape) {
@@ -128,16 +154,20 @@ impl<'n> Mapping<'n> {
     }
 }
 
-fn not_yet(at: &At<'_>, instead: &str) -> Diagnostic {
-    let name = short_path(&at.path);
-    let said = match at.node.short() {
-        Some(value) => format!("{name}: {value}"),
-        None => name,
+/// The fields that have to be there, or the first ones, for a sentence.
+fn main_fields(shape: &'static Shape) -> String {
+    let needed = |field: &&Field| matches!(field.need, Need::Required(_));
+    let mut names: Vec<_> = shape.fields.iter().filter(needed).collect();
+    if names.is_empty() {
+        names = shape.fields.iter().take(4).collect();
+    }
+    let more = if names.len() < shape.fields.len() {
+        ", …"
+    } else {
+        ""
     };
-    Diagnostic::error(at.path.clone(), format!("`{said}` is not supported yet"))
-        .code(codes::FIELD_NOT_YET)
-        .at(Part::Key)
-        .help(instead)
+    let names: Vec<_> = names.iter().map(|f| format!("`{}`", f.name)).collect();
+    format!("{}{more}", names.join(", "))
 }
 
 fn unknown(
@@ -160,14 +190,14 @@ fn unknown(
     }
     let home = shapes::ALL
         .iter()
-        .find(|other| other.usable().any(|name| name == key) && other.place != shape.place);
+        .find(|other| other.field(&key).is_some() && other.place != shape.place);
     if let Some(home) = home {
         return finding.help(format!(
             "`{key}` is a field of {}: is it indented as it should be?",
             home.place
         ));
     }
-    let fields: Vec<_> = shape.usable().map(|name| format!("`{name}`")).collect();
+    let fields: Vec<_> = shape.names().map(|name| format!("`{name}`")).collect();
     finding.help(format!(
         "the fields of {} are {}",
         shape.place,

@@ -1,5 +1,6 @@
 //! The text as a tree, each part with its place.
 
+use std::collections::HashMap;
 use std::ops::Range;
 
 /// A value and its bytes in the text.
@@ -15,7 +16,44 @@ pub(crate) struct Node {
 pub(crate) enum Data {
     Scalar(Scalar),
     List(Vec<Node>),
-    Mapping(Vec<Entry>),
+    Mapping(Entries),
+}
+
+/// The fields of a mapping, in the order of the text; no name is there twice.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Entries {
+    list: Vec<Entry>,
+    /// Where each name stands: to look for one in a list would be slow on
+    /// hostile input.
+    places: HashMap<String, usize>,
+}
+
+impl Entries {
+    /// Gives the field back if one of that name is there already.
+    pub(crate) fn push(&mut self, entry: Entry) -> Result<(), Entry> {
+        if self.places.contains_key(&entry.key) {
+            return Err(entry);
+        }
+        self.places.insert(entry.key.clone(), self.list.len());
+        self.list.push(entry);
+        Ok(())
+    }
+
+    pub(crate) fn get(&self, name: &str) -> Option<&Entry> {
+        self.list.get(*self.places.get(name)?)
+    }
+
+    pub(crate) fn iter(&self) -> std::slice::Iter<'_, Entry> {
+        self.list.iter()
+    }
+
+    pub(crate) fn iter_mut(&mut self) -> std::slice::IterMut<'_, Entry> {
+        self.list.iter_mut()
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.list.is_empty()
+    }
 }
 
 /// A single value. YAML's types are not applied: each field knows what it wants.
@@ -62,13 +100,9 @@ impl Node {
         }
     }
 
-    /// Whether it is a list or mapping with nothing in it.
-    pub(crate) fn is_empty_collection(&self) -> bool {
-        match &self.data {
-            Data::Scalar(_) => false,
-            Data::List(items) => items.is_empty(),
-            Data::Mapping(entries) => entries.is_empty(),
-        }
+    /// Whether it must not be shown.
+    pub(crate) fn is_secret(&self) -> bool {
+        matches!(&self.data, Data::Scalar(scalar) if scalar.secret)
     }
 
     /// What it is, for a sentence such as "must be a list, not …".

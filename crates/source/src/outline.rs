@@ -6,7 +6,7 @@
 use std::net::Ipv4Addr;
 
 use casement_diag::FieldPath;
-use casement_spec::{Cidr, HostName, HostOs, KubernetesVersion, Role};
+use casement_spec::{CidrAllocation, Cidrs, HostName, HostOs, KubernetesVersion, Role};
 
 /// A value, where it stands, and whether a person wrote it there.
 #[derive(Debug, Clone)]
@@ -21,8 +21,12 @@ pub(crate) struct Placed<T> {
 #[derive(Debug, Default)]
 pub(crate) struct Outline {
     pub(crate) version: Option<Placed<KubernetesVersion>>,
-    pub(crate) pods: Option<Placed<Cidr>>,
-    pub(crate) services: Option<Placed<Cidr>>,
+    pub(crate) pods: Option<Placed<Cidrs>>,
+    pub(crate) services: Option<Placed<Cidrs>>,
+    /// Who gives nodes their pod networks; `None` if it could not be read.
+    pub(crate) allocation: Option<CidrAllocation>,
+    /// Whether a control plane exists already.
+    pub(crate) existing: bool,
     /// `None` if there is no list of hosts at all.
     pub(crate) hosts: Option<Vec<HostOutline>>,
 }
@@ -34,6 +38,8 @@ pub(crate) struct HostOutline {
     pub(crate) name: Option<HostName>,
     pub(crate) address: Option<Ipv4Addr>,
     pub(crate) os: Option<HostOs>,
+    /// Where its pod network stands, if it has one.
+    pub(crate) pod_cidr: Option<FieldPath>,
     /// Each with its own place.
     pub(crate) roles: Vec<Placed<Role>>,
 }

@@ -1,18 +1,20 @@
 //! Text to tree, within bounds.
 
-use std::collections::HashSet;
 use std::ops::Range;
 
 use casement_diag::{Diagnostic, FieldPath, Part};
 use granit_parser::{Event, Parser, ScalarStyle, Span};
 
 use crate::codes;
-use crate::node::{Data, Entry, Node, Scalar, clipped};
+use crate::node::{Data, Entries, Entry, Node, Scalar, clipped};
 use crate::secrets;
 use crate::syntax;
 
 /// Deeper than any document that makes sense.
 const MOST_DEPTH: usize = 64;
+
+/// More than the largest cluster needs, and few enough to keep in memory.
+const MOST_VALUES: usize = 400_000;
 
 type Stop = Box<Diagnostic>;
 
@@ -48,14 +50,12 @@ struct Open {
     end: usize,
     path: FieldPath,
     content: Content,
-    /// The keys so far: a list of them would be slow on hostile input.
-    seen: HashSet<String>,
 }
 
 enum Content {
     List(Vec<Node>),
     /// The key is set while its value is awaited.
-    Mapping(Vec<Entry>, Option<(String, Range<usize>)>),
+    Mapping(Entries, Option<(String, Range<usize>)>),
 }
 
 #[derive(Default)]
@@ -63,6 +63,7 @@ struct Tree {
     open: Vec<Open>,
     root: Option<Node>,
     documents: usize,
+    values: usize,
     duplicates: Vec<Diagnostic>,
 }
 
@@ -83,7 +84,9 @@ impl Tree {
             | Event::MappingStart(_, _, Some(_)) => return Err(Box::new(syntax::tag(range))),
             Event::Scalar(text, style, ..) => self.scalar(text.into_owned(), style, range)?,
             Event::SequenceStart(..) => self.begin(Content::List(Vec::new()), range)?,
-            Event::MappingStart(..) => self.begin(Content::Mapping(Vec::new(), None), range)?,
+            Event::MappingStart(..) => {
+                self.begin(Content::Mapping(Entries::default(), None), range)?
+            }
             Event::SequenceEnd | Event::MappingEnd => self.finish(range)?,
             _ => {}
         }
@@ -102,7 +105,6 @@ impl Tree {
             end: range.end,
             path: self.path_of_next(),
             content,
-            seen: HashSet::new(),
         });
         Ok(())
     }
@@ -147,6 +149,10 @@ impl Tree {
     }
 
     fn value(&mut self, node: Node) -> Result<(), Stop> {
+        self.values += 1;
+        if self.values > MOST_VALUES {
+            return Err(Box::new(syntax::too_many(node.range, MOST_VALUES)));
+        }
         let Some(open) = self.open.last_mut() else {
             self.root = Some(node);
             return Ok(());
@@ -159,15 +165,15 @@ impl Tree {
                     return Err(Box::new(syntax::odd_key(node.range)));
                 };
                 open.end = open.end.max(key_range.end);
-                if !open.seen.insert(key.clone()) {
-                    let path = open.path.field(key.as_str());
-                    self.duplicates.push(duplicate(path, &key, key_range));
-                } else {
-                    entries.push(Entry {
-                        key,
-                        key_range,
-                        value: node,
-                    });
+                let entry = Entry {
+                    key,
+                    key_range,
+                    value: node,
+                };
+                if let Err(second) = entries.push(entry) {
+                    let path = open.path.field(second.key.as_str());
+                    let finding = duplicate(path, &second.key, second.key_range);
+                    self.duplicates.push(finding);
                 }
             }
         }

@@ -1,5 +1,7 @@
 //! Single values, and what is said when they are not what their field wants.
 
+use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 use std::str::FromStr;
 
 use camino::Utf8PathBuf;
@@ -7,7 +9,7 @@ use casement_diag::{Diagnostic, FieldPath, Part};
 use casement_spec::{Invalid, Named};
 
 use crate::codes;
-use crate::node::{Data, Node};
+use crate::node::{Data, Node, clipped};
 use crate::suggest;
 
 /// A value and where it is.
@@ -75,13 +77,18 @@ impl Reader<'_> {
     }
 
     pub(crate) fn invalid(&mut self, at: &At<'_>, invalid: &Invalid, example: &str) {
-        let finding = Diagnostic::error(at.path.clone(), invalid.to_string());
-        let finding = finding.code(codes::BAD_VALUE);
+        let secret = at.node.is_secret();
+        let message = if secret {
+            format!("this is no {}: {}", invalid.kind, invalid.reason)
+        } else {
+            invalid.to_string()
+        };
+        let finding = Diagnostic::error(at.path.clone(), message).code(codes::BAD_VALUE);
         self.add(match &invalid.suggestion {
-            Some(better) => finding
+            Some(better) if !secret => finding
                 .help(format!("did you mean `{better}`?"))
                 .replace(format!("write `{better}`"), better.as_str()),
-            None => finding.help(format!("an example is `{example}`")),
+            _ => finding.help(format!("an example is `{example}`")),
         });
     }
 
@@ -125,19 +132,134 @@ impl Reader<'_> {
     }
 
     pub(crate) fn port(&mut self, at: &At<'_>) -> Option<u16> {
+        let number = self.number(at, 1..=65535, 22)?;
+        u16::try_from(number).ok()
+    }
+
+    /// A whole number within bounds.
+    pub(crate) fn number(
+        &mut self,
+        at: &At<'_>,
+        bounds: RangeInclusive<u32>,
+        example: u32,
+    ) -> Option<u32> {
+        let name = at.path.last_field().unwrap_or_default();
         if let Data::Scalar(scalar) = &at.node.data
-            && let Ok(port @ 1..) = scalar.text.parse()
+            && let Ok(number) = scalar.text.parse()
+            && bounds.contains(&number)
         {
-            if scalar.plain {
-                return Some(port);
+            // YAML's other ways to write one, such as `+1` or `007`, are too odd.
+            let usual = scalar.text == number.to_string();
+            if scalar.plain && usual {
+                return Some(number);
             }
-            let how = format!("write `port: {port}`");
+            let how = format!("write `{name}: {number}`");
             self.wrong_type(at, "a number", Some(how));
             return None;
         }
-        let how = "write `port: 22`".to_owned();
-        self.wrong_type(at, "a number from 1 to 65535", Some(how));
+        let (least, most) = bounds.into_inner();
+        let how = format!("write `{name}: {example}`");
+        self.wrong_type(at, &format!("a number from {least} to {most}"), Some(how));
         None
+    }
+
+    /// A list of values that know themselves what they may be.
+    pub(crate) fn parse_list<T>(
+        &mut self,
+        at: &At<'_>,
+        wanted: &str,
+        example: &str,
+    ) -> Option<Vec<T>>
+    where
+        T: FromStr<Err = Invalid>,
+    {
+        let items = self.list(at, wanted)?;
+        let number = items.len();
+        let values: Vec<T> = items
+            .iter()
+            .filter_map(|at| self.parse(at, "a text", example))
+            .collect();
+        (values.len() == number).then_some(values)
+    }
+
+    /// A mapping whose names and values know themselves what they may be.
+    pub(crate) fn parse_pairs<K, V>(
+        &mut self,
+        at: &At<'_>,
+        wanted: &str,
+        example: (&str, &str),
+    ) -> Option<BTreeMap<K, V>>
+    where
+        K: FromStr<Err = Invalid> + Ord,
+        V: FromStr<Err = Invalid>,
+    {
+        let read = |reader: &mut Self, at: &At<'_>| reader.parse(at, "a text", example.1);
+        self.own_pairs(at, wanted, example.0, read)
+    }
+
+    /// A mapping whose names know themselves what they may be.
+    pub(crate) fn own_pairs<K, V>(
+        &mut self,
+        at: &At<'_>,
+        wanted: &str,
+        example: &str,
+        mut read: impl FnMut(&mut Self, &At<'_>) -> Option<V>,
+    ) -> Option<BTreeMap<K, V>>
+    where
+        K: FromStr<Err = Invalid> + Ord,
+    {
+        let mut whole = true;
+        let mut all = BTreeMap::new();
+        for (key, at) in self.pairs(at, wanted)? {
+            let value = read(self, &at);
+            match (key.parse::<K>(), value) {
+                (Ok(key), Some(value)) => {
+                    all.insert(key, value);
+                }
+                (Err(invalid), _) => {
+                    self.invalid_key(&at, &invalid, example);
+                    whole = false;
+                }
+                _ => whole = false,
+            }
+        }
+        whole.then_some(all)
+    }
+
+    fn invalid_key(&mut self, at: &At<'_>, invalid: &Invalid, example: &str) {
+        let finding = Diagnostic::error(at.path.clone(), invalid.to_string());
+        let finding = finding.code(codes::BAD_VALUE).at(Part::Key);
+        self.add(match &invalid.suggestion {
+            Some(better) => finding
+                .help(format!("did you mean `{better}`?"))
+                .replace(format!("write `{better}`"), better.as_str()),
+            None => finding.help(format!("an example is `{example}`")),
+        });
+    }
+
+    /// A mapping whose names are among the words of an enumeration.
+    pub(crate) fn named_pairs<K: Named + Ord, V>(
+        &mut self,
+        at: &At<'_>,
+        wanted: &str,
+        what: &str,
+        mut read: impl FnMut(&mut Self, &At<'_>) -> Option<V>,
+    ) -> Option<BTreeMap<K, V>> {
+        let mut whole = true;
+        let mut all = BTreeMap::new();
+        for (key, at) in self.pairs(at, wanted)? {
+            match (K::from_name(key), read(self, &at)) {
+                (Some(name), Some(value)) => {
+                    all.insert(name, value);
+                }
+                (None, _) => {
+                    self.add(unknown_name::<K>(&at, key, what));
+                    whole = false;
+                }
+                _ => whole = false,
+            }
+        }
+        whole.then_some(all)
     }
 
     /// The path of a file on this machine.
@@ -199,6 +321,21 @@ impl Reader<'_> {
         let how = "write it as `name: value`, each in a line of its own";
         self.wrong_type(at, wanted, Some(how.to_owned()));
         None
+    }
+}
+
+fn unknown_name<K: Named>(at: &At<'_>, key: &str, what: &str) -> Diagnostic {
+    let names = K::ALL.iter().map(|value| value.name());
+    let all: Vec<_> = names.clone().map(|name| format!("`{name}`")).collect();
+    let message = format!("`{}` is no {what}", clipped(key));
+    let finding = Diagnostic::error(at.path.clone(), message)
+        .code(codes::UNKNOWN_FIELD)
+        .at(Part::Key);
+    match suggest::closest(key.trim_end_matches(".exe"), names) {
+        Some(better) => finding
+            .help(format!("did you mean `{better}`?"))
+            .replace(format!("rename it to `{better}`"), better),
+        None => finding.help(format!("they are {}", all.join(", "))),
     }
 }
 

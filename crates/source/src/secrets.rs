@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::node::{Data, Node};
+use crate::node::{Data, Entry, Node};
 use crate::suggest::distance;
 
 /// Names that hold secrets, and how far a misspelt one may be off.
@@ -10,6 +10,8 @@ const NAMES: [&str; 2] = ["password", "passphrase"];
 const PARTS: [&str; 6] = ["passw", "passp", "pwd", "secret", "token", "credential"];
 /// The fields of a reference: where a secret is, not what it is.
 const REFERENCE: [&str; 3] = ["file", "env", "prompt"];
+/// The field beside a secret that says whose it is.
+const OWNER: &str = "user";
 
 /// Marks every scalar that may be a secret.
 pub(crate) fn mark(root: &mut Node) {
@@ -19,18 +21,43 @@ pub(crate) fn mark(root: &mut Node) {
 fn walk(node: &mut Node, secret: bool) {
     match &mut node.data {
         Data::Scalar(scalar) => {
-            scalar.secret = secret || scalar.text.contains("PRIVATE KEY");
+            let text = &scalar.text;
+            scalar.secret = secret || text.contains("PRIVATE KEY") || password_in_url(text);
         }
         Data::List(items) => items.iter_mut().for_each(|item| walk(item, secret)),
         Data::Mapping(entries) => {
-            for entry in entries {
-                let reference = REFERENCE.contains(&entry.key.as_str());
+            for entry in entries.iter_mut() {
+                let reference = is_reference(entry);
                 let below_key = entry.key == "key" && matches!(entry.value.data, Data::Mapping(_));
                 let secret = (secret && !reference) || is_secret_name(&entry.key) || below_key;
                 walk(&mut entry.value, secret);
             }
         }
     }
+}
+
+/// Whether a field says where a secret is, or whose. What stands behind `env` and is no
+/// name of a variable may be the secret itself.
+fn is_reference(entry: &Entry) -> bool {
+    match (entry.key.as_str(), &entry.value.data) {
+        ("env", Data::Scalar(scalar)) => is_variable(&scalar.text),
+        (key, _) => key == OWNER || REFERENCE.contains(&key),
+    }
+}
+
+/// Whether a text is the name of an environment variable.
+pub(crate) fn is_variable(text: &str) -> bool {
+    let word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    text.chars().all(word) && text.starts_with(|c: char| !c.is_ascii_digit())
+}
+
+/// Whether a URL in the text has a password before its host:
+/// `http://me:password@proxy`.
+fn password_in_url(text: &str) -> bool {
+    text.split("://").skip(1).any(|rest| {
+        let authority = rest.split(['/', '?', '#', ' ']).next().unwrap_or_default();
+        authority.contains('@')
+    })
 }
 
 fn is_secret_name(name: &str) -> bool {
@@ -60,7 +87,7 @@ pub(crate) fn ranges_in_lines(text: &str) -> Vec<Range<usize>> {
         if line.contains("PRIVATE KEY") {
             in_key = line.contains("BEGIN");
             found.push(start..end);
-        } else if in_key {
+        } else if in_key || password_in_url(line) {
             found.push(start..end);
         }
         let mut from = 0;

@@ -1,35 +1,34 @@
 //! Where paths lie in the text.
 
-use std::collections::BTreeMap;
 use std::ops::Range;
+use std::sync::Arc;
 
-use casement_diag::{FieldPath, Part, Source};
+use casement_diag::{FieldPath, Part, Segment, Source};
 
 use crate::node::{Data, Node};
 use crate::secrets;
 
 /// The text of a document, and where in it each field stands.
+///
+/// Places are looked up in the tree when somebody asks: most fields of a large
+/// document are never asked for.
 #[derive(Debug, Clone)]
 pub struct SourceMap {
     name: String,
     /// Secrets are blanked out.
     text: String,
-    values: BTreeMap<FieldPath, Range<usize>>,
-    keys: BTreeMap<FieldPath, Range<usize>>,
+    root: Option<Arc<Node>>,
 }
 
 impl SourceMap {
-    pub(crate) fn new(name: &str, text: &str, root: &Node) -> Self {
+    pub(crate) fn new(name: &str, text: &str, root: Arc<Node>) -> Self {
         let mut hidden = Vec::new();
-        secrets::ranges(root, &mut hidden);
-        let mut map = Self {
+        secrets::ranges(&root, &mut hidden);
+        Self {
             name: name.to_owned(),
             text: secrets::blanked(text, &hidden),
-            values: BTreeMap::new(),
-            keys: BTreeMap::new(),
-        };
-        map.index(root, FieldPath::root());
-        map
+            root: Some(root),
+        }
     }
 
     /// For a text that is no document: only bytes can be pointed at.
@@ -37,38 +36,41 @@ impl SourceMap {
         Self {
             name: name.to_owned(),
             text: secrets::blanked(text, &secrets::ranges_in_lines(text)),
-            values: BTreeMap::new(),
-            keys: BTreeMap::new(),
+            root: None,
         }
     }
 
-    pub(crate) fn index(&mut self, node: &Node, path: FieldPath) {
-        match &node.data {
-            Data::Scalar(_) => {}
-            Data::List(items) => {
-                for (index, item) in items.iter().enumerate() {
-                    self.index(item, path.index(index));
+    /// Whether a person wrote something at this path.
+    pub fn has(&self, path: &FieldPath) -> bool {
+        self.node(path).is_some()
+    }
+
+    /// What stands at a path, and the name before it if it has one.
+    pub(crate) fn node(&self, path: &FieldPath) -> Option<(Option<&Range<usize>>, &Node)> {
+        let mut found = (None, self.root.as_deref()?);
+        for segment in path.segments() {
+            found = match (&found.1.data, segment) {
+                (Data::Mapping(entries), Segment::Field(name)) => {
+                    let entry = entries.get(name)?;
+                    (Some(&entry.key_range), &entry.value)
                 }
-            }
-            Data::Mapping(entries) => {
-                for entry in entries {
-                    let path = path.field(entry.key.as_str());
-                    self.keys.insert(path.clone(), entry.key_range.clone());
-                    self.index(&entry.value, path);
-                }
-            }
+                (Data::List(items), Segment::Index(index)) => (None, items.get(*index)?),
+                _ => return None,
+            };
         }
-        self.values.insert(path, node.range.clone());
+        Some(found)
     }
 
     /// The field itself, if the text has it.
     fn own(&self, path: &FieldPath, part: &Part) -> Option<Range<usize>> {
-        let value = self.values.get(path).filter(|range| !range.is_empty());
-        let key = self.keys.get(path);
+        if let Part::Bytes(range) = part {
+            return Some(range.clone());
+        }
+        let (key, node) = self.node(path)?;
+        let value = Some(&node.range).filter(|range| !range.is_empty());
         match part {
-            Part::Bytes(range) => Some(range),
             Part::Key => key.or(value),
-            Part::Value => value.or(key),
+            _ => value.or(key),
         }
         .cloned()
     }

@@ -7,6 +7,8 @@ use granit_parser::{ErrorKind, ScanError};
 
 use crate::codes;
 
+const RIGHT_FILE: &str = "is it the right file? `-f` names it";
+
 fn at(range: Range<usize>, message: impl Into<String>) -> Diagnostic {
     Diagnostic::error(FieldPath::root(), message).at(Part::Bytes(range))
 }
@@ -78,10 +80,7 @@ fn words(kind: &ErrorKind) -> (Option<&'static str>, &'static str) {
             "fields of one mapping and items of one list begin in the same column; \
              a text with `: ` in it needs quotes",
         ),
-        E::RecursionLimitExceeded => (
-            Some("the document is nested too deep"),
-            "is it the right file? `-f` names it",
-        ),
+        E::RecursionLimitExceeded => (Some("the document is nested too deep"), RIGHT_FILE),
         _ => (
             None,
             "a text with signs such as `: { } [ ] * & # |` in it needs quotes",
@@ -89,12 +88,20 @@ fn words(kind: &ErrorKind) -> (Option<&'static str>, &'static str) {
     }
 }
 
-pub(crate) fn too_large(bytes: usize, most: usize) -> Diagnostic {
-    let (size, most) = (bytes.div_ceil(1024), most / 1024);
-    let message = format!("the file has {size} KiB, more than {most} KiB are not read");
+pub(crate) fn too_large(most: usize) -> Diagnostic {
+    let message = format!(
+        "the file has more than {} KiB, so it is not read",
+        most / 1024
+    );
     Diagnostic::error(FieldPath::root(), message)
         .code(codes::TOO_LARGE)
-        .help("is it the right file? `-f` names it")
+        .help(RIGHT_FILE)
+}
+
+pub(crate) fn too_many(range: Range<usize>, most: usize) -> Diagnostic {
+    at(range, format!("the document has more than {most} values"))
+        .code(codes::TOO_LARGE)
+        .help(RIGHT_FILE)
 }
 
 pub(crate) fn too_deep(range: Range<usize>, most: usize) -> Diagnostic {
@@ -103,7 +110,7 @@ pub(crate) fn too_deep(range: Range<usize>, most: usize) -> Diagnostic {
         format!("the document is nested more than {most} deep"),
     )
     .code(codes::TOO_LARGE)
-    .help("is it the right file? `-f` names it")
+    .help(RIGHT_FILE)
 }
 
 /// Bytes that are no UTF-8; what wrote them is a guess that helps.

@@ -31,6 +31,15 @@ pub const NODE_PREFIX: u8 = 24;
 /// The same for IPv6.
 pub const NODE_PREFIX_6: u8 = 64;
 
+/// One node's share of the default pod network, for examples.
+pub fn node_cidr() -> Cidrs {
+    Cidr::truncated(Ipv4Net::new_assert(
+        Ipv4Addr::new(10, 244, 3, 0),
+        NODE_PREFIX,
+    ))
+    .into()
+}
+
 /// The port of `kubernetes.endpoint`: kubeadm's own default.
 pub const API_PORT: u16 = 6443;
 

@@ -71,7 +71,7 @@ named! {
         /// That it is made for the host's build.
         Build = "build",
         /// Nothing.
-        Off = "off",
+        None = "none",
     }
 }
 

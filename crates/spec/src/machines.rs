@@ -94,7 +94,7 @@ impl FromStr for ByteSize {
 
 impl fmt::Display for ByteSize {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let whole = Self::UNITS.iter().find(|(_, bytes)| self.0 % bytes == 0);
+        let whole = Self::UNITS.iter().find(|(_, bytes)| self.0.is_multiple_of(*bytes));
         match whole {
             Some((unit, bytes)) => write!(f, "{}{unit}", self.0 / bytes),
             None => self.0.fmt(f),

@@ -78,6 +78,9 @@ impl TryFrom<u32> for Vni {
 pub struct Mtu(u16);
 
 impl Mtu {
+    /// The least that every IPv4 host takes.
+    pub const LEAST: u16 = 576;
+
     /// The number of bytes.
     pub fn get(self) -> u16 {
         self.0
@@ -89,8 +92,7 @@ impl TryFrom<u32> for Mtu {
 
     fn try_from(number: u32) -> Result<Self, Invalid> {
         match u16::try_from(number) {
-            // The least that every IPv4 host takes.
-            Ok(bytes @ 576..) => Ok(Self(bytes)),
+            Ok(bytes @ Self::LEAST..) => Ok(Self(bytes)),
             _ => {
                 let reason = "it lies between 576 and 65535";
                 Err(Invalid::new("MTU", &number.to_string(), reason))

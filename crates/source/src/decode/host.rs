@@ -5,14 +5,15 @@ use std::net::{IpAddr, Ipv4Addr};
 
 use casement_diag::{Diagnostic, Part};
 use casement_spec::{
-    Host, HostAccess, HostOs, LabelKey, LabelValue, OsFamily, Role, Taint, defaults,
+    Cidrs, FlagName, FlagValue, Host, HostAccess, HostFolder, HostName, HostOs, InterfaceName,
+    LabelKey, LabelValue, Role, Taint, defaults,
 };
 
-use super::{access, if_given, or_default};
+use super::{access, if_given, kubernetes, or_default};
 use crate::codes;
 use crate::mapping::{Given, Mapping};
 use crate::outline::{HostOutline, Outline, Placed};
-use crate::reader::{At, Reader, short_path};
+use crate::reader::{At, Reader};
 use crate::shapes;
 
 /// All hosts; `None` after a finding in any of them.
@@ -26,7 +27,7 @@ pub(super) fn hosts(
     let mut hosts = Vec::new();
     let number = items.len();
     for at in items {
-        let (seen, host) = host(reader, &at);
+        let (seen, host) = host(reader, &at, outline.existing);
         outlines.push(seen);
         hosts.extend(host);
     }
@@ -34,13 +35,14 @@ pub(super) fn hosts(
     (hosts.len() == number).then_some(hosts)
 }
 
-fn host(reader: &mut Reader<'_>, at: &At<'_>) -> (HostOutline, Option<Host>) {
+fn host(reader: &mut Reader<'_>, at: &At<'_>, existing: bool) -> (HostOutline, Option<Host>) {
     let mut seen = HostOutline {
         path: at.path.clone(),
         name: None,
         address: None,
         os: None,
         roles: Vec::new(),
+        pod_cidr: None,
     };
     let Some(mapping) = Mapping::read(reader, at, &shapes::HOST) else {
         return (seen, None);
@@ -51,81 +53,117 @@ fn host(reader: &mut Reader<'_>, at: &At<'_>) -> (HostOutline, Option<Host>) {
     seen.address = mapping
         .required("address")
         .and_then(|at| address(reader, &at));
-    seen.os = mapping.required("os").and_then(|at| os(reader, &at));
+    seen.os = mapping
+        .required("os")
+        .and_then(|at| reader.named::<HostOs>(&at, "operating system"));
     let roles = roles(reader, &mapping, &mut seen);
-    let access = or_default(
-        mapping.get("access"),
-        |at| access::host_access(reader, &at),
-        HostAccess::default,
-    );
-    let labels = or_default(
-        mapping.get("labels"),
-        |at| labels(reader, &at),
-        BTreeMap::new,
-    );
-    let taints = if_given(mapping.get("taints"), |at| taints(reader, &at));
     let managed = if_given(mapping.get("managed"), |at| reader.boolean(&at));
-    if let Some(os) = seen.os {
-        limits(reader, &mapping, os.family());
+    let rest = rest(reader, &mapping, &mut seen);
+    if let (Some(os), Some(rest)) = (seen.os, &rest) {
+        winrm_on_linux(reader, at, &rest.access, os);
     }
     let host = (|| {
-        let os = seen.os?;
+        let (os, rest) = (seen.os?, rest?);
+        let managed = managed?;
         Some(Host {
             name: seen.name.clone()?,
             address: seen.address?,
             os,
             roles: roles?,
-            managed: managed?.unwrap_or_else(|| defaults::managed(os.family(), true)),
-            access: access?,
-            labels: labels?,
-            taints: taints?.unwrap_or_else(|| defaults::taints(os.family())),
-            hostname: None,
-            interface: None,
-            pod_cidr: None,
-            kubelet_args: BTreeMap::new(),
-            state_dir: None,
+            managed: managed.unwrap_or_else(|| defaults::managed(os.family(), existing)),
+            hostname: rest.hostname,
+            interface: rest.interface,
+            access: rest.access,
+            labels: rest.labels,
+            taints: rest.taints.unwrap_or_else(|| defaults::taints(os.family())),
+            pod_cidr: rest.pod_cidr,
+            kubelet_args: rest.kubelet_args,
+            state_dir: rest.state_dir,
         })
     })();
     (seen, host)
 }
 
-/// What one kind of host cannot be told yet.
-fn limits(reader: &mut Reader<'_>, mapping: &Mapping<'_>, os: OsFamily) {
-    let mut refuse = |at: At<'_>, what: &str, help: &str| {
-        let value = at.node.short().map(|value| format!(": {value}"));
-        let (name, value) = (short_path(&at.path), value.unwrap_or_default());
-        let message = format!("`{name}{value}` {what} is not supported yet");
-        let finding = Diagnostic::error(at.path, message).code(codes::VALUE_NOT_YET);
-        reader.add(finding.help(help));
-    };
-    match (os, mapping.get("managed")) {
-        (OsFamily::Windows, Given::Value(at)) if at.node.short() == Some("false") => refuse(
-            at,
-            "on a Windows host",
-            "take the host out of the list to leave it alone",
-        ),
-        _ => {}
-    }
-    for field in ["labels", "taints"] {
-        match (os, mapping.get(field)) {
-            (OsFamily::Linux, Given::Value(at)) if !at.node.is_empty_collection() => refuse(
-                at,
-                "on a Linux host",
-                "use `kubectl` for Linux nodes of an existing cluster",
-            ),
-            _ => {}
-        }
-    }
+/// What few hosts say.
+struct Rest {
+    hostname: Option<HostName>,
+    interface: Option<InterfaceName>,
+    access: HostAccess,
+    labels: BTreeMap<LabelKey, LabelValue>,
+    taints: Option<Vec<Taint>>,
+    pod_cidr: Option<Cidrs>,
+    kubelet_args: BTreeMap<FlagName, FlagValue>,
+    state_dir: Option<HostFolder>,
 }
 
-fn os(reader: &mut Reader<'_>, at: &At<'_>) -> Option<HostOs> {
-    let os = reader.named::<HostOs>(at, "operating system")?;
-    if matches!(os, HostOs::Windows2019 | HostOs::Windows2025) {
-        let message = format!("`os: {os}` is not supported yet");
-        let finding = Diagnostic::error(at.path.clone(), message).code(codes::VALUE_NOT_YET);
-        reader.add(finding.help("of the Windows Servers, `windows-2022` is"));
+fn rest(reader: &mut Reader<'_>, mapping: &Mapping<'_>, seen: &mut HostOutline) -> Option<Rest> {
+    let hostname = if_given(mapping.get("hostname"), |at| {
+        reader.parse(&at, "a name", "windows01")
+    });
+    let interface = if_given(mapping.get("interface"), |at| {
+        reader.parse(&at, "the name of an interface", "Ethernet")
+    });
+    let access = or_default(
+        mapping.get("access"),
+        |at| access::host_access(reader, &at, &shapes::HOST_ACCESS),
+        HostAccess::default,
+    );
+    let labels = or_default(
+        mapping.get("labels"),
+        |at| reader.parse_pairs(&at, "a mapping of labels", ("shop.example/tier", "web")),
+        BTreeMap::new,
+    );
+    let taints = if_given(mapping.get("taints"), |at| {
+        reader.parse_list(&at, "a list of taints", "os=windows:NoSchedule")
+    });
+    let pod_cidr = if_given(mapping.get("podCidr"), |at| {
+        seen.pod_cidr = Some(at.path.clone());
+        kubernetes::cidrs(reader, &at, defaults::node_cidr())
+    });
+    let kubelet_args = or_default(
+        mapping.get("kubeletArgs"),
+        |at| reader.parse_pairs(&at, "a mapping of flags", ("max-pods", "110")),
+        BTreeMap::new,
+    );
+    let state_dir = if_given(mapping.get("stateDir"), |at| {
+        state_dir(reader, &at, seen.os)
+    });
+    Some(Rest {
+        hostname: hostname?,
+        interface: interface?,
+        access: access?,
+        labels: labels?,
+        taints: taints?,
+        pod_cidr: pod_cidr?,
+        kubelet_args: kubelet_args?,
+        state_dir: state_dir?,
+    })
+}
+
+/// The folder in the host's own way of writing; either, if nobody knows what
+/// the host runs.
+fn state_dir(reader: &mut Reader<'_>, at: &At<'_>, os: Option<HostOs>) -> Option<HostFolder> {
+    let text = reader.text(at, "a folder on the host")?;
+    let windows = os.map_or(!text.starts_with('/'), HostOs::is_windows);
+    if windows {
+        let path = reader.parse(at, "a folder on Windows", r"D:\casement")?;
+        return Some(HostFolder::Windows(path));
     }
-    Some(os)
+    let path = reader.parse(at, "a folder on Linux", "/var/lib/casement")?;
+    Some(HostFolder::Linux(path))
+}
+
+/// WinRM is a way to Windows only.
+fn winrm_on_linux(reader: &mut Reader<'_>, host: &At<'_>, access: &HostAccess, os: HostOs) {
+    if access.winrm.is_none() || os.is_windows() {
+        return;
+    }
+    let path = host.path.field("access").field("winrm");
+    let finding = Diagnostic::error(path, format!("`{os}` cannot be reached over WinRM"))
+        .code(codes::LONELY_FIELD)
+        .at(Part::Key)
+        .label(host.path.field("os"), "this host runs Linux");
+    reader.add(finding.help("leave `winrm` out: it is reached over SSH"));
 }
 
 fn address(reader: &mut Reader<'_>, at: &At<'_>) -> Option<Ipv4Addr> {
@@ -201,39 +239,4 @@ fn roles(
     }
     let whole = seen.roles.len() == number;
     whole.then(|| seen.roles.iter().map(|role| role.value).collect())
-}
-
-fn labels(reader: &mut Reader<'_>, at: &At<'_>) -> Option<BTreeMap<LabelKey, LabelValue>> {
-    let mut whole = true;
-    let mut labels = BTreeMap::new();
-    for (key, at) in reader.pairs(at, "a mapping of labels")? {
-        let value = reader.parse(&at, "a text", "web");
-        match (key.parse::<LabelKey>(), value) {
-            (Ok(key), Some(value)) => {
-                labels.insert(key, value);
-            }
-            (Err(invalid), _) => {
-                let finding = Diagnostic::error(at.path, invalid.to_string());
-                let finding = finding.code(codes::BAD_VALUE);
-                reader.add(
-                    finding
-                        .at(Part::Key)
-                        .help("an example is `shop.example/tier`"),
-                );
-                whole = false;
-            }
-            _ => whole = false,
-        }
-    }
-    whole.then_some(labels)
-}
-
-fn taints(reader: &mut Reader<'_>, at: &At<'_>) -> Option<Vec<Taint>> {
-    let items = reader.list(at, "a list of taints")?;
-    let number = items.len();
-    let taints: Vec<Taint> = items
-        .iter()
-        .filter_map(|at| reader.parse(at, "a text", "os=windows:NoSchedule"))
-        .collect();
-    (taints.len() == number).then_some(taints)
 }

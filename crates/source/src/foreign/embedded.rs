@@ -8,24 +8,29 @@ use crate::node::{Data, Entry, Node};
 
 use super::{toml, yaml};
 
-/// The texts of a ConfigMap that are documents, each with its path.
-pub(super) fn documents(root: &Node, path: &FieldPath, text: &str) -> Vec<(FieldPath, Node)> {
-    let Data::Mapping(entries) = &root.data else {
+/// Puts the documents that the texts of a ConfigMap are in the place of the
+/// texts, and gives them with their paths.
+pub(super) fn unfold(root: &mut Node, path: &FieldPath, text: &str) -> Vec<(FieldPath, Node)> {
+    let Data::Mapping(entries) = &mut root.data else {
         return Vec::new();
     };
-    let kind = entries.iter().find(|entry| entry.key == "kind");
-    let is_map = kind.is_some_and(
+    let is_map = entries.get("kind").is_some_and(
         |entry| matches!(&entry.value.data, Data::Scalar(scalar) if scalar.text == "ConfigMap"),
     );
-    let data = entries.iter().find(|entry| entry.key == "data");
-    let Some(Data::Mapping(texts)) = data.filter(|_| is_map).map(|entry| &entry.value.data) else {
+    let data = entries.iter_mut().find(|entry| entry.key == "data");
+    let data = data.filter(|_| is_map).map(|entry| &mut entry.value.data);
+    let Some(Data::Mapping(texts)) = data else {
         return Vec::new();
     };
     let path = path.field("data");
-    let found = texts
-        .iter()
-        .filter_map(|entry| Some((path.field(entry.key.as_str()), document(entry, text)?)));
-    found.collect()
+    let mut found = Vec::new();
+    for entry in texts.iter_mut() {
+        if let Some(node) = document(entry, text) {
+            found.push((path.field(entry.key.as_str()), node.clone()));
+            entry.value = node;
+        }
+    }
+    found
 }
 
 fn document(entry: &Entry, text: &str) -> Option<Node> {
@@ -101,7 +106,7 @@ impl Lines {
             Data::Scalar(_) => {}
             Data::List(items) => items.iter_mut().for_each(|item| self.place(item)),
             Data::Mapping(entries) => {
-                for entry in entries {
+                for entry in entries.iter_mut() {
                     entry.key_range = self.range(&entry.key_range);
                     self.place(&mut entry.value);
                 }

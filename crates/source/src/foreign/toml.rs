@@ -4,7 +4,7 @@ use casement_diag::Diagnostic;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use crate::node::{Data, Entry, Node, Scalar};
+use crate::node::{Data, Entries, Entry, Node, Scalar};
 
 use super::syntax_error;
 
@@ -27,7 +27,7 @@ pub(super) fn parse(text: &str) -> Result<Node, Box<Diagnostic>> {
 }
 
 fn mapping(table: &DeTable<'_>) -> Data {
-    let mut entries: Vec<_> = table
+    let mut fields: Vec<_> = table
         .iter()
         .map(|(key, value)| Entry {
             key: key.get_ref().to_string(),
@@ -35,7 +35,12 @@ fn mapping(table: &DeTable<'_>) -> Data {
             value: node(value),
         })
         .collect();
-    entries.sort_by_key(|entry| entry.key_range.start);
+    fields.sort_by_key(|entry| entry.key_range.start);
+    let mut entries = Entries::default();
+    for field in fields {
+        // TOML itself refuses a name that is there twice.
+        drop(entries.push(field));
+    }
     Data::Mapping(entries)
 }
 

@@ -2,7 +2,7 @@
 
 use casement_diag::{Diagnostic, FieldPath, Severity};
 
-use crate::node::{Data, Node};
+use crate::node::{Data, Entry, Node};
 
 /// A value, the file it is in, and where in it.
 #[derive(Debug, Clone)]
@@ -29,22 +29,29 @@ impl<'a> Value<'a> {
 
     /// A field of this mapping.
     pub fn get(&self, name: &str) -> Option<Self> {
-        self.field(|key| key == name)
+        let Data::Mapping(entries) = &self.node.data else {
+            return None;
+        };
+        Some(self.value_of(entries.get(name)?))
+    }
+
+    fn value_of(&self, entry: &'a Entry) -> Self {
+        let path = self.path.field(entry.key.as_str());
+        Self::new(self.file, path, &entry.value)
     }
 
     /// The same, whatever the case of the letters: Go reads JSON like that.
     pub fn get_any_case(&self, name: &str) -> Option<Self> {
         self.get(name)
-            .or_else(|| self.field(|key| key.eq_ignore_ascii_case(name)))
+            .or_else(|| self.entry(|key| key.eq_ignore_ascii_case(name)))
     }
 
-    fn field(&self, is: impl Fn(&str) -> bool) -> Option<Self> {
+    fn entry(&self, is: impl Fn(&str) -> bool) -> Option<Self> {
         let Data::Mapping(entries) = &self.node.data else {
             return None;
         };
         let entry = entries.iter().find(|entry| is(&entry.key))?;
-        let path = self.path.field(entry.key.as_str());
-        Some(Self::new(self.file, path, &entry.value))
+        Some(self.value_of(entry))
     }
 
     /// A field of a field, names separated by dots.
@@ -68,10 +75,7 @@ impl<'a> Value<'a> {
         let Data::Mapping(entries) = &self.node.data else {
             return Vec::new();
         };
-        let entry = |entry: &'a crate::node::Entry| {
-            let path = self.path.field(entry.key.as_str());
-            (entry.key.as_str(), Self::new(self.file, path, &entry.value))
-        };
+        let entry = |entry: &'a Entry| (entry.key.as_str(), self.value_of(entry));
         entries.iter().map(entry).collect()
     }
 

@@ -6,7 +6,7 @@ use std::ops::Range;
 use casement_diag::Diagnostic;
 use granit_parser::{Event, Parser, ScalarStyle, Span};
 
-use crate::node::{Data, Entry, Node, Scalar};
+use crate::node::{Data, Entries, Entry, Node, Scalar};
 use crate::syntax;
 
 use super::syntax_error;
@@ -115,7 +115,7 @@ impl Forest {
         };
         let data = match open.content {
             Content::List(items) => Data::List(items),
-            Content::Mapping(entries, _) => Data::Mapping(merged(entries)),
+            Content::Mapping(entries, _) => Data::Mapping(collected(entries)),
         };
         let node = Node {
             range: open.range.start..end,
@@ -217,22 +217,22 @@ fn size(node: &Node) -> usize {
     }
 }
 
-/// With what `<<` brings in, behind what stands there itself.
-fn merged(mut entries: Vec<Entry>) -> Vec<Entry> {
-    let Some(at) = entries.iter().position(|entry| entry.key == "<<") else {
-        return entries;
-    };
-    let brought = entries.remove(at).value;
-    let mappings = match brought.data {
-        Data::List(items) => items,
-        _ => vec![brought],
-    };
-    for mapping in mappings {
-        if let Data::Mapping(more) = mapping.data {
-            for entry in more {
-                if !entries.iter().any(|own| own.key == entry.key) {
-                    entries.push(entry);
-                }
+/// The fields, and behind them what `<<` brings in. Of two of one name the first
+/// counts.
+fn collected(fields: Vec<Entry>) -> Entries {
+    let mut entries = Entries::default();
+    let mut brought = Vec::new();
+    for field in fields {
+        match field.value.data {
+            Data::List(items) if field.key == "<<" => brought.extend(items),
+            _ if field.key == "<<" => brought.push(field.value),
+            _ => drop(entries.push(field)),
+        }
+    }
+    for node in brought {
+        if let Data::Mapping(more) = node.data {
+            for field in more.iter() {
+                drop(entries.push(field.clone()));
             }
         }
     }

@@ -1,0 +1,249 @@
+//! What a file may say, and `apply` cannot do yet.
+//!
+//! Reading, linting and rendering take every field. Before a host is touched,
+//! [`not_yet`] names those that nothing would act on: to ignore one in silence
+//! would be a lie. An entry goes when the work behind it is there.
+
+mod access;
+mod host;
+
+use std::fmt::Display;
+
+use casement_diag::{Code, Diagnostic, FieldPath, Part};
+use casement_spec::{
+    Artifacts, CidrAllocation, Cluster, Images, JoinMethod, Kubernetes, Network, NetworkMode,
+    Proxy, Runtime, RuntimeKind, Windows, WindowsComponents,
+};
+
+/// A field that casement does not act on yet.
+const FIELD: Code = Code::new("CAS-SPEC-101");
+/// A value that casement does not act on yet.
+const VALUE: Code = Code::new("CAS-SPEC-102");
+/// A control plane would have to be made.
+const CONTROL_PLANE: Code = Code::new("CAS-SPEC-103");
+/// A version of Kubernetes that nodes cannot be made of yet.
+const VERSION: Code = Code::new("CAS-SPEC-104");
+/// The one minor version that nodes can be made of.
+const MINOR: (u64, u64) = (1, 36);
+
+const LEAVE_OUT: &str = "leave it out";
+const OVERRIDES: &str = "name files: `overrides: {kubelet: ./kubelet.exe}`";
+
+/// Everything that `apply` refuses, in the order of the document.
+///
+/// `written` says whether a person wrote a field: one that nothing acts on is
+/// refused even where it says what is the default anyway.
+pub fn not_yet(cluster: &Cluster, written: &dyn Fn(&FieldPath) -> bool) -> Vec<Diagnostic> {
+    let mut refusals = Refusals {
+        written,
+        found: Vec::new(),
+    };
+    let at = FieldPath::root().field("spec");
+    let spec = &cluster.spec;
+    kubernetes(&mut refusals, &at.field("kubernetes"), &spec.kubernetes);
+    if spec.existing.is_none() {
+        let message = "`existing` is missing: making a control plane is not supported yet";
+        let finding = Diagnostic::error(at.clone(), message).code(CONTROL_PLANE);
+        refusals.found.push(
+            finding
+                .at(Part::Key)
+                .help("name a kubeadm cluster that runs: `existing: {kubeconfig: ./admin.conf}`"),
+        );
+    }
+    if spec.join.method != JoinMethod::Kubeadm {
+        let field = at.field("join").field("method");
+        let help = "leave it out: nodes join with kubeadm";
+        refusals.value(field, spec.join.method, help);
+    }
+    network(&mut refusals, &at.field("network"), &spec.network);
+    for (index, host) in spec.hosts.iter().enumerate() {
+        host::host(&mut refusals, &at.field("hosts").index(index), host);
+    }
+    access::all(&mut refusals, &at.field("access"), &spec.access);
+    runtime(&mut refusals, &at.field("runtime"), &spec.runtime);
+    windows(&mut refusals, &at.field("windows"), &spec.windows);
+    proxy(&mut refusals, &at.field("proxy"), &spec.proxy);
+    artifacts(&mut refusals, &at.field("artifacts"), &spec.artifacts);
+    images(&mut refusals, &at.field("images"), &spec.images);
+    if spec.machines.is_some() {
+        let help = "leave it out: `hosts` lists machines that are there already";
+        refusals.field(at.field("machines"), None, help);
+    }
+    refusals.found
+}
+
+/// What was found so far.
+struct Refusals<'a> {
+    written: &'a dyn Fn(&FieldPath) -> bool,
+    found: Vec<Diagnostic>,
+}
+
+impl Refusals<'_> {
+    /// A field that nothing acts on, whatever it says.
+    fn field(&mut self, path: FieldPath, value: Option<&dyn Display>, help: &str) {
+        let message = message(&path, value);
+        let finding = Diagnostic::error(path, message).code(FIELD);
+        self.found.push(finding.at(Part::Key).help(help));
+    }
+
+    /// The same for a field with a default: it counts when it was written.
+    fn field_if_written(&mut self, path: FieldPath, value: &dyn Display, other: bool, help: &str) {
+        if other || (self.written)(&path) {
+            self.field(path, Some(value), help);
+        }
+    }
+
+    /// The same for a field that is there or not.
+    fn field_if_given<T: Display>(&mut self, path: FieldPath, value: Option<&T>, help: &str) {
+        if let Some(value) = value {
+            self.field(path, Some(value), help);
+        }
+    }
+
+    /// The same for a field that holds several things, which are not repeated.
+    fn field_if(&mut self, path: FieldPath, there: bool, help: &str) {
+        if there {
+            self.field(path, None, help);
+        }
+    }
+
+    /// A field that is acted on, but not with this value.
+    fn value(&mut self, path: FieldPath, value: impl Display, help: &str) {
+        let message = message(&path, Some(&value));
+        let finding = Diagnostic::error(path, message).code(VALUE);
+        self.found.push(finding.help(help));
+    }
+}
+
+/// The field as people say it: everything is in `spec`.
+fn message(path: &FieldPath, value: Option<&dyn Display>) -> String {
+    let path = path.to_string();
+    let name = path.strip_prefix("spec.").unwrap_or(&path);
+    match value.map(ToString::to_string) {
+        Some(value) if value.chars().count() <= 60 => {
+            format!("`{name}: {value}` is not supported yet")
+        }
+        _ => format!("`{name}` is not supported yet"),
+    }
+}
+
+fn kubernetes(refusals: &mut Refusals<'_>, at: &FieldPath, spec: &Kubernetes) {
+    if spec.version.minor() != MINOR {
+        let message = format!("Kubernetes {} is not supported yet", spec.version);
+        let finding = Diagnostic::error(at.field("version"), message).code(VERSION);
+        refusals
+            .found
+            .push(finding.help("1.36 is: `version: 1.36.3`"));
+    }
+    for (name, cidrs) in [
+        ("podCidr", spec.pod_cidr),
+        ("serviceCidr", spec.service_cidr),
+    ] {
+        if cidrs.v6().is_some() {
+            let help = format!("give one IPv4 network: `{name}: {}`", cidrs.v4());
+            refusals.value(at.field(name), cidrs, &help);
+        }
+    }
+    let endpoint = "leave it out: it is taken from `existing.kubeconfig`";
+    refusals.field_if_given(at.field("endpoint"), spec.endpoint.as_ref(), endpoint);
+    let taken = "leave it out: it is taken from the cluster";
+    let domain = spec.cluster_domain.as_ref();
+    refusals.field_if_given(at.field("clusterDomain"), domain, taken);
+    refusals.field_if_given(at.field("dnsIp"), spec.dns_ip.as_ref(), taken);
+    let gates = "leave it out: the cluster's hold";
+    let there = !spec.feature_gates.is_empty();
+    refusals.field_if(at.field("featureGates"), there, gates);
+    if spec.cidr_allocation != CidrAllocation::Controller {
+        let help = "leave it out: the cluster gives each node its pod network";
+        refusals.value(at.field("cidrAllocation"), spec.cidr_allocation, help);
+    }
+}
+
+fn network(refusals: &mut Refusals<'_>, at: &FieldPath, spec: &Network) {
+    let mode = spec.mode();
+    if mode != NetworkMode::L3Routes {
+        let help = "`l3-routes` is: casement makes the routes, no daemon is needed";
+        refusals.value(at.field("mode"), mode, help);
+    } else if spec.hns_network.as_str() != "cbr0" {
+        let help = "leave it out: it is `cbr0`";
+        refusals.value(at.field("hnsNetwork"), &spec.hns_network, help);
+    }
+    let name = "leave it out: `l3-routes` does not touch CNI on Linux";
+    let other = spec.cni_name.as_str() != "cbr0";
+    refusals.field_if_written(at.field("cniName"), &spec.cni_name, other, name);
+    let mtu = "leave it out: routed pods use the MTU of the host";
+    refusals.field_if_given(at.field("mtu"), spec.mtu.as_ref(), mtu);
+    let interface = "leave it out: it is the one that has the host's address";
+    refusals.field_if_given(at.field("interface"), spec.interface.as_ref(), interface);
+}
+
+fn runtime(refusals: &mut Refusals<'_>, at: &FieldPath, spec: &Runtime) {
+    if spec.kind != RuntimeKind::Containerd {
+        let help = "leave it out: nodes run containerd";
+        refusals.value(at.field("kind"), spec.kind, help);
+    }
+    let help = "leave it out: it is that of `artifacts.overrides.containerd`";
+    refusals.field_if_given(at.field("version"), spec.version.as_ref(), help);
+}
+
+fn windows(refusals: &mut Refusals<'_>, at: &FieldPath, spec: &Windows) {
+    let default = Windows::default();
+    if spec.components != WindowsComponents::Services {
+        let help = "leave it out: they run as services";
+        refusals.value(at.field("components"), spec.components, help);
+    }
+    let fields: [(&str, &dyn Display, bool, &str); 3] = [
+        (
+            "reboot",
+            &spec.reboot,
+            spec.reboot != default.reboot,
+            "leave it out: nothing that is set up needs one",
+        ),
+        (
+            "repair",
+            &spec.repair,
+            spec.repair != default.repair,
+            "leave it out: `casement apply` repairs",
+        ),
+        (
+            "defender",
+            &spec.defender,
+            spec.defender != default.defender,
+            "leave it out: its settings are kept",
+        ),
+    ];
+    for (name, value, other, help) in fields {
+        refusals.field_if_written(at.field(name), value, other, help);
+    }
+    let updates = "leave it out: updates are not touched";
+    refusals.field_if(at.field("updates"), !spec.updates.is_empty(), updates);
+    let time = "leave it out: the clock is not touched";
+    let there = !spec.time_servers.is_empty();
+    refusals.field_if(at.field("timeServers"), there, time);
+}
+
+fn proxy(refusals: &mut Refusals<'_>, at: &FieldPath, spec: &Proxy) {
+    let help = "leave it out: nothing goes through a proxy";
+    refusals.field_if(at.clone(), !spec.is_empty(), help);
+}
+
+fn artifacts(refusals: &mut Refusals<'_>, at: &FieldPath, spec: &Artifacts) {
+    refusals.field_if_given(at.field("mirror"), spec.mirror.as_ref(), OVERRIDES);
+    refusals.field_if_given(at.field("cache"), spec.cache.as_ref(), OVERRIDES);
+    // Its path has been made absolute by now: only whether it was written says.
+    refusals.field_if_written(at.field("lock"), &spec.lock, false, OVERRIDES);
+}
+
+fn images(refusals: &mut Refusals<'_>, at: &FieldPath, spec: &Images) {
+    let there = spec.credentials.is_some();
+    let help = "use a registry that needs none";
+    refusals.field_if(at.field("credentials"), there, help);
+    let help = "leave it out: casement chooses it";
+    refusals.field_if_given(at.field("pause"), spec.pause.as_ref(), help);
+    let help = "leave it out: images are pulled when they are needed";
+    refusals.field_if(at.field("prepull"), !spec.prepull.is_empty(), help);
+    let other = spec.verify != Images::default().verify;
+    refusals.field_if_written(at.field("verify"), &spec.verify, other, LEAVE_OUT);
+    let help = "leave it out: `registry` serves all images";
+    refusals.field_if(at.field("overrides"), !spec.overrides.is_empty(), help);
+}

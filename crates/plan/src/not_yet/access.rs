@@ -1,0 +1,52 @@
+//! Ways to hosts.
+
+use casement_diag::FieldPath;
+use casement_spec::{Access, HostAccess, SecretRef, SshCredential};
+
+use super::Refusals;
+
+const FILE: &str = "name a file: `key: ~/.ssh/id_ed25519`";
+const PASSPHRASE: &str = "use a key without one: `key: ~/.ssh/id_ed25519`";
+const PASSWORD: &str = "log in with a key: `key: ~/.ssh/id_ed25519`";
+const SUDO: &str = "log in as root on Linux hosts that are `managed`";
+const WINRM: &str = "reach Windows hosts over SSH: `access.ssh`";
+const BASTION: &str = "leave it out: hosts are reached directly";
+
+/// What all hosts have.
+pub(super) fn all(refusals: &mut Refusals<'_>, at: &FieldPath, access: &Access) {
+    let ssh = at.field("ssh");
+    credential(refusals, &ssh, &access.ssh.credential);
+    refusals.field_if(ssh.field("sudo"), access.ssh.sudo.is_some(), SUDO);
+    refusals.field_if(at.field("winrm"), access.winrm.is_some(), WINRM);
+    refusals.field_if(at.field("bastion"), access.bastion.is_some(), BASTION);
+}
+
+/// What one host has.
+pub(super) fn host(refusals: &mut Refusals<'_>, at: &FieldPath, access: &HostAccess) {
+    let ssh = at.field("ssh");
+    if let Some(given) = &access.ssh.credential {
+        credential(refusals, &ssh, given);
+    }
+    refusals.field_if(ssh.field("sudo"), access.ssh.sudo.is_some(), SUDO);
+    refusals.field_if(at.field("winrm"), access.winrm.is_some(), WINRM);
+    refusals.field_if(at.field("bastion"), access.bastion.is_some(), BASTION);
+}
+
+fn credential(refusals: &mut Refusals<'_>, at: &FieldPath, credential: &SshCredential) {
+    match credential {
+        SshCredential::Key { key, passphrase } => {
+            let elsewhere = match key {
+                SecretRef::File(_) => None,
+                SecretRef::Env(_) => Some("env"),
+                SecretRef::Prompt => Some("prompt"),
+            };
+            if let Some(name) = elsewhere {
+                refusals.field(at.field("key").field(name), None, FILE);
+            }
+            refusals.field_if(at.field("passphrase"), passphrase.is_some(), PASSPHRASE);
+        }
+        SshCredential::Password { .. } => {
+            refusals.field(at.field("password"), None, PASSWORD);
+        }
+    }
+}

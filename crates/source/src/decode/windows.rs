@@ -1,0 +1,103 @@
+//! `windows`, `runtime` and `proxy`: what every host has beside Kubernetes.
+
+use casement_spec::{Proxy, Runtime, Windows};
+
+use super::{if_given, or_default};
+use crate::mapping::Mapping;
+use crate::reader::{At, Reader};
+use crate::shapes;
+
+/// What is particular to Windows hosts.
+pub(super) fn windows(reader: &mut Reader<'_>, at: &At<'_>) -> Option<Windows> {
+    let mapping = Mapping::read(reader, at, &shapes::WINDOWS)?;
+    let default = Windows::default();
+    let base_dir = or_default(
+        mapping.get("baseDir"),
+        |at| reader.parse(&at, "a folder on Windows", r"C:\k"),
+        || default.base_dir,
+    );
+    let components = or_default(
+        mapping.get("components"),
+        |at| reader.named(&at, "way to run the node's programs"),
+        || default.components,
+    );
+    let reboot = or_default(
+        mapping.get("reboot"),
+        |at| reader.named(&at, "answer to a reboot"),
+        || default.reboot,
+    );
+    let repair = or_default(
+        mapping.get("repair"),
+        |at| reader.named(&at, "answer to drift"),
+        || default.repair,
+    );
+    let defender = or_default(
+        mapping.get("defender"),
+        |at| reader.named(&at, "word on Defender"),
+        || default.defender,
+    );
+    let updates = or_default(
+        mapping.get("updates"),
+        |at| reader.parse_list(&at, "a list of updates", "KB5012637"),
+        Vec::new,
+    );
+    let time_servers = or_default(
+        mapping.get("timeServers"),
+        |at| reader.parse_list(&at, "a list of time servers", "10.3.0.1"),
+        Vec::new,
+    );
+    Some(Windows {
+        base_dir: base_dir?,
+        components: components?,
+        reboot: reboot?,
+        repair: repair?,
+        defender: defender?,
+        updates: updates?,
+        time_servers: time_servers?,
+    })
+}
+
+/// What runs the containers.
+pub(super) fn runtime(reader: &mut Reader<'_>, at: &At<'_>) -> Option<Runtime> {
+    let mapping = Mapping::read(reader, at, &shapes::RUNTIME)?;
+    let kind = or_default(
+        mapping.get("kind"),
+        |at| reader.named(&at, "container runtime"),
+        || Runtime::default().kind,
+    );
+    let version = if_given(mapping.get("version"), |at| {
+        reader.parse(&at, "a version", "2.1.4")
+    });
+    Some(Runtime {
+        kind: kind?,
+        version: version?,
+    })
+}
+
+/// The proxy that hosts use.
+pub(super) fn proxy(reader: &mut Reader<'_>, at: &At<'_>) -> Option<Proxy> {
+    let mapping = Mapping::read(reader, at, &shapes::PROXY)?;
+    let example = "http://10.3.0.9:3128";
+    let http = if_given(mapping.get("http"), |at| {
+        reader.parse(&at, "a URL", example)
+    });
+    let https = if_given(mapping.get("https"), |at| {
+        reader.parse(&at, "a URL", example)
+    });
+    let no = or_default(
+        mapping.get("no"),
+        |at| {
+            reader.parse_list(
+                &at,
+                "a list of hosts, domains and networks",
+                ".shop.example",
+            )
+        },
+        Vec::new,
+    );
+    Some(Proxy {
+        http: http?,
+        https: https?,
+        no: no?,
+    })
+}

@@ -1,0 +1,167 @@
+//! How hosts are reached.
+
+use casement_spec::{WinRmAuth, WinRmTransport};
+
+use crate::shape::{Kind, Shape, optional, required, words};
+
+pub(crate) static ACCESS: Shape = Shape {
+    id: "access",
+    place: "`access`",
+    fields: &[
+        optional("ssh", Kind::Mapping(&SSH), "Login over SSH."),
+        optional(
+            "winrm",
+            Kind::Mapping(&WINRM),
+            "Login over WinRM, for Windows hosts where SSH is not open.",
+        ),
+        optional(
+            "bastion",
+            Kind::Mapping(&BASTION),
+            "The host through which all others are reached.",
+        ),
+    ],
+};
+
+pub(crate) static HOST_ACCESS: Shape = Shape {
+    id: "hostAccess",
+    place: "`hosts[].access`",
+    fields: &[
+        optional("ssh", Kind::Mapping(&SSH), "Login over SSH."),
+        optional(
+            "winrm",
+            Kind::Mapping(&WINRM),
+            "Login over WinRM, for a Windows host where SSH is not open.",
+        ),
+        optional("bastion", HOST_BASTION, "What stands between; or `none`."),
+    ],
+};
+
+pub(crate) static HYPERVISOR_ACCESS: Shape = Shape {
+    id: "hypervisorAccess",
+    place: "`hypervisors[].access`",
+    fields: HOST_ACCESS.fields,
+};
+
+const HOST_BASTION: Kind = Kind::Either(&Kind::Word(|| vec!["none"]), &Kind::Mapping(&BASTION));
+
+/// A plain path means `{file: …}`.
+const KEY: Kind = Kind::Either(&Kind::Text, &Kind::OneOf(&SECRET));
+
+pub(crate) static SSH: Shape = Shape {
+    id: "ssh",
+    place: "`access.ssh`",
+    fields: &[
+        optional(
+            "user",
+            Kind::Text,
+            "The account; by default Administrator on Windows, root on Linux.",
+        ),
+        optional("port", Kind::Number(1, 65535), "The port."),
+        optional("key", KEY, "The private key: a path, or where it is."),
+        optional(
+            "passphrase",
+            Kind::OneOf(&SECRET),
+            "Where the key's passphrase is.",
+        ),
+        optional(
+            "password",
+            Kind::OneOf(&SECRET),
+            "Where the password is, for a login without a key.",
+        ),
+        optional(
+            "knownHosts",
+            Kind::Text,
+            "The file with the hosts' keys, which are never taken on trust.",
+        ),
+        optional(
+            "sudo",
+            Kind::Mapping(&SUDO),
+            "How one becomes root where sudo asks for a password.",
+        ),
+    ],
+};
+
+pub(crate) static SUDO: Shape = Shape {
+    id: "sudo",
+    place: "`access.ssh.sudo`",
+    fields: &[required(
+        "password",
+        Kind::OneOf(&SECRET),
+        "password: {env: SUDO_PASSWORD}",
+        "Where the password is.",
+    )],
+};
+
+pub(crate) static SECRET: Shape = Shape {
+    id: "secret",
+    place: "a secret",
+    fields: &[
+        optional("file", Kind::Text, "In this file on this machine."),
+        optional("env", Kind::Text, "In this environment variable."),
+        optional("prompt", Kind::Boolean, "A person types it: `true`."),
+    ],
+};
+
+pub(crate) static WINRM: Shape = Shape {
+    id: "winrm",
+    place: "`access.winrm`",
+    fields: &[
+        optional("user", Kind::Text, "The account; by default Administrator."),
+        optional(
+            "password",
+            Kind::OneOf(&SECRET),
+            "Where its password is; by default a person is asked.",
+        ),
+        optional(
+            "transport",
+            Kind::Word(words::<WinRmTransport>),
+            "With TLS or without.",
+        ),
+        optional(
+            "port",
+            Kind::Number(1, 65535),
+            "The port; by default 5986 with TLS, 5985 without.",
+        ),
+        optional(
+            "auth",
+            Kind::Word(words::<WinRmAuth>),
+            "How the login is proved.",
+        ),
+        optional(
+            "ca",
+            Kind::Text,
+            "Who signed the hosts' certificates, as a PEM file.",
+        ),
+    ],
+};
+
+pub(crate) static BASTION: Shape = Shape {
+    id: "bastion",
+    place: "`access.bastion`",
+    fields: &[
+        required(
+            "address",
+            Kind::Text,
+            "address: 10.3.0.9",
+            "The bastion's address or name.",
+        ),
+        optional("user", Kind::Text, "The account; by default root."),
+        optional("port", Kind::Number(1, 65535), "The port."),
+        optional("key", KEY, "The private key: a path, or where it is."),
+        optional(
+            "passphrase",
+            Kind::OneOf(&SECRET),
+            "Where the key's passphrase is.",
+        ),
+        optional(
+            "password",
+            Kind::OneOf(&SECRET),
+            "Where the password is, for a login without a key.",
+        ),
+        optional(
+            "knownHosts",
+            Kind::Text,
+            "The file with the bastion's key, which is never taken on trust.",
+        ),
+    ],
+};
