@@ -84,10 +84,10 @@ fn read(texts: &[(String, String)]) -> Read {
 impl Read {
     fn input(&self) -> Input<'_> {
         let spec = self.spec.as_ref().map(|loaded| SpecFile {
-            cluster: loaded
-                .cluster
-                .as_ref()
-                .expect("a scenario's cluster file has no error"),
+            cluster: match &loaded.cluster {
+                Some(cluster) => cluster,
+                None => panic!("the cluster file has errors: {:#?}", loaded.diagnostics),
+            },
             map: &loaded.map,
         });
         Input {
