@@ -121,8 +121,9 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
 /// The labels in other texts than the finding's own, a window for each text.
 fn elsewhere<'a>(diagnostic: &'a Diagnostic, sources: Sources<'a>) -> Vec<Window<'a>> {
     let mut texts: Vec<(&str, Vec<Mark<'a>>)> = Vec::new();
+    let own = sources.get(diagnostic.file.as_deref());
     for label in &diagnostic.labels {
-        let Some(file) = foreign(diagnostic, label) else {
+        let Some(file) = foreign(own, label) else {
             continue;
         };
         let Some(source) = sources.get(Some(file)) else {
@@ -148,9 +149,9 @@ fn elsewhere<'a>(diagnostic: &'a Diagnostic, sources: Sources<'a>) -> Vec<Window
 }
 
 /// The text of a label, where it is not that of the finding.
-fn foreign<'a>(diagnostic: &Diagnostic, label: &'a Label) -> Option<&'a str> {
+fn foreign<'a>(own: Option<&dyn Source>, label: &'a Label) -> Option<&'a str> {
     let file = label.file.as_deref()?;
-    (diagnostic.file.as_deref() != Some(file)).then_some(file)
+    own.is_none_or(|own| own.name() != file).then_some(file)
 }
 
 /// The lines that a finding is about, and what to underline in them.
@@ -180,7 +181,7 @@ impl<'a> Window<'a> {
         };
         let mut marks = Vec::new();
         let own_labels = diagnostic.labels.iter();
-        for label in own_labels.filter(|label| foreign(diagnostic, label).is_none()) {
+        for label in own_labels.filter(|label| foreign(Some(source), label).is_none()) {
             let here = label.path == diagnostic.path && label.part == diagnostic.part;
             if here && primary.text.is_none() {
                 primary.text = Some(&label.text);

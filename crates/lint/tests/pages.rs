@@ -112,3 +112,20 @@ fn a_code_is_found_in_any_case_and_a_close_one_is_suggested() {
     assert_eq!(explain("CAS-NET-02O"), Err(Some("CAS-NET-020")));
     assert_eq!(explain("colour"), Err(None));
 }
+
+#[test]
+fn tables_that_pages_name_are_in_the_catalog() {
+    let mut number = 0;
+    for page in pages() {
+        let flat = page.text.split_whitespace().collect::<Vec<_>>().join(" ");
+        for part in flat.split("casement catalog ").skip(1) {
+            let name = part.split('`').next().unwrap();
+            let known = casement_catalog::Topic::ALL
+                .iter()
+                .any(|topic| topic.name() == name);
+            assert!(known, "{}: there is no table `{name}`", page.code);
+            number += 1;
+        }
+    }
+    assert!(number > 2);
+}

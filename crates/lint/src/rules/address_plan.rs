@@ -91,7 +91,7 @@ fn too_small(context: &Context<'_>) -> Vec<Diagnostic> {
         return Vec::new();
     }
     let message = format!(
-        "the pod network {pods} has {most} networks of /{NODE_PREFIX}, the file {nodes} nodes"
+        "the pod network {pods} has room for {most} of the {nodes} nodes, a /{NODE_PREFIX} each"
     );
     let finding = Diagnostic::error(context.spec_path("kubernetes.podCidr"), message);
     vec![

@@ -114,6 +114,7 @@ fn unknown(name: &str, version: Minor, system: System) -> Option<(String, String
         ),
     };
     let help = match flag.instead() {
+        Some(instead) if instead.starts_with("leave it out") => instead.to_owned(),
         Some(instead) => format!("remove it; instead: {instead}"),
         None => "remove it".to_owned(),
     };

@@ -130,7 +130,7 @@ fn windows(context: &Context<'_>) -> Vec<Diagnostic> {
         findings.push(
             context
                 .spec_label(finding, "kubernetes.version", "this Kubernetes")
-                .note("`casement catalog kubernetes-windows` lists what goes together")
+                .note("`casement catalog kubernetes` lists what goes together")
                 .help(help),
         );
     }
