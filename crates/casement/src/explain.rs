@@ -17,7 +17,7 @@ pub fn run_explain(arguments: &ExplainArgs) -> Result<(), CommandError> {
     let code = &arguments.code;
     match casement_lint::explain(code) {
         Ok(page) => {
-            print!("{}", page.text);
+            crate::lint::print_data(page.text);
             Ok(())
         }
         Err(close) => {

@@ -57,25 +57,29 @@ pub fn run_lint(arguments: &LintArgs) -> Result<(), CommandError> {
 fn show(report: &Report, texts: &Texts, form: &str) {
     let sources = report.sources();
     let sources = Sources::new(&sources);
-    match form {
-        "json" => println!("{:#}", json_among(&report.findings, sources)),
+    let text = match form {
+        "json" => format!("{:#}\n", json_among(&report.findings, sources)),
         "sarif" => {
             let version = env!("CARGO_PKG_VERSION");
-            println!(
-                "{:#}",
-                sarif(&report.findings, sources, &described(), version)
-            );
+            let log = sarif(&report.findings, sources, &described(), version);
+            format!("{log:#}\n")
         }
         _ => {
             let colour = std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
             let style = if colour { Style::Colour } else { Style::Plain };
-            print!("{}", render_among(&report.findings, sources, style));
+            let shown = render_among(&report.findings, sources, style);
             match last_line(&report.findings) {
-                Some(line) => println!("\n{line}"),
-                None => println!("No findings in {}.", counted(texts)),
+                Some(line) => format!("{shown}\n{line}\n"),
+                None => format!("No findings in {}.\n", counted(texts)),
             }
         }
-    }
+    };
+    print_data(&text);
+}
+
+/// A reader that has seen enough, such as `head`, is no fault.
+pub fn print_data(text: &str) {
+    let _ = std::io::stdout().lock().write_all(text.as_bytes());
 }
 
 fn counted(texts: &Texts) -> String {

@@ -54,6 +54,8 @@ pub(crate) struct Context<'a> {
     pub(crate) net_confs: Vec<Value<'a>>,
     pub(crate) containerds: Vec<Value<'a>>,
     pub(crate) kubeadm: Vec<Value<'a>>,
+    /// The lines of scripts.
+    pub(crate) commands: Vec<Value<'a>>,
     pub(crate) unknown: Vec<Value<'a>>,
 }
 
@@ -70,6 +72,7 @@ impl<'a> Context<'a> {
             net_confs: Vec::new(),
             containerds: Vec::new(),
             kubeadm: Vec::new(),
+            commands: Vec::new(),
             unknown: Vec::new(),
         };
         for file in input.files {
@@ -102,6 +105,7 @@ impl<'a> Context<'a> {
             Kind::NetConf => self.net_confs.push(document),
             Kind::Containerd => self.containerds.push(document),
             Kind::Kubeadm => self.kubeadm.push(document),
+            Kind::Script => self.commands.extend(document.items()),
             // A text within a ConfigMap may be anything.
             Kind::Unknown if document.path().is_root() => self.unknown.push(document),
             Kind::Unknown => {}

@@ -19,12 +19,22 @@ pub(crate) enum Kind {
     Containerd,
     /// A configuration of kubeadm.
     Kubeadm,
+    /// Commands.
+    Script,
     /// Something else.
     Unknown,
 }
 
 /// What the document is.
 pub(crate) fn kind(document: &Value<'_>) -> Kind {
+    let script = [".cmd", ".bat", ".ps1", ".sh", ".txt"];
+    if document.is_list()
+        && script
+            .iter()
+            .any(|ending| document.file().to_ascii_lowercase().ends_with(ending))
+    {
+        return Kind::Script;
+    }
     let version = document.get("apiVersion");
     if let Some(version) = version.as_ref().and_then(Value::text)
         && document.get("kind").is_some()

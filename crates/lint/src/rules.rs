@@ -17,6 +17,7 @@ mod names;
 mod pod_fields;
 mod pod_os;
 mod pod_storage;
+mod routes;
 mod services;
 mod versions;
 
@@ -31,6 +32,7 @@ pub fn rules() -> impl Iterator<Item = &'static Rule> {
         versions::RULES,
         flags::RULES,
         agreement::RULES,
+        routes::RULES,
         flannel::RULES,
         cni_list::RULES,
         cni_policies::RULES,

@@ -1,4 +1,4 @@
-//! Files of other tools: YAML, JSON and TOML as trees with places.
+//! Files of other tools: YAML, JSON, TOML and scripts as trees with places.
 //!
 //! Nothing is known here of what the files mean. Unlike a cluster file, such a
 //! file may hold several documents, aliases and tags, because that is what people
@@ -14,6 +14,7 @@
 //! ```
 
 mod embedded;
+mod script;
 mod toml;
 mod value;
 mod yaml;
@@ -89,6 +90,9 @@ pub fn read(name: &str, bytes: &[u8]) -> Foreign {
             return Foreign::unreadable(name, "", finding);
         }
     };
+    if script::is_script(name) {
+        return whole(name, text, script::parse(text));
+    }
     let parsed = if name.to_ascii_lowercase().ends_with(".toml") {
         toml::parse(text).map(|root| vec![root])
     } else {
@@ -97,6 +101,16 @@ pub fn read(name: &str, bytes: &[u8]) -> Foreign {
     match parsed {
         Ok(documents) => found(name, text, documents),
         Err(diagnostic) => Foreign::unreadable(name, text, *diagnostic),
+    }
+}
+
+/// A file that is one document, and hides what it has to hide itself.
+fn whole(name: &str, text: &str, root: Node) -> Foreign {
+    Foreign {
+        name: name.to_owned(),
+        documents: vec![(FieldPath::root(), root.clone())],
+        map: SourceMap::new(name, text, Arc::new(root)),
+        diagnostics: Vec::new(),
     }
 }
 

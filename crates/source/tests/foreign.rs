@@ -108,3 +108,16 @@ fn what_a_secret_holds_is_not_shown() {
     let file = foreign::read("s.yaml", text.as_bytes());
     assert!(!file.map().text().contains("hunter2"));
 }
+
+#[test]
+fn of_scripts_only_the_lines_about_routes_are_shown() {
+    let text =
+        "kubeadm join --token abcdef.0123456789abcdef\n  ip route add 10.244.1.0/24 via 10.3.0.4\n";
+    let file = foreign::read("node.sh", text.as_bytes());
+    assert!(!file.map().text().contains("abcdef"));
+    let lines = file.documents().next().unwrap().items();
+    assert_eq!(
+        place(&file, &lines[1]),
+        (2, "ip route add 10.244.1.0/24 via 10.3.0.4".to_owned())
+    );
+}
