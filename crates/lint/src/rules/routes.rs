@@ -63,10 +63,8 @@ fn route(line: &str) -> Option<(IpNet, IpAddr)> {
             None,
         ),
     };
-    let addresses = words.iter().filter_map(|word| word.parse::<IpAddr>().ok());
-    let hop = addresses
-        .filter(|address| *address != network.addr() && Some(*address) != mask)
-        .last()?;
+    let mut addresses = words.iter().filter_map(|word| word.parse::<IpAddr>().ok());
+    let hop = addresses.rfind(|address| *address != network.addr() && Some(*address) != mask)?;
     (network.prefix_len() > 0 && !hop.is_unspecified()).then_some((network, hop))
 }
 
