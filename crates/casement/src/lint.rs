@@ -158,7 +158,8 @@ fn walk(path: &Path, named: bool, into: &mut Vec<PathBuf>) -> Result<(), Command
     for entry in inside {
         let hidden = entry.file_name().to_string_lossy().starts_with('.');
         let link = entry.file_type().is_ok_and(|kind| kind.is_symlink());
-        if !hidden && !(link && entry.path().is_dir()) {
+        let away = link && entry.path().is_dir();
+        if !hidden && !away {
             walk(&entry.path(), false, into)?;
         }
     }

@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use casement_diag::{Diagnostic, FieldPath, Source};
 use casement_source::SourceMap;
 use casement_source::foreign::{Foreign, Value};
-use casement_spec::{Cluster, Host, HostOs};
+use casement_spec::{Cluster, Host, HostName, HostOs};
 use ipnet::IpNet;
 
 use crate::cni::Cni;
@@ -200,14 +200,30 @@ impl<'a> Context<'a> {
         finding.label_in(spec.map.name(), path, "this host")
     }
 
-    /// The builds of Windows hosts that the cluster file tells.
+    /// The builds of Windows that the cluster file tells, each with the hosts
+    /// that have it: `windows01`, or `windows01 (and 3 more)`.
     pub(crate) fn windows_builds(&self) -> Vec<(String, u32)> {
-        let hosts = self
+        let mut builds: Vec<(&HostName, usize, u32)> = Vec::new();
+        for host in self
             .spec
             .iter()
-            .flat_map(|spec| spec.cluster.windows_hosts());
-        hosts
-            .filter_map(|host| Some((host.name.to_string(), build(host.os)?)))
+            .flat_map(|spec| spec.cluster.windows_hosts())
+        {
+            let Some(build) = build(host.os) else {
+                continue;
+            };
+            match builds.iter_mut().find(|(_, _, known)| *known == build) {
+                Some((_, more, _)) => *more += 1,
+                None => builds.push((&host.name, 0, build)),
+            }
+        }
+        let title = |name: &HostName, more| match more {
+            0 => name.to_string(),
+            more => format!("{name} (and {more} more)"),
+        };
+        builds
+            .into_iter()
+            .map(|(name, more, build)| (title(name, more), build))
             .collect()
     }
 
