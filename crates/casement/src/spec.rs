@@ -1,5 +1,6 @@
 //! `casement spec`.
 
+use std::io::{ErrorKind, Write};
 use std::path::PathBuf;
 
 use casement_diag::Problem;
@@ -29,8 +30,7 @@ pub struct SpecArgs {
 /// Runs the verb.
 pub fn run_spec(arguments: &SpecArgs) -> Result<(), CommandError> {
     if arguments.schema {
-        println!("{:#}", schema());
-        return Ok(());
+        return write(&format!("{:#}\n", schema()));
     }
     let file = spec_file::read(&arguments.file)?;
     let text = match (arguments.output.as_str(), arguments.defaults) {
@@ -49,6 +49,19 @@ pub fn run_spec(arguments: &SpecArgs) -> Result<(), CommandError> {
         )
         .seen("it says", error)
     })?;
-    print!("{text}");
-    Ok(())
+    write(&text)
+}
+
+/// A reader that has seen enough is no mistake.
+fn write(text: &str) -> Result<(), CommandError> {
+    match std::io::stdout().write_all(text.as_bytes()) {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(Problem::new(
+            "CAS-FILE-006",
+            "standard output cannot be written",
+            "is the disk full?",
+        )
+        .seen("it says", error)
+        .into()),
+        _ => Ok(()),
+    }
 }

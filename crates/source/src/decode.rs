@@ -16,6 +16,7 @@ use casement_spec::{API_VERSION, Cluster, KIND, Metadata};
 
 use crate::check;
 use crate::codes;
+use crate::findings::Findings;
 use crate::mapping::{Given, Mapping};
 use crate::node::Node;
 use crate::outline::Outline;
@@ -23,7 +24,7 @@ use crate::reader::{At, Reader};
 use crate::shapes;
 
 /// The whole document; `None` only after a finding that is an error.
-pub(crate) fn document(root: &Node, findings: &mut Vec<Diagnostic>) -> Option<Cluster> {
+pub(crate) fn document(root: &Node, findings: &mut Findings) -> Option<Cluster> {
     let mut reader = Reader { findings };
     let at = At {
         node: root,

@@ -22,6 +22,7 @@
 mod check;
 mod codes;
 mod decode;
+mod findings;
 pub mod foreign;
 mod mapping;
 mod node;
@@ -40,7 +41,7 @@ mod written;
 
 use std::sync::Arc;
 
-use casement_diag::{Diagnostic, FieldPath, Severity, Source, has_errors};
+use casement_diag::Diagnostic;
 use casement_spec::Cluster;
 
 pub use schema::{SCHEMA_ID, schema};
@@ -50,8 +51,6 @@ pub use written::{YamlError, normalised, to_yaml, with_defaults};
 
 /// The most that is read: ten thousand hosts with every default written out fit.
 pub const MOST_BYTES: usize = 4 << 20;
-/// Nobody mends more in one go.
-const MOST_DIAGNOSTICS: usize = 100;
 
 /// What a text turned out to be.
 #[derive(Debug, Clone)]
@@ -86,10 +85,10 @@ pub fn load(name: &str, text: &str) -> Loaded {
     let root = Arc::new(root);
     let map = SourceMap::new(name, text, Arc::clone(&root));
     let cluster = decode::document(&root, &mut findings);
-    let cluster = cluster.filter(|_| !has_errors(&findings));
+    let cluster = cluster.filter(|_| !findings.has_errors());
     Loaded {
         cluster,
-        diagnostics: in_order(findings, &map),
+        diagnostics: findings.in_order(&map),
         map,
     }
 }
@@ -103,28 +102,4 @@ pub fn load_bytes(name: &str, bytes: &[u8]) -> Loaded {
         Ok(text) => load(name, text),
         Err(error) => Loaded::nothing(name, "", syntax::no_text(bytes, error.valid_up_to())),
     }
-}
-
-/// Sorts by place, and cuts what nobody would read.
-fn in_order(mut findings: Vec<Diagnostic>, map: &SourceMap) -> Vec<Diagnostic> {
-    findings.sort_by_cached_key(|finding| {
-        let range = map.range(&finding.path, &finding.part);
-        range.map_or(0, |range| range.start)
-    });
-    let more = findings.len().saturating_sub(MOST_DIAGNOSTICS);
-    if more > 0 {
-        let lost_error = has_errors(findings.get(MOST_DIAGNOSTICS..).unwrap_or_default());
-        findings.truncate(MOST_DIAGNOSTICS);
-        let severity = if lost_error {
-            Severity::Error
-        } else {
-            Severity::Note
-        };
-        findings.push(Diagnostic::new(
-            severity,
-            FieldPath::root(),
-            format!("{more} more findings are not shown"),
-        ));
-    }
-    findings
 }

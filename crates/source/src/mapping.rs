@@ -89,17 +89,21 @@ impl<'n> Mapping<'n> {
     }
 
     fn check(&mut self, reader: &mut Reader<'_>, shape: &'static Shape, entry: &'n Entry) {
-        let path = self.path.field(entry.key.as_str());
+        if shape.field(&entry.key).is_some() {
+            return;
+        }
+        if reader.findings.is_full() {
+            reader.findings.count_error();
+            return;
+        }
         let at = At {
             node: &entry.value,
-            path,
+            path: self.path.field(entry.key.as_str()),
         };
-        if shape.field(&entry.key).is_none() {
-            let missing = shape.names().filter(|name| !self.present.contains(name));
-            let meant = suggest::closest(&entry.key, missing);
-            self.misspelt.extend(meant.map(|name| (name, entry)));
-            reader.add(unknown(&at, &entry.key, shape, meant));
-        }
+        let missing = shape.names().filter(|name| !self.present.contains(name));
+        let meant = suggest::closest(&entry.key, missing);
+        self.misspelt.extend(meant.map(|name| (name, entry)));
+        reader.add(unknown(&at, &entry.key, shape, meant));
     }
 
     /// The only field of a mapping that may have one only; `None` after a

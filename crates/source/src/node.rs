@@ -1,6 +1,6 @@
 //! The text as a tree, each part with its place.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 /// A value and its bytes in the text.
@@ -19,27 +19,40 @@ pub(crate) enum Data {
     Mapping(Entries),
 }
 
+/// More fields than this are found by an index.
+const FEW: usize = 16;
+
 /// The fields of a mapping, in the order of the text; no name is there twice.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Entries {
     list: Vec<Entry>,
-    /// Where each name stands: to look for one in a list would be slow on
-    /// hostile input.
-    places: HashMap<String, usize>,
+    /// Where each name stands, if there are many; otherwise empty. To look
+    /// through the list for each would be slow on hostile input.
+    places: BTreeMap<String, usize>,
 }
 
 impl Entries {
     /// Gives the field back if one of that name is there already.
-    pub(crate) fn push(&mut self, entry: Entry) -> Result<(), Entry> {
-        if self.places.contains_key(&entry.key) {
-            return Err(entry);
+    pub(crate) fn push(&mut self, entry: Entry) -> Option<Entry> {
+        if self.get(&entry.key).is_some() {
+            return Some(entry);
         }
-        self.places.insert(entry.key.clone(), self.list.len());
+        let place = self.list.len();
+        if !self.places.is_empty() {
+            self.places.insert(entry.key.clone(), place);
+        }
         self.list.push(entry);
-        Ok(())
+        if self.places.is_empty() && self.list.len() > FEW {
+            let names = self.list.iter().map(|entry| entry.key.clone());
+            self.places = names.zip(0..).collect();
+        }
+        None
     }
 
     pub(crate) fn get(&self, name: &str) -> Option<&Entry> {
+        if self.places.is_empty() {
+            return self.list.iter().find(|entry| entry.key == name);
+        }
         self.list.get(*self.places.get(name)?)
     }
 

@@ -6,6 +6,7 @@ use casement_diag::{Diagnostic, FieldPath, Part};
 use granit_parser::{Event, Parser, ScalarStyle, Span};
 
 use crate::codes;
+use crate::findings::Findings;
 use crate::node::{Data, Entries, Entry, Node, Scalar, clipped};
 use crate::secrets;
 use crate::syntax;
@@ -19,7 +20,7 @@ const MOST_VALUES: usize = 400_000;
 type Stop = Box<Diagnostic>;
 
 /// The only document of a text, and the fields that stand there twice.
-pub(crate) fn parse(text: &str) -> Result<(Node, Vec<Diagnostic>), Stop> {
+pub(crate) fn parse(text: &str) -> Result<(Node, Findings), Stop> {
     let options = granit_parser::options! {
         emit_unresolved_aliases: true,
         flow_nesting_limit: 2 * MOST_DEPTH,
@@ -64,7 +65,7 @@ struct Tree {
     root: Option<Node>,
     documents: usize,
     values: usize,
-    duplicates: Vec<Diagnostic>,
+    duplicates: Findings,
 }
 
 impl Tree {
@@ -170,10 +171,10 @@ impl Tree {
                     key_range,
                     value: node,
                 };
-                if let Err(second) = entries.push(entry) {
+                if let Some(second) = entries.push(entry) {
                     let path = open.path.field(second.key.as_str());
                     let finding = duplicate(path, &second.key, second.key_range);
-                    self.duplicates.push(finding);
+                    self.duplicates.add(finding);
                 }
             }
         }

@@ -9,6 +9,7 @@ use casement_diag::{Diagnostic, FieldPath, Part};
 use casement_spec::{Invalid, Named};
 
 use crate::codes;
+use crate::findings::Findings;
 use crate::node::{Data, Node, clipped};
 use crate::suggest;
 
@@ -23,12 +24,12 @@ pub(crate) struct At<'n> {
 /// told why.
 #[derive(Debug)]
 pub(crate) struct Reader<'f> {
-    pub(crate) findings: &'f mut Vec<Diagnostic>,
+    pub(crate) findings: &'f mut Findings,
 }
 
 impl Reader<'_> {
     pub(crate) fn add(&mut self, finding: Diagnostic) {
-        self.findings.push(finding);
+        self.findings.add(finding);
     }
 
     /// The value is of another type than its field wants; `how` says how to

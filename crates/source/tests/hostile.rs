@@ -54,6 +54,46 @@ fn aliases_do_not_multiply() {
 }
 
 #[test]
+fn many_values_are_not_read() {
+    let most = "a,".repeat(MOST_BYTES / 2 - 10);
+    assert_eq!(code(&format!("[{most}]")), "CAS-SPEC-003");
+}
+
+#[test]
+fn ten_thousand_hosts_are_read() {
+    let mut text =
+        "apiVersion: casement.dev/v1alpha1\nkind: Cluster\nmetadata: {name: big}\nspec:\n  \
+        kubernetes: {version: 1.36.3, podCidr: 10.0.0.0/8, serviceCidr: 172.20.0.0/16}\n  \
+        existing: {kubeconfig: ./admin.conf}\n  network: {mode: flannel-overlay}\n  hosts:\n"
+            .to_owned();
+    for number in 0..10_000 {
+        let (high, low) = (number / 250, number % 250 + 1);
+        text += &format!(
+            "  - {{name: win{number}, address: 192.168.{high}.{low}, os: windows-2022}}\n"
+        );
+    }
+    let loaded = load("cluster.yaml", &text);
+    let hosts = loaded.cluster.map(|cluster| cluster.spec.hosts.len());
+    assert_eq!(hosts, Some(10_000), "{:?}", loaded.diagnostics.first());
+    assert_eq!(loaded.diagnostics, []);
+}
+
+#[test]
+fn tabs_and_odd_bytes_are_named() {
+    assert_eq!(code("spec:\n\tkubernetes: {}\n"), "CAS-SPEC-001");
+    let loaded = load_bytes("cluster.yaml", b"kind: Cl\xfcster\n");
+    let says = shown(&loaded);
+    assert!(
+        says.contains("CAS-SPEC-002") && says.contains("line 1"),
+        "{says}"
+    );
+    let loaded = load_bytes("cluster.yaml", b"\xff\xfek\0i\0n\0d\0");
+    assert!(shown(&loaded).contains("UTF-16"));
+    let twice = load("cluster.yaml", "kind: Cluster\nkind: Cluster\n");
+    assert!(shown(&twice).contains("CAS-SPEC-014"));
+}
+
+#[test]
 fn many_mistakes_are_cut_but_stay_errors() {
     let mut text = GOOD.to_owned();
     for number in 0..50_000 {

@@ -64,6 +64,16 @@ impl ByteSize {
         ("Ki", 1 << 10),
     ];
 
+    fn of(text: &str) -> Option<Self> {
+        Self::UNITS.iter().find_map(|(unit, bytes)| {
+            let number = text.strip_suffix(unit)?.parse::<u64>().ok()?;
+            number
+                .checked_mul(*bytes)
+                .filter(|bytes| *bytes > 0)
+                .map(Self)
+        })
+    }
+
     /// The number of bytes.
     pub fn bytes(self) -> u64 {
         self.0
@@ -74,19 +84,15 @@ impl FromStr for ByteSize {
     type Err = Invalid;
 
     fn from_str(text: &str) -> Result<Self, Invalid> {
-        let known = Self::UNITS.iter().find_map(|(unit, bytes)| {
-            let number = text.strip_suffix(unit)?.trim_end().parse::<u64>().ok()?;
-            number.checked_mul(*bytes).filter(|bytes| *bytes > 0)
-        });
-        if let Some(bytes) = known {
-            return Ok(Self(bytes));
+        if let Some(size) = Self::of(text) {
+            return Ok(size);
         }
         let number = text.trim_end_matches(|c: char| c.is_ascii_alphabetic() || c == ' ');
         let unit = text.get(number.len()..).unwrap_or_default().trim();
         let letter = unit.chars().next().map(|c| c.to_ascii_uppercase());
         let better = letter.filter(|c| "TGMK".contains(*c));
         let better = better.map(|letter| format!("{number}{letter}i"));
-        let better = better.filter(|text| text.parse::<Self>().is_ok());
+        let better = better.filter(|text| Self::of(text).is_some());
         let reason = "it is not written as `16Gi`";
         Err(Invalid::new("size", text, reason).suggest(better))
     }
@@ -94,7 +100,9 @@ impl FromStr for ByteSize {
 
 impl fmt::Display for ByteSize {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let whole = Self::UNITS.iter().find(|(_, bytes)| self.0.is_multiple_of(*bytes));
+        let whole = Self::UNITS
+            .iter()
+            .find(|(_, bytes)| self.0.is_multiple_of(*bytes));
         match whole {
             Some((unit, bytes)) => write!(f, "{}{unit}", self.0 / bytes),
             None => self.0.fmt(f),
