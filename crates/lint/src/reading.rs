@@ -56,6 +56,21 @@ pub const READING: &[Reading] = &[
     reading!("CAS-SPEC-017", "-", "fields that exclude each other"),
     reading!("CAS-SPEC-018", "-", "nobody runs the control plane"),
     reading!(
+        "CAS-SPEC-101",
+        "-",
+        "a field that `apply` does not act on yet"
+    ),
+    reading!(
+        "CAS-SPEC-102",
+        "-",
+        "a value that `apply` does not act on yet"
+    ),
+    reading!(
+        "CAS-SPEC-103",
+        "-",
+        "a control plane that `apply` does not make yet"
+    ),
+    reading!(
         "CAS-SPEC-104",
         "L036",
         "a version of Kubernetes that casement does not know"
