@@ -11,9 +11,11 @@ mod clock;
 mod columns;
 mod confirm;
 mod controller;
+mod explain;
 mod failure;
 mod init;
 mod lab;
+mod lint;
 mod lock;
 mod offline;
 mod output;
@@ -53,6 +55,10 @@ enum Verb {
     Catalog(catalog::CatalogArgs),
     /// Pin every download of a cluster by its hash
     Lock(lock::LockArgs),
+    /// Say everything that is wrong with the file, and with files beside it
+    Lint(lint::LintArgs),
+    /// Say what a code means and what to do about it
+    Explain(explain::ExplainArgs),
     /// Check a cluster file and print it in its usual form
     Spec(spec::SpecArgs),
     /// A real control plane and Windows hosts on this Linux machine
@@ -69,6 +75,8 @@ fn main() -> ExitCode {
         Verb::Reset(arguments) => conduct(reset::run_reset(arguments)),
         Verb::Catalog(arguments) => end(catalog::run_catalog(&arguments)),
         Verb::Lock(arguments) => conduct(lock::run_lock(arguments)),
+        Verb::Lint(arguments) => end(lint::run_lint(&arguments)),
+        Verb::Explain(arguments) => end(explain::run_explain(&arguments)),
         Verb::Spec(arguments) => end(spec::run_spec(&arguments)),
         Verb::Lab(arguments) => lab::run_lab(arguments),
     }

@@ -45,6 +45,9 @@ impl fmt::Display for Code {
 /// A few words at a place that has to do with the finding.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Label {
+    /// In which text, where it is not the finding's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
     /// Where.
     pub path: FieldPath,
     /// Its name or its value.
@@ -66,6 +69,9 @@ pub struct Fix {
 /// One replacement.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Edit {
+    /// In which text, where it is not the finding's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
     /// Where.
     pub path: FieldPath,
     /// Its name or its value.
@@ -83,6 +89,9 @@ pub struct Diagnostic {
     pub code: Option<Code>,
     /// How much it matters.
     pub severity: Severity,
+    /// The name of the text it is in; none where there is only one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
     /// Where.
     pub path: FieldPath,
     /// The field's name or its value.
@@ -119,6 +128,7 @@ impl Diagnostic {
         Self {
             code: None,
             severity,
+            file: None,
             path,
             part: Part::Value,
             message: message.into(),
@@ -160,7 +170,36 @@ impl Diagnostic {
     #[must_use]
     pub fn label_at(mut self, path: FieldPath, part: Part, text: impl Into<String>) -> Self {
         let text = text.into();
-        self.labels.push(Label { path, part, text });
+        self.labels.push(Label {
+            file: None,
+            path,
+            part,
+            text,
+        });
+        self
+    }
+
+    /// The same with words at a place in another text.
+    #[must_use]
+    pub fn label_in(
+        mut self,
+        file: impl Into<String>,
+        path: FieldPath,
+        text: impl Into<String>,
+    ) -> Self {
+        self.labels.push(Label {
+            file: Some(file.into()),
+            path,
+            part: Part::Value,
+            text: text.into(),
+        });
+        self
+    }
+
+    /// The same, in the text of this name.
+    #[must_use]
+    pub fn within(mut self, file: impl Into<String>) -> Self {
+        self.file = Some(file.into());
         self
     }
 
@@ -184,6 +223,7 @@ impl Diagnostic {
         self.fix = Some(Fix {
             title: title.into(),
             edits: vec![Edit {
+                file: None,
                 path: self.path.clone(),
                 part: self.part.clone(),
                 replacement: replacement.into(),

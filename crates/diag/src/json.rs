@@ -4,27 +4,33 @@ use serde_json::{Value, json};
 
 use crate::diagnostic::Diagnostic;
 use crate::path::{FieldPath, Part};
-use crate::source::{Position, Source, clamp};
+use crate::source::{Position, Source, Sources, clamp};
 
 /// A list of objects with the fields of [`Diagnostic`]; where there is a source,
 /// the finding and its labels also have a `location` of file, line and column.
 pub fn json(diagnostics: &[Diagnostic], source: Option<&dyn Source>) -> Value {
+    json_among(diagnostics, Sources::new(source.as_slice()))
+}
+
+/// The same for findings about several texts.
+pub fn json_among(diagnostics: &[Diagnostic], sources: Sources<'_>) -> Value {
     diagnostics
         .iter()
-        .map(|diagnostic| object(diagnostic, source))
+        .map(|diagnostic| object(diagnostic, sources))
         .collect()
 }
 
-fn object(diagnostic: &Diagnostic, source: Option<&dyn Source>) -> Value {
+fn object(diagnostic: &Diagnostic, sources: Sources<'_>) -> Value {
     // Strings, lists and numbers only: nothing in it can fail to serialise.
     let mut value = serde_json::to_value(diagnostic).unwrap_or_default();
-    let Some(source) = source else { return value };
-    if let Some(location) = location(source, &diagnostic.path, &diagnostic.part) {
+    let own = diagnostic.file.as_deref();
+    let location = |file: Option<&str>, path, part| location(sources.get(file)?, path, part);
+    if let Some(location) = location(own, &diagnostic.path, &diagnostic.part) {
         insert(&mut value, location);
     }
     let labels = value.get_mut("labels").and_then(Value::as_array_mut);
     for (value, label) in labels.into_iter().flatten().zip(&diagnostic.labels) {
-        if let Some(location) = location(source, &label.path, &label.part) {
+        if let Some(location) = location(label.file.as_deref().or(own), &label.path, &label.part) {
             insert(value, location);
         }
     }

@@ -2,7 +2,7 @@
 //!
 //! A [`Diagnostic`] says what is wrong, where (as a [`FieldPath`], so that it
 //! also makes sense where there is no text), why, and what to do. [`render`]
-//! shows it to a person, [`json`] to a program. This crate knows no rule and
+//! shows it to a person, [`json`] and [`sarif`] to a program. This crate knows no rule and
 //! reads no file: where a path lies in a text is the business of a [`Source`].
 //!
 //! ```
@@ -22,11 +22,13 @@ mod json;
 mod path;
 mod problem;
 mod render;
+mod sarif;
 mod source;
 
 pub use diagnostic::{Code, Diagnostic, Edit, Fix, Label, Severity, has_errors, summary};
-pub use json::json;
+pub use json::{json, json_among};
 pub use path::{FieldPath, Part, PathError, Segment};
 pub use problem::Problem;
-pub use render::{Style, render, render_all};
-pub use source::{Position, Source};
+pub use render::{Style, render, render_all, render_among};
+pub use sarif::{SarifRule, sarif};
+pub use source::{Position, Source, Sources};

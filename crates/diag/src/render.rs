@@ -6,9 +6,9 @@ use annotate_snippets::{
     AnnotationKind, Group, Level, Origin, Renderer, Snippet, normalize_untrusted_str,
 };
 
-use crate::diagnostic::{Diagnostic, Severity};
+use crate::diagnostic::{Diagnostic, Label, Severity};
 use crate::path::{FieldPath, Part};
-use crate::source::{Position, Source, clamp};
+use crate::source::{Position, Source, Sources, clamp};
 
 /// With the margin and `= help: ` before it, a usual terminal is full.
 const NOTE_WIDTH: usize = 68;
@@ -25,9 +25,14 @@ pub enum Style {
 
 /// All of them, an empty line between two; empty when there are none.
 pub fn render_all(diagnostics: &[Diagnostic], source: Option<&dyn Source>, style: Style) -> String {
+    render_among(diagnostics, Sources::new(source.as_slice()), style)
+}
+
+/// The same for findings about several texts.
+pub fn render_among(diagnostics: &[Diagnostic], sources: Sources<'_>, style: Style) -> String {
     let shown: Vec<_> = diagnostics
         .iter()
-        .map(|diagnostic| render(diagnostic, source, style))
+        .map(|diagnostic| render_one(diagnostic, sources, style))
         .collect();
     shown.join("\n")
 }
@@ -37,6 +42,11 @@ pub fn render_all(diagnostics: &[Diagnostic], source: Option<&dyn Source>, style
 /// Without a source, or when the source has nothing to show, the path stands
 /// where file, line and column would.
 pub fn render(diagnostic: &Diagnostic, source: Option<&dyn Source>, style: Style) -> String {
+    render_one(diagnostic, Sources::new(source.as_slice()), style)
+}
+
+fn render_one(diagnostic: &Diagnostic, sources: Sources<'_>, style: Style) -> String {
+    let source = sources.get(diagnostic.file.as_deref());
     let renderer = match style {
         Style::Plain => Renderer::plain(),
         Style::Colour => Renderer::styled(),
@@ -54,6 +64,10 @@ pub fn render(diagnostic: &Diagnostic, source: Option<&dyn Source>, style: Style
         (None, Some(source)) => title.element(Origin::path(normalize_untrusted_str(source.name()))),
         (None, None) => Group::with_title(title),
     };
+    let elsewhere = elsewhere(diagnostic, sources);
+    for window in &elsewhere {
+        group = group.element(window.snippet());
+    }
     for note in &diagnostic.notes {
         group = group.element(Level::NOTE.message(wrapped(note)));
     }
@@ -104,6 +118,42 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
+/// The labels in other texts than the finding's own, a window for each text.
+fn elsewhere<'a>(diagnostic: &'a Diagnostic, sources: Sources<'a>) -> Vec<Window<'a>> {
+    let mut texts: Vec<(&str, Vec<Mark<'a>>)> = Vec::new();
+    let own = sources.get(diagnostic.file.as_deref());
+    for label in &diagnostic.labels {
+        let Some(file) = foreign(own, label) else {
+            continue;
+        };
+        let Some(source) = sources.get(Some(file)) else {
+            continue;
+        };
+        let Some(range) = source.range(&label.path, &label.part) else {
+            continue;
+        };
+        let mark = Mark {
+            range: one_line(source.text(), range),
+            kind: AnnotationKind::Context,
+            text: Some(&label.text),
+        };
+        match texts.iter_mut().find(|(name, _)| *name == file) {
+            Some((_, marks)) => marks.push(mark),
+            None => texts.push((file, vec![mark])),
+        }
+    }
+    let windows = texts
+        .into_iter()
+        .filter_map(|(file, marks)| Some(Window::around(sources.get(Some(file))?, marks)));
+    windows.collect()
+}
+
+/// The text of a label, where it is not that of the finding.
+fn foreign<'a>(own: Option<&dyn Source>, label: &'a Label) -> Option<&'a str> {
+    let file = label.file.as_deref()?;
+    own.is_none_or(|own| own.name() != file).then_some(file)
+}
+
 /// The lines that a finding is about, and what to underline in them.
 struct Window<'a> {
     name: &'a str,
@@ -130,7 +180,8 @@ impl<'a> Window<'a> {
             text: None,
         };
         let mut marks = Vec::new();
-        for label in &diagnostic.labels {
+        let own_labels = diagnostic.labels.iter();
+        for label in own_labels.filter(|label| foreign(Some(source), label).is_none()) {
             let here = label.path == diagnostic.path && label.part == diagnostic.part;
             if here && primary.text.is_none() {
                 primary.text = Some(&label.text);

@@ -18,6 +18,34 @@ pub trait Source {
     fn range(&self, path: &FieldPath, part: &Part) -> Option<Range<usize>>;
 }
 
+/// Several texts. What names none of them is about the first.
+#[derive(Clone, Copy, Default)]
+pub struct Sources<'a>(&'a [&'a dyn Source]);
+
+impl<'a> Sources<'a> {
+    /// The texts, the one that nameless findings are about first.
+    pub fn new(sources: &'a [&'a dyn Source]) -> Self {
+        Self(sources)
+    }
+
+    /// The text of that name.
+    pub fn get(self, name: Option<&str>) -> Option<&'a dyn Source> {
+        let found = match name {
+            None => self.0.first(),
+            Some(name) => self.0.iter().find(|source| source.name() == name),
+        };
+        found.copied()
+    }
+}
+
+impl std::fmt::Debug for Sources<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_list()
+            .entries(self.0.iter().map(|source| source.name()))
+            .finish()
+    }
+}
+
 /// Line and column of a byte, both from 1; columns count characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
 pub struct Position {

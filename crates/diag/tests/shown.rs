@@ -3,8 +3,8 @@
 use std::ops::Range;
 
 use casement_diag::{
-    Code, Diagnostic, FieldPath, Part, Position, Source, Style, has_errors, json, render,
-    render_all, summary,
+    Code, Diagnostic, FieldPath, Part, Position, SarifRule, Source, Sources, Style, has_errors,
+    json, json_among, render, render_all, render_among, sarif, summary,
 };
 
 /// A text in which every path `a` lies where the word `a` first stands.
@@ -152,4 +152,109 @@ fn long_help_is_wrapped_but_not_inside_backticks() {
     let text = render(&finding, None, Style::Plain);
     let last = text.lines().last().map(str::trim);
     assert_eq!(last, Some(example));
+}
+
+/// A text of another name.
+struct Named(&'static str, Words);
+
+impl Source for Named {
+    fn name(&self) -> &str {
+        self.0
+    }
+
+    fn text(&self) -> &str {
+        self.1.text()
+    }
+
+    fn range(&self, path: &FieldPath, part: &Part) -> Option<Range<usize>> {
+        self.1.range(path, part)
+    }
+}
+
+fn across() -> Diagnostic {
+    Diagnostic::error(path("10.244.0.0/16"), "two pod networks")
+        .code(Code::new("CAS-NET-013"))
+        .within("net conf.json")
+        .here("here")
+        .label_in("cluster.yaml", path("10.10.0.0/16"), "and here")
+        .help("write one of them")
+        .replace("write `10.10.0.0/16`", "\"10.10.0.0/16\"")
+}
+
+#[test]
+fn a_finding_across_files_shows_both() {
+    let first = Words("spec:\n  podCidr: 10.10.0.0/16\n");
+    let second = Named("net conf.json", Words("{\"Network\": \"10.244.0.0/16\"}\n"));
+    let sources: [&dyn Source; 2] = [&first, &second];
+    assert_eq!(
+        render_among(&[across()], Sources::new(&sources), Style::Plain),
+        "\
+error[CAS-NET-013]: two pod networks
+ --> net conf.json:1:14
+  |
+1 | {\"Network\": \"10.244.0.0/16\"}
+  |              ^^^^^^^^^^^^^ here
+  |
+ ::: cluster.yaml:2:12
+  |
+2 |   podCidr: 10.10.0.0/16
+  |            ------------ and here
+  |
+  = help: write one of them
+"
+    );
+    let value = json_among(&[across()], Sources::new(&sources));
+    assert_eq!(value[0]["location"]["file"], "net conf.json");
+    assert_eq!(value[0]["labels"][1]["location"]["line"], 2);
+}
+
+#[test]
+fn a_label_in_the_findings_own_file_stands_beside_it() {
+    let source = Words(TEXT);
+    let sources: [&dyn Source; 1] = [&source];
+    let finding = Diagnostic::error(path("10.244.0.0/16"), "x").label_in(
+        "cluster.yaml",
+        path("10.244.8.0/24"),
+        "this",
+    );
+    let text = render_among(&[finding], Sources::new(&sources), Style::Plain);
+    assert_eq!(text.matches("cluster.yaml").count(), 1, "{text}");
+    assert!(text.contains("------------- this"), "{text}");
+}
+
+#[test]
+fn sarif_has_rules_places_and_fixes() {
+    let first = Words("spec:\n  podCidr: 10.10.0.0/16\n");
+    let second = Named("net conf.json", Words("{\"Network\": \"10.244.0.0/16\"}\n"));
+    let sources: [&dyn Source; 2] = [&first, &second];
+    let rules = [SarifRule {
+        code: "CAS-NET-013",
+        title: "files name different pod networks",
+        page: "# page",
+        severity: casement_diag::Severity::Error,
+    }];
+    let log = sarif(&[across()], Sources::new(&sources), &rules, "0.1.0");
+    assert_eq!(log["version"], "2.1.0");
+    let run = &log["runs"][0];
+    assert_eq!(run["tool"]["driver"]["rules"][0]["id"], "CAS-NET-013");
+    let result = &run["results"][0];
+    assert_eq!(result["ruleId"], "CAS-NET-013");
+    assert_eq!(result["ruleIndex"], 0);
+    assert_eq!(result["level"], "error");
+    assert_eq!(
+        result["message"]["text"],
+        "two pod networks\nwrite one of them"
+    );
+    let place = &result["locations"][0]["physicalLocation"];
+    assert_eq!(place["artifactLocation"]["uri"], "net%20conf.json");
+    assert_eq!(place["region"]["startLine"], 1);
+    assert_eq!(place["region"]["startColumn"], 14);
+    assert_eq!(place["region"]["endColumn"], 27);
+    let related = &result["relatedLocations"][1]["physicalLocation"];
+    assert_eq!(related["artifactLocation"]["uri"], "cluster.yaml");
+    let change = &result["fixes"][0]["artifactChanges"][0];
+    assert_eq!(
+        change["replacements"][0]["insertedContent"]["text"],
+        "\"10.10.0.0/16\""
+    );
 }

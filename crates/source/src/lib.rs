@@ -23,6 +23,7 @@ mod check;
 mod codes;
 mod decode;
 mod findings;
+pub mod foreign;
 pub mod import;
 mod mapping;
 mod node;

@@ -1,0 +1,116 @@
+//! `casement lint` and `casement explain` as a person uses them.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+const SPEC: &str = "\
+apiVersion: casement.dev/v1alpha1
+kind: Cluster
+metadata: {name: shop}
+spec:
+  kubernetes: {version: 1.36.3}   # keep me
+  existing: {kubeconfig: ./admin.conf}
+  network: {mode: flannel-overlay, vni: 1}
+  hosts:
+    - {name: win1, address: 10.3.0.4, os: windows-2022}
+";
+
+fn casement(folder: &Path, arguments: &[&str]) -> Output {
+    let program = env!("CARGO_BIN_EXE_casement");
+    let mut command = Command::new(program);
+    command
+        .current_dir(folder)
+        .args(arguments)
+        .output()
+        .unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+#[test]
+fn errors_end_with_3_and_mended_files_with_0() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("cluster.yaml");
+    fs::write(&file, SPEC).unwrap();
+    let output = casement(folder.path(), &["lint"]);
+    assert_eq!(output.status.code(), Some(3));
+    assert!(
+        text(&output.stdout).contains("error[CAS-NET-020]"),
+        "{output:?}"
+    );
+    let output = casement(folder.path(), &["lint", "--fix"]);
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    assert_eq!(
+        text(&output.stderr),
+        "mended cluster.yaml: CAS-NET-020: write 4096\n"
+    );
+    let mended = fs::read_to_string(&file).unwrap();
+    assert_eq!(mended, SPEC.replace("vni: 1", "vni: 4096"));
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+}
+
+#[test]
+fn folders_of_files_are_linted_without_a_cluster_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let manifests = folder.path().join("manifests/deep");
+    fs::create_dir_all(&manifests).unwrap();
+    let conf = r#"{"Network": "10.244.0.0/16", "Backend": {"Type": "ipsec"}}"#;
+    fs::write(manifests.join("net-conf.json"), conf).unwrap();
+    fs::write(manifests.join("notes.md"), "not looked at").unwrap();
+    let output = casement(folder.path(), &["lint", "manifests", "-o", "json"]);
+    assert_eq!(output.status.code(), Some(3), "{output:?}");
+    let findings: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(findings[0]["code"], "CAS-NET-023");
+    assert_eq!(
+        findings[0]["location"]["file"],
+        "manifests/deep/net-conf.json"
+    );
+    assert_eq!(findings.as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn sarif_names_every_rule_and_where_it_was_broken() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("cluster.yaml"), SPEC).unwrap();
+    let output = casement(folder.path(), &["lint", "-o", "sarif"]);
+    let log: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let run = &log["runs"][0];
+    assert!(run["tool"]["driver"]["rules"].as_array().unwrap().len() > 100);
+    let result = &run["results"][0];
+    let index = usize::try_from(result["ruleIndex"].as_u64().unwrap()).unwrap();
+    assert_eq!(
+        run["tool"]["driver"]["rules"][index]["id"],
+        result["ruleId"]
+    );
+    let region = &result["locations"][0]["physicalLocation"]["region"];
+    assert_eq!(region["startLine"], 7);
+}
+
+#[test]
+fn a_file_that_is_not_there_is_wrong_use() {
+    let folder = tempfile::tempdir().unwrap();
+    for arguments in [
+        &["lint"][..],
+        &["lint", "manifests/"],
+        &["explain", "CAS-NTE-020"],
+    ] {
+        let output = casement(folder.path(), arguments);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        assert!(text(&output.stderr).contains("remedy"), "{arguments:?}");
+    }
+}
+
+#[test]
+fn explain_prints_a_page() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = casement(folder.path(), &["explain", "cas-net-020"]);
+    assert_eq!(output.status.code(), Some(0));
+    assert!(text(&output.stdout).starts_with("# CAS-NET-020: "));
+    let output = casement(folder.path(), &["explain", "CAS-NTE-020"]);
+    assert!(text(&output.stderr).contains("did you mean CAS-NET-020?"));
+}

@@ -1,0 +1,334 @@
+//! What several files say, and have to say alike.
+
+use casement_diag::{Diagnostic, Source};
+use casement_source::foreign::Value;
+use ipnet::IpNet;
+
+use crate::context::{Context, networks, same_networks};
+use crate::rule::{Rule, rule};
+use crate::said::{Said, agree};
+
+pub(crate) const RULES: &[Rule] = &[
+    rule!(
+        "CAS-NET-010",
+        Error,
+        Files,
+        "L001",
+        "networks in files overlap",
+        overlap
+    ),
+    rule!(
+        "CAS-NET-012",
+        Error,
+        Files,
+        "L004",
+        "a network has host bits",
+        unaligned
+    ),
+    rule!(
+        "CAS-NET-013",
+        Error,
+        FilesFirst,
+        "L005",
+        "files name different pod networks",
+        pods
+    ),
+    rule!(
+        "CAS-NET-014",
+        Error,
+        FilesFirst,
+        "L005, L027",
+        "files name different service networks",
+        services
+    ),
+    rule!(
+        "CAS-NET-015",
+        Error,
+        FilesFirst,
+        "L027",
+        "files name different DNS servers",
+        dns
+    ),
+    rule!(
+        "CAS-NET-016",
+        Error,
+        FilesFirst,
+        "L027",
+        "files name different cluster domains",
+        domain
+    ),
+    rule!(
+        "CAS-NET-024",
+        Error,
+        FilesFirst,
+        "L014, K2, I8",
+        "files name different HNS networks",
+        hns_network
+    ),
+    rule!(
+        "CAS-NET-026",
+        Error,
+        Files,
+        "K5",
+        "the MAC prefix of pods is wrong",
+        mac_prefix
+    ),
+];
+
+fn overlap(context: &Context<'_>) -> Vec<Diagnostic> {
+    let mut findings = Vec::new();
+    let in_files = |said: &Said| context.spec.is_none_or(|spec| spec.map.name() != said.file);
+    let pods: Vec<_> = context
+        .pod_networks()
+        .into_iter()
+        .filter(in_files)
+        .collect();
+    let services: Vec<_> = context
+        .service_networks()
+        .into_iter()
+        .filter(in_files)
+        .collect();
+    let mut seen = Vec::new();
+    for pod in &pods {
+        for service in &services {
+            let pair = (pod.value.clone(), service.value.clone());
+            if seen.contains(&pair) || !overlaps(&pod.value, &service.value) {
+                continue;
+            }
+            seen.push(pair);
+            let message = format!(
+                "the pod and service networks overlap: {} is {}, {} is {}",
+                pod.who, pod.value, service.who, service.value
+            );
+            findings.push(
+                Diagnostic::error(pod.path.clone(), message)
+                    .within(pod.file.as_str())
+                    .label_in(service.file.as_str(), service.path.clone(), "and this")
+                    .note("a service's address would be looked for among the pods")
+                    .help("give the services a network of their own, such as 10.96.0.0/12"),
+            );
+        }
+    }
+    findings
+}
+
+fn overlaps(one: &str, other: &str) -> bool {
+    let others = networks(other);
+    let touch = |a: &IpNet, b: &IpNet| a.contains(&b.network()) || b.contains(&a.network());
+    networks(one)
+        .iter()
+        .any(|a| others.iter().any(|b| touch(a, b)))
+}
+
+fn unaligned(context: &Context<'_>) -> Vec<Diagnostic> {
+    let mut values: Vec<Value<'_>> = Vec::new();
+    values.extend(
+        context
+            .net_confs
+            .iter()
+            .filter_map(|conf| conf.get_any_case("Network")),
+    );
+    values.extend(
+        context
+            .proxies
+            .iter()
+            .filter_map(|proxy| proxy.get("clusterCIDR")),
+    );
+    for document in context.kubeadm_kind("ClusterConfiguration") {
+        values.extend(
+            ["networking.podSubnet", "networking.serviceSubnet"]
+                .iter()
+                .filter_map(|path| document.at(path)),
+        );
+    }
+    for cni in &context.cni {
+        values.extend(
+            cni.makers()
+                .iter()
+                .filter_map(|maker| maker.at("ipam.subnet")),
+        );
+    }
+    let mut findings = Vec::new();
+    for value in values {
+        let Some(text) = value.text() else { continue };
+        let Ok(network) = text.parse::<IpNet>() else {
+            continue;
+        };
+        let better = network.trunc().to_string();
+        if network.trunc() == network {
+            continue;
+        }
+        findings.push(
+            value
+                .error(format!("`{text}` has host bits, the network is {better}"))
+                .note("HNS refuses such a network as invalid, and says no more than that")
+                .help(format!("did you mean `{better}`?"))
+                .replace(format!("write `{better}`"), format!("\"{better}\"")),
+        );
+    }
+    findings
+}
+
+fn pods(context: &Context<'_>) -> Vec<Diagnostic> {
+    let why = "packets to pods outside of the one, but inside of the other, are routed wrongly or translated";
+    agree(&context.pod_networks(), "pod networks", why, same_networks)
+}
+
+fn services(context: &Context<'_>) -> Vec<Diagnostic> {
+    let mut said = context.service_networks();
+    for policy in context
+        .cni
+        .iter()
+        .filter(|cni| cni.is_windows())
+        .flat_map(|cni| cni.policies())
+    {
+        let route = policy
+            .is(&["SDNRoute", "ROUTE"])
+            .then(|| policy.setting("DestinationPrefix"));
+        let Some(prefix) = route.flatten() else {
+            continue;
+        };
+        // A single host's route is that of the node, not of services.
+        if prefix.text().is_some_and(|text| !text.ends_with("/32")) {
+            said.extend(Said::by("the CNI's route", &prefix));
+        }
+    }
+    let why = "Windows pods do not reach services whose network has no encapsulated route";
+    agree(&said, "service networks", why, same_networks)
+}
+
+fn dns(context: &Context<'_>) -> Vec<Diagnostic> {
+    let mut said = Vec::new();
+    said.extend(context.spec_dns());
+    for kubelet in &context.kubelets {
+        let first = kubelet
+            .get("clusterDNS")
+            .and_then(|list| list.items().into_iter().next());
+        said.extend(first.and_then(|value| Said::by("the kubelet's `clusterDNS`", &value)));
+    }
+    for maker in context
+        .cni
+        .iter()
+        .filter(|cni| cni.is_windows())
+        .flat_map(|cni| cni.makers())
+    {
+        let servers = maker
+            .get_any_case("dns")
+            .and_then(|dns| dns.get_any_case("nameservers"));
+        let first = servers.and_then(|list| list.items().into_iter().next());
+        said.extend(first.and_then(|value| Said::by("the CNI's `nameservers`", &value)));
+    }
+    let why =
+        "Windows pods ask the server that the CNI names, others the one that the kubelet names";
+    agree(&said, "DNS servers", why, |one, other| one == other)
+}
+
+fn domain(context: &Context<'_>) -> Vec<Diagnostic> {
+    let mut said = Vec::new();
+    said.extend(context.spec_domain());
+    for document in context.kubeadm_kind("ClusterConfiguration") {
+        let value = document.at("networking.dnsDomain");
+        said.extend(value.and_then(|value| Said::by("kubeadm's `dnsDomain`", &value)));
+    }
+    for kubelet in &context.kubelets {
+        let value = kubelet.get("clusterDomain");
+        said.extend(value.and_then(|value| Said::by("the kubelet's `clusterDomain`", &value)));
+    }
+    for maker in context
+        .cni
+        .iter()
+        .filter(|cni| cni.is_windows())
+        .flat_map(|cni| cni.makers())
+    {
+        let search = maker
+            .get_any_case("dns")
+            .and_then(|dns| dns.get_any_case("search"));
+        for value in search.map(|list| list.items()).unwrap_or_default() {
+            let Some(domain) = value.text().and_then(|text| text.strip_prefix("svc.")) else {
+                continue;
+            };
+            said.push(Said::meaning("the CNI's `search`", &value, domain));
+        }
+    }
+    let why = "names of services are looked up under the wrong domain";
+    agree(&said, "cluster domains", why, |one, other| one == other)
+}
+
+fn hns_network(context: &Context<'_>) -> Vec<Diagnostic> {
+    let mut said = Vec::new();
+    said.extend(context.spec_hns_network());
+    for conf in context.net_confs.iter().filter(|_| context.has_windows()) {
+        said.extend(flannel_network(conf));
+    }
+    let lists = context.cni.iter().filter(|cni| cni.is_windows());
+    for cni in lists.filter(|cni| !cni.is_nat()) {
+        let name = cni.document.get("name");
+        said.extend(name.and_then(|name| Said::by("the CNI's `name`", &name)));
+    }
+    for proxy in &context.proxies {
+        let name = proxy.at("winkernel.networkName");
+        said.extend(name.and_then(|name| Said::by("kube-proxy's `networkName`", &name)));
+    }
+    let why = "flannel makes the HNS network; the CNI plugin and kube-proxy look it up by its name";
+    agree(&said, "HNS networks", why, |one, other| one == other)
+}
+
+/// What flannel calls the network on Windows.
+fn flannel_network(conf: &Value<'_>) -> Option<Said> {
+    let backend = conf.get_any_case("Backend")?;
+    if let Some(name) = backend.get_any_case("Name") {
+        return Said::by("flannel's `Name`", &name);
+    }
+    let kind = backend.get_any_case("Type")?;
+    match kind.text()?.to_ascii_lowercase().as_str() {
+        "host-gw" => Some(Said::meaning("flannel's network", &kind, "cbr0")),
+        "vxlan" => {
+            let vni = backend.get_any_case("VNI");
+            let number = vni.as_ref().and_then(Value::text).unwrap_or("4096");
+            let place = vni.as_ref().unwrap_or(&kind);
+            Some(Said::meaning(
+                "flannel's network",
+                place,
+                &format!("flannel.{number}"),
+            ))
+        }
+        _ => None,
+    }
+}
+
+fn mac_prefix(context: &Context<'_>) -> Vec<Diagnostic> {
+    let mut values: Vec<Value<'_>> = Vec::new();
+    let backends = context
+        .net_confs
+        .iter()
+        .filter_map(|conf| conf.get_any_case("Backend"));
+    values.extend(backends.filter_map(|backend| backend.get_any_case("MacPrefix")));
+    for maker in context.cni.iter().flat_map(|cni| cni.makers()) {
+        let names = ["endpointMacPrefix", "vxlan_mac_prefix"].into_iter();
+        values.extend(names.filter_map(|name| maker.get(name)));
+    }
+    let mut findings = Vec::new();
+    let mut said = Vec::new();
+    for value in values {
+        let text = value.text().unwrap_or_default();
+        let bytes: Vec<_> = text.split('-').collect();
+        let is_byte = |byte: &&str| byte.len() == 2 && byte.chars().all(|c| c.is_ascii_hexdigit());
+        if bytes.len() == 2 && bytes.iter().all(is_byte) {
+            said.extend(Said::by("a MAC prefix", &value));
+            continue;
+        }
+        findings.push(
+            value
+                .error(format!(
+                    "the MAC prefix `{text}` is not two bytes, such as `0E-2A`"
+                ))
+                .help("write `0E-2A`, or leave it out: it is the default")
+                .replace("write `0E-2A`", "\"0E-2A\""),
+        );
+    }
+    let why = "pods have MAC addresses made of the prefix and their address; the parts have to make the same";
+    findings.extend(agree(&said, "MAC prefixes", why, |one, other| {
+        one.eq_ignore_ascii_case(other)
+    }));
+    findings
+}

@@ -1,0 +1,274 @@
+//! Calico's objects, where Windows nodes use them.
+
+use casement_diag::Diagnostic;
+use casement_source::foreign::Value;
+
+use crate::context::Context;
+use crate::rule::{Rule, rule};
+
+pub(crate) const RULES: &[Rule] = &[
+    rule!(
+        "CAS-CAL-001",
+        Error,
+        Files,
+        "L020",
+        "Calico for Windows does not have it",
+        unsupported
+    ),
+    rule!(
+        "CAS-CAL-002",
+        Error,
+        Files,
+        "L021",
+        "Linux nodes may borrow addresses of Windows blocks",
+        affinity
+    ),
+    rule!(
+        "CAS-CAL-003",
+        Error,
+        Files,
+        "L022",
+        "Calico's VXLAN is not the one of Windows",
+        vxlan
+    ),
+    rule!(
+        "CAS-CAL-004",
+        Warning,
+        Together,
+        "L023",
+        "Calico's pool has too few blocks",
+        blocks
+    ),
+    rule!(
+        "CAS-CAL-005",
+        Error,
+        FilesFirst,
+        "L024",
+        "Calico does not start on Windows",
+        operator
+    ),
+];
+
+/// Fields that Windows nodes cannot follow: kind, field, values that are wrong,
+/// the value that is right.
+const UNSUPPORTED: &[(&str, &str, &[&str], &str)] = &[
+    (
+        "IPPool",
+        "spec.ipipMode",
+        &["Always", "CrossSubnet"],
+        "Never",
+    ),
+    ("IPPool", "spec.vxlanMode", &["CrossSubnet"], "Always"),
+    ("FelixConfiguration", "spec.bpfEnabled", &["true"], "false"),
+    (
+        "FelixConfiguration",
+        "spec.wireguardEnabled",
+        &["true"],
+        "false",
+    ),
+    ("FelixConfiguration", "spec.ipv6Support", &["true"], "false"),
+];
+
+fn unsupported(context: &Context<'_>) -> Vec<Diagnostic> {
+    let mut findings = Vec::new();
+    for (kind, field, wrong, right) in UNSUPPORTED {
+        for object in calico(context, kind) {
+            let Some(value) = object.at(field) else {
+                continue;
+            };
+            if value.text().is_some_and(|text| wrong.contains(&text)) {
+                findings.push(refused(&value, field.trim_start_matches("spec."), right));
+            }
+        }
+    }
+    for installation in calico(context, "Installation") {
+        let Some(network) = installation.at("spec.calicoNetwork") else {
+            continue;
+        };
+        let pools = network
+            .get("ipPools")
+            .map(|pools| pools.items())
+            .unwrap_or_default();
+        let encapsulation = pools.iter().filter_map(|pool| pool.get("encapsulation"));
+        for value in encapsulation.filter(|value| !matches!(value.text(), Some("VXLAN" | "None"))) {
+            findings.push(refused(&value, "encapsulation", "VXLAN"));
+        }
+        let vxlan = pools.iter().any(|pool| {
+            pool.get("encapsulation")
+                .is_some_and(|e| e.text() == Some("VXLAN"))
+        });
+        if let Some(bgp) = network
+            .get("bgp")
+            .filter(|bgp| vxlan && bgp.text() == Some("Enabled"))
+        {
+            findings.push(refused(&bgp, "bgp", "Disabled"));
+        }
+        if let Some(plane) = network
+            .get("linuxDataplane")
+            .filter(|plane| plane.text() == Some("BPF"))
+        {
+            findings.push(refused(&plane, "linuxDataplane", "Iptables"));
+        }
+    }
+    findings
+}
+
+fn refused(value: &Value<'_>, field: &str, right: &str) -> Diagnostic {
+    let said = value.text().unwrap_or_default();
+    value
+        .error(format!("`{field}: {said}` is nothing that Calico for Windows has"))
+        .note("Windows nodes take IPv4 in VXLAN always, or BGP without an overlay; no IPIP, WireGuard or eBPF")
+        .help(format!("write `{field}: {right}`"))
+        .replace(format!("write `{right}`"), right)
+}
+
+/// Calico's objects of a kind, in the clusters that have Windows nodes.
+fn calico<'c, 'a>(context: &'c Context<'a>, kind: &'c str) -> impl Iterator<Item = &'c Value<'a>> {
+    context.of_kind(kind).filter(|object| {
+        let version = object.get("apiVersion").and_then(|version| version.text());
+        let ours = |version: &str| {
+            version.contains("projectcalico.org") || version.starts_with("operator.tigera.io")
+        };
+        context.has_windows() && version.is_some_and(ours)
+    })
+}
+
+fn affinity(context: &Context<'_>) -> Vec<Diagnostic> {
+    let kinds = ["IPAMConfig", "IPAMConfiguration"].into_iter();
+    let objects = kinds.flat_map(|kind| calico(context, kind));
+    objects
+        .filter_map(|object| {
+            let value = object.at("spec.strictAffinity");
+            if value.as_ref().and_then(Value::boolean) == Some(true) {
+                return None;
+            }
+            let place = value.clone().or_else(|| object.get("spec")).or_else(|| object.get("kind"))?;
+            let said = value.as_ref().and_then(Value::text).unwrap_or("left out");
+            let finding = place
+                .error(format!("`strictAffinity` is {said}, Windows nodes need true"))
+                .note("a Linux node that borrows an address of a Windows node's block makes it unreachable")
+                .help("write `strictAffinity: true`");
+            Some(if value.is_some() { finding.replace("write true", "true") } else { finding })
+        })
+        .collect()
+}
+
+fn vxlan(context: &Context<'_>) -> Vec<Diagnostic> {
+    let mut findings = Vec::new();
+    for felix in calico(context, "FelixConfiguration") {
+        for (field, right) in [("vxlanVNI", "4096"), ("vxlanPort", "4789")] {
+            let value = felix.get("spec").and_then(|spec| spec.get(field));
+            if let Some(value) = value.filter(|value| value.text() != Some(right)) {
+                findings.push(other(&value, field, right));
+            }
+        }
+    }
+    for container in context
+        .pods
+        .iter()
+        .filter(|pod| pod.is_windows())
+        .flat_map(|pod| pod.containers())
+    {
+        for variable in container
+            .get("env")
+            .map(|env| env.items())
+            .unwrap_or_default()
+        {
+            let name = variable.get("name").and_then(|name| name.text());
+            let right = match name {
+                Some("VXLAN_VNI" | "FELIX_VXLANVNI") => "4096",
+                Some("FELIX_VXLANPORT") => "4789",
+                _ => continue,
+            };
+            let value = variable.get("value");
+            if let Some(value) = value.filter(|value| value.text() != Some(right)) {
+                findings.push(other(&value, name.unwrap_or_default(), right));
+            }
+        }
+    }
+    findings
+}
+
+fn other(value: &Value<'_>, field: &str, right: &str) -> Diagnostic {
+    let said = value.text().unwrap_or("nothing");
+    value
+        .error(format!("`{field}` is {said}, Windows nodes need {right}"))
+        .note("FelixConfiguration and the node's environment have to name the same VNI and port, and Windows takes these")
+        .help(format!("write {right}, or leave it out: it is Calico's default"))
+        .replace(format!("write {right}"), format!("\"{right}\"").replace('"', if value.integer().is_some() && field.starts_with("vxlan") { "" } else { "\"" }))
+}
+
+fn blocks(context: &Context<'_>) -> Vec<Diagnostic> {
+    let nodes = context.hosts().len();
+    let pools = calico(context, "IPPool")
+        .filter_map(|pool| Some((pool.at("spec.cidr")?, pool.at("spec.blockSize"))));
+    let installed: Vec<_> = calico(context, "Installation")
+        .filter_map(|object| object.at("spec.calicoNetwork.ipPools"))
+        .flat_map(|pools| pools.items())
+        .collect();
+    let installed = installed
+        .iter()
+        .filter_map(|pool| Some((pool.get("cidr")?, pool.get("blockSize"))));
+    let mut findings = Vec::new();
+    for (cidr, size) in pools.chain(installed) {
+        let Some(network) = cidr
+            .text()
+            .and_then(|text| text.parse::<ipnet::Ipv4Net>().ok())
+        else {
+            continue;
+        };
+        let prefix = size.as_ref().and_then(Value::integer).unwrap_or(26);
+        let free = u32::try_from(prefix)
+            .unwrap_or(26)
+            .saturating_sub(u32::from(network.prefix_len()));
+        let blocks = 1_usize.checked_shl(free).unwrap_or(usize::MAX);
+        if blocks >= nodes {
+            continue;
+        }
+        findings.push(
+            cidr.warning(format!("the pool {network} has {blocks} blocks of /{prefix}, the cluster {nodes} hosts"))
+                .note("with strict affinity no node borrows addresses, and Windows loses four of each block")
+                .help("take a larger pool, or smaller blocks"),
+        );
+    }
+    findings
+}
+
+fn operator(context: &Context<'_>) -> Vec<Diagnostic> {
+    let mut findings = Vec::new();
+    for installation in calico(context, "Installation") {
+        let Some(spec) = installation.get("spec") else {
+            continue;
+        };
+        let Some(network) = spec.get("calicoNetwork") else {
+            continue;
+        };
+        let plane = network.get("windowsDataplane");
+        let mut lacks = |place: &Value<'_>, field: &str, example: &str| {
+            findings.push(
+                place
+                    .error(format!(
+                        "Calico does not start on Windows nodes without `{field}`"
+                    ))
+                    .help(format!("add `{example}`")),
+            );
+        };
+        match plane.filter(|plane| plane.text() == Some("HPC")) {
+            None => lacks(&network, "windowsDataplane", "windowsDataplane: HPC"),
+            Some(plane) => {
+                if spec.get("serviceCIDRs").is_none() {
+                    lacks(&plane, "serviceCIDRs", "serviceCIDRs: [10.96.0.0/12]");
+                }
+                let endpoint = context.of_kind("ConfigMap").any(|map| {
+                    map.at("metadata.name")
+                        .is_some_and(|name| name.text() == Some("kubernetes-services-endpoint"))
+                });
+                if !endpoint {
+                    let example = "KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT in a ConfigMap `kubernetes-services-endpoint` of `tigera-operator`";
+                    lacks(&plane, "kubernetes-services-endpoint", example);
+                }
+            }
+        }
+    }
+    findings
+}

@@ -1,0 +1,231 @@
+//! Services and ports on Windows nodes.
+
+use casement_diag::Diagnostic;
+use casement_source::foreign::Value;
+
+use crate::context::Context;
+use crate::pod::Pod;
+use crate::rule::{Rule, rule};
+
+pub(crate) const RULES: &[Rule] = &[
+    rule!(
+        "CAS-POD-020",
+        Warning,
+        Files,
+        "L054",
+        "a port is taken on every Windows node",
+        taken
+    ),
+    rule!(
+        "CAS-POD-021",
+        Warning,
+        FilesFirst,
+        "L054",
+        "`hostPort` does nothing in an overlay",
+        host_port
+    ),
+    rule!(
+        "CAS-POD-022",
+        Warning,
+        Together,
+        "L071",
+        "session affinity needs Server 2022",
+        affinity
+    ),
+    rule!(
+        "CAS-POD-023",
+        Warning,
+        Files,
+        "L072",
+        "clients' addresses are lost without DSR",
+        local_traffic
+    ),
+    rule!(
+        "CAS-PRX-015",
+        Error,
+        Together,
+        "L073",
+        "health checks collide on Server 2019",
+        health_check
+    ),
+];
+
+const TAKEN: [(i64, &str); 6] = [
+    (10250, "the kubelet"),
+    (10256, "kube-proxy"),
+    (10249, "kube-proxy"),
+    (5985, "WinRM"),
+    (5986, "WinRM"),
+    (22, "OpenSSH"),
+];
+
+fn host_ports<'a>(pod: &Pod<'a>) -> Vec<Value<'a>> {
+    let ports = pod.containers();
+    let ports = ports.iter().filter_map(|container| container.get("ports"));
+    let ports = ports.flat_map(|list| list.items());
+    ports.filter_map(|port| port.get("hostPort")).collect()
+}
+
+fn taken(context: &Context<'_>) -> Vec<Diagnostic> {
+    let mut findings = Vec::new();
+    let pods = context.pods.iter().filter(|pod| pod.is_windows());
+    let ports = pods.flat_map(host_ports);
+    let checks = context
+        .of_kind("Service")
+        .filter_map(|service| service.at("spec.healthCheckNodePort"));
+    for port in ports.chain(checks) {
+        let Some((number, owner)) = TAKEN
+            .iter()
+            .find(|(number, _)| port.integer() == Some(*number))
+        else {
+            continue;
+        };
+        findings.push(
+            port.warning(format!("port {number} is {owner}'s on Windows nodes"))
+                .note("HNS refuses the policy: the specified port already exists")
+                .help("take another port"),
+        );
+    }
+    findings
+}
+
+fn host_port(context: &Context<'_>) -> Vec<Diagnostic> {
+    let list = context
+        .cni
+        .iter()
+        .find(|cni| cni.is_windows() && cni.is_overlay());
+    let spec = context.is_overlay();
+    if list.is_none() && !spec {
+        return Vec::new();
+    }
+    let mut findings = Vec::new();
+    for pod in context
+        .pods
+        .iter()
+        .filter(|pod| pod.is_windows() && !pod.has_host_process())
+    {
+        for port in host_ports(pod) {
+            let finding = port
+                .warning(format!(
+                    "`hostPort: {}` of {} does nothing: win-overlay has no port mappings",
+                    port.text().unwrap_or_default(),
+                    pod.title()
+                ))
+                .help("make a Service of type NodePort");
+            let place = list.and_then(|cni| cni.makers().into_iter().next()?.get("type"));
+            findings.push(match place {
+                Some(place) => finding.label_in(place.file(), place.path().clone(), "the overlay"),
+                None => finding,
+            });
+        }
+    }
+    findings
+}
+
+/// The services whose pods run on Windows.
+fn windows_services<'a>(context: &Context<'a>) -> Vec<Value<'a>> {
+    let selects = |service: &&Value<'a>| {
+        let Some(selector) = service.at("spec.selector") else {
+            return false;
+        };
+        let wanted = selector.entries();
+        context
+            .pods
+            .iter()
+            .filter(|pod| pod.is_windows())
+            .any(|pod| {
+                let has = |name: &str, value: &Value<'a>| {
+                    let label = pod.labels.as_ref().and_then(|labels| labels.get(name));
+                    label.is_some_and(|label| label.text() == value.text())
+                };
+                !wanted.is_empty() && wanted.iter().all(|(name, value)| has(name, value))
+            })
+    };
+    context
+        .of_kind("Service")
+        .filter(selects)
+        .cloned()
+        .collect()
+}
+
+fn affinity(context: &Context<'_>) -> Vec<Diagnostic> {
+    let old = context
+        .windows_builds()
+        .into_iter()
+        .find(|(_, build)| *build < 20348);
+    let Some((host, build)) = old else {
+        return Vec::new();
+    };
+    let mut findings = Vec::new();
+    for service in windows_services(context) {
+        let value = service.at("spec.sessionAffinity");
+        if let Some(value) = value.filter(|value| value.text() == Some("ClientIP")) {
+            findings.push(
+                value
+                    .warning(format!(
+                        "`sessionAffinity: ClientIP` needs build 20348, {host} has {build}"
+                    ))
+                    .note("older hosts spread a client's connections over all pods")
+                    .help("run the pods on Server 2022 or newer, or do without"),
+            );
+        }
+    }
+    findings
+}
+
+fn local_traffic(context: &Context<'_>) -> Vec<Diagnostic> {
+    let proxies = context
+        .proxies
+        .iter()
+        .filter(|proxy| proxy.at("winkernel.networkName").is_some());
+    let off = proxies.into_iter().find(|proxy| {
+        let dsr = proxy
+            .at("winkernel.enableDSR")
+            .and_then(|dsr| dsr.boolean());
+        dsr != Some(true)
+    });
+    let place = off.and_then(|proxy| {
+        proxy
+            .at("winkernel.enableDSR")
+            .or_else(|| proxy.at("winkernel.networkName"))
+    });
+    let Some(place) = place else {
+        return Vec::new();
+    };
+    let mut findings = Vec::new();
+    for service in windows_services(context) {
+        let value = service.at("spec.externalTrafficPolicy");
+        if let Some(value) = value.filter(|value| value.text() == Some("Local")) {
+            findings.push(
+                value
+                    .warning("`externalTrafficPolicy: Local` keeps no client's address on Windows while DSR is off")
+                    .label_in(place.file(), place.path().clone(), "DSR is off")
+                    .help("set `winkernel.enableDSR: true`, and `loopbackDSR` in the CNI configuration"),
+            );
+        }
+    }
+    findings
+}
+
+fn health_check(context: &Context<'_>) -> Vec<Diagnostic> {
+    let old = context
+        .windows_builds()
+        .into_iter()
+        .find(|(_, build)| *build == 17763);
+    let Some((host, _)) = old else {
+        return Vec::new();
+    };
+    let values = context
+        .proxies
+        .iter()
+        .filter_map(|proxy| proxy.at("winkernel.forwardHealthCheckVip"));
+    values
+        .filter(|value| value.boolean() == Some(true))
+        .map(|value| {
+            value
+                .error(format!("`forwardHealthCheckVip` is true, and {host} runs Server 2019, where port 10256 collides"))
+                .help("write `forwardHealthCheckVip: false`")
+                .replace("write false", "false")
+        })
+        .collect()
+}

@@ -1,0 +1,134 @@
+//! The pages of `casement explain`, and the table of rules.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use casement_lint::{explain, pages, rules, table};
+
+fn docs() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/lints")
+}
+
+#[test]
+fn the_table_is_current() {
+    let path = docs().join("README.md");
+    if std::env::var_os("BLESS").is_some() {
+        fs::write(&path, table()).unwrap();
+    }
+    assert_eq!(
+        fs::read_to_string(&path).unwrap(),
+        table(),
+        "BLESS=1 writes it"
+    );
+}
+
+#[test]
+fn codes_are_of_one_form_and_unique() {
+    let mut seen = BTreeSet::new();
+    for page in pages() {
+        let parts: Vec<_> = page.code.split('-').collect();
+        let [cas, area, number] = parts.as_slice() else {
+            panic!("{}", page.code)
+        };
+        assert_eq!(*cas, "CAS");
+        assert!(
+            area.chars().all(|c| c.is_ascii_alphanumeric()),
+            "{}",
+            page.code
+        );
+        assert!(
+            number.len() == 3 && number.parse::<u16>().is_ok(),
+            "{}",
+            page.code
+        );
+        assert!(seen.insert(page.code), "{} twice", page.code);
+    }
+}
+
+#[test]
+fn every_page_says_what_why_and_what_to_do() {
+    for page in pages() {
+        let code = page.code;
+        let heading = page.text.lines().next().unwrap();
+        assert!(
+            heading.starts_with(&format!("# {code}: ")),
+            "{code}: {heading}"
+        );
+        assert!(page.text.contains("\n## What to do\n"), "{code}");
+        let words = page.text.split_whitespace().count();
+        assert!(words >= 40, "{code} has {words} words");
+        let wide = page.text.lines().find(|line| line.chars().count() > 100);
+        assert_eq!(wide, None, "{code}");
+    }
+    for rule in rules() {
+        let heading = format!("# {}: {}", rule.code, rule.title);
+        assert_eq!(rule.page.lines().next(), Some(heading.as_str()));
+    }
+}
+
+#[test]
+fn every_file_of_the_folder_is_a_page() {
+    let codes: BTreeSet<_> = pages().map(|page| format!("{}.md", page.code)).collect();
+    for entry in fs::read_dir(docs()).unwrap() {
+        let name = entry.unwrap().file_name().into_string().unwrap();
+        assert!(
+            name == "README.md" || codes.contains(&name),
+            "{name} is nobody's page"
+        );
+    }
+}
+
+#[test]
+fn every_code_of_the_reader_has_a_page() {
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let files = ["source/src/codes.rs", "plan/src/not_yet.rs"].iter();
+    let text: String = files
+        .map(|file| fs::read_to_string(crates.join(file)).unwrap())
+        .collect();
+    let mut number = 0;
+    for part in text.split("Code::new(\"").skip(1) {
+        let code = part.split('"').next().unwrap();
+        assert!(explain(code).is_ok(), "{code} has no page");
+        number += 1;
+    }
+    assert!(number > 15);
+}
+
+#[test]
+fn every_known_failure_is_answered_or_left_to_observation() {
+    let mut answered = table();
+    answered.retain(|c| c != '|');
+    for number in (1..=5).chain(10..=54).chain(60..=73) {
+        let entry = format!("L{number:03}");
+        assert!(answered.contains(&entry), "{entry}");
+    }
+}
+
+#[test]
+fn a_code_is_found_in_any_case_and_a_close_one_is_suggested() {
+    assert_eq!(explain(" cas-net-020 ").unwrap().code, "CAS-NET-020");
+    assert_eq!(explain("net-020").unwrap().code, "CAS-NET-020");
+    assert_eq!(explain("CAS-NTE-020"), Err(Some("CAS-NET-020")));
+    assert_eq!(explain("CAS-NET-02O"), Err(Some("CAS-NET-020")));
+    assert_eq!(explain("colour"), Err(None));
+}
+
+#[test]
+fn tables_that_pages_name_are_in_the_catalog() {
+    let mut number = 0;
+    for page in pages() {
+        let flat = page.text.split_whitespace().collect::<Vec<_>>().join(" ");
+        for part in flat.split("casement catalog ").skip(1) {
+            let name = part.split('`').next().unwrap();
+            let known = casement_catalog::Topic::ALL
+                .iter()
+                .any(|topic| topic.name() == name);
+            assert!(known, "{}: there is no table `{name}`", page.code);
+            number += 1;
+        }
+    }
+    assert!(number > 2);
+}

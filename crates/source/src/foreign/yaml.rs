@@ -1,0 +1,240 @@
+//! YAML of any kind, and so JSON, to trees.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use casement_diag::Diagnostic;
+use granit_parser::{Event, Parser, ScalarStyle, Span};
+
+use crate::node::{Data, Entries, Entry, Node, Scalar};
+use crate::syntax;
+
+use super::syntax_error;
+
+/// Deeper than manifests go; custom resources with schemas are the deepest.
+const MOST_DEPTH: usize = 128;
+/// What aliases may unfold to, so that a small file cannot fill the memory.
+const MOST_NODES: usize = 1_000_000;
+
+type Stop = Box<Diagnostic>;
+
+/// Every document that is not empty.
+pub(super) fn parse(text: &str) -> Result<Vec<Node>, Stop> {
+    let options = granit_parser::options! {
+        flow_nesting_limit: MOST_DEPTH,
+        block_nesting_limit: MOST_DEPTH,
+    };
+    let mut forest = Forest::default();
+    for event in Parser::new_from_str_with_options(text, options) {
+        let (event, span) = event.map_err(|error| Box::new(syntax::no_yaml(text, &error)))?;
+        forest.event(event, bytes(&span, text))?;
+    }
+    Ok(forest.documents)
+}
+
+fn bytes(span: &Span, text: &str) -> Range<usize> {
+    let range = span.byte_range().unwrap_or(0..0);
+    let slice = text.get(range.clone()).unwrap_or_default();
+    range.start..range.start + slice.trim_end().len()
+}
+
+/// A collection whose end was not seen yet.
+struct Open {
+    range: Range<usize>,
+    anchor: usize,
+    content: Content,
+}
+
+enum Content {
+    List(Vec<Node>),
+    /// The key is set while its value is awaited.
+    Mapping(Vec<Entry>, Option<(String, Range<usize>)>),
+}
+
+#[derive(Default)]
+struct Forest {
+    open: Vec<Open>,
+    documents: Vec<Node>,
+    anchors: HashMap<usize, (Node, usize)>,
+    nodes: usize,
+}
+
+impl Forest {
+    fn event(&mut self, event: Event<'_>, range: Range<usize>) -> Result<(), Stop> {
+        match event {
+            Event::DocumentStart(..) => self.anchors.clear(),
+            Event::Scalar(text, style, anchor, _) => self.scalar(&text, style, anchor, range)?,
+            Event::SequenceStart(_, anchor, _) => {
+                self.begin(Content::List(Vec::new()), anchor, range)?
+            }
+            Event::MappingStart(_, anchor, _) => {
+                self.begin(Content::Mapping(Vec::new(), None), anchor, range)?;
+            }
+            Event::SequenceEnd | Event::MappingEnd => self.finish(range)?,
+            Event::Alias(anchor) => {
+                let (mut node, size) = self
+                    .anchors
+                    .get(&anchor)
+                    .cloned()
+                    .unwrap_or_else(|| nothing(&range));
+                node.range = range;
+                self.value(node, size)?;
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn begin(&mut self, content: Content, anchor: usize, range: Range<usize>) -> Result<(), Stop> {
+        if self.open.len() >= MOST_DEPTH {
+            return Err(Box::new(syntax::too_deep(range, MOST_DEPTH)));
+        }
+        if let Some(Open {
+            content: Content::Mapping(_, None),
+            ..
+        }) = self.open.last()
+        {
+            return Err(Box::new(syntax::odd_key(range)));
+        }
+        self.open.push(Open {
+            range,
+            anchor,
+            content,
+        });
+        Ok(())
+    }
+
+    fn finish(&mut self, range: Range<usize>) -> Result<(), Stop> {
+        let Some(open) = self.open.pop() else {
+            return Ok(());
+        };
+        let end = if range.is_empty() {
+            open.range.end
+        } else {
+            open.range.end.max(range.end)
+        };
+        let data = match open.content {
+            Content::List(items) => Data::List(items),
+            Content::Mapping(entries, _) => Data::Mapping(collected(entries)),
+        };
+        let node = Node {
+            range: open.range.start..end,
+            data,
+        };
+        self.remember(open.anchor, &node);
+        self.value(node, 1)
+    }
+
+    fn scalar(
+        &mut self,
+        text: &str,
+        style: ScalarStyle,
+        anchor: usize,
+        range: Range<usize>,
+    ) -> Result<(), Stop> {
+        if let Some(Open {
+            content: Content::Mapping(_, key @ None),
+            ..
+        }) = self.open.last_mut()
+        {
+            *key = Some((text.to_owned(), range));
+            return Ok(());
+        }
+        let scalar = Scalar {
+            text: text.to_owned(),
+            plain: style == ScalarStyle::Plain,
+            secret: false,
+        };
+        let node = Node {
+            range,
+            data: Data::Scalar(scalar),
+        };
+        self.remember(anchor, &node);
+        self.value(node, 1)
+    }
+
+    fn remember(&mut self, anchor: usize, node: &Node) {
+        if anchor > 0 {
+            self.anchors.insert(anchor, (node.clone(), size(node)));
+        }
+    }
+
+    fn value(&mut self, node: Node, size: usize) -> Result<(), Stop> {
+        self.nodes += size;
+        if self.nodes > MOST_NODES {
+            let message = format!("the file unfolds to more than {MOST_NODES} values");
+            return Err(syntax_error(
+                node.range.start,
+                message,
+                "write out what its aliases stand for",
+            ));
+        }
+        let Some(open) = self.open.last_mut() else {
+            if !node.is_nothing() {
+                self.documents.push(node);
+            }
+            return Ok(());
+        };
+        open.range.end = open.range.end.max(node.range.end);
+        match &mut open.content {
+            Content::List(items) => items.push(node),
+            Content::Mapping(entries, key) => {
+                let Some((key, key_range)) = key.take() else {
+                    return Err(Box::new(syntax::odd_key(node.range)));
+                };
+                open.range.end = open.range.end.max(key_range.end);
+                entries.push(Entry {
+                    key,
+                    key_range,
+                    value: node,
+                });
+            }
+        }
+        Ok(())
+    }
+}
+
+fn nothing(range: &Range<usize>) -> (Node, usize) {
+    let scalar = Scalar {
+        text: String::new(),
+        plain: true,
+        secret: false,
+    };
+    (
+        Node {
+            range: range.clone(),
+            data: Data::Scalar(scalar),
+        },
+        1,
+    )
+}
+
+fn size(node: &Node) -> usize {
+    1 + match &node.data {
+        Data::Scalar(_) => 0,
+        Data::List(items) => items.iter().map(size).sum::<usize>(),
+        Data::Mapping(entries) => entries.iter().map(|entry| size(&entry.value)).sum(),
+    }
+}
+
+/// The fields, and behind them what `<<` brings in. Of two of one name the first
+/// counts.
+fn collected(fields: Vec<Entry>) -> Entries {
+    let mut entries = Entries::default();
+    let mut brought = Vec::new();
+    for field in fields {
+        match field.value.data {
+            Data::List(items) if field.key == "<<" => brought.extend(items),
+            _ if field.key == "<<" => brought.push(field.value),
+            _ => drop(entries.push(field)),
+        }
+    }
+    for node in brought {
+        if let Data::Mapping(more) = node.data {
+            for field in more.iter() {
+                drop(entries.push(field.clone()));
+            }
+        }
+    }
+    entries
+}
