@@ -180,11 +180,11 @@ fn drift_is_found_and_mended(lab: &Lab) {
         ours["ID"].as_str().unwrap()
     );
     let cases = [
-        ("a file", r"echo x> C:\k\kube-proxy.json", 1),
+        ("a file", r"echo x> C:\etc\cni\net.d\10-casement.conflist", 1),
         ("a service", "sc stop kube-proxy", 1),
         ("a registry value", without_path.as_str(), 1),
-        // With a network go the endpoints in it.
-        ("a network", delete_network.as_str(), 2),
+        // With a network go the endpoints in it, and the adapter that they had.
+        ("a network", delete_network.as_str(), 3),
     ];
     for (what, line, count) in cases {
         let _ = lab.ssh("Administrator", "win1", line).output();
