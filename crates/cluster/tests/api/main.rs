@@ -8,4 +8,4 @@
 )]
 
 mod errors;
-mod with_go;
+mod outside;

@@ -181,17 +181,25 @@ impl Hosting {
     }
 
     fn stop(&mut self, program: &mut Program) -> End {
-        const DEADLINE: Duration = Duration::from_secs(20);
+        const TO_LISTEN: Duration = Duration::from_secs(20);
+        const TO_DIE: Duration = Duration::from_secs(30);
         let begun = Instant::now();
+        let mut killed = false;
         // Said first: whoever waits must see that the service has heard, however
         // long its program takes to listen.
         self.report.pending(ServiceState::StopPending);
         program.ask_to_end();
         while !program.has_ended(Duration::from_millis(500)) {
             self.report.pending(ServiceState::StopPending);
-            if begun.elapsed() > DEADLINE {
+            if begun.elapsed() > TO_DIE {
+                program
+                    .note("the program could not be killed; the system ends it with the service");
+                break;
+            }
+            if begun.elapsed() > TO_LISTEN && !killed {
                 program.note("the program did not end when asked; it is killed");
                 program.kill();
+                killed = true;
             }
         }
         End::Asked

@@ -12,4 +12,4 @@ mod connect;
 mod double;
 mod files;
 mod files_double;
-mod lab;
+mod outside;

@@ -180,7 +180,11 @@ fn drift_is_found_and_mended(lab: &Lab) {
         ours["ID"].as_str().unwrap()
     );
     let cases = [
-        ("a file", r"echo x> C:\etc\cni\net.d\10-casement.conflist", 1),
+        (
+            "a file",
+            r"echo x> C:\etc\cni\net.d\10-casement.conflist",
+            1,
+        ),
         ("a service", "sc stop kube-proxy", 1),
         ("a registry value", without_path.as_str(), 1),
         // With a network go the endpoints in it, and the adapter that they had.

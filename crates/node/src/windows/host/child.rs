@@ -28,7 +28,7 @@ const FOLDER: &str = r"C:\";
 #[derive(Debug)]
 pub struct Running {
     child: Child,
-    job: Job,
+    job: Arc<Job>,
 }
 
 impl Running {
@@ -60,7 +60,10 @@ impl Running {
         let child = command.spawn().map_err(failed)?;
         job.take(&child).map_err(|failure| (failure, 1))?;
         copy(reader, Arc::clone(output));
-        Ok(Self { child, job })
+        Ok(Self {
+            child,
+            job: Arc::new(job),
+        })
     }
 
     /// Its exit code, once it has ended.
@@ -72,11 +75,15 @@ impl Running {
     }
 
     /// Asks it to end, as Ctrl+Break would; a program that cannot be asked is
-    /// ended.
+    /// ended. Not waited for: a console that does not answer must not keep the
+    /// service from stopping.
     pub fn ask_to_end(&self) {
-        if !press_break(self.child.id()) {
-            self.kill();
-        }
+        let (process, job) = (self.child.id(), Arc::clone(&self.job));
+        thread::spawn(move || {
+            if !press_break(process) {
+                job.end();
+            }
+        });
     }
 
     /// Ends it.
