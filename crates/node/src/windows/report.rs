@@ -11,6 +11,7 @@ use windows_service::service_control_handler::{
 };
 
 use super::failure::system;
+use super::patience::Patience;
 
 /// The service's line to the manager.
 pub struct Reporter {
@@ -51,13 +52,17 @@ impl Reporter {
         self.say(state, ServiceExitCode::NO_ERROR);
     }
 
-    /// It has stopped, for that reason.
+    /// It has stopped, for that reason. Said until it is heard: the manager
+    /// would take a service for stopping that has long ended.
     pub fn stopped(&mut self, code: ServiceExitCode) {
+        const TO_HEAR: Duration = Duration::from_secs(5);
         self.checkpoint = 0;
-        self.say(ServiceState::Stopped, code);
+        let mut patience = Patience::new(TO_HEAR);
+        while !self.say(ServiceState::Stopped, code) && patience.wait() {}
     }
 
-    fn say(&mut self, state: ServiceState, exit_code: ServiceExitCode) {
+    /// Whether the manager heard it.
+    fn say(&mut self, state: ServiceState, exit_code: ServiceExitCode) -> bool {
         let stop = ServiceControlAccept::STOP | ServiceControlAccept::SHUTDOWN;
         let status = ServiceStatus {
             service_type: ServiceType::OWN_PROCESS,
@@ -74,7 +79,6 @@ impl Reporter {
             },
             process_id: None,
         };
-        // A manager that does not listen cannot be told that it does not.
-        let _ = self.status.set_service_status(status);
+        self.status.set_service_status(status).is_ok()
     }
 }

@@ -196,10 +196,13 @@ fn passing() -> Vec<String> {
         "hns policylists",
     ]
     .map(str::to_owned)
-    .into()
+    .into_iter()
+    .chain(super::reset::leads())
+    .collect()
 }
 
-/// Replaces what is 36 characters long and looks like `8-4-4-4-12`.
+/// Replaces what is 36 characters long and looks like `8-4-4-4-12`, and the MAC
+/// addresses that HNS makes up.
 fn without_ids(text: &str) -> String {
     let is_id = |part: &[u8]| {
         part.iter().enumerate().all(|(place, byte)| match place {
@@ -212,6 +215,9 @@ fn without_ids(text: &str) -> String {
         if bytes.len() - at >= 36 && is_id(&bytes[at..at + 36]) {
             kept.extend_from_slice(b"ID");
             at += 36;
+        } else if bytes[at..].starts_with(b"00-15-5D-") {
+            kept.extend_from_slice(b"MAC");
+            at += "00-15-5D-00-00-00".len();
         } else {
             kept.push(bytes[at]);
             at += 1;

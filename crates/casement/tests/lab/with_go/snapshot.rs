@@ -146,6 +146,9 @@ fn hns(lab: &Lab, host: &str, things: &mut BTreeMap<String, String>) {
         let answer = lab.cmd(host, &format!(r"C:\lab\hnscall.exe GET /{kind}/"));
         let answer: Value = serde_json::from_str(&answer).unwrap();
         for object in answer["Output"].as_array().into_iter().flatten() {
+            let mut object = object.clone();
+            // Says when it was last looked at.
+            object.as_object_mut().unwrap().remove("Health");
             let name = object["Name"].as_str().unwrap_or_default();
             let id = object["ID"].as_str().unwrap_or_default();
             things.insert(format!("hns {kind} {name} {id}"), object.to_string());

@@ -10,9 +10,10 @@ use std::thread;
 
 use casement_resource::Failure;
 use windows_sys::Win32::System::Console::{
-    AttachConsole, CTRL_BREAK_EVENT, FreeConsole, GenerateConsoleCtrlEvent,
+    AttachConsole, CTRL_BREAK_EVENT, FreeConsole, GenerateConsoleCtrlEvent, SetConsoleCtrlHandler,
 };
 use windows_sys::Win32::System::Threading::{CREATE_NEW_PROCESS_GROUP, CREATE_NO_WINDOW};
+use windows_sys::core::BOOL;
 
 use super::log::Log;
 use crate::windows::failure::system;
@@ -95,9 +96,11 @@ impl Running {
 /// Only through its console can a process be asked to end. It has one of its
 /// own, without a window; a service host has none, so it can join that.
 fn press_break(process: u32) -> bool {
-    // SAFETY: numbers only. The process leads its group, since it was started
-    // in a new one: nobody else hears this.
+    // SAFETY: numbers, and a function that lives as long as the program. The
+    // process leads its group, since it was started in a new one: nobody else
+    // should hear this, and whoever has joined its console is deaf to it.
     unsafe {
+        SetConsoleCtrlHandler(Some(deaf), 1);
         FreeConsole();
         if AttachConsole(process) == 0 {
             return false;
@@ -106,6 +109,12 @@ fn press_break(process: u32) -> bool {
         FreeConsole();
         pressed != 0
     }
+}
+
+/// Takes every signal of a console for dealt with: the service host ends when the
+/// Service Control Manager says so.
+unsafe extern "system" fn deaf(_signal: u32) -> BOOL {
+    1
 }
 
 /// Ends when nobody holds the pipe any more, which may be long after the
