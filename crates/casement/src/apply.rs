@@ -29,6 +29,10 @@ pub async fn run_apply(arguments: ApplyArgs) -> Result<(), CommandError> {
         .check_rights()
         .await
         .map_err(|error| told::cluster(&error))?;
+    if !controller.reaches_a_windows_host() {
+        // Nobody would use what is made for them in the cluster.
+        return finish(&controller, &[], 0, &Shown::default(), started);
+    }
     let changes = kube
         .changes(&controller.windows())
         .await

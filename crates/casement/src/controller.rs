@@ -89,6 +89,12 @@ impl Controller {
         })
     }
 
+    /// Whether at least one Windows host answered.
+    pub fn reaches_a_windows_host(&self) -> bool {
+        let windows = self.windows();
+        self.links.iter().any(|link| windows.contains(&link.name()))
+    }
+
     /// The names of the Windows hosts.
     pub fn windows(&self) -> Vec<&str> {
         let hosts = self.cluster.windows_hosts();

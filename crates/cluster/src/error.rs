@@ -181,8 +181,8 @@ impl ClusterError {
             | Self::NotUnderstood { reason, .. } => vec![pair("reason", reason.clone())],
             Self::Forbidden { message, .. } => vec![pair("it says", message.clone())],
             Self::MissingRights { missing } => missing
-                .iter()
-                .map(|right| pair("missing", right.to_string()))
+                .chunk_by(Right::is_about_the_same)
+                .map(|rights| pair("missing", Right::several(rights)))
                 .collect(),
             Self::Conflict {
                 field,

@@ -27,16 +27,40 @@ pub struct Right {
     pub name: Option<&'static str>,
 }
 
+impl Right {
+    /// Whether only the verbs differ.
+    pub(crate) fn is_about_the_same(&self, other: &Self) -> bool {
+        Self { verb: "", ..*self } == Self { verb: "", ..*other }
+    }
+
+    /// Rights about the same in one line, the verbs first.
+    pub(crate) fn several(rights: &[Self]) -> String {
+        let verbs: Vec<&str> = rights.iter().map(|right| right.verb).collect();
+        let object = rights.first().map(|right| Object(*right).to_string());
+        format!("{} {}", verbs.join(", "), object.unwrap_or_default())
+    }
+}
+
 impl fmt::Display for Right {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{} {}", self.verb, self.resource)?;
-        if !self.group.is_empty() {
-            write!(formatter, ".{}", self.group)?;
+        write!(formatter, "{} {}", self.verb, Object(*self))
+    }
+}
+
+/// What a right is about, without its verb.
+struct Object(Right);
+
+impl fmt::Display for Object {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(right) = self;
+        write!(formatter, "{}", right.resource)?;
+        if !right.group.is_empty() {
+            write!(formatter, ".{}", right.group)?;
         }
-        if let Some(name) = self.name {
+        if let Some(name) = right.name {
             write!(formatter, " `{name}`")?;
         }
-        if let Some(namespace) = self.namespace {
+        if let Some(namespace) = right.namespace {
             write!(formatter, " in {namespace}")?;
         }
         Ok(())

@@ -8,6 +8,7 @@ mod pod;
 mod reset;
 mod secrets;
 mod snapshot;
+mod wrong_input;
 
 use std::fs;
 use std::process::Stdio;

@@ -131,9 +131,7 @@ async fn missing_rights_come_as_one_list() {
         told,
         [
             "bind clusterroles.rbac.authorization.k8s.io `system:node-proxier`",
-            "create secrets in kube-system",
-            "list secrets in kube-system",
-            "delete secrets in kube-system",
+            "create, list, delete secrets in kube-system",
         ]
     );
     assert!(told.len() < RIGHTS.len());

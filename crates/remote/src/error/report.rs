@@ -111,8 +111,7 @@ impl RemoteError {
                 place, known_hosts, ..
             } => format!(
                 "Compare the fingerprint with the one on the host itself (`ssh-keygen -lf` on its \
-                 ssh_host_*_key.pub); if they are equal: `ssh-keyscan -p {} {} >> {}`, or \
-                 `casement apply --accept-new-host-keys`.",
+                 ssh_host_*_key.pub); if they are equal: `ssh-keyscan -p {} {} >> {}`",
                 place.port(),
                 place.address(),
                 known_hosts.display()
@@ -121,7 +120,7 @@ impl RemoteError {
                 place, known_hosts, ..
             } => format!(
                 "Either the host was rebuilt, or somebody stands in between. If it was rebuilt: \
-                 `ssh-keygen -f {} -R {}`, then `casement apply --accept-new-host-keys`.",
+                 `ssh-keygen -f {} -R {}`, then compare the new fingerprint and `ssh-keyscan` it.",
                 known_hosts.display(),
                 quoted_name(place.address(), place.port())
             ),
