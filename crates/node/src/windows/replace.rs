@@ -13,7 +13,7 @@ use casement_resource::Failure;
 use windows_sys::Win32::Foundation::{GENERIC_WRITE, INVALID_HANDLE_VALUE};
 use windows_sys::Win32::Security::SECURITY_ATTRIBUTES;
 use windows_sys::Win32::Storage::FileSystem::{
-    CREATE_ALWAYS, CreateDirectoryW, CreateFileW, FILE_ATTRIBUTE_NORMAL, FILE_FLAG_WRITE_THROUGH,
+    CREATE_NEW, CreateDirectoryW, CreateFileW, FILE_ATTRIBUTE_NORMAL, FILE_FLAG_WRITE_THROUGH,
     MOVEFILE_REPLACE_EXISTING, MOVEFILE_WRITE_THROUGH, MoveFileExW,
 };
 
@@ -57,7 +57,7 @@ pub fn make_folder(path: &Path, guard: Guard) -> Result<(), Failure> {
 /// Writes a file: readers see the old content or the new, never a part, and
 /// what is closed was never open.
 pub fn write(path: &Path, content: &mut dyn Read, guard: Guard) -> Result<(), Failure> {
-    let new = beside(path, ".casement-new");
+    let new = being_written(path);
     let written = new_file(&new, path, guard).and_then(|mut file| {
         io::copy(content, &mut file)
             .and_then(|_| file.sync_all())
@@ -129,6 +129,14 @@ fn sweep(path: &Path) {
 }
 
 /// A name of our own in the same folder, so that a move stays on its drive.
+/// Always the same name, so that what a kill has left is replaced by the next
+/// try: only one at a time may change a host.
+fn being_written(path: &Path) -> PathBuf {
+    let mut name = OsString::from(path.file_name().unwrap_or_default());
+    name.push(".casement-new");
+    path.with_file_name(name)
+}
+
 fn beside(path: &Path, end: &str) -> PathBuf {
     let mut name = OsString::from(path.file_name().unwrap_or_default());
     name.push(format!(".{}{end}", process::id()));
@@ -152,6 +160,8 @@ fn new_file(new: &Path, target: &Path, guard: Guard) -> Result<File, Failure> {
         Guard::AsBefore => None,
     };
     let attributes = descriptor.as_ref().map(attributes);
+    // One that is there would keep its own access list.
+    let _ = fs::remove_file(new);
     let name = wide(new);
     // SAFETY: terminated text; the attributes outlive the call.
     let handle = unsafe {
@@ -160,7 +170,7 @@ fn new_file(new: &Path, target: &Path, guard: Guard) -> Result<File, Failure> {
             GENERIC_WRITE,
             0,
             attributes.as_ref().map_or(ptr::null(), ptr::from_ref),
-            CREATE_ALWAYS,
+            CREATE_NEW,
             FILE_ATTRIBUTE_NORMAL | FILE_FLAG_WRITE_THROUGH,
             ptr::null_mut(),
         )
