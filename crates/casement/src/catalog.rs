@@ -5,8 +5,8 @@ use casement_diag::Problem;
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 
-use crate::columns;
 use crate::failure::CommandError;
+use crate::{columns, output};
 
 /// Which versions go together, and where it says so.
 #[derive(Debug, Args)]
@@ -24,8 +24,7 @@ pub struct CatalogArgs {
 pub fn run_catalog(arguments: &CatalogArgs) -> Result<(), CommandError> {
     let topic = arguments.topic.as_deref().and_then(Topic::from_name);
     let table = topic.map_or_else(topics, Topic::table);
-    columns::print(&shown(&table, &arguments.output)?);
-    Ok(())
+    output::print(&shown(&table, &arguments.output)?)
 }
 
 /// What there is to show.

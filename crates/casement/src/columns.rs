@@ -1,6 +1,4 @@
-//! Tables on standard output.
-
-use std::io::Write;
+//! Tables.
 
 /// Two spaces between columns, each as wide as its widest cell; the head in capitals.
 pub fn table(columns: &[&str], rows: &[Vec<String>]) -> String {
@@ -21,12 +19,6 @@ pub fn table(columns: &[&str], rows: &[Vec<String>]) -> String {
         text.push('\n');
     }
     text
-}
-
-/// Prints data. A reader that has seen enough (`| head`) is no failure.
-pub fn print(text: &str) {
-    let mut out = std::io::stdout().lock();
-    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ use casement_lint::{READING, Report, Text, Texts, last_line, mend, rules};
 use clap::Args;
 
 use crate::failure::CommandError;
+use crate::whole_file;
 
 /// The file that is meant when none is named.
 const USUAL: &str = "cluster.yaml";
@@ -186,22 +187,9 @@ fn write_changed(before: &Texts, after: &Texts) -> Result<(), CommandError> {
 fn replace(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     // A link stays one: what it names is replaced.
     let path = fs::canonicalize(path)?;
-    let mut beside = path.clone().into_os_string();
-    beside.push(format!(".casement-{}", std::process::id()));
-    let beside = PathBuf::from(beside);
-    let written = (|| {
-        let mut file = fs::OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .open(&beside)?;
-        file.write_all(bytes)?;
-        file.set_permissions(fs::metadata(&path)?.permissions())?;
-        file.sync_all()?;
-        fs::rename(&beside, &path)
-    })();
-    if written.is_err() {
-        // The first error counts; what was begun may be gone already.
-        let _ = fs::remove_file(&beside);
-    }
-    written
+    let file = whole_file::beside(&path, bytes)?;
+    file.as_file()
+        .set_permissions(fs::metadata(&path)?.permissions())?;
+    file.persist(&path)?;
+    Ok(())
 }

@@ -71,8 +71,7 @@ pub async fn run_lock(arguments: LockArgs) -> Result<(), CommandError> {
         resolved: &resolved,
         dropped: show::dropped(&old, &lock),
     };
-    show::show(&outcome, &arguments.output)?;
-    Ok(())
+    show::show(&outcome, &arguments.output)
 }
 
 /// As seen from here, where it is below here.

@@ -28,6 +28,7 @@ mod spec_file;
 mod status;
 mod survey;
 mod told;
+mod whole_file;
 
 /// Kubernetes clusters with Linux and Windows workers, from one file
 #[derive(Debug, Parser)]

@@ -13,7 +13,7 @@ pub fn print(text: &str) -> Result<(), CommandError> {
     match written {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
             let what = "standard output cannot be written";
-            let problem = Problem::new("CAS-FILE-005", what, "send it to a file");
+            let problem = Problem::new("CAS-FILE-006", what, "send it to a file");
             Err(problem.seen("it says", error).into())
         }
         _ => Ok(()),

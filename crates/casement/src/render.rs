@@ -127,6 +127,6 @@ fn write(folder: &Path, file: &Rendered) -> Result<(), CommandError> {
 
 fn unwritten(path: &Path, error: &std::io::Error) -> CommandError {
     let what = format!("`{}` cannot be written", path.display());
-    let problem = Problem::new("CAS-FILE-005", what, "name another folder with --out DIR");
+    let problem = Problem::new("CAS-FILE-007", what, "name another folder with --out DIR");
     problem.seen("it says", error).into()
 }

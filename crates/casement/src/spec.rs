@@ -1,6 +1,5 @@
 //! `casement spec`.
 
-use std::io::{ErrorKind, Write};
 use std::path::PathBuf;
 
 use casement_diag::Problem;
@@ -8,6 +7,7 @@ use casement_source::{normalised, schema, with_defaults};
 use clap::Args;
 
 use crate::failure::CommandError;
+use crate::output;
 use crate::spec_file;
 
 /// Check a cluster file and print it in its usual form.
@@ -30,7 +30,7 @@ pub struct SpecArgs {
 /// Runs the verb.
 pub fn run_spec(arguments: &SpecArgs) -> Result<(), CommandError> {
     if arguments.schema {
-        return write(&format!("{:#}\n", schema()));
+        return output::print(&format!("{:#}\n", schema()));
     }
     let file = spec_file::read(&arguments.file)?;
     let text = match (arguments.output.as_str(), arguments.defaults) {
@@ -49,19 +49,5 @@ pub fn run_spec(arguments: &SpecArgs) -> Result<(), CommandError> {
         )
         .seen("it says", error)
     })?;
-    write(&text)
-}
-
-/// A reader that has seen enough is no mistake.
-fn write(text: &str) -> Result<(), CommandError> {
-    match std::io::stdout().write_all(text.as_bytes()) {
-        Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(Problem::new(
-            "CAS-FILE-006",
-            "standard output cannot be written",
-            "is the disk full?",
-        )
-        .seen("it says", error)
-        .into()),
-        _ => Ok(()),
-    }
+    output::print(&text)
 }

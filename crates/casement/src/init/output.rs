@@ -6,6 +6,7 @@ use std::path::Path;
 use casement_diag::Problem;
 
 use crate::failure::CommandError;
+use crate::whole_file;
 
 /// Whether a file may be written, before any work is done for it.
 pub fn check(path: &Path, force: bool) -> Result<(), CommandError> {
@@ -33,25 +34,8 @@ pub fn write(path: &Path, text: &str, force: bool) -> Result<(), CommandError> {
             .and_then(|()| output.flush());
         return done.map_err(|error| failed(path, &error));
     }
-    let folder = path
-        .parent()
-        .filter(|folder| !folder.as_os_str().is_empty());
-    let folder = folder.unwrap_or(Path::new("."));
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".cluster-");
-    // There is no secret in it: as any new file of this person.
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        builder.permissions(std::fs::Permissions::from_mode(0o666));
-    }
-    let mut file = builder
-        .tempfile_in(folder)
-        .map_err(|error| failed(path, &error))?;
-    let written = file
-        .write_all(text.as_bytes())
-        .and_then(|()| file.as_file().sync_all());
-    written.map_err(|error| failed(path, &error))?;
+    let file = whole_file::beside(path, text.as_bytes());
+    let file = file.map_err(|error| failed(path, &error))?;
     let kept = match force {
         true => file.persist(path),
         false => file.persist_noclobber(path),

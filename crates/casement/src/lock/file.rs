@@ -1,11 +1,13 @@
 //! The lock file on the disk.
 
 use std::fs;
-use std::io::{ErrorKind, Read, Write};
+use std::io::{ErrorKind, Read};
 
 use camino::Utf8Path;
 use casement_diag::Problem;
 use casement_lock::Lock;
+
+use crate::whole_file;
 
 /// More than any lock file has.
 const MOST_BYTES: u64 = 4 << 20;
@@ -41,7 +43,7 @@ fn limited(path: &Utf8Path) -> std::io::Result<String> {
 
 /// Puts the text in place of what was there, all at once.
 pub fn write(path: &Utf8Path, text: &str) -> Result<(), Problem> {
-    replace(path, text).map_err(|error| {
+    whole_file::replace(path.as_std_path(), text.as_bytes()).map_err(|error| {
         Problem::new(
             "CAS-LOCK-008",
             format!("the lock file `{path}` cannot be written"),
@@ -49,26 +51,6 @@ pub fn write(path: &Utf8Path, text: &str) -> Result<(), Problem> {
         )
         .seen("it says", error)
     })
-}
-
-fn replace(path: &Utf8Path, text: &str) -> std::io::Result<()> {
-    let folder = match path.parent() {
-        Some(folder) if !folder.as_str().is_empty() => folder,
-        _ => Utf8Path::new("."),
-    };
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".casement.lock-");
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        // As any file that a person writes: what the umask leaves of it.
-        builder.permissions(fs::Permissions::from_mode(0o666));
-    }
-    let mut file = builder.tempfile_in(folder)?;
-    file.write_all(text.as_bytes())?;
-    file.as_file().sync_all()?;
-    file.persist(path)?;
-    Ok(())
 }
 
 #[cfg(test)]

@@ -5,7 +5,8 @@ use casement_diag::Problem;
 use casement_lock::{Change, Content, Entry, Lock, Resolved};
 use serde_json::{Value, json};
 
-use crate::columns;
+use crate::failure::CommandError;
+use crate::{columns, output};
 
 /// What a run did.
 pub struct Outcome<'a> {
@@ -28,7 +29,7 @@ pub fn dropped(old: &Lock, new: &Lock) -> Vec<String> {
 }
 
 /// Prints it in a form.
-pub fn show(outcome: &Outcome<'_>, form: &str) -> Result<(), Problem> {
+pub fn show(outcome: &Outcome<'_>, form: &str) -> Result<(), CommandError> {
     let text = match form {
         "json" => format!("{:#}\n", document(outcome)),
         "yaml" => serde_saphyr::to_string(&document(outcome)).map_err(|error| {
@@ -37,8 +38,7 @@ pub fn show(outcome: &Outcome<'_>, form: &str) -> Result<(), Problem> {
         })?,
         _ => table(outcome),
     };
-    columns::print(&text);
-    Ok(())
+    output::print(&text)
 }
 
 fn table(outcome: &Outcome<'_>) -> String {
