@@ -127,9 +127,7 @@ pub fn lower(record: &Record, lab: &Path) -> Result<()> {
     }
     let bridge = bridge(record.slot);
     for host in &record.hosts {
-        // The kernel takes the cables of ended hosts away too, but some time later.
-        let cable = cable(record, host);
-        command::succeeds(&mut command("ip", ["link", "delete", &cable]));
+        unplug(&cable(record, host))?;
     }
     remove_rule(record.slot);
     // Absent where `up` was killed early: then there is nothing to flush.
@@ -164,6 +162,18 @@ fn ip<const N: usize>(arguments: [&str; N]) -> Result<()> {
     command::run(&mut command("ip", arguments))
 }
 
+/// Takes a cable away. The kernel does that too with those of ended hosts, but
+/// at a moment of its own: a cable that is gone by the time `ip` asks is gone.
+fn unplug(cable: &str) -> Result<()> {
+    if !exists(cable) {
+        return Ok(());
+    }
+    ip(["link", "delete", cable]).or_else(|problem| match exists(cable) {
+        true => Err(problem),
+        false => Ok(()),
+    })
+}
+
 /// Connects a capsule: a cable to the bridge, an address, a way out that ends
 /// at the wall (so that programs which look for a default route find one).
 pub fn plug(record: &Record, host: &Host, capsule: &Capsule) -> Result<()> {
@@ -171,9 +181,7 @@ pub fn plug(record: &Record, host: &Host, capsule: &Capsule) -> Result<()> {
     let nic = nic(host.kind);
     // Microsoft's prefix: Windows' virtual NICs have it.
     let mac = format!("00:15:5d:12:{:02x}:{:02x}", record.slot, host.number);
-    if exists(&cable) {
-        ip(["link", "delete", &cable])?;
-    }
+    unplug(&cable)?;
     #[rustfmt::skip]
     ip(["link", "add", &cable, "type", "veth",
         "peer", "name", nic, "address", &mac, "netns", &capsule.pid_text()])?;

@@ -188,6 +188,18 @@ pub fn text(output: &Output) -> String {
     )
 }
 
+/// The words that an answer must have, and that it fits a screen.
+pub fn assert_told(command: &mut Command, code: i32, words: &[&str]) {
+    let output = command.output().unwrap();
+    let said = text(&output);
+    println!("{said}");
+    assert_eq!(output.status.code(), Some(code), "{said}");
+    for word in words {
+        assert!(said.contains(word), "`{word}` is not in: {said}");
+    }
+    assert!(said.lines().count() <= 24, "more than a screen: {said}");
+}
+
 /// Asks until there is an answer; panics with `what` when time is up.
 pub fn eventually<T>(what: &str, seconds: u64, mut ask: impl FnMut() -> Option<T>) -> T {
     let end = Instant::now() + Duration::from_secs(seconds);

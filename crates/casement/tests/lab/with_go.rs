@@ -17,6 +17,14 @@ use std::time::Duration;
 
 use crate::machine::{Lab, Traces, alone, assert_no_trace};
 
+/// Selects the bootstrap tokens among the Secrets.
+const TOKENS: &str = "--field-selector=type=bootstrap.kubernetes.io/token";
+
+fn assert_no_token_left(lab: &Lab) {
+    let left = lab.kubectl(&["get", "secrets", "--all-namespaces", TOKENS]);
+    assert!(left.is_empty(), "a token was left: {left}");
+}
+
 #[test]
 #[ignore = "needs root and go"]
 fn a_control_plane_alone_needs_no_wine_and_leaves_no_trace() {
@@ -29,9 +37,7 @@ fn a_control_plane_alone_needs_no_wine_and_leaves_no_trace() {
         nodes.starts_with("lin1") && nodes.contains(" Ready "),
         "{nodes}"
     );
-    let tokens = "--field-selector=type=bootstrap.kubernetes.io/token";
-    let left = lab.kubectl(&["get", "secrets", "--all-namespaces", tokens]);
-    assert!(left.is_empty(), "a token was left: {left}");
+    assert_no_token_left(&lab);
     assert!(
         !fs::exists("/etc/kubernetes").unwrap(),
         "the machine was written to"

@@ -5,18 +5,7 @@ use std::fs;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
-use crate::machine::{Lab, alone, casement, text};
-
-/// The words that an answer must have, and that it fits a screen.
-fn assert_told(command: &mut Command, code: i32, words: &[&str]) {
-    let output = command.output().unwrap();
-    let said = text(&output);
-    assert_eq!(output.status.code(), Some(code), "{said}");
-    for word in words {
-        assert!(said.contains(word), "`{word}` is not in: {said}");
-    }
-    assert!(said.lines().count() <= 24, "more than a screen: {said}");
-}
+use crate::machine::{Lab, alone, assert_told, casement};
 
 #[test]
 fn a_wrong_level_names_the_right_ones() {

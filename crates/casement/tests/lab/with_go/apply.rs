@@ -7,7 +7,7 @@ use std::process::{Child, Command};
 
 use serde_json::Value;
 
-use super::pod;
+use super::{assert_no_token_left, pod};
 use crate::machine::{Lab, alone, casement, eventually, succeed, text};
 
 /// A verb on the file that the lab wrote.
@@ -84,9 +84,7 @@ fn the_network_is_the_one_that_the_control_plane_gave(lab: &Lab) {
 }
 
 fn no_token_is_left(lab: &Lab) {
-    let tokens = "--field-selector=type=bootstrap.kubernetes.io/token";
-    let left = lab.kubectl(&["get", "secrets", "--all-namespaces", tokens]);
-    assert!(left.is_empty(), "{left}");
+    assert_no_token_left(lab);
     for file in [
         r"C:\etc\kubernetes\bootstrap-kubelet.conf",
         r"C:\k\join.yaml",

@@ -10,14 +10,18 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use super::apply::verb;
+use super::assert_no_token_left;
 use super::pod::get;
 use super::snapshot::Snapshot;
 use crate::chance::Chance;
-use crate::machine::{Lab, alone, casement, succeed, text};
+use crate::machine::{Lab, alone, succeed, text};
 
-const CONTROLLER_KILLS: usize = 10;
-/// Each with the service of one host and the connection to the other.
-const HOST_KILLS: usize = 5;
+/// How often the controller is killed. Half as often, in one round, the service
+/// of one host and the connection to the other are.
+fn controller_kills() -> usize {
+    let given = std::env::var("CASEMENT_KILLS").ok();
+    given.map_or(10, |text| text.parse().expect("CASEMENT_KILLS is a number"))
+}
 
 #[test]
 #[ignore = "needs root, wine and go"]
@@ -32,7 +36,7 @@ fn whatever_is_killed_the_next_apply_ends_where_an_undisturbed_one_does() {
     let whole = u64::try_from(begun.elapsed().as_millis()).unwrap();
     let undisturbed = End::of(&lab);
 
-    for round in 0..CONTROLLER_KILLS {
+    for round in 0..controller_kills() {
         reset(&lab);
         let moment = Duration::from_millis(chance.below(whole));
         println!("controller {round}: SIGKILL after {moment:?} of {whole} ms");
@@ -43,7 +47,7 @@ fn whatever_is_killed_the_next_apply_ends_where_an_undisturbed_one_does() {
         completes(&lab);
         undisturbed.assert_same(&lab);
     }
-    for round in 0..HOST_KILLS {
+    for round in 0..controller_kills() / 2 {
         reset(&lab);
         let moments = [(); 2].map(|()| Duration::from_millis(chance.below(whole)));
         println!(
@@ -84,9 +88,7 @@ fn completes(lab: &Lab) {
 }
 
 fn reset(lab: &Lab) {
-    let mut reset = casement();
-    reset.args(["reset", "--all", "--cluster", "--yes", "-f"]);
-    succeed(reset.arg(lab.folder().join("cluster.yaml")));
+    succeed(&mut verb(lab, &["reset", "--all", "--cluster", "--yes"]));
 }
 
 /// Ends the processes of one host whose command line has all of these.
@@ -173,9 +175,7 @@ impl End {
                 differences.join("\n")
             );
         }
-        let tokens = "--field-selector=type=bootstrap.kubernetes.io/token";
-        let left = lab.kubectl(&["get", "secrets", "--all-namespaces", tokens]);
-        assert!(left.is_empty(), "{left}");
+        assert_no_token_left(lab);
     }
 }
 

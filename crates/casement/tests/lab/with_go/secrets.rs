@@ -11,6 +11,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::apply::verb;
+use super::{TOKENS, assert_no_token_left};
 use crate::machine::{Lab, alone, casement, eventually, succeed, text};
 
 #[test]
@@ -121,9 +122,7 @@ impl Watched {
             assert_eq!(self.places(lab, secret), [""; 0]);
         }
         assert_eq!(self.places(lab, &key(lab)), ["id_ed25519"]);
-        let tokens = "--field-selector=type=bootstrap.kubernetes.io/token";
-        let left = lab.kubectl(&["get", "secrets", "--all-namespaces", tokens]);
-        assert!(left.is_empty(), "{left}");
+        assert_no_token_left(lab);
     }
 }
 
@@ -146,12 +145,11 @@ fn sample_arguments(over: &AtomicBool) -> BTreeSet<String> {
 }
 
 fn sample_tokens(lab: &Lab, over: &AtomicBool, seen: &AtomicBool) -> BTreeSet<String> {
-    let list = "--field-selector=type=bootstrap.kubernetes.io/token";
     let form = "--output=go-template={{range .items}}{{index .data \"token-id\" | base64decode}}.\
                 {{index .data \"token-secret\" | base64decode}} {{end}}";
     let mut tokens = BTreeSet::new();
     while !over.load(Ordering::SeqCst) {
-        let text = lab.kubectl(&["get", "secrets", "--namespace=kube-system", list, form]);
+        let text = lab.kubectl(&["get", "secrets", "--namespace=kube-system", TOKENS, form]);
         tokens.extend(text.split_whitespace().map(str::to_owned));
         seen.store(!tokens.is_empty(), Ordering::SeqCst);
     }

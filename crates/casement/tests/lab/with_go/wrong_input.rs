@@ -6,7 +6,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::machine::{Lab, alone, casement, text};
+use crate::machine::{Lab, alone, assert_told, casement};
 
 /// `apply` on the lab's file with something else in it.
 fn with(lab: &Lab, name: &str, change: impl Fn(String) -> String) -> Command {
@@ -18,17 +18,6 @@ fn with(lab: &Lab, name: &str, change: impl Fn(String) -> String) -> Command {
     let mut apply = casement();
     apply.args(["apply", "--yes", "-f"]).arg(file);
     apply
-}
-
-fn assert_told(command: &mut Command, code: i32, words: &[&str]) {
-    let output = command.output().unwrap();
-    let said = text(&output);
-    println!("{said}");
-    assert_eq!(output.status.code(), Some(code), "{said}");
-    for word in words {
-        assert!(said.contains(word), "`{word}` is not in: {said}");
-    }
-    assert!(said.lines().count() <= 24, "more than a screen: {said}");
 }
 
 #[test]
