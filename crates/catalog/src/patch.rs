@@ -17,7 +17,19 @@ pub struct PatchFloor {
 
 /// All of them, by version. Lines before the oldest of a fault have it for ever.
 pub const PATCH_FLOORS: &[PatchFloor] = &[
+    run_as_non_root(22, 14),
+    run_as_non_root(23, 11),
+    run_as_non_root(24, 5),
+    pod_commands(24, 17),
+    pod_commands(25, 13),
+    volume_commands(25, 16),
+    pod_commands(26, 8),
+    volume_commands(26, 11),
+    pod_commands(27, 5),
+    volume_commands(27, 8),
     logs_readable(27, 16),
+    pod_commands(28, 1),
+    volume_commands(28, 4),
     logs_readable(28, 12),
     logs_readable(29, 7),
     log_query(29, 13),
@@ -26,6 +38,30 @@ pub const PATCH_FLOORS: &[PatchFloor] = &[
     log_query(31, 5),
     log_query(32, 1),
 ];
+
+const fn run_as_non_root(minor: u64, patch: u64) -> PatchFloor {
+    PatchFloor {
+        version: Release::new(1, minor, patch),
+        what: "a Windows container runs as administrator despite `runAsNonRoot`",
+        source: "CVE-2021-25749",
+    }
+}
+
+const fn pod_commands(minor: u64, patch: u64) -> PatchFloor {
+    PatchFloor {
+        version: Release::new(1, minor, patch),
+        what: "whoever may make pods runs commands on Windows nodes as administrator",
+        source: "CVE-2023-3676, CVE-2023-3955",
+    }
+}
+
+const fn volume_commands(minor: u64, patch: u64) -> PatchFloor {
+    PatchFloor {
+        version: Release::new(1, minor, patch),
+        what: "whoever may make volumes runs commands on Windows nodes as administrator",
+        source: "CVE-2023-5528",
+    }
+}
 
 const fn logs_readable(minor: u64, patch: u64) -> PatchFloor {
     PatchFloor {
@@ -65,5 +101,8 @@ mod tests {
         assert_eq!(open(29, 7), ["CVE-2024-9042"]);
         assert_eq!(open(29, 13), [""; 0]);
         assert_eq!(open(36, 0), [""; 0]);
+        // The list is by version, each line from its oldest fault on.
+        assert_eq!(open(28, 1), ["CVE-2023-5528", "CVE-2024-5321"],);
+        assert!(PATCH_FLOORS.is_sorted_by_key(|floor| floor.version.version()));
     }
 }

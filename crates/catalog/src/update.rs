@@ -55,14 +55,14 @@ pub const UPDATE_FLOORS: &[Floor] = &[
         revision: 1554,
         update: "KB4580390",
         purpose: Purpose::Dsr,
-        source: "projectcalico/calico:cni-plugin/pkg/install/install_windows.go; containernetworking/plugins#613",
+        source: "microsoft/Windows-Containers#61",
     },
     Floor {
         build: 17763,
         revision: 1518,
         update: "KB4577668",
         purpose: Purpose::Node,
-        source: "antrea-io/antrea#1429",
+        source: "antrea-io/antrea#1429 (reported by users)",
     },
     Floor {
         build: 20348,
@@ -114,7 +114,7 @@ pub const KNOWN_BAD: &[Fault] = &[
         mended_by: "KB5044281",
         purpose: Purpose::Node,
         what: "pods reach nothing (ping: General failure)",
-        source: "microsoft/Windows-Containers#516; projectcalico/calico#8529",
+        source: "microsoft/Windows-Containers#516; projectcalico/calico#9019; mended: projectcalico/calico#8529",
     },
     Fault {
         build: 26100,

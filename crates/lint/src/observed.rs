@@ -13,7 +13,7 @@ pub struct Observed {
 pub const OBSERVED: &[Observed] = &[
     Observed {
         answers: "L026",
-        needs: "the update level of each Windows host: DSR needs 17763.1432",
+        needs: "the update level of each Windows host: DSR needs 17763.1554",
     },
     Observed {
         answers: "L034",
@@ -34,5 +34,17 @@ pub const OBSERVED: &[Observed] = &[
     Observed {
         answers: "L052",
         needs: "the firewalls between the hosts",
+    },
+    Observed {
+        answers: "L087",
+        needs: "whether a Linux host runs on VMware, and the offloads of its VXLAN device",
+    },
+    Observed {
+        answers: "L088",
+        needs: "what the hypervisor lets a machine send: other MAC addresses than its own",
+    },
+    Observed {
+        answers: "L089",
+        needs: "what the cluster and its hosts have now, against another mode or network in the file",
     },
 ];

@@ -11,6 +11,7 @@ mod flags;
 mod flannel;
 mod hosts;
 mod images;
+mod join;
 mod kube_proxy;
 mod kubelet;
 mod names;
@@ -18,6 +19,7 @@ mod pod_fields;
 mod pod_os;
 mod pod_storage;
 mod routes;
+mod scripts;
 mod services;
 mod versions;
 
@@ -33,12 +35,14 @@ pub fn rules() -> impl Iterator<Item = &'static Rule> {
         flags::RULES,
         agreement::RULES,
         routes::RULES,
+        scripts::RULES,
         flannel::RULES,
         cni_list::RULES,
         cni_policies::RULES,
         calico::RULES,
         containerd::RULES,
         kubelet::RULES,
+        join::RULES,
         kube_proxy::RULES,
         names::RULES,
         pod_os::RULES,

@@ -97,7 +97,7 @@ fn every_version_has_no_findings_with_what_it_supports() {
             for mode in modes {
                 let spec = format!(
                     "apiVersion: casement.dev/v1alpha1\nkind: Cluster\nmetadata: {{name: shop}}\nspec:\n  \
-                     kubernetes: {{version: {minor}.0}}\n  existing: {{kubeconfig: ./admin.conf}}\n  \
+                     kubernetes: {{version: {minor}.20}}\n  existing: {{kubeconfig: ./admin.conf}}\n  \
                      network: {{mode: {mode}}}\n  hosts:\n    - {{name: win1, address: 10.3.0.4, os: {os}}}\n"
                 );
                 let spec = Text {

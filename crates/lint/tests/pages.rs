@@ -101,7 +101,7 @@ fn every_code_of_the_reader_has_a_page() {
 fn every_known_failure_is_answered_or_left_to_observation() {
     let mut answered = table();
     answered.retain(|c| c != '|');
-    for number in (1..=5).chain(10..=54).chain(60..=73) {
+    for number in (1..=5).chain(10..=54).chain(60..=73).chain(80..=90) {
         let entry = format!("L{number:03}");
         assert!(answered.contains(&entry), "{entry}");
     }

@@ -2,9 +2,9 @@
 
 use casement_catalog::{
     ContainerdFit, Minor, WindowsSupport, containerd_fit, containerd_series, kubelet_range,
-    recommended_containerd, windows_support,
+    open_faults, recommended_containerd, windows_support,
 };
-use casement_diag::Diagnostic;
+use casement_diag::{Diagnostic, Source};
 use casement_spec::{Host, RuntimeKind, WindowsComponents};
 use semver::Version;
 
@@ -69,12 +69,42 @@ pub(crate) const RULES: &[Rule] = &[
         "containerd's file is not for this containerd",
         file_version
     ),
+    rule!(
+        "CAS-VER-015",
+        Warning,
+        Spec,
+        "A4",
+        "this release has a hole that a later one closes",
+        open_holes
+    ),
 ];
 
 /// The release of Kubernetes that the cluster file asks for.
 fn wanted(context: &Context<'_>) -> Option<(Minor, String)> {
     let version = &context.spec?.cluster.spec.kubernetes.version;
     Some((Minor::of(version.as_semver())?, version.to_string()))
+}
+
+fn open_holes(context: &Context<'_>) -> Vec<Diagnostic> {
+    let Some(spec) = context.spec.filter(|_| context.has_windows()) else {
+        return Vec::new();
+    };
+    let version = &spec.cluster.spec.kubernetes.version;
+    let open: Vec<_> = open_faults(version.as_semver()).collect();
+    let Some(last) = open.last() else {
+        return Vec::new();
+    };
+    let path = context.spec_path("kubernetes.version");
+    let message = format!(
+        "Windows nodes of {version} have known holes, {} closes the last of them",
+        last.version
+    );
+    let finding = Diagnostic::warning(path, message).within(spec.map.name());
+    let finding = open.iter().fold(finding, |finding, fault| {
+        finding.note(format!("{}: {}", fault.source, fault.what))
+    });
+    let help = format!("take {} or a later one of its line", last.version);
+    vec![finding.help(help)]
 }
 
 /// A finding at the first of several hosts that have the same fault.

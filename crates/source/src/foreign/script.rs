@@ -1,4 +1,4 @@
-//! Lines of scripts that make routes; nothing else in them is looked at.
+//! Lines of scripts; only those that make routes are ever shown.
 
 use crate::node::{Data, Node, Scalar};
 

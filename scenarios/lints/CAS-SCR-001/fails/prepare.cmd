@@ -1,0 +1,3 @@
+@echo off
+mkdir C:\Users\Administrator\.ssh
+copy key.pub C:\Users\Administrator\.ssh\authorized_keys

