@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Command;
 
 use crate::command;
-use crate::problem::{AtPath, Result};
+use crate::problem::{AtPath, Problem, Result};
 use crate::registry_file::{Data, RegistryFile};
 use crate::windows::WindowsRelease;
 
@@ -74,8 +74,7 @@ pub fn command<S: AsRef<std::ffi::OsStr>>(
 ///
 /// Runs inside a capsule, where user number 0 is `Administrator`.
 pub fn make_template(prefix: &Path, windows: &Path) -> Result<()> {
-    command::run_detached(&mut command(loader(), prefix, ["wineboot", "--init"]))?;
-    command::run(&mut command(server(), prefix, ["-w"]))?;
+    boot_whole(prefix)?;
     let drives = prefix.join("dosdevices");
     for entry in fs::read_dir(&drives).at("read", &drives)?.flatten() {
         // Only C: is a drive of a Windows Server; Z: would be the Linux root.
@@ -90,6 +89,33 @@ pub fn make_template(prefix: &Path, windows: &Path) -> Result<()> {
             registry.set(r"Software\Wine\DllOverrides", dll, &native);
         }
     })
+}
+
+/// On a busy machine Wine's service manager may not answer `wineboot` in time;
+/// it goes on without a word, and the prefix has no services: no network devices,
+/// no disks. Such a prefix is gone over once more.
+fn boot_whole(prefix: &Path) -> Result<()> {
+    let registry = prefix.join("system.reg");
+    for how in ["--init", "--update", "--update"] {
+        command::run_detached(&mut command(loader(), prefix, ["wineboot", how]))?;
+        command::run(&mut command(server(), prefix, ["-w"]))?;
+        let text = fs::read_to_string(&registry).at("read", &registry)?;
+        if has_services(&text) {
+            return Ok(());
+        }
+    }
+    Err(Problem::new(
+        "CAS-LAB-056",
+        "Wine made a prefix without services, three times",
+        "let the machine come to rest, and try again",
+    ))
+}
+
+/// Whether a registry has the service that Wine's network functions stand on.
+fn has_services(registry: &str) -> bool {
+    registry
+        .to_ascii_lowercase()
+        .contains(r"[system\\currentcontrolset\\services\\nsiproxy]")
 }
 
 fn install_dlls(drive_c: &Path, windows: &Path) -> Result<()> {
@@ -190,4 +216,17 @@ fn edit(path: &Path, change: impl FnOnce(&mut RegistryFile)) -> Result<()> {
     let mut registry = RegistryFile::parse(&text);
     change(&mut registry);
     fs::write(path, registry.to_string()).at("write", path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_prefix_without_services_is_not_whole() {
+        let whole = "[System\\\\CurrentControlSet\\\\Services\\\\nsiproxy] 1700000000\n";
+        assert!(has_services(whole));
+        let torn = "[System\\\\CurrentControlSet\\\\Control\\\\Class] 1700000000\n";
+        assert!(!has_services(torn));
+    }
 }
