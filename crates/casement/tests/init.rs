@@ -103,6 +103,41 @@ fn an_inventory_is_read_with_what_lies_beside_it() {
     assert!(!written.contains("in-clear-text") && !told.contains("in-clear-text"));
 }
 
+/// The inventory of the playbooks that many hybrid clusters were made with, with
+/// the values of their guide: only its list for the proxy is too short.
+#[test]
+fn the_playbooks_inventory_lints_only_where_it_is_wrong() {
+    let folder = tempfile::tempdir().unwrap();
+    let inventory = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../source/tests/import/kubernetes-for-windows/hosts.ini");
+    let (code, _, told) = init(
+        folder.path(),
+        &["--from-inventory", inventory.to_str().unwrap()],
+    );
+    assert_eq!(code, 0, "{told}");
+    let output = Command::new(env!("CARGO_BIN_EXE_casement"))
+        .args(["lint", "--output", "json"])
+        .current_dir(folder.path())
+        .output()
+        .unwrap();
+    let findings: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let codes: Vec<_> = findings
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|finding| finding["code"].as_str().unwrap())
+        .collect();
+    assert_eq!(codes, ["CAS-ACC-010"]);
+    let written = fs::read_to_string(folder.path().join("cluster.yaml")).unwrap();
+    let with = |word: &str| written.lines().filter(|line| line.contains(word)).count();
+    assert_eq!(with("[control-plane"), 2, "{written}");
+    assert_eq!(with("etcd]"), 3, "{written}");
+    assert_eq!(with("os: windows "), 2, "{written}");
+    for number in 1..=5 {
+        assert_eq!(with(&format!("address: 10.3.0.{number} ")), 1, "{written}");
+    }
+}
+
 #[test]
 fn a_wrong_inventory_leaves_nothing_behind() {
     let folder = tempfile::tempdir().unwrap();
