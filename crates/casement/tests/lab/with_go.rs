@@ -1,5 +1,6 @@
 //! The lab with a real control plane.
 
+mod accepted;
 mod apply;
 mod join;
 mod kills;
