@@ -39,8 +39,12 @@ pub struct Seen {
 impl Seen {
     /// Whether nothing is to be done.
     pub fn is_right(&self) -> bool {
-        self.step.seen.as_ref().is_ok_and(Diff::is_right)
+        is_right(&self.step)
     }
+}
+
+fn is_right(step: &ObservedStep) -> bool {
+    step.seen.as_ref().is_ok_and(Diff::is_right)
 }
 
 /// Looks at all hosts at once.
@@ -76,8 +80,13 @@ async fn look(
     for document in &documents {
         let observed = link.observe(document).await?;
         let about = document.steps().iter().map(|step| about(&step.resource));
+        let all_right = observed.steps.iter().all(is_right);
         let seen = about.zip(observed.steps);
         steps.extend(seen.map(|(what, step)| Seen { what, step }));
+        // Where a step changes, the agent hears of the document anyway.
+        if all_right && !observed.kept.is_right() {
+            steps.push(kept(document.stage(), observed.kept)?);
+        }
     }
     Ok(HostSurvey {
         name,
@@ -85,6 +94,18 @@ async fn look(
         steps,
         open,
         left,
+    })
+}
+
+/// What the agent holds the host to, as a step of its own.
+fn kept(stage: Stage, diff: Diff) -> Result<Seen, RunError> {
+    let stage = format!("{stage:?}").to_lowercase();
+    Ok(Seen {
+        what: format!("what the agent keeps ({stage})"),
+        step: ObservedStep {
+            id: format!("kept-{stage}").parse().map_err(PlanError::from)?,
+            seen: Ok(diff),
+        },
     })
 }
 

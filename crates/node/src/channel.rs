@@ -97,6 +97,7 @@ impl Channel<'_> {
                         Some(ToController::Observed {
                             steps: seen.steps,
                             missing_blobs: seen.missing_blobs,
+                            kept: seen.kept,
                         })
                     }),
                 ToAgent::Retire => {

@@ -10,13 +10,15 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use casement_resource::wire::{Event, ObservedStep, Outcome, RunKind, What};
-use casement_resource::{Failure, NodeDocument, Resource, ResourceId, Secret, SecretName, Sha256};
+use casement_resource::{
+    Diff, Failure, NodeDocument, Resource, ResourceId, Secret, SecretName, Sha256,
+};
 
 use crate::kinds::{self, Place};
 use crate::platform::{Platform, Result};
-use crate::state::Layout;
 use crate::state::order::{Order, Task};
 use crate::state::records::Records;
+use crate::state::{Layout, kept};
 
 mod converge;
 mod remove;
@@ -68,6 +70,8 @@ pub struct Observation {
     pub steps: Vec<ObservedStep>,
     /// Blobs that changes need and that are not there.
     pub missing_blobs: Vec<Sha256>,
+    /// Whether the host is kept to the document.
+    pub kept: Diff,
 }
 
 /// Compares a document with the host; changes nothing.
@@ -102,6 +106,7 @@ pub fn observe(
     Ok(Observation {
         steps,
         missing_blobs,
+        kept: kept::look(layout, document)?,
     })
 }
 
@@ -114,8 +119,17 @@ impl Engine<'_> {
         self.begin(order, before, &records)?;
         self.sweep(&records);
         let (outcome, mut tally) = match &order.task {
-            Task::Converge(document) => self.converge(document, &mut records)?,
-            Task::Remove(what) => self.remove(what, &mut records)?,
+            Task::Converge(document) => {
+                let (outcome, tally) = self.converge(document, &mut records)?;
+                if outcome == Outcome::Done {
+                    kept::keep(self.layout, document)?;
+                }
+                (outcome, tally)
+            }
+            Task::Remove(what) => {
+                kept::forget(self.layout, what)?;
+                self.remove(what, &mut records)?
+            }
         };
         tally.add_before(before);
         self.sink.write(What::Finished {

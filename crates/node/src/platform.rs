@@ -8,6 +8,7 @@
 //! says so.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::io::Read;
 use std::net::IpAddr;
 use std::time::Duration;
@@ -30,10 +31,38 @@ pub trait Platform:
     /// What the host is.
     fn facts(&self) -> Result<HostFacts>;
 
+    /// Tells the host's people something, where the host keeps such things. That
+    /// nobody hears it is no failure.
+    fn notice(&self, level: Level, text: &str) {
+        // systemd keeps what a service writes there.
+        eprintln!("{level}: {text}");
+    }
+
     /// Whether the host is in memory only; then the state folder, which never
     /// is, lies outside of it.
     fn is_simulated(&self) -> bool {
         false
+    }
+}
+
+/// How much a notice matters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Level {
+    /// It is good to know.
+    Information,
+    /// Somebody should look.
+    Warning,
+    /// Somebody has to do something.
+    Error,
+}
+
+impl fmt::Display for Level {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::Information => "information",
+            Self::Warning => "warning",
+            Self::Error => "error",
+        })
     }
 }
 
@@ -199,6 +228,12 @@ pub struct NewEndpoint {
 
 /// The Host Networking Service of Windows.
 pub trait Hns {
+    /// The process that HNS is now: another one has forgotten what is not
+    /// persistent. None where there is no such service.
+    fn hns_process(&self) -> Result<Option<u32>> {
+        Ok(None)
+    }
+
     /// All networks.
     fn hns_networks(&self) -> Result<Vec<HnsNetworkFacts>> {
         Err(unsupported("HNS network"))

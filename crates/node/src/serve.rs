@@ -14,6 +14,7 @@ use crate::platform::{Platform, Result};
 use crate::state::{Layout, journal};
 
 mod connection;
+mod keeper;
 mod runs;
 mod secrets;
 
@@ -40,10 +41,11 @@ pub fn serve(
     layout.prepare(&*platform)?;
     let runs = Arc::new(Runs::new(platform, layout.clone()));
     resume(&runs, layout)?;
-    if let Life::UntilIdle(quit) = life {
-        let runs = Arc::clone(&runs);
-        thread::spawn(move || watch(&runs, &quit));
-    }
+    let behind = Arc::clone(&runs);
+    match life {
+        Life::UntilIdle(quit) => thread::spawn(move || watch(&behind, &quit)),
+        Life::UntilStopped => thread::spawn(move || keeper::keep(&behind)),
+    };
     while let Some(duplex) = listener.accept()? {
         let guest = runs.enter();
         let runs = Arc::clone(&runs);

@@ -11,7 +11,7 @@ use std::time::Duration;
 use casement_resource::wire::{HostFacts, InterfaceFacts, OperatingSystem};
 use casement_resource::{Code, Condition, ConditionFacts, Failure, ServiceState};
 
-use crate::platform::{Conditions, Network, Platform, Result};
+use crate::platform::{Conditions, Level, Network, Platform, Result};
 
 mod door;
 mod files;
@@ -31,6 +31,8 @@ pub struct Faults {
     /// The process is killed at this point: every change has one before it and
     /// one after it, counted from 1.
     pub kill_at: Option<u64>,
+    /// This change fails, counted from 1.
+    pub fail_at: Option<u64>,
     /// Changes whose name starts with this fail.
     pub failing: Option<String>,
     /// Changes whose name starts with this are said to be done, and are not.
@@ -47,6 +49,8 @@ pub struct Sim {
     world: Mutex<World>,
     faults: Mutex<Faults>,
     points: AtomicU64,
+    changes: AtomicU64,
+    notices: Mutex<Vec<(Level, String)>>,
 }
 
 impl Sim {
@@ -65,6 +69,13 @@ impl Sim {
         self.lock().clone()
     }
 
+    /// What its people were told so far.
+    #[must_use]
+    pub fn notices(&self) -> Vec<(Level, String)> {
+        let notices = self.notices.lock();
+        notices.unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
     /// Changes it behind casement's back.
     pub fn meddle(&self, change: impl FnOnce(&mut World)) {
         change(&mut self.lock());
@@ -74,6 +85,13 @@ impl Sim {
     pub fn set_faults(&self, faults: Faults) {
         *self.faults.lock().unwrap_or_else(PoisonError::into_inner) = faults;
         self.points.store(0, Ordering::SeqCst);
+        self.changes.store(0, Ordering::SeqCst);
+    }
+
+    /// How many changes were asked for since then.
+    #[must_use]
+    pub fn changes(&self) -> u64 {
+        self.changes.load(Ordering::SeqCst)
     }
 
     /// Passes a point at which the process may be killed; the journal of a test
@@ -105,7 +123,8 @@ impl Sim {
         self.point();
         let faults = self.faults();
         let hit = |prefix: &Option<String>| prefix.as_ref().is_some_and(|it| name.starts_with(it));
-        if hit(&faults.failing) {
+        let number = self.changes.fetch_add(1, Ordering::SeqCst) + 1;
+        if hit(&faults.failing) || faults.fail_at == Some(number) {
             return Err(refused(name, "a fault was asked for"));
         }
         if hit(&faults.lying) {
@@ -118,6 +137,12 @@ impl Sim {
 }
 
 impl Platform for Sim {
+    fn notice(&self, level: Level, text: &str) {
+        let notices = self.notices.lock();
+        let mut notices = notices.unwrap_or_else(PoisonError::into_inner);
+        notices.push((level, text.to_owned()));
+    }
+
     fn is_simulated(&self) -> bool {
         true
     }

@@ -6,6 +6,7 @@
 //! | `state/records.json` | what casement made, and what was there before |
 //! | `state/prior/<sha256>` | the bytes of files that were replaced |
 //! | `state/unpacked/<sha256>.json` | what the members of an archive hash to |
+//! | `state/kept/<stage>.json` | what the host is to stay |
 //! | `state/services/<name>.json` | definitions, for `casement-node host` |
 //! | `journal/<run>.jsonl`, `journal/<run>.order.json` | events of a run, and what it was told to do |
 //! | `lock`, `lock.json` | held while a run is at work; by whom and since when |
@@ -14,11 +15,12 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use casement_resource::{Access, Code, Failure, HostPath, RunId, Sha256};
+use casement_resource::{Access, Code, Failure, HostPath, RunId, Sha256, Stage};
 
 use crate::platform::{Platform, Result};
 
 pub mod journal;
+pub mod kept;
 pub mod lock;
 pub mod order;
 pub mod records;
@@ -61,6 +63,17 @@ impl Layout {
             .join("state")
             .join("prior")
             .join(sha256.to_string())
+    }
+
+    /// The document of a stage that the host is kept to.
+    #[must_use]
+    pub fn kept(&self, stage: Stage) -> PathBuf {
+        let name = match stage {
+            Stage::Prepare => "prepare.json",
+            Stage::Join => "join.json",
+            Stage::Network => "network.json",
+        };
+        self.root.join("state").join("kept").join(name)
     }
 
     /// What an archive's members hash to.
@@ -122,6 +135,7 @@ impl Layout {
             "blobs",
             "journal",
             "state",
+            "state/kept",
             "state/prior",
             "state/services",
             "state/unpacked",

@@ -18,6 +18,7 @@ mod adapters;
 mod command_line;
 mod conditions;
 mod environment;
+mod event_log;
 mod facts;
 mod failure;
 mod files;

@@ -27,7 +27,7 @@ pub fn parted(document: &NodeDocument) -> Result<Parted, PlanError> {
         .cloned()
         .partition(|step| is_later(&step.resource));
     let host = document.host().to_owned();
-    let now = NodeDocument::new(host, document.stage(), now)?;
+    let now = NodeDocument::new(host, document.stage(), now)?.kept(document.repair());
     Ok(Parted { now, later })
 }
 

@@ -192,18 +192,12 @@ fn windows(refusals: &mut Refusals<'_>, at: &FieldPath, spec: &Windows) {
         let help = "leave it out: they run as services";
         refusals.value(at.field("components"), spec.components, help);
     }
-    let fields: [(&str, &dyn Display, bool, &str); 3] = [
+    let fields: [(&str, &dyn Display, bool, &str); 2] = [
         (
             "reboot",
             &spec.reboot,
             spec.reboot != default.reboot,
             "leave it out: nothing that is set up needs one",
-        ),
-        (
-            "repair",
-            &spec.repair,
-            spec.repair != default.repair,
-            "leave it out: `casement apply` repairs",
         ),
         (
             "defender",

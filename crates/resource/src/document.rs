@@ -1,6 +1,7 @@
 //! The document: what one host should be at one stage of a run.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
@@ -17,6 +18,26 @@ pub enum Stage {
     Join,
     /// What needs the node's pod CIDR.
     Network,
+}
+
+/// What the agent does by itself when the host is found to differ.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Repair {
+    /// It puts it right.
+    #[default]
+    Auto,
+    /// It says so, and leaves it to a person.
+    Report,
+}
+
+impl fmt::Display for Repair {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::Auto => "auto",
+            Self::Report => "report",
+        })
+    }
 }
 
 /// One resource with its place in the order.
@@ -75,6 +96,7 @@ pub enum DocumentError {
 pub struct NodeDocument {
     host: String,
     stage: Stage,
+    repair: Repair,
     steps: Vec<Step>,
 }
 
@@ -83,6 +105,8 @@ pub struct NodeDocument {
 struct Written {
     host: String,
     stage: Stage,
+    #[serde(default)]
+    repair: Repair,
     steps: Vec<Step>,
 }
 
@@ -93,7 +117,18 @@ impl NodeDocument {
     pub fn new(host: String, stage: Stage, steps: Vec<Step>) -> Result<Self, DocumentError> {
         check_things(&steps)?;
         let steps = ordered(steps)?;
-        Ok(Self { host, stage, steps })
+        Ok(Self {
+            host,
+            stage,
+            repair: Repair::default(),
+            steps,
+        })
+    }
+
+    /// The same, with what is done when the host is found to differ later.
+    #[must_use]
+    pub fn kept(self, repair: Repair) -> Self {
+        Self { repair, ..self }
     }
 
     /// The host's name in the spec.
@@ -108,6 +143,22 @@ impl NodeDocument {
         self.stage
     }
 
+    /// What is done when the host is found to differ later.
+    #[must_use]
+    pub fn repair(&self) -> Repair {
+        self.repair
+    }
+
+    /// The same without some steps; what came after them goes without.
+    #[must_use]
+    pub fn without(mut self, gone: &[ResourceId]) -> Self {
+        self.steps.retain(|step| !gone.contains(&step.id));
+        for step in &mut self.steps {
+            step.after.retain(|id| !gone.contains(id));
+        }
+        self
+    }
+
     /// The steps, each after what it depends on.
     #[must_use]
     pub fn steps(&self) -> &[Step] {
@@ -118,14 +169,25 @@ impl NodeDocument {
 impl TryFrom<Written> for NodeDocument {
     type Error = DocumentError;
     fn try_from(written: Written) -> Result<Self, DocumentError> {
-        Self::new(written.host, written.stage, written.steps)
+        let document = Self::new(written.host, written.stage, written.steps)?;
+        Ok(document.kept(written.repair))
     }
 }
 
 impl From<NodeDocument> for Written {
     fn from(document: NodeDocument) -> Self {
-        let NodeDocument { host, stage, steps } = document;
-        Self { host, stage, steps }
+        let NodeDocument {
+            host,
+            stage,
+            repair,
+            steps,
+        } = document;
+        Self {
+            host,
+            stage,
+            repair,
+            steps,
+        }
     }
 }
 

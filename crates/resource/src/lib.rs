@@ -28,7 +28,7 @@ mod secret;
 mod sha256;
 
 pub use diff::{Change, Diff};
-pub use document::{DocumentError, NodeDocument, Stage, Step};
+pub use document::{DocumentError, NodeDocument, Repair, Stage, Step};
 pub use failure::{Code, Failure};
 pub use kind::artifact::{Artifact, ArtifactFacts, ArtifactFormat, Member, MemberFacts};
 pub use kind::condition::{Condition, ConditionFacts};

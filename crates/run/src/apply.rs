@@ -3,7 +3,7 @@
 use casement_plan::later::parted;
 use casement_plan::{ClusterFacts, Inputs, linux, windows};
 use casement_resource::wire::{Event, Tally};
-use casement_resource::{Diff, NodeDocument, RunId, Stage};
+use casement_resource::{NodeDocument, RunId, Stage};
 use casement_spec::{Cluster, Host as HostSpec};
 use futures_util::future::join_all;
 
@@ -175,13 +175,8 @@ impl<A: Api> Apply<'_, A> {
     ) -> Result<u32, RunError> {
         let (name, stage) = (host.name().to_owned(), document.stage());
         let seen = host.observe(document).await?;
-        let right = seen
-            .steps
-            .iter()
-            .filter(|step| is_right(&step.seen))
-            .count();
-        if right == seen.steps.len() {
-            let right = u32::try_from(right).unwrap_or(u32::MAX);
+        if seen.is_right() {
+            let right = u32::try_from(seen.steps.len()).unwrap_or(u32::MAX);
             let tally = Tally {
                 right,
                 ..Tally::default()
@@ -207,12 +202,9 @@ impl<A: Api> Apply<'_, A> {
         let tally = in_turn(waiting, converge).await?;
         let host = &name;
         (self.tell)(Happening::Finished { host, stage, tally });
-        Ok(tally.changed)
+        // What the agent keeps has changed, if nothing else has.
+        Ok(tally.changed.max(1))
     }
-}
-
-fn is_right(seen: &Result<Diff, casement_resource::Failure>) -> bool {
-    seen.as_ref().is_ok_and(Diff::is_right)
 }
 
 fn stage_name(stage: Stage) -> &'static str {

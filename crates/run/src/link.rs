@@ -7,7 +7,7 @@ use casement_remote::{Agent, AgentHome, Channel, HostOs, Incoming, Reconnect, Se
 use casement_resource::wire::{
     Event, HostFacts, ObservedStep, Outcome, RemoveWhat, Tally, ToAgent, ToController, What,
 };
-use casement_resource::{NodeDocument, RunId, SecretName, Sha256};
+use casement_resource::{Diff, NodeDocument, RunId, SecretName, Sha256};
 
 use crate::error::RunError;
 use crate::secrets::{NoSecrets, Secrets};
@@ -41,6 +41,17 @@ pub struct Observed {
     pub steps: Vec<ObservedStep>,
     /// Blobs that the host lacks and a change needs.
     pub missing: Vec<Sha256>,
+    /// Whether the agent keeps the host to this document.
+    pub kept: Diff,
+}
+
+impl Observed {
+    /// Whether nothing is to be done.
+    #[must_use]
+    pub fn is_right(&self) -> bool {
+        let right = |step: &ObservedStep| step.seen.as_ref().is_ok_and(Diff::is_right);
+        self.kept.is_right() && self.steps.iter().all(right)
+    }
 }
 
 impl Link {
@@ -104,9 +115,11 @@ impl Link {
             ToController::Observed {
                 steps,
                 missing_blobs,
+                kept,
             } => Ok(Observed {
                 steps,
                 missing: missing_blobs,
+                kept,
             }),
             other => Err(self.unexpected(other)),
         }

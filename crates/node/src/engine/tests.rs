@@ -35,17 +35,10 @@ impl Rig {
             .or_else(|_| tempfile::tempdir())
             .unwrap();
         let layout = Layout::new(folder.path().to_owned());
-        for name in [
-            "blobs",
-            "journal",
-            "state/prior",
-            "state/services",
-            "state/unpacked",
-        ] {
-            std::fs::create_dir_all(folder.path().join(name)).unwrap();
-        }
+        let sim = Sim::new(world);
+        layout.prepare(&sim).unwrap();
         Self {
-            sim: Sim::new(world),
+            sim,
             layout,
             _folder: folder,
             runs: 0,

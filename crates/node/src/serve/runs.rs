@@ -198,6 +198,21 @@ impl Runs {
         }
     }
 
+    /// The host.
+    pub(super) fn platform(&self) -> &dyn Platform {
+        &*self.platform
+    }
+
+    /// The state folder.
+    pub(super) fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    /// Whether a run is at work.
+    pub(super) fn at_work(&self) -> bool {
+        self.lock().current.is_some()
+    }
+
     /// Whether a run is at work or somebody is connected.
     pub(super) fn busy(&self) -> bool {
         let state = self.lock();

@@ -9,14 +9,18 @@ use windows_sys::Win32::System::SystemInformation::{
     ComputerNamePhysicalDnsHostname, GetComputerNameExW,
 };
 
-use super::{Windows, failure, network, registry};
-use crate::platform::Platform;
+use super::{Windows, event_log, failure, network, registry};
+use crate::platform::{Level, Platform};
 
 /// Windows' functions answer with the version that a program was made for;
 /// the registry has the true one.
 const VERSION: &str = r"SOFTWARE\Microsoft\Windows NT\CurrentVersion";
 
 impl Platform for Windows {
+    fn notice(&self, level: Level, text: &str) {
+        event_log::write(level, text);
+    }
+
     fn facts(&self) -> Result<HostFacts, Failure> {
         let build = text("CurrentBuildNumber")?;
         let version = format!(

@@ -25,6 +25,7 @@ use windows_sys::Win32::System::Pipes::{
 use windows_sys::Win32::System::Threading::{INFINITE, WaitForMultipleObjects};
 
 use super::command_line::is_agent;
+use super::event_log;
 use super::failure::{last, system};
 use super::patience::Patience;
 use super::pipe::{Pending, PipeEnd, begun};
@@ -76,6 +77,7 @@ impl Gate {
                 return Ok(());
             }
         }
+        event_log::register()?;
         scm::register(&Registration {
             name: SERVICE.to_owned(),
             display_name: "casement".to_owned(),
@@ -123,6 +125,7 @@ impl Backstage for Gate {
         if is_agent(&found.command_line, &["serve"]) {
             scm::stop(SERVICE)?;
             scm::delete(SERVICE)?;
+            event_log::unregister()?;
         }
         Ok(())
     }

@@ -15,8 +15,8 @@ use serde_json::{Value, json};
 
 use super::Windows;
 use super::adapters::{self, Adapter};
-use super::conditions;
 use super::patience::Patience;
+use super::{conditions, scm};
 use crate::platform::{Hns, NewEndpoint};
 
 /// How long the host may be without its address: a switch takes the adapter,
@@ -51,6 +51,10 @@ pub fn host_adapter(network: &str) -> Result<Option<Adapter>, Failure> {
 }
 
 impl Hns for Windows {
+    fn hns_process(&self) -> Result<Option<u32>, Failure> {
+        Ok(scm::query("hns")?.and_then(|service| service.process))
+    }
+
     fn hns_networks(&self) -> Result<Vec<HnsNetworkFacts>, Failure> {
         networks()
     }

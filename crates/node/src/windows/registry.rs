@@ -90,7 +90,7 @@ pub fn delete(key: &str, name: &str) -> Result<(), Failure> {
 }
 
 /// Deletes a key that holds nothing; says whether it is gone.
-fn delete_if_empty(key: &str) -> Result<bool, Failure> {
+pub fn delete_if_empty(key: &str) -> Result<bool, Failure> {
     let Some(opened) = open(key)? else {
         return Ok(true);
     };

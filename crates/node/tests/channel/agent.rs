@@ -224,6 +224,7 @@ impl Channel {
             ToController::Observed {
                 steps,
                 missing_blobs,
+                ..
             } => (steps, missing_blobs),
             other => panic!("not observed: {other:?}"),
         }

@@ -9,6 +9,7 @@ use casement_resource::{
 };
 use casement_spec::{Backend, Cluster, Host, WindowsComponents};
 
+use super::repair;
 use crate::facts::ClusterFacts;
 use crate::kube_proxy::KubeProxy;
 use crate::kubelet::Kubelet;
@@ -68,7 +69,8 @@ pub fn network(
     if cluster.spec.windows.components == WindowsComponents::Services {
         proxy(&mut steps, &kubelet, facts, pods, &made)?;
     }
-    steps.finish(name, Stage::Network)
+    let document = steps.finish(name, Stage::Network)?;
+    Ok(document.kept(repair(cluster)))
 }
 
 fn switch(

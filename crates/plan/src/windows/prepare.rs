@@ -9,6 +9,7 @@ use casement_resource::{
 use casement_spec::{Backend, Cluster, Host};
 
 use super::programs::bring;
+use super::repair;
 use crate::containerd::{self, Containerd};
 use crate::facts::Inputs;
 use crate::kubelet::Kubelet;
@@ -43,7 +44,8 @@ pub fn prepare(cluster: &Cluster, host: &Host, inputs: &Inputs) -> Result<NodeDo
     steps.add("path", &["dir-base"], Resource::PathEntry(entry))?;
     around(&mut steps, &kubelet)?;
     switch(&mut steps, cluster, host)?;
-    steps.finish(host.name.as_str(), Stage::Prepare)
+    let document = steps.finish(host.name.as_str(), Stage::Prepare)?;
+    Ok(document.kept(repair(cluster)))
 }
 
 fn folders(steps: &mut Steps, kubelet: &Kubelet<'_>) -> Result<(), PlanError> {

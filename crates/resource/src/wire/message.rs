@@ -99,6 +99,8 @@ pub enum ToController {
         steps: Vec<ObservedStep>,
         /// Blobs that a change needs and that the host does not have.
         missing_blobs: Vec<Sha256>,
+        /// Whether this is the document that the agent keeps the host to.
+        kept: Diff,
     },
     /// Something happened in a run.
     Event(Event),

@@ -160,6 +160,7 @@ impl Host for FakeHost {
         Ok(Observed {
             steps: steps.collect(),
             missing: Vec::new(),
+            kept: diff(),
         })
     }
 

@@ -47,7 +47,37 @@ fn apply_makes_windows_hosts_ready_nodes_and_mends_what_drifted() {
     let reasons = succeed(&mut verb(&lab, &["plan", "-v"]));
     assert!(reasons.contains("0 to make or change"), "{reasons}");
 
+    repairs(&lab, "report");
     drift_is_found_and_mended(&lab);
+    repairs(&lab, "auto");
+    after_a_reboot_the_network_is_back_without_a_person(&lab);
+}
+
+/// Changes what the agents do about drift, and nothing else.
+fn repairs(lab: &Lab, policy: &str) {
+    let file = lab.folder().join("cluster.yaml");
+    let text = fs::read_to_string(&file).unwrap();
+    let (before, _) = text.split_once("  windows:").unwrap_or((&text, ""));
+    let changed = format!("{before}  windows: {{repair: {policy}}}\n");
+    fs::write(&file, changed).unwrap();
+    let plan = succeed(&mut verb(lab, &["plan"]));
+    assert!(plan.contains(&format!("→ {policy}")), "{plan}");
+    succeed(&mut verb(lab, &["apply", "--yes"]));
+    let again = succeed(&mut verb(lab, &["apply", "--yes"]));
+    assert!(again.starts_with("Nothing to do"), "{again}");
+}
+
+/// Routes and forwarding go with a boot of Windows; the agent's service makes
+/// them again.
+fn after_a_reboot_the_network_is_back_without_a_person(lab: &Lab) {
+    lab.run(&["reboot", "win1", "--off", "1"]);
+    eventually("win1 is right again", 120, || {
+        let status = verb(lab, &["status"]).output().unwrap();
+        (status.status.code() == Some(0)).then_some(())
+    });
+    let journals = lab.cmd("win1", r"dir /b C:\ProgramData\casement\journal");
+    assert!(journals.contains("repair-"), "{journals}");
+    the_network_is_the_one_that_the_control_plane_gave(lab);
 }
 
 fn nodes_are_ready_and_tainted(lab: &Lab) {
