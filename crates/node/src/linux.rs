@@ -16,16 +16,29 @@ use crate::state::Layout;
 mod conditions;
 mod facts;
 mod files;
+mod ground;
 mod network;
 mod programs;
 mod service_door;
 mod services;
 mod systemd;
 
+use ground::Ground;
+
 /// A Linux host.
 #[derive(Debug)]
 pub struct Linux {
     layout: Layout,
+    ground: Ground,
+}
+
+impl Linux {
+    fn new(layout: &Layout) -> Self {
+        Self {
+            layout: layout.clone(),
+            ground: Ground::default(),
+        }
+    }
 }
 
 impl Platform for Linux {
@@ -47,9 +60,7 @@ pub fn default_state_dir() -> PathBuf {
 /// The host.
 #[must_use]
 pub fn platform(layout: &Layout) -> Box<dyn Platform> {
-    Box::new(Linux {
-        layout: layout.clone(),
-    })
+    Box::new(Linux::new(layout))
 }
 
 /// The way to the service `casement`.
@@ -60,16 +71,14 @@ pub fn backstage(layout: &Layout) -> Box<dyn Backstage> {
 
 /// The body of the service `casement`.
 pub fn serve(layout: &Layout) -> Result<()> {
-    let platform = Linux {
-        layout: layout.clone(),
-    };
+    let platform = Linux::new(layout);
     layout.prepare(&platform)?;
     let quit = Arc::new(AtomicBool::new(false));
     let Some(listener) = service_door::listen(layout, Arc::clone(&quit))? else {
         return Ok(());
     };
     // Where systemd keeps the service, systemd ends it.
-    let life = if systemd::is_process_1() {
+    let life = if platform.ground.has_systemd() {
         Life::UntilStopped
     } else {
         Life::UntilIdle(quit)

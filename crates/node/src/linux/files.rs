@@ -194,9 +194,7 @@ mod tests {
     fn setting() -> (tempfile::TempDir, Linux, HostPath) {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().to_str().unwrap().parse().unwrap();
-        let linux = Linux {
-            layout: Layout::new(folder.path().join("state")),
-        };
+        let linux = Linux::new(&Layout::new(folder.path().join("state")));
         (folder, linux, path)
     }
 
