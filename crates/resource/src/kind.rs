@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::{HostPath, RegistryData, Sha256};
 
 pub(crate) mod artifact;
+pub(crate) mod check;
 pub(crate) mod condition;
 pub(crate) mod defender;
 pub(crate) mod directory;
@@ -16,10 +17,18 @@ pub(crate) mod firewall;
 pub(crate) mod forwarding;
 pub(crate) mod hns;
 pub(crate) mod join;
+pub(crate) mod kernel_module;
 pub(crate) mod kubeconfig;
+pub(crate) mod line;
+pub(crate) mod network_link;
+pub(crate) mod package;
 pub(crate) mod registry;
 pub(crate) mod route;
 pub(crate) mod service;
+pub(crate) mod swap;
+pub(crate) mod symlink;
+pub(crate) mod sysctl;
+pub(crate) mod systemd_unit;
 pub(crate) mod wait;
 
 /// One thing that a host should have.
