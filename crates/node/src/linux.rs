@@ -1,5 +1,6 @@
-//! Linux: files, routes and forwarding through the kernel's own interfaces,
-//! services through systemd where it is process 1.
+//! Linux: files and kernel values through the kernel's own interfaces, the rest
+//! through the system's own programs with output meant for programs; services
+//! and units through systemd where it is process 1.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -17,11 +18,19 @@ mod conditions;
 mod facts;
 mod files;
 mod ground;
+mod kernel;
+mod links;
 mod network;
+mod packages;
 mod programs;
 mod service_door;
 mod services;
+mod swaps;
 mod systemd;
+mod units;
+
+#[cfg(test)]
+mod stand_ins;
 
 use ground::Ground;
 

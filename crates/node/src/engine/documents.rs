@@ -54,6 +54,7 @@ pub fn windows_host() -> World {
         }],
         routes: Vec::new(),
         forwarding: BTreeSet::new(),
+        linux: None,
     }
 }
 

@@ -32,6 +32,15 @@ impl Default for Ground {
 }
 
 impl Ground {
+    /// A host that a test has put into a folder, its programs in `bin`.
+    #[cfg(test)]
+    pub(super) fn below(root: &Path) -> Self {
+        Self {
+            root: root.to_owned(),
+            programs: Some(root.join("bin")),
+        }
+    }
+
     /// A path below the host's root, given without the slash in front.
     pub(super) fn path(&self, place: impl AsRef<Path>) -> PathBuf {
         self.root.join(place)

@@ -191,7 +191,7 @@ fn switch(linux: &Linux, reference: &InterfaceRef) -> Result<Option<String>> {
     Ok(found.map(|found| format!("/proc/sys/net/{family}/conf/{}/forwarding", found.name)))
 }
 
-fn parse<T: for<'a> Deserialize<'a>>(text: &str) -> Result<Vec<T>> {
+pub(super) fn parse<T: for<'a> Deserialize<'a>>(text: &str) -> Result<Vec<T>> {
     // Without a match some versions of `ip` write nothing at all.
     if text.trim().is_empty() {
         return Ok(Vec::new());
