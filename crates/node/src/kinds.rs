@@ -14,17 +14,26 @@ use crate::state::Layout;
 
 mod archive;
 mod artifact;
+mod check;
 mod directory;
 mod env;
 mod file;
 mod forwarding;
 mod hns;
 mod join;
+mod kernel_module;
 mod kubeconfig;
 mod later;
+mod line;
+mod network_link;
+mod package;
 mod registry;
 mod route;
 mod service;
+mod swap;
+mod symlink;
+mod sysctl;
+mod systemd_unit;
 mod wait;
 
 /// Where something is looked at or changed.
@@ -81,6 +90,15 @@ fn kind(resource: &Resource) -> &dyn Kind {
         Resource::Wait(it) => it,
         Resource::Join(it) => it,
         Resource::Kubeconfig(it) => it,
+        Resource::Symlink(it) => it,
+        Resource::Line(it) => it,
+        Resource::Check(it) => it,
+        Resource::Sysctl(it) => it,
+        Resource::KernelModule(it) => it,
+        Resource::Swap(it) => it,
+        Resource::Package(it) => it,
+        Resource::SystemdUnit(it) => it,
+        Resource::NetworkLink(it) => it,
     }
 }
 

@@ -1,5 +1,6 @@
-//! Linux: files, routes and forwarding through the kernel's own interfaces,
-//! services through systemd where it is process 1.
+//! Linux: files and kernel values through the kernel's own interfaces, the rest
+//! through the system's own programs with output meant for programs; services
+//! and units through systemd where it is process 1.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -16,16 +17,37 @@ use crate::state::Layout;
 mod conditions;
 mod facts;
 mod files;
+mod ground;
+mod kernel;
+mod links;
 mod network;
+mod packages;
 mod programs;
 mod service_door;
 mod services;
+mod swaps;
 mod systemd;
+mod units;
+
+#[cfg(test)]
+mod stand_ins;
+
+use ground::Ground;
 
 /// A Linux host.
 #[derive(Debug)]
 pub struct Linux {
     layout: Layout,
+    ground: Ground,
+}
+
+impl Linux {
+    fn new(layout: &Layout) -> Self {
+        Self {
+            layout: layout.clone(),
+            ground: Ground::default(),
+        }
+    }
 }
 
 impl Platform for Linux {
@@ -47,9 +69,7 @@ pub fn default_state_dir() -> PathBuf {
 /// The host.
 #[must_use]
 pub fn platform(layout: &Layout) -> Box<dyn Platform> {
-    Box::new(Linux {
-        layout: layout.clone(),
-    })
+    Box::new(Linux::new(layout))
 }
 
 /// The way to the service `casement`.
@@ -60,16 +80,14 @@ pub fn backstage(layout: &Layout) -> Box<dyn Backstage> {
 
 /// The body of the service `casement`.
 pub fn serve(layout: &Layout) -> Result<()> {
-    let platform = Linux {
-        layout: layout.clone(),
-    };
+    let platform = Linux::new(layout);
     layout.prepare(&platform)?;
     let quit = Arc::new(AtomicBool::new(false));
     let Some(listener) = service_door::listen(layout, Arc::clone(&quit))? else {
         return Ok(());
     };
     // Where systemd keeps the service, systemd ends it.
-    let life = if systemd::is_process_1() {
+    let life = if platform.ground.has_systemd() {
         Life::UntilStopped
     } else {
         Life::UntilIdle(quit)

@@ -21,12 +21,30 @@ use casement_resource::{
 };
 use ipnet::IpNet;
 
+mod linux;
+
+pub use linux::{Kernel, Links, Packages, Swaps, Units};
+
 /// What every call of a platform gives.
 pub type Result<T> = std::result::Result<T, Failure>;
 
 /// A host: everything that can be seen on it and done to it.
 pub trait Platform:
-    Files + Environment + Registry + Services + Hns + Network + Conditions + Programs + Send + Sync
+    Files
+    + Environment
+    + Registry
+    + Services
+    + Hns
+    + Network
+    + Conditions
+    + Programs
+    + Kernel
+    + Swaps
+    + Packages
+    + Units
+    + Links
+    + Send
+    + Sync
 {
     /// What the host is.
     fn facts(&self) -> Result<HostFacts>;
@@ -105,6 +123,18 @@ pub trait Files {
     /// it returns; the parent exists. A program that is running can be
     /// replaced. With [`Access::Inherited`] a replaced file keeps its access.
     fn write(&self, path: &HostPath, content: &mut dyn Read, form: Form) -> Result<()>;
+
+    /// What a symbolic link says; none if the name stands for something else,
+    /// or for nothing.
+    fn read_link(&self, path: &HostPath) -> Result<Option<String>> {
+        Err(unsupported(&format!("symbolic link `{path}`")))
+    }
+
+    /// Makes a symbolic link, replacing one that is there as a whole; the parent
+    /// exists.
+    fn make_link(&self, path: &HostPath, _target: &str) -> Result<()> {
+        Err(unsupported(&format!("symbolic link `{path}`")))
+    }
 
     /// Narrows who may use a path; of a folder also all that will be in it.
     fn set_access(&self, path: &HostPath, access: Access) -> Result<()>;

@@ -1,8 +1,8 @@
-//! A simulated Windows host: in memory, with the semantics that matter to the
+//! A simulated host, Windows or Linux: in memory, with the semantics that matter to the
 //! engine, and with faults on demand.
 //!
-//! It has no network traffic, no clock and no programs but a kubeadm of its
-//! own. What it does is "as understood", not as Windows does it.
+//! It has no network traffic, no clock and no programs but a few of its own.
+//! What it does is "as understood", not as Windows or Linux do it.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -16,6 +16,7 @@ use crate::platform::{Conditions, Level, Network, Platform, Result};
 mod door;
 mod files;
 mod hns;
+mod linux;
 mod network;
 mod programs;
 mod services;
@@ -23,6 +24,7 @@ mod settings;
 mod world;
 
 pub use door::{Door, DoorListener, door};
+pub use linux::{LinuxWorld, Unit};
 pub use world::{Service, Thing, World};
 
 /// What goes wrong, and when.
@@ -148,6 +150,17 @@ impl Platform for Sim {
     }
 
     fn facts(&self) -> Result<HostFacts> {
+        if self.lock().linux.is_some() {
+            return Ok(HostFacts {
+                os: OperatingSystem::Linux,
+                product: "Linux (simulated)".to_owned(),
+                version: "6.12.0".to_owned(),
+                architecture: "x86_64".to_owned(),
+                hostname: "sim".to_owned(),
+                service_manager: Some("systemd".to_owned()),
+                interfaces: self.interfaces()?,
+            });
+        }
         Ok(HostFacts {
             os: OperatingSystem::Windows,
             product: "Windows Server 2022 (simulated)".to_owned(),

@@ -47,6 +47,12 @@ struct Windows {
     layout: Layout,
 }
 
+impl crate::platform::Kernel for Windows {}
+impl crate::platform::Swaps for Windows {}
+impl crate::platform::Packages for Windows {}
+impl crate::platform::Units for Windows {}
+impl crate::platform::Links for Windows {}
+
 /// Where the state folder is unless told otherwise.
 pub fn default_state_dir() -> PathBuf {
     places::program_data().join("casement")

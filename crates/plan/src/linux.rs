@@ -5,7 +5,8 @@ use casement_net::Late;
 use casement_net::pod_network::PodNetwork;
 use casement_net::routes::{self, Commands, PodRoute};
 use casement_resource::{
-    Access, Directory, Forwarding, InterfaceRef, NodeDocument, Resource, Route, Run, Stage,
+    Access, Directory, Forwarding, InterfaceRef, KernelModule, NodeDocument, Resource, Route, Run,
+    Stage, SwapOff, Sysctl,
 };
 use casement_spec::{Cluster, Host, NetworkMode};
 
@@ -20,9 +21,14 @@ use crate::steps::{PlanError, Steps, path};
 
 pub use crate::join::join;
 
-/// What every kernel of a node needs, whatever the mode.
-const MODULES: &str = "overlay\nbr_netfilter\n";
-const SYSCTLS: &str = "net.bridge.bridge-nf-call-iptables = 1\nnet.ipv4.ip_forward = 1\n";
+/// What every kernel of a node needs, whatever the mode: for containerd's
+/// layers, and for services that pods on a bridge use.
+const MODULES: [&str; 2] = ["overlay", "br_netfilter"];
+/// The first one comes with `br_netfilter`.
+const SYSCTLS: [(&str, &str); 2] = [
+    ("net.bridge.bridge-nf-call-iptables", "1"),
+    ("net.ipv4.ip_forward", "1"),
+];
 
 /// Stage A of a worker that casement joins to a cluster of its own making.
 pub fn prepare(cluster: &Cluster, host: &Host) -> Result<NodeDocument, PlanError> {
@@ -35,16 +41,7 @@ pub fn prepare(cluster: &Cluster, host: &Host) -> Result<NodeDocument, PlanError
         places: &places,
     };
     let mut steps = Steps::default();
-    let modules = "/etc/modules-load.d/casement.conf";
-    file(&mut steps, "modules", &[], modules, MODULES.to_owned())?;
-    let sysctls = "/etc/sysctl.d/99-casement.conf";
-    file(
-        &mut steps,
-        "sysctls",
-        &["modules"],
-        sysctls,
-        SYSCTLS.to_owned(),
-    )?;
+    let ready = kernel(&mut steps)?;
     for (id, folder) in [
         ("dir-containerd", places.containerd.as_str()),
         ("dir-kubernetes", places.kubernetes),
@@ -70,16 +67,51 @@ pub fn prepare(cluster: &Cluster, host: &Host) -> Result<NodeDocument, PlanError
             text,
         )?;
         let definition = services::containerd(&kubelet)?;
-        let after = ["containerd-config", "dir-log-containerd"];
+        let after = ["containerd-config", "dir-log-containerd", "module-overlay"];
         service(&mut steps, &after, definition, Run::Running, &after[..1])?;
     }
     let definition = services::kubelet(&kubelet)?;
-    let mut after = vec!["dir-kubelet", "dir-log-kubelet", "sysctls"];
+    let mut after = vec!["dir-kubelet", "dir-log-kubelet"];
+    after.extend(ready.iter().map(String::as_str));
     let written = services::kubelet_file(&mut steps, &kubelet)?;
     after.extend(written);
     let restart_on: Vec<&str> = written.into_iter().collect();
     service(&mut steps, &after, definition, Run::Either, &restart_on)?;
     steps.finish(host.name.as_str(), Stage::Prepare)
+}
+
+/// The kernel as a kubelet wants it: first what the next boot reads, then the
+/// same for the kernel that runs. Gives the steps that a kubelet comes after.
+fn kernel(steps: &mut Steps) -> Result<Vec<String>, PlanError> {
+    let text: String = MODULES.iter().map(|name| format!("{name}\n")).collect();
+    let place = "/etc/modules-load.d/casement.conf";
+    file(steps, "modules", &[], place, text)?;
+    let lines = SYSCTLS.map(|(name, value)| format!("{name} = {value}\n"));
+    let place = "/etc/sysctl.d/99-casement.conf";
+    file(steps, "sysctls", &["modules"], place, lines.concat())?;
+    let mut loaded = Vec::new();
+    for name in MODULES {
+        let id = format!("module-{name}");
+        let module = KernelModule {
+            name: name.parse()?,
+        };
+        steps.add(&id, &["modules"], Resource::KernelModule(module))?;
+        loaded.push(id);
+    }
+    let mut after: Vec<&str> = loaded.iter().map(String::as_str).collect();
+    after.push("sysctls");
+    let mut ready = vec!["swap".to_owned()];
+    for (name, value) in SYSCTLS {
+        let id = format!("sysctl-{name}");
+        let sysctl = Sysctl {
+            name: name.parse()?,
+            value: value.to_owned(),
+        };
+        steps.add(&id, &after, Resource::Sysctl(sysctl))?;
+        ready.push(id);
+    }
+    steps.add("swap", &[], Resource::Swap(SwapOff {}))?;
+    Ok(ready)
 }
 
 /// Stage C: forwarding, and what the mode leaves to casement: routes, and on a

@@ -125,6 +125,14 @@ fn a_managed_linux_host_gets_routes_and_others_get_the_commands() {
 }
 
 #[test]
+fn a_linux_host_of_a_new_cluster_is_prepared_now_and_for_the_next_boot() {
+    let mut cluster = cluster();
+    cluster.spec.existing = None;
+    let prepare = linux::prepare(&cluster, host(&cluster, "lin1")).unwrap();
+    same_as_golden("linux-prepare", &prepare);
+}
+
+#[test]
 fn the_order_of_nodes_does_not_matter() {
     let cluster = cluster();
     let win1 = host(&cluster, "win1");

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{HostPath, RegistryData, Sha256};
+use crate::{HostPath, PackageVersion, RegistryData, Sha256};
 
 pub(crate) mod artifact;
+pub(crate) mod check;
 pub(crate) mod condition;
 pub(crate) mod defender;
 pub(crate) mod directory;
@@ -16,10 +17,18 @@ pub(crate) mod firewall;
 pub(crate) mod forwarding;
 pub(crate) mod hns;
 pub(crate) mod join;
+pub(crate) mod kernel_module;
 pub(crate) mod kubeconfig;
+pub(crate) mod line;
+pub(crate) mod network_link;
+pub(crate) mod package;
 pub(crate) mod registry;
 pub(crate) mod route;
 pub(crate) mod service;
+pub(crate) mod swap;
+pub(crate) mod symlink;
+pub(crate) mod sysctl;
+pub(crate) mod systemd_unit;
 pub(crate) mod wait;
 
 /// One thing that a host should have.
@@ -60,6 +69,24 @@ pub enum Resource {
     Join(join::Join),
     /// A kubeconfig that uses the kubelet's own certificate.
     Kubeconfig(kubeconfig::Kubeconfig),
+    /// A symbolic link.
+    Symlink(symlink::Symlink),
+    /// One line in a file.
+    Line(line::Line),
+    /// A command whose output decides whether another one runs.
+    Check(check::Check),
+    /// A running value of the Linux kernel.
+    Sysctl(sysctl::Sysctl),
+    /// A module of the Linux kernel.
+    KernelModule(kernel_module::KernelModule),
+    /// No swap.
+    Swap(swap::SwapOff),
+    /// A package of the distribution.
+    Package(package::Package),
+    /// A unit of systemd that is not casement's own.
+    SystemdUnit(systemd_unit::SystemdUnit),
+    /// A network link of Linux.
+    NetworkLink(network_link::NetworkLink),
 }
 
 impl Resource {
@@ -85,6 +112,19 @@ impl Resource {
             Self::Wait(it) => format!("wait {}", it.condition),
             Self::Join(it) => format!("join {}", it.node_name),
             Self::Kubeconfig(it) => format!("kubeconfig {}", it.path),
+            Self::Symlink(it) => format!("symlink {}", it.path),
+            Self::Line(it) => match &it.prefix {
+                Some(prefix) => format!("line {prefix} in {}", it.path),
+                None => format!("line {} in {}", it.rest, it.path),
+            },
+            // Marked, wherever a plan is shown.
+            Self::Check(it) => format!("check {} (last resort)", it.name),
+            Self::Sysctl(it) => format!("sysctl {}", it.name),
+            Self::KernelModule(it) => format!("kernelModule {}", it.name),
+            Self::Swap(_) => "swap".to_owned(),
+            Self::Package(it) => format!("package {}", it.name),
+            Self::SystemdUnit(it) => format!("systemdUnit {}", it.name),
+            Self::NetworkLink(it) => format!("networkLink {}", it.name),
         }
     }
 }
@@ -131,8 +171,36 @@ pub enum Prior {
     Forwarding(bool),
     /// Before a join: those of kubeadm's files that were there already.
     Join(Vec<HostPath>),
+    /// Before a symbolic link.
+    Symlink {
+        /// Parents that were absent, outermost first.
+        missing: Vec<HostPath>,
+        /// What it said, if it was there.
+        target: Option<String>,
+    },
+    /// Before a line in a file.
+    Line {
+        /// Parents that were absent, outermost first.
+        missing: Vec<HostPath>,
+        /// Whether the file was there.
+        file: bool,
+        /// The line that was replaced, if one was.
+        line: Option<String>,
+    },
+    /// Before a running value of the kernel: what it was.
+    Sysctl(String),
+    /// Before a kernel module: whether it was loaded.
+    KernelModule(bool),
+    /// Before swap was switched off: what was in use.
+    Swap(Vec<swap::SwapArea>),
+    /// Before a package: the version that was installed.
+    Package(Option<PackageVersion>),
+    /// Before a unit: what it was, if it was there.
+    SystemdUnit(Option<systemd_unit::UnitSeen>),
+    /// Before a network link: what it was, if it was there.
+    NetworkLink(Option<network_link::LinkSeen>),
     /// There was nothing (path entry, route, HNS objects), or there is nothing
-    /// to restore (wait).
+    /// to restore (wait, check).
     Nothing,
 }
 

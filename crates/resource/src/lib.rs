@@ -31,6 +31,7 @@ pub use diff::{Change, Diff};
 pub use document::{DocumentError, NodeDocument, Repair, Stage, Step};
 pub use failure::{Code, Failure};
 pub use kind::artifact::{Artifact, ArtifactFacts, ArtifactFormat, Member, MemberFacts};
+pub use kind::check::{Answer, Check, CheckFacts, Command};
 pub use kind::condition::{Condition, ConditionFacts};
 pub use kind::defender::{DefenderExclusion, DefenderFacts, Exclusion};
 pub use kind::directory::{Access, AccessFacts, Directory, DirectoryFacts};
@@ -43,16 +44,27 @@ pub use kind::hns::{
     SourceVip,
 };
 pub use kind::join::{Effect, Join, JoinFacts, KubeadmApi, Patch, Taint};
+pub use kind::kernel_module::{KernelModule, KernelModuleFacts};
 pub use kind::kubeconfig::Kubeconfig;
+pub use kind::line::{Line, LineFacts, LineFound};
+pub use kind::network_link::{LinkSeen, LinkType, NetworkLink, NetworkLinkFacts};
+pub use kind::package::{Package, PackageFacts, PackageState};
 pub use kind::registry::{RegistryData, RegistryFacts, RegistryValue};
 pub use kind::route::{Route, RouteEntry, RouteFacts};
 pub use kind::service::{
     RESTART_FIRST_SECONDS, RESTART_LONGEST_SECONDS, Run, Service, ServiceDefinition, ServiceFacts,
     ServiceSeen, ServiceState, StartType,
 };
+pub use kind::swap::{SwapArea, SwapFacts, SwapOff};
+pub use kind::symlink::{Symlink, SymlinkFacts};
+pub use kind::sysctl::{Sysctl, SysctlFacts, SysctlName};
+pub use kind::systemd_unit::{Enablement, SystemdUnit, SystemdUnitFacts, UnitSeen, UnitState};
 pub use kind::wait::Wait;
 pub use kind::{Prior, Resource, SavedFile};
-pub use name::{NameError, ResourceId, RunId, SecretName};
+pub use name::{
+    LineText, LinkName, ModuleName, NameError, PackageName, PackageVersion, ResourceId, RunId,
+    SecretName, UnitName,
+};
 pub use path::{HostPath, PathError};
 pub use secret::Secret;
 pub use sha256::{Sha256, Sha256Error};

@@ -118,6 +118,48 @@ name!(
     64,
     |character| character.is_ascii_alphanumeric() || matches!(character, '-' | '_' | '.')
 );
+name!(
+    /// Names a kernel module; `-` and `_` mean the same to the kernel.
+    ModuleName,
+    "kernel module's name",
+    64,
+    |character| character.is_ascii_alphanumeric() || matches!(character, '-' | '_')
+);
+name!(
+    /// Names a package of apt or dnf, with its architecture if need be.
+    PackageName,
+    "package's name",
+    128,
+    |character| character.is_ascii_alphanumeric() || "+-._:".contains(character)
+);
+name!(
+    /// The version of a package, whole, as its manager writes it.
+    PackageVersion,
+    "package's version",
+    128,
+    |character| character.is_ascii_alphanumeric() || "+-._:~^".contains(character)
+);
+name!(
+    /// Names a unit of systemd, with its suffix (`dev-sda2.swap`).
+    UnitName,
+    "unit's name",
+    255,
+    |character| character.is_ascii_alphanumeric() || r":-_.\@".contains(character)
+);
+name!(
+    /// Names a network link; the kernel takes no longer ones.
+    LinkName,
+    "link's name",
+    15,
+    |character| character.is_ascii_alphanumeric() || "-_.@".contains(character)
+);
+name!(
+    /// A piece of text within one line of a file.
+    LineText,
+    "line's text",
+    4096,
+    |character| !character.is_control() || character == '\t'
+);
 
 #[cfg(test)]
 mod tests {
@@ -128,6 +170,15 @@ mod tests {
         assert!("../x".parse::<RunId>().is_err());
         assert!("".parse::<RunId>().is_err());
         assert!("r-1".parse::<RunId>().is_ok());
+    }
+
+    #[test]
+    fn a_line_is_one_line() {
+        assert!("a\tb # c".parse::<LineText>().is_ok());
+        assert!("a\nb".parse::<LineText>().is_err());
+        assert!("sixteen-letters-".parse::<LinkName>().is_err());
+        assert!("kubelet=1".parse::<PackageName>().is_err());
+        assert!(r"dev-disk-by\x2duuid.swap".parse::<UnitName>().is_ok());
     }
 
     #[test]

@@ -12,6 +12,8 @@ use casement_resource::{
 
 use crate::sim::{Service as SimService, Thing, World};
 
+pub mod linux;
+
 pub const ADDRESS: &str = "198.18.0.11";
 
 /// A host with things that are not casement's.
@@ -54,6 +56,7 @@ pub fn windows_host() -> World {
         }],
         routes: Vec::new(),
         forwarding: BTreeSet::new(),
+        linux: None,
     }
 }
 

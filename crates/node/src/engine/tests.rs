@@ -7,6 +7,7 @@ use std::sync::atomic::AtomicBool;
 use casement_resource::wire::{Event, Outcome, RemoveWhat, What};
 use casement_resource::{NodeDocument, Secret, SecretName};
 
+use super::documents::linux::{linux_full, linux_host};
 use super::documents::{self, document, full, windows_host, with_after};
 use super::{Engine, SecretSource, Sink, observe};
 use crate::platform::Result;
@@ -17,6 +18,7 @@ use crate::state::order::{Order, Task};
 
 mod failures;
 mod kills;
+mod linux;
 mod properties;
 mod restarts;
 
@@ -148,41 +150,52 @@ fn changed(events: &[Event]) -> Vec<String> {
     changes.collect()
 }
 
+/// A host of each system, and a document with something of every kind.
+fn hosts() -> [(World, NodeDocument); 2] {
+    [(windows_host(), full()), (linux_host(), linux_full())]
+}
+
 #[test]
 fn a_second_run_changes_nothing_and_gives_reasons() {
-    let mut rig = Rig::new(windows_host());
-    let (outcome, events) = rig.converge(&full());
-    assert_eq!(outcome, Outcome::Done, "{:?}", failed(&events));
-    assert_eq!(changed(&events).len(), full().steps().len());
-    let world = rig.sim.world();
-    let (outcome, events) = rig.converge(&full());
-    assert_eq!((outcome, changed(&events)), (Outcome::Done, Vec::new()));
-    let reasons = events.iter().filter(
-        |event| matches!(&event.what, What::StepRight { reason, .. } if !reason.is_empty()),
-    );
-    assert_eq!(reasons.count(), full().steps().len());
-    assert_eq!(rig.sim.world(), world);
+    for (host, full) in hosts() {
+        let mut rig = Rig::new(host);
+        let (outcome, events) = rig.converge(&full);
+        assert_eq!(outcome, Outcome::Done, "{:?}", failed(&events));
+        assert_eq!(changed(&events).len(), full.steps().len());
+        let world = rig.sim.world();
+        let (outcome, events) = rig.converge(&full);
+        assert_eq!((outcome, changed(&events)), (Outcome::Done, Vec::new()));
+        let reasons = events.iter().filter(
+            |event| matches!(&event.what, What::StepRight { reason, .. } if !reason.is_empty()),
+        );
+        assert_eq!(reasons.count(), full.steps().len());
+        assert_eq!(rig.sim.world(), world);
+    }
 }
 
 #[test]
 fn observing_changes_nothing() {
-    let rig = Rig::new(windows_host());
-    let seen = observe(&rig.sim, &rig.layout, &full()).unwrap();
-    assert!(
-        seen.steps
-            .iter()
-            .all(|step| !step.seen.as_ref().unwrap().is_right())
-    );
-    assert_eq!(rig.sim.world(), windows_host());
+    for (host, full) in hosts() {
+        let rig = Rig::new(host.clone());
+        let seen = observe(&rig.sim, &rig.layout, &full).unwrap();
+        assert!(
+            seen.steps
+                .iter()
+                .all(|step| !step.seen.as_ref().unwrap().is_right())
+        );
+        assert_eq!(rig.sim.world(), host);
+    }
 }
 
 #[test]
 fn removing_restores_what_was_there() {
-    let mut rig = Rig::new(windows_host());
-    rig.converge(&full());
-    assert_ne!(rig.sim.world(), windows_host());
-    assert_eq!(rig.remove(), Outcome::Done);
-    assert_eq!(rig.sim.world(), windows_host());
+    for (host, full) in hosts() {
+        let mut rig = Rig::new(host.clone());
+        rig.converge(&full);
+        assert_ne!(rig.sim.world(), host);
+        assert_eq!(rig.remove(), Outcome::Done);
+        assert_eq!(rig.sim.world(), host);
+    }
 }
 
 #[test]

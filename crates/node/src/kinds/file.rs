@@ -72,6 +72,29 @@ pub(super) fn observe(files: &dyn Platform, path: &HostPath) -> Result<FileFacts
     })
 }
 
+/// A file as text; none if nothing has its name.
+pub(super) fn read_text(files: &dyn Platform, path: &HostPath) -> Result<Option<String>> {
+    match files.entry(path)? {
+        None => return Ok(None),
+        Some(entry) if entry.kind != EntryKind::File => {
+            return Err(in_the_way(path, "a plain file"));
+        }
+        Some(_) => {}
+    }
+    let mut bytes = Vec::new();
+    let mut reader = files.open(path)?;
+    reader
+        .read_to_end(&mut bytes)
+        .map_err(|error| unreadable(path, &error))?;
+    String::from_utf8(bytes).map(Some).map_err(|_| {
+        Failure::new(
+            Code::Foreign,
+            format!("`{path}` is no UTF-8 text, so its lines cannot be changed"),
+            "convert the file, or write it as a whole",
+        )
+    })
+}
+
 /// Keeps a file that is about to be replaced: its bytes go to the state folder.
 pub(super) fn save(at: &Place<'_>, path: &HostPath, wanted: Access) -> Result<Option<SavedFile>> {
     let (sha256, size, access) = match observe(at.platform, path)? {

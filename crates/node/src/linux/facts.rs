@@ -4,7 +4,7 @@ use std::fs;
 
 use casement_resource::wire::{HostFacts, OperatingSystem};
 
-use super::{Linux, systemd};
+use super::Linux;
 use crate::platform::{Network, Result};
 
 pub(super) fn facts(linux: &Linux) -> Result<HostFacts> {
@@ -16,7 +16,7 @@ pub(super) fn facts(linux: &Linux) -> Result<HostFacts> {
         version: text(system.release()),
         architecture: std::env::consts::ARCH.to_owned(),
         hostname: text(system.nodename()),
-        service_manager: systemd::is_process_1().then(|| "systemd".to_owned()),
+        service_manager: linux.ground.has_systemd().then(|| "systemd".to_owned()),
         interfaces: linux.interfaces()?,
     })
 }

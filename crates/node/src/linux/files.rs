@@ -2,7 +2,9 @@
 
 use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
 use std::io::{self, Read};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt, chown};
+use std::os::unix::fs::{
+    DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt, chown, symlink,
+};
 use std::path::{Path, PathBuf};
 
 use casement_resource::{Access, AccessFacts, Code, Failure, HostPath};
@@ -80,6 +82,30 @@ impl Files for Linux {
             let _ = fs::remove_file(&temporary);
         }
         result.map_err(|error| failed("written", path, &error))
+    }
+
+    fn read_link(&self, path: &HostPath) -> Result<Option<String>> {
+        match fs::read_link(path.as_str()) {
+            Ok(target) => Ok(Some(target.to_string_lossy().into_owned())),
+            // What is no link is invalid to readlink(2).
+            Err(error) if absent(&error) || error.kind() == io::ErrorKind::InvalidInput => Ok(None),
+            Err(error) => Err(failed("read", path, &error)),
+        }
+    }
+
+    fn make_link(&self, path: &HostPath, target: &str) -> Result<()> {
+        let place = Path::new(path.as_str());
+        let temporary = temporary(place);
+        let make = || {
+            match fs::remove_file(&temporary) {
+                Err(error) if !absent(&error) => return Err(error),
+                _ => {}
+            }
+            symlink(target, &temporary)?;
+            fs::rename(&temporary, place)?;
+            sync_folder(place)
+        };
+        make().map_err(|error| failed("made", path, &error))
     }
 
     fn set_access(&self, path: &HostPath, access: Access) -> Result<()> {
@@ -194,9 +220,7 @@ mod tests {
     fn setting() -> (tempfile::TempDir, Linux, HostPath) {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().to_str().unwrap().parse().unwrap();
-        let linux = Linux {
-            layout: Layout::new(folder.path().join("state")),
-        };
+        let linux = Linux::new(&Layout::new(folder.path().join("state")));
         (folder, linux, path)
     }
 
@@ -237,6 +261,20 @@ mod tests {
     fn owners(linux: &Linux, path: &HostPath) -> String {
         let descriptor = linux.entry(path).unwrap().unwrap().access.descriptor;
         descriptor.split_once(' ').unwrap().1.to_owned()
+    }
+
+    #[test]
+    fn a_link_is_replaced_as_a_whole_and_says_what_it_was_told() {
+        let (_folder, linux, folder) = setting();
+        let link = folder.join("link").unwrap();
+        assert_eq!(linux.read_link(&link).unwrap(), None);
+        linux.make_link(&link, "nowhere").unwrap();
+        // What a kill leaves.
+        symlink("x", temporary(Path::new(link.as_str()))).unwrap();
+        linux.make_link(&link, "../else").unwrap();
+        assert_eq!(linux.read_link(&link).unwrap().unwrap(), "../else");
+        assert_eq!(linux.list(&folder).unwrap(), ["link"]);
+        assert_eq!(linux.read_link(&folder).unwrap(), None);
     }
 
     #[test]

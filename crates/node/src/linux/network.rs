@@ -9,7 +9,6 @@ use casement_resource::{Failure, InterfaceRef, RouteEntry};
 use ipnet::IpNet;
 use serde::Deserialize;
 
-use super::programs::tool;
 use super::{Linux, system_failure};
 use crate::platform::{Network, Result, unsupported};
 
@@ -39,7 +38,7 @@ struct Found {
 
 impl Network for Linux {
     fn interfaces(&self) -> Result<Vec<InterfaceFacts>> {
-        let links: Vec<Link> = parse(&tool(&["ip", "-json", "address", "show"])?)?;
+        let links: Vec<Link> = parse(&self.ground.tool(&["ip", "-json", "address", "show"])?)?;
         let network = |address: &Address| IpNet::new(address.local?, address.prefixlen?).ok();
         Ok(links
             .iter()
@@ -58,7 +57,7 @@ impl Network for Linux {
     fn routes(&self, destination: &IpNet) -> Result<Vec<RouteEntry>> {
         let interfaces = self.interfaces()?;
         let wanted = destination.trunc();
-        let text = tool(&[
+        let text = self.ground.tool(&[
             "ip",
             "-json",
             family(destination),
@@ -144,7 +143,7 @@ impl Linux {
         if verb == "add" {
             arguments.extend(["protocol", ROUTE_PROTOCOL]);
         }
-        tool(&arguments).map(drop)
+        self.ground.tool(&arguments).map(drop)
     }
 }
 
@@ -192,7 +191,7 @@ fn switch(linux: &Linux, reference: &InterfaceRef) -> Result<Option<String>> {
     Ok(found.map(|found| format!("/proc/sys/net/{family}/conf/{}/forwarding", found.name)))
 }
 
-fn parse<T: for<'a> Deserialize<'a>>(text: &str) -> Result<Vec<T>> {
+pub(super) fn parse<T: for<'a> Deserialize<'a>>(text: &str) -> Result<Vec<T>> {
     // Without a match some versions of `ip` write nothing at all.
     if text.trim().is_empty() {
         return Ok(Vec::new());

@@ -84,27 +84,6 @@ fn last_bytes(reader: &mut impl Read) -> Vec<u8> {
     }
 }
 
-/// Runs a tool of the system's and gives its standard output; an error says
-/// what it wrote.
-pub(super) fn tool(arguments: &[&str]) -> Result<String> {
-    let name = arguments.first().copied().unwrap_or_default();
-    let line = arguments.join(" ");
-    let output = Command::new(name)
-        .args(arguments.get(1..).unwrap_or_default())
-        .env("LC_ALL", "C")
-        .stdin(Stdio::null())
-        .output()
-        .map_err(|error| system_failure(format!("`{line}` could not be run"), &error))?;
-    if output.status.success() {
-        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
-    }
-    let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
-    Err(system_failure(
-        format!("`{line}` failed"),
-        &io::Error::other(said),
-    ))
-}
-
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;

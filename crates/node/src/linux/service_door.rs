@@ -15,8 +15,8 @@ use std::time::{Duration, Instant};
 use casement_resource::{Code, Failure};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
+use super::ground::Ground;
 use super::system_failure;
-use super::systemd::{is_process_1, systemctl};
 use crate::backstage::{Backstage, Duplex, Listener};
 use crate::platform::Result;
 use crate::state::{Layout, delete, write_durably};
@@ -43,7 +43,8 @@ impl Door {
     fn start(&self) -> Result<()> {
         let failure = |error| system_failure("the service `casement` could not be started", &error);
         let program = std::env::current_exe().map_err(failure)?;
-        if is_process_1() {
+        let ground = Ground::default();
+        if ground.has_systemd() {
             let root = self.layout.root().display();
             let unit = format!(
                 "# Written by casement.\n[Unit]\nDescription=casement\n\n[Service]\n\
@@ -52,8 +53,10 @@ impl Door {
                 program.display()
             );
             write_durably(UNIT.as_ref(), unit.as_bytes())?;
-            systemctl(&["daemon-reload"])?;
-            return systemctl(&["enable", "--now", "casement.service"]).map(drop);
+            ground.systemctl(&["daemon-reload"])?;
+            return ground
+                .systemctl(&["enable", "--now", "casement.service"])
+                .map(drop);
         }
         // It leaves this session by itself, before it does anything.
         Command::new(program)
@@ -101,10 +104,11 @@ impl Backstage for Door {
     }
 
     fn retire(&self) -> Result<()> {
-        if is_process_1() && fs::exists(UNIT).unwrap_or(false) {
-            systemctl(&["disable", "--now", "casement.service"])?;
+        let ground = Ground::default();
+        if ground.has_systemd() && fs::exists(UNIT).unwrap_or(false) {
+            ground.systemctl(&["disable", "--now", "casement.service"])?;
             delete(UNIT.as_ref())?;
-            systemctl(&["daemon-reload"])?;
+            ground.systemctl(&["daemon-reload"])?;
         }
         Ok(())
     }

@@ -6,22 +6,22 @@ use std::path::{Path, PathBuf};
 use casement_resource::{Code, Failure, ServiceDefinition, ServiceSeen, ServiceState, StartType};
 
 use super::Linux;
-use super::systemd::{is_process_1, property, require, systemctl, unit};
+use super::systemd::unit;
 use crate::platform::{Result, Services};
 use crate::state::{delete, read, write_durably};
 
 impl Services for Linux {
     fn service(&self, name: &str) -> Result<Option<ServiceSeen>> {
-        require(name)?;
+        self.ground.require_systemd(name)?;
         let full = format!("{name}.service");
-        if property(&full, "LoadState")? == "not-found" {
+        if self.ground.property(&full, "LoadState")? == "not-found" {
             return Ok(None);
         }
         let definition = self.definition(name)?;
-        let fragment = property(&full, "FragmentPath")?;
+        let fragment = self.ground.property(&full, "FragmentPath")?;
         let wanted = definition.as_ref().map(unit);
         let ours = fs::read_to_string(&fragment).ok() == wanted && wanted.is_some();
-        let start = match property(&full, "UnitFileState")?.as_str() {
+        let start = match self.ground.property(&full, "UnitFileState")?.as_str() {
             "enabled" | "enabled-runtime" => StartType::Automatic,
             "masked" | "masked-runtime" => StartType::Disabled,
             _ => StartType::Manual,
@@ -32,10 +32,10 @@ impl Services for Linux {
             .unwrap_or_default();
         Ok(Some(ServiceSeen {
             foreign_command: (!ours).then(|| format!("unit {fragment}")),
-            display_name: property(&full, "Description")?,
+            display_name: self.ground.property(&full, "Description")?,
             start,
             depends_on,
-            state: match property(&full, "ActiveState")?.as_str() {
+            state: match self.ground.property(&full, "ActiveState")?.as_str() {
                 "active" => ServiceState::Running,
                 "inactive" | "failed" => ServiceState::Stopped,
                 _ => ServiceState::Changing,
@@ -57,21 +57,24 @@ impl Services for Linux {
 
     fn install_service(&self, definition: &ServiceDefinition) -> Result<()> {
         let name = &definition.name;
-        require(name)?;
+        self.ground.require_systemd(name)?;
         let json = serde_json::to_vec(definition).unwrap_or_default();
         write_durably(&self.definition_file(name)?, &json)?;
         write_durably(&unit_file(name), unit(definition).as_bytes())?;
-        systemctl(&["daemon-reload"])?;
+        self.ground.systemctl(&["daemon-reload"])?;
         let verb = match definition.start {
             StartType::Automatic => "enable",
             StartType::Manual | StartType::Disabled => "disable",
         };
-        systemctl(&[verb, &format!("{name}.service")]).map(drop)
+        self.ground
+            .systemctl(&[verb, &format!("{name}.service")])
+            .map(drop)
     }
 
     fn start_service(&self, name: &str) -> Result<()> {
-        require(name)?;
-        systemctl(&["start", &format!("{name}.service")])
+        self.ground.require_systemd(name)?;
+        self.ground
+            .systemctl(&["start", &format!("{name}.service")])
             .map(drop)
             .map_err(|failure| Failure {
                 code: Code::ServiceFailed,
@@ -81,33 +84,38 @@ impl Services for Linux {
     }
 
     fn stop_service(&self, name: &str) -> Result<Vec<String>> {
-        if !is_process_1() {
+        if !self.ground.has_systemd() {
             return Ok(Vec::new());
         }
         let full = format!("{name}.service");
-        let dependants: Vec<_> = property(&full, "RequiredBy")?
+        let dependants: Vec<_> = self
+            .ground
+            .property(&full, "RequiredBy")?
             .split_whitespace()
             .filter_map(|unit| unit.strip_suffix(".service"))
             .map(str::to_owned)
             .collect();
         let running = |name: &String| {
-            property(&format!("{name}.service"), "ActiveState").is_ok_and(|state| state == "active")
+            self.ground
+                .property(&format!("{name}.service"), "ActiveState")
+                .is_ok_and(|state| state == "active")
         };
         let dependants = dependants.into_iter().filter(running).collect();
-        if property(&full, "LoadState")? != "not-found" {
-            systemctl(&["stop", &full])?;
+        if self.ground.property(&full, "LoadState")? != "not-found" {
+            self.ground.systemctl(&["stop", &full])?;
         }
         Ok(dependants)
     }
 
     fn delete_service(&self, name: &str) -> Result<()> {
-        require(name)?;
+        self.ground.require_systemd(name)?;
         if unit_file(name).exists() {
-            systemctl(&["disable", &format!("{name}.service")])?;
+            self.ground
+                .systemctl(&["disable", &format!("{name}.service")])?;
         }
         delete(&unit_file(name))?;
         delete(&self.definition_file(name)?)?;
-        systemctl(&["daemon-reload"]).map(drop)
+        self.ground.systemctl(&["daemon-reload"]).map(drop)
     }
 
     fn restore_service(&self, name: &str, saved: &serde_json::Value) -> Result<()> {
@@ -115,14 +123,14 @@ impl Services for Linux {
         let full = format!("{name}.service");
         if let Some(text) = saved.get("unit").and_then(serde_json::Value::as_str) {
             write_durably(&unit_file(name), text.as_bytes())?;
-            systemctl(&["daemon-reload"])?;
+            self.ground.systemctl(&["daemon-reload"])?;
         }
         let was = |key: &str| saved.get(key).and_then(serde_json::Value::as_bool) == Some(true);
         if was("enabled") {
-            systemctl(&["enable", &full])?;
+            self.ground.systemctl(&["enable", &full])?;
         }
         if was("running") {
-            systemctl(&["start", &full])?;
+            self.ground.systemctl(&["start", &full])?;
         }
         Ok(())
     }

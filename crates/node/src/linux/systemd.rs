@@ -1,39 +1,39 @@
 //! systemd: units as text, and `systemctl` with machine-readable output.
 
-use std::path::Path;
-
 use casement_resource::{Code, Failure, ServiceDefinition};
 
-use super::programs::tool;
+use super::ground::Ground;
 use crate::platform::Result;
 
-/// Whether systemd is process 1 (sd_booted(3)).
-pub(super) fn is_process_1() -> bool {
-    Path::new("/run/systemd/system").is_dir()
-}
-
-/// Refuses where systemd is not process 1.
-pub(super) fn require(name: &str) -> Result<()> {
-    if is_process_1() {
-        return Ok(());
+impl Ground {
+    /// Whether systemd is process 1 (sd_booted(3)).
+    pub(super) fn has_systemd(&self) -> bool {
+        self.path("run/systemd/system").is_dir()
     }
-    Err(Failure::new(
-        Code::Unsupported,
-        format!("service `{name}`: systemd is not process 1 on this host"),
-        "run the program by other means, and take the step out of the document",
-    )
-    .values("systemd as process 1", "no /run/systemd/system"))
-}
 
-/// Runs `systemctl`.
-pub(super) fn systemctl(arguments: &[&str]) -> Result<String> {
-    tool(&[&["systemctl", "--no-pager", "--no-ask-password"], arguments].concat())
-}
+    /// Refuses where systemd is not process 1.
+    pub(super) fn require_systemd(&self, name: &str) -> Result<()> {
+        if self.has_systemd() {
+            return Ok(());
+        }
+        Err(Failure::new(
+            Code::Unsupported,
+            format!("service `{name}`: systemd is not process 1 on this host"),
+            "run the program by other means, and take the step out of the document",
+        )
+        .values("systemd as process 1", "no /run/systemd/system"))
+    }
 
-/// A property of a unit.
-pub(super) fn property(unit: &str, name: &str) -> Result<String> {
-    let text = systemctl(&["show", "--value", "--property", name, unit])?;
-    Ok(text.trim().to_owned())
+    /// Runs `systemctl`.
+    pub(super) fn systemctl(&self, arguments: &[&str]) -> Result<String> {
+        self.tool(&[&["systemctl", "--no-pager", "--no-ask-password"], arguments].concat())
+    }
+
+    /// A property of a unit.
+    pub(super) fn property(&self, unit: &str, name: &str) -> Result<String> {
+        let text = self.systemctl(&["show", "--value", "--property", name, unit])?;
+        Ok(text.trim().to_owned())
+    }
 }
 
 /// The unit that a definition means.

@@ -19,6 +19,7 @@ impl Files for Sim {
             kind: match thing {
                 Thing::Directory => EntryKind::Directory,
                 Thing::File(_) => EntryKind::File,
+                Thing::Link(_) => EntryKind::Other,
             },
             access: AccessFacts {
                 administrators_only: access == NARROW,
@@ -71,6 +72,22 @@ impl Files for Sim {
             world
                 .entries
                 .insert(path.clone(), (Thing::File(bytes), access));
+            Ok(())
+        })
+    }
+
+    fn read_link(&self, path: &HostPath) -> Result<Option<String>> {
+        Ok(match self.lock().entries.get(path) {
+            Some((Thing::Link(target), _)) => Some(target.clone()),
+            _ => None,
+        })
+    }
+
+    fn make_link(&self, path: &HostPath, target: &str) -> Result<()> {
+        self.require_parent(path)?;
+        self.change(&format!("make_link {path}"), |world| {
+            let link = (Thing::Link(target.to_owned()), WIDE.to_owned());
+            world.entries.insert(path.clone(), link);
             Ok(())
         })
     }

@@ -1,4 +1,5 @@
-//! The one program of a simulated host: kubeadm.
+//! The programs of a simulated host: kubeadm, and on Linux `switch`, which
+//! tells what a switch stands at, and sets it.
 
 use casement_resource::HostPath;
 use serde_json::Value;
@@ -9,6 +10,11 @@ use crate::platform::{Ended, Program, Programs, Result, Services};
 
 impl Programs for Sim {
     fn run(&self, program: &Program) -> Result<Ended> {
+        if let [name, arguments @ ..] = program.arguments.as_slice()
+            && name == "switch"
+        {
+            return self.switch(arguments);
+        }
         let [name, verb, flag, file] = program.arguments.as_slice() else {
             return Err(refused("run", "not kubeadm join --config FILE"));
         };
@@ -53,6 +59,26 @@ impl Programs for Sim {
 }
 
 impl Sim {
+    fn switch(&self, arguments: &[String]) -> Result<Ended> {
+        match arguments {
+            [name] => self.linux(|linux| {
+                let at = linux.switches.get(name).map_or("off", String::as_str);
+                ended(0, &format!("{at}\n"))
+            }),
+            [name, value] => {
+                self.change_linux(&format!("switch {name}"), |linux| {
+                    match value.as_str() {
+                        "off" => linux.switches.remove(name),
+                        value => linux.switches.insert(name.clone(), value.to_owned()),
+                    };
+                    Ok(())
+                })?;
+                Ok(ended(0, ""))
+            }
+            _ => Ok(ended(2, "usage: switch NAME [VALUE]")),
+        }
+    }
+
     fn join(&self, folder: &HostPath, conf: &HostPath, server: &str) -> Result<()> {
         let path = |text: &str| {
             text.parse::<HostPath>()

@@ -8,6 +8,8 @@ use casement_resource::{
     ServiceState, StartType,
 };
 
+use super::linux::LinuxWorld;
+
 /// Everything that can be seen on a simulated host; two hosts are the same if
 /// their worlds are equal.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -34,6 +36,8 @@ pub struct World {
     pub routes: Vec<RouteEntry>,
     /// Interfaces that forward.
     pub forwarding: BTreeSet<u32>,
+    /// What only a Linux host has; none makes it a Windows host.
+    pub linux: Option<LinuxWorld>,
 }
 
 /// What a name stands for.
@@ -43,6 +47,8 @@ pub enum Thing {
     Directory,
     /// A file with its bytes.
     File(Vec<u8>),
+    /// A symbolic link, and what it says.
+    Link(String),
 }
 
 /// A service of a simulated host.

@@ -1,16 +1,19 @@
 //! Random documents.
 
 use casement_resource::wire::Outcome;
-use casement_resource::{NodeDocument, RegistryData, Run, Step};
+use casement_resource::{LinkType, NodeDocument, PackageState, RegistryData, Run, Step, UnitState};
 use proptest::prelude::*;
 
-use super::{Faults, Rig, Task, failed, with_after};
+use super::{Faults, Rig, Task, World, failed, with_after};
+use crate::engine::documents::linux::{
+    check, line, linux_host, module, network_link, package, swap_off, symlink, sysctl, unit,
+};
 use crate::engine::documents::{
     directory, document, env, file, path_entry, registry, service, windows_host,
 };
 
 /// A step about one of a few things, so that steps meet in the same folders.
-fn any_step() -> impl Strategy<Value = Step> {
+fn windows_step() -> impl Strategy<Value = Step> {
     let folder = prop_oneof![
         Just(r"C:\k"),
         Just(r"C:\a"),
@@ -47,9 +50,70 @@ fn any_step() -> impl Strategy<Value = Step> {
     ]
 }
 
-prop_compose! {
-    /// Distinct steps, each perhaps after the one before.
-    fn any_document()(steps in prop::collection::vec((any_step(), any::<bool>()), 1..12)) -> NodeDocument {
+/// The same of a Linux host. Files that lines are put into are no step's own.
+fn linux_step() -> impl Strategy<Value = Step> {
+    let folder = prop_oneof![Just("/etc"), Just("/a"), Just("/a/b")];
+    let conf = folder.clone().prop_map(|folder| format!("{folder}/conf"));
+    prop_oneof![
+        folder
+            .clone()
+            .prop_map(|path| directory(&format!("directory {path}"), path)),
+        (folder.clone(), "[a-c]{0,3}").prop_map(|(folder, content)| {
+            let path = format!("{folder}/file");
+            file(&format!("file {path}"), &path, &content)
+        }),
+        (folder, "[a-c]{1,2}").prop_map(|(folder, to)| symlink(&format!("{folder}/link"), &to)),
+        (conf.clone(), "[xyz]").prop_map(|(path, text)| line(&path, None, &text)),
+        (conf, "[a-c]{1,2}").prop_map(|(path, rest)| line(&path, Some("key="), &rest)),
+        "[xy]".prop_map(|name| check(&name)),
+        prop_oneof![linux_kernel_step(), linux_managed_step()],
+    ]
+}
+
+fn linux_kernel_step() -> impl Strategy<Value = Step> {
+    let value = prop_oneof![Just("net.ipv4.ip_forward"), Just("vm.overcommit_memory")];
+    let named = prop_oneof![Just("overlay"), Just("br_netfilter"), Just("bridge")];
+    let mtu = prop_oneof![Just(None), Just(Some(1400)), Just(Some(1450))];
+    let vxlan = (1..3_u32).prop_map(|id| LinkType::Vxlan {
+        id,
+        port: 4789,
+        local: None,
+    });
+    let made = prop_oneof![Just(LinkType::Bridge), vxlan];
+    prop_oneof![
+        (value, "[012]").prop_map(|(name, value)| sysctl(name, &value)),
+        named.prop_map(module),
+        Just(swap_off()),
+        (made, mtu.clone()).prop_map(|(link, mtu)| network_link("ours0", link, mtu)),
+        mtu.prop_map(|mtu| network_link("theirs0", LinkType::Dummy, mtu)),
+    ]
+}
+
+fn linux_managed_step() -> impl Strategy<Value = Step> {
+    let state = prop_oneof![
+        Just(PackageState::Installed),
+        Just(PackageState::Absent),
+        "[12]".prop_map(|major| PackageState::Version(format!("{major}.0-1").parse().unwrap())),
+    ];
+    let named = prop_oneof![
+        Just("on.service"),
+        Just("off.service"),
+        Just("dev-sda2.swap")
+    ];
+    let off = prop_oneof![Just(UnitState::Off), Just(UnitState::Masked)];
+    let any = prop_oneof![Just(UnitState::On), off.clone()];
+    prop_oneof![
+        (prop_oneof![Just("there"), Just("new")], state)
+            .prop_map(|(name, state)| package(name, state)),
+        (named, any).prop_map(|(name, state)| unit(name, state)),
+        // What is not there cannot be on.
+        off.prop_map(|state| unit("none.service", state)),
+    ]
+}
+
+/// Distinct steps, each perhaps after the one before.
+fn any_document(step: impl Strategy<Value = Step>) -> impl Strategy<Value = NodeDocument> {
+    prop::collection::vec((step, any::<bool>()), 1..12).prop_map(|steps| {
         let mut made: Vec<Step> = Vec::new();
         for (step, chained) in steps {
             if made.iter().any(|earlier| earlier.id == step.id) {
@@ -62,49 +126,78 @@ prop_compose! {
             });
         }
         document(made)
+    })
+}
+
+type Checked = Result<(), TestCaseError>;
+
+fn twice_is_once(host: &World, first: &NodeDocument, second: &NodeDocument) -> Checked {
+    let mut rig = Rig::new(host.clone());
+    let (outcome, events) = rig.converge(first);
+    prop_assert_eq!(outcome, Outcome::Done, "{:?}", failed(&events));
+    let once = rig.sim.world();
+    prop_assert_eq!(rig.converge(first).0, Outcome::Done);
+    prop_assert_eq!(rig.sim.world(), once);
+    let (outcome, events) = rig.converge(second);
+    prop_assert_eq!(outcome, Outcome::Done, "{:?}", failed(&events));
+    prop_assert_eq!(rig.remove(), Outcome::Done);
+    prop_assert_eq!(&rig.sim.world(), host);
+    Ok(())
+}
+
+fn killed(host: &World, document: NodeDocument, kills: Vec<u64>) -> Checked {
+    let wanted = {
+        let mut rig = Rig::new(host.clone());
+        rig.converge(&document);
+        rig.sim.world()
+    };
+    let mut rig = Rig::new(host.clone());
+    let order = rig.order(Task::Converge(document));
+    let mut finished = false;
+    for kill_at in kills {
+        rig.sim.set_faults(Faults {
+            kill_at: Some(kill_at),
+            ..Faults::default()
+        });
+        finished = rig.carry_out(&order).is_some();
+        if finished {
+            break;
+        }
     }
+    rig.sim.set_faults(Faults::default());
+    if !finished {
+        prop_assert_eq!(rig.carry_out(&order).unwrap().0, Outcome::Done);
+    }
+    prop_assert_eq!(rig.sim.world(), wanted);
+    prop_assert_eq!(rig.remove(), Outcome::Done);
+    prop_assert_eq!(&rig.sim.world(), host);
+    Ok(())
+}
+
+fn kills() -> impl Strategy<Value = Vec<u64>> {
+    prop::collection::vec(1..60_u64, 1..4)
 }
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
 
     #[test]
-    fn twice_is_once_and_removal_restores(first in any_document(), second in any_document()) {
-        let mut rig = Rig::new(windows_host());
-        let (outcome, events) = rig.converge(&first);
-        prop_assert_eq!(outcome, Outcome::Done, "{:?}", failed(&events));
-        let once = rig.sim.world();
-        prop_assert_eq!(rig.converge(&first).0, Outcome::Done);
-        prop_assert_eq!(rig.sim.world(), once);
-        let (outcome, events) = rig.converge(&second);
-        prop_assert_eq!(outcome, Outcome::Done, "{:?}", failed(&events));
-        prop_assert_eq!(rig.remove(), Outcome::Done);
-        prop_assert_eq!(rig.sim.world(), windows_host());
+    fn twice_is_once_and_removal_restores(first in any_document(windows_step()), second in any_document(windows_step())) {
+        twice_is_once(&windows_host(), &first, &second)?;
     }
 
     #[test]
-    fn a_kill_anywhere_changes_nothing_about_the_end(document in any_document(), kills in prop::collection::vec(1..60_u64, 1..4)) {
-        let wanted = {
-            let mut rig = Rig::new(windows_host());
-            rig.converge(&document);
-            rig.sim.world()
-        };
-        let mut rig = Rig::new(windows_host());
-        let order = rig.order(Task::Converge(document));
-        let mut finished = false;
-        for kill_at in kills {
-            rig.sim.set_faults(Faults { kill_at: Some(kill_at), ..Faults::default() });
-            finished = rig.carry_out(&order).is_some();
-            if finished {
-                break;
-            }
-        }
-        rig.sim.set_faults(Faults::default());
-        if !finished {
-            prop_assert_eq!(rig.carry_out(&order).unwrap().0, Outcome::Done);
-        }
-        prop_assert_eq!(rig.sim.world(), wanted);
-        prop_assert_eq!(rig.remove(), Outcome::Done);
-        prop_assert_eq!(rig.sim.world(), windows_host());
+    fn twice_is_once_and_removal_restores_on_linux(first in any_document(linux_step()), second in any_document(linux_step())) {
+        twice_is_once(&linux_host(), &first, &second)?;
+    }
+
+    #[test]
+    fn a_kill_anywhere_changes_nothing_about_the_end(document in any_document(windows_step()), kills in kills()) {
+        killed(&windows_host(), document, kills)?;
+    }
+
+    #[test]
+    fn a_kill_anywhere_changes_nothing_about_the_end_on_linux(document in any_document(linux_step()), kills in kills()) {
+        killed(&linux_host(), document, kills)?;
     }
 }

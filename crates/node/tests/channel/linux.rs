@@ -1,0 +1,167 @@
+//! The kinds that Linux has, on the kernel that is there, in a network namespace
+//! of their own. What would change the whole machine is tried with stand-ins
+//! (`src/linux/stand_ins`).
+
+use std::fs;
+
+use casement_resource::wire::{Outcome, RemoveWhat, ToAgent, What};
+use casement_resource::{
+    Answer, Check, Command, Line, LinkType, NetworkLink, Resource, Step, Symlink, Sysctl,
+};
+
+use crate::agent::{Agent, document, step};
+
+fn link(name: &str, link: LinkType, mtu: Option<u32>) -> Step {
+    step(
+        name,
+        Resource::NetworkLink(NetworkLink {
+            name: name.parse().unwrap(),
+            link,
+            mtu,
+        }),
+    )
+}
+
+fn vxlan(id: u32) -> LinkType {
+    LinkType::Vxlan {
+        id,
+        port: 4789,
+        local: Some("198.18.0.1".parse().unwrap()),
+    }
+}
+
+fn is_done(events: &[What]) -> bool {
+    let done = |what: &What| {
+        matches!(
+            what,
+            What::Finished {
+                outcome: Outcome::Done,
+                ..
+            }
+        )
+    };
+    events.last().is_some_and(done)
+}
+
+#[test]
+#[ignore = "needs root"]
+fn links_and_kernel_values_in_a_network_of_its_own() {
+    let folder = tempfile::tempdir().unwrap();
+    let agent = Agent::in_namespace(folder.path());
+    agent.inside(&["ip", "link", "add", "name", "theirs0", "type", "bridge"]);
+    let steps = |id: u32| {
+        document(vec![
+            link("ours0", LinkType::Bridge, None),
+            link("vx0", vxlan(id), Some(1450)),
+            link("theirs0", LinkType::Bridge, Some(1400)),
+            step(
+                "range",
+                Resource::Sysctl(Sysctl {
+                    name: "net.ipv4.ip_local_port_range".parse().unwrap(),
+                    value: "20000 30000".to_owned(),
+                }),
+            ),
+        ])
+    };
+    let range = || agent.inside(&["cat", "/proc/sys/net/ipv4/ip_local_port_range"]);
+    let before = range();
+    let mut channel = agent.channel();
+    let events = channel.converge("r1", &steps(7));
+    assert!(is_done(&events), "{events:?}");
+    assert_eq!(range().trim(), "20000\t30000");
+    let shown = agent.inside(&["ip", "-details", "link", "show", "dev", "vx0"]);
+    assert!(
+        shown.contains("mtu 1450") && shown.contains("vxlan id 7"),
+        "{shown}"
+    );
+    assert!(shown.contains(",UP"), "{shown}");
+
+    // Another number is another tunnel; the rest is right already.
+    let events = channel.converge("r2", &steps(8));
+    assert!(is_done(&events), "{events:?}");
+    let changed = |what: &&What| matches!(what, What::StepChanged { .. });
+    assert_eq!(events.iter().filter(changed).count(), 1, "{events:?}");
+    let shown = agent.inside(&["ip", "-details", "link", "show", "dev", "vx0"]);
+    assert!(shown.contains("vxlan id 8"), "{shown}");
+
+    channel.say(&ToAgent::Remove {
+        run: "r3".parse().unwrap(),
+        what: RemoveWhat::All,
+    });
+    let events = channel.events();
+    assert!(is_done(&events), "{events:?}");
+    let shown = agent.inside(&["ip", "link"]);
+    assert!(
+        !shown.contains("vx0") && !shown.contains("ours0"),
+        "{shown}"
+    );
+    let theirs = agent.inside(&["ip", "link", "show", "dev", "theirs0"]);
+    assert!(
+        theirs.contains("mtu 1500") && !theirs.contains("UP"),
+        "{theirs}"
+    );
+    assert_eq!(range(), before);
+    channel.bye();
+}
+
+#[test]
+fn links_lines_and_checks_come_and_go() {
+    let folder = tempfile::tempdir().unwrap();
+    let below = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    fs::write(below("conf"), "key=theirs\nlast").unwrap();
+    let command = |program: &str, arguments: &[&str]| Command {
+        program: program.to_owned(),
+        arguments: arguments.iter().map(|word| (*word).to_owned()).collect(),
+    };
+    let switch = below("switch");
+    let document = document(vec![
+        step(
+            "link",
+            Resource::Symlink(Symlink {
+                path: below("deep/link").parse().unwrap(),
+                target: "../conf".to_owned(),
+            }),
+        ),
+        step(
+            "line",
+            Resource::Line(Line {
+                path: below("conf").parse().unwrap(),
+                prefix: Some("key=".parse().unwrap()),
+                rest: "ours".parse().unwrap(),
+            }),
+        ),
+        step(
+            "check",
+            Resource::Check(Check {
+                name: "switch".to_owned(),
+                ask: command("ls", &[&switch]),
+                wanted: Answer::Is(switch.clone()),
+                act: command("touch", &[&switch]),
+                undo: Some(command("rm", &[&switch])),
+                folder: "/".parse().unwrap(),
+                timeout_seconds: 60,
+            }),
+        ),
+    ]);
+    let agent = Agent::new(folder.path());
+    let mut channel = agent.channel();
+    let events = channel.converge("r1", &document);
+    assert!(is_done(&events), "{events:?}");
+    assert_eq!(
+        fs::read_to_string(below("deep/link")).unwrap(),
+        "key=ours\nlast"
+    );
+    assert!(fs::exists(&switch).unwrap());
+    channel.say(&ToAgent::Remove {
+        run: "r2".parse().unwrap(),
+        what: RemoveWhat::All,
+    });
+    let events = channel.events();
+    assert!(is_done(&events), "{events:?}");
+    assert_eq!(
+        fs::read_to_string(below("conf")).unwrap(),
+        "key=theirs\nlast"
+    );
+    assert!(!fs::exists(below("deep")).unwrap() && !fs::exists(&switch).unwrap());
+    channel.bye();
+}
