@@ -114,9 +114,7 @@ fn show(hosts: &[HostSurvey], changes: &[ClusterChange], verbose: bool) {
         }
         if !host.left.is_empty() {
             let (count, name) = (host.left.len(), &host.name);
-            println!(
-                "  ! {count} are left to you: `casement render firewall {name}`, `casement render defender {name}`"
-            );
+            println!("  ! {count} are left to you: `casement render firewall {name}`");
         }
     }
     if !changes.is_empty() {

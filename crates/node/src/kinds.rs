@@ -14,6 +14,7 @@ use crate::state::Layout;
 
 mod archive;
 mod artifact;
+mod defender;
 mod directory;
 mod env;
 mod file;

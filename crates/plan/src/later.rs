@@ -32,8 +32,5 @@ pub fn parted(document: &NodeDocument) -> Result<Parted, PlanError> {
 }
 
 fn is_later(resource: &Resource) -> bool {
-    matches!(
-        resource,
-        Resource::FirewallRule(_) | Resource::DefenderExclusion(_)
-    )
+    matches!(resource, Resource::FirewallRule(_))
 }

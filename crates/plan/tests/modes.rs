@@ -16,7 +16,7 @@ use casement_plan::later::parted;
 use casement_plan::offline::documents;
 use casement_plan::{ClusterFacts, Inputs};
 use casement_resource::{Resource, Stage};
-use casement_spec::{Cluster, DefenderPolicy, JoinMethod, Named, Network, NetworkMode, Program};
+use casement_spec::{Cluster, JoinMethod, Named, Network, NetworkMode, Program};
 
 const SPEC: &str = "
 apiVersion: casement.dev/v1alpha1
@@ -115,23 +115,16 @@ fn a_plain_bootstrap_is_planned_without_a_join() {
 
 #[test]
 fn a_run_sends_no_step_that_the_agent_cannot_do() {
-    let mut cluster = cluster(NetworkMode::FlannelOverlay);
+    let cluster = cluster(NetworkMode::FlannelOverlay);
     let facts = ClusterFacts::assumed(&cluster).unwrap();
     let prepare = |cluster: &Cluster| {
         let plans = documents(cluster, &Inputs::default(), &facts).unwrap();
         parted(&plans[1].documents[0]).unwrap()
     };
     let whole = prepare(&cluster);
-    let later = |resource: &Resource| {
-        matches!(
-            resource,
-            Resource::FirewallRule(_) | Resource::DefenderExclusion(_)
-        )
-    };
+    let later = |resource: &Resource| matches!(resource, Resource::FirewallRule(_));
     assert!(!whole.now.steps().iter().any(|step| later(&step.resource)));
     assert!(whole.later.iter().all(|step| later(&step.resource)));
-    cluster.spec.windows.defender = DefenderPolicy::Keep;
-    let rules = prepare(&cluster).later;
-    let names: Vec<&str> = rules.iter().map(|step| step.id.as_str()).collect();
+    let names: Vec<&str> = whole.later.iter().map(|step| step.id.as_str()).collect();
     assert_eq!(names, ["firewall-tcp-10250", "firewall-udp-4789"]);
 }

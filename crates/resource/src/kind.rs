@@ -124,6 +124,15 @@ pub enum Prior {
         /// The value, if there was one.
         data: Option<RegistryData>,
     },
+    /// Before a Defender exclusion.
+    DefenderExclusion {
+        /// Keys that were absent, outermost first.
+        missing_keys: Vec<String>,
+        /// The switch of the list that the exclusion is in.
+        switch: Option<RegistryData>,
+        /// The exclusion's own entry, if there was one.
+        entry: Option<RegistryData>,
+    },
     /// Before a service: the platform's own description of the one that was
     /// there under that name.
     Service(Option<serde_json::Value>),

@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use casement_resource::wire::InterfaceFacts;
 use casement_resource::{
-    Access, Condition, Directory, Effect, Env, File, Forwarding, HnsEndpoint, HnsNetwork,
-    HnsNetworkFacts, HnsNetworkType, InterfaceRef, Join, Kubeconfig, NodeDocument, PathEntry,
-    RegistryData, RegistryValue, Resource, Route, Run, Service, ServiceDefinition, ServiceState,
-    SourceVip, Stage, StartType, Step, Taint, Wait,
+    Access, Condition, DefenderExclusion, Directory, Effect, Env, Exclusion, File, Forwarding,
+    HnsEndpoint, HnsNetwork, HnsNetworkFacts, HnsNetworkType, InterfaceRef, Join, Kubeconfig,
+    NodeDocument, PathEntry, RegistryData, RegistryValue, Resource, Route, Run, Service,
+    ServiceDefinition, ServiceState, SourceVip, Stage, StartType, Step, Taint, Wait,
 };
 
 use crate::sim::{Service as SimService, Thing, World};
@@ -28,17 +28,10 @@ pub fn windows_host() -> World {
         search_path: vec![r"C:\windows".to_owned()],
         keys: BTreeSet::from(["SOFTWARE".to_owned()]),
         values: BTreeMap::new(),
-        services: BTreeMap::from([(
-            "kube-proxy".to_owned(),
-            SimService {
-                definition: None,
-                command: Some("old.exe".to_owned()),
-                display_name: "old".to_owned(),
-                start: StartType::Manual,
-                depends_on: Vec::new(),
-                state: ServiceState::Running,
-            },
-        )]),
+        services: BTreeMap::from([
+            ("kube-proxy".to_owned(), foreign_service("old.exe")),
+            ("windefend".to_owned(), foreign_service("MsMpEng.exe")),
+        ]),
         networks: vec![HnsNetworkFacts {
             id: "nat".to_owned(),
             name: "nat".to_owned(),
@@ -54,6 +47,17 @@ pub fn windows_host() -> World {
         }],
         routes: Vec::new(),
         forwarding: BTreeSet::new(),
+    }
+}
+
+fn foreign_service(command: &str) -> SimService {
+    SimService {
+        definition: None,
+        command: Some(command.to_owned()),
+        display_name: "old".to_owned(),
+        start: StartType::Manual,
+        depends_on: Vec::new(),
+        state: ServiceState::Running,
     }
 }
 
@@ -112,6 +116,13 @@ pub fn registry(id: &str, key: &str, data: RegistryData) -> Step {
     step(
         id,
         Resource::RegistryValue(RegistryValue { key, name, data }),
+    )
+}
+
+pub fn exclusion(exclusion: Exclusion) -> Step {
+    step(
+        &exclusion.to_string(),
+        Resource::DefenderExclusion(DefenderExclusion { exclusion }),
     )
 }
 
@@ -234,6 +245,8 @@ pub fn full() -> NodeDocument {
             r"SOFTWARE\casement\deep",
             RegistryData::Number(1),
         ),
+        exclusion(Exclusion::Path(r"C:\k".to_owned())),
+        exclusion(Exclusion::Process(r"C:\k\kubelet.exe".to_owned())),
         with_after(
             service("containerd", Run::Running, &[], &["config"]),
             &["config"],

@@ -19,6 +19,7 @@ mod failures;
 mod kills;
 mod properties;
 mod restarts;
+mod shared;
 
 /// A simulated host with its state folder.
 struct Rig {

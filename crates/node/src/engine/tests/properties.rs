@@ -1,12 +1,12 @@
 //! Random documents.
 
 use casement_resource::wire::Outcome;
-use casement_resource::{NodeDocument, RegistryData, Run, Step};
+use casement_resource::{Exclusion, NodeDocument, RegistryData, Run, Step};
 use proptest::prelude::*;
 
 use super::{Faults, Rig, Task, failed, with_after};
 use crate::engine::documents::{
-    directory, document, env, file, path_entry, registry, service, windows_host,
+    directory, document, env, exclusion, file, path_entry, registry, service, windows_host,
 };
 
 /// A step about one of a few things, so that steps meet in the same folders.
@@ -29,6 +29,12 @@ fn any_step() -> impl Strategy<Value = Step> {
             let name = name.replace('O', "Old");
             env(&format!("env {name}"), &name, &value)
         }),
+        folder
+            .clone()
+            .prop_map(|path| exclusion(Exclusion::Path(path.to_owned()))),
+        folder
+            .clone()
+            .prop_map(|path| exclusion(Exclusion::Process(format!(r"{path}\x.exe")))),
         folder.prop_map(|path| path_entry(&format!("path {path}"), path)),
         ("[ab]", "[ab]", any::<u32>()).prop_map(|(first, second, number)| {
             let key = format!(r"SOFTWARE\{first}\{second}");
