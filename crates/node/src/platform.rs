@@ -14,9 +14,9 @@ use std::time::Duration;
 
 use casement_resource::wire::{HostFacts, InterfaceFacts};
 use casement_resource::{
-    Access, AccessFacts, Code, Condition, ConditionFacts, Failure, HnsEndpointFacts, HnsNetwork,
-    HnsNetworkFacts, HostPath, InterfaceRef, RegistryData, RouteEntry, ServiceDefinition,
-    ServiceSeen,
+    Access, AccessFacts, Code, Condition, ConditionFacts, Failure, FirewallRule, FirewallRuleFacts,
+    HnsEndpointFacts, HnsNetwork, HnsNetworkFacts, HostPath, InterfaceRef, RegistryData,
+    RouteEntry, ServiceDefinition, ServiceSeen,
 };
 use ipnet::IpNet;
 
@@ -25,7 +25,17 @@ pub type Result<T> = std::result::Result<T, Failure>;
 
 /// A host: everything that can be seen on it and done to it.
 pub trait Platform:
-    Files + Environment + Registry + Services + Hns + Network + Conditions + Programs + Send + Sync
+    Files
+    + Environment
+    + Registry
+    + Services
+    + Firewall
+    + Hns
+    + Network
+    + Conditions
+    + Programs
+    + Send
+    + Sync
 {
     /// What the host is.
     fn facts(&self) -> Result<HostFacts>;
@@ -184,6 +194,32 @@ pub trait Services {
 
     /// Puts back what [`save_service`](Self::save_service) gave.
     fn restore_service(&self, name: &str, saved: &serde_json::Value) -> Result<()>;
+}
+
+/// The firewall. A name may belong to several rules, and case does not matter.
+pub trait Firewall {
+    /// All rules of that name.
+    fn firewall_rules(&self, name: &str) -> Result<Vec<FirewallRuleFacts>> {
+        Err(unsupported(&format!("firewall rule `{name}`")))
+    }
+
+    /// All that [`restore_firewall_rules`](Self::restore_firewall_rules) needs
+    /// to put the rules of that name back as they are now; fails if one has
+    /// something that could not be put back.
+    fn save_firewall_rules(&self, name: &str) -> Result<Vec<serde_json::Value>> {
+        Err(unsupported(&format!("firewall rule `{name}`")))
+    }
+
+    /// Puts a rule there, in place of all that have its name.
+    fn set_firewall_rule(&self, rule: &FirewallRule) -> Result<()> {
+        Err(unsupported(&format!("firewall rule `{}`", rule.name)))
+    }
+
+    /// Puts back what [`save_firewall_rules`](Self::save_firewall_rules) gave,
+    /// in place of all rules that have the name now.
+    fn restore_firewall_rules(&self, name: &str, _saved: &[serde_json::Value]) -> Result<()> {
+        Err(unsupported(&format!("firewall rule `{name}`")))
+    }
 }
 
 /// An HNS endpoint to be made.

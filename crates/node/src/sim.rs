@@ -15,6 +15,7 @@ use crate::platform::{Conditions, Network, Platform, Result};
 
 mod door;
 mod files;
+mod firewall;
 mod hns;
 mod network;
 mod programs;

@@ -1,5 +1,5 @@
 //! Windows, through its own interfaces: files with access lists, the registry,
-//! the Service Control Manager, HNS, the IP helper. No PowerShell, no program
+//! the Service Control Manager, the firewall, HNS, the IP helper. No PowerShell, no program
 //! of Windows', and nothing that reads localized text.
 //!
 //! Each file implements one concern of [`crate::platform`], or is a piece that
@@ -15,12 +15,14 @@ use crate::platform::Platform;
 use crate::state::Layout;
 
 mod adapters;
+mod com;
 mod command_line;
 mod conditions;
 mod environment;
 mod facts;
 mod failure;
 mod files;
+mod firewall;
 mod gate;
 mod hns;
 mod host;

@@ -136,6 +136,9 @@ pub enum Prior {
     /// Before a service: the platform's own description of the one that was
     /// there under that name.
     Service(Option<serde_json::Value>),
+    /// Before a firewall rule: the platform's own descriptions of those that
+    /// were there under that name.
+    FirewallRule(Vec<serde_json::Value>),
     /// Before forwarding: whether it was on.
     Forwarding(bool),
     /// Before a join: those of kubeadm's files that were there already.

@@ -15,6 +15,7 @@ use casement_node::system;
 use casement_resource::Failure;
 
 mod files;
+mod firewall;
 mod hosting;
 mod network;
 mod registry;
@@ -74,6 +75,7 @@ fn check(host: &Host) -> ExitCode {
     let all = [
         files::CHECKS,
         registry::CHECKS,
+        firewall::CHECKS,
         services::CHECKS,
         hosting::CHECKS,
         network::CHECKS,
@@ -92,6 +94,7 @@ fn check(host: &Host) -> ExitCode {
 
 fn clean(host: &Host) -> Result<(), Failure> {
     services::clean(host)?;
+    firewall::clean(host)?;
     registry::clean(host)
 }
 

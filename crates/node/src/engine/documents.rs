@@ -4,10 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use casement_resource::wire::InterfaceFacts;
 use casement_resource::{
-    Access, Condition, DefenderExclusion, Directory, Effect, Env, Exclusion, File, Forwarding,
-    HnsEndpoint, HnsNetwork, HnsNetworkFacts, HnsNetworkType, InterfaceRef, Join, Kubeconfig,
-    NodeDocument, PathEntry, RegistryData, RegistryValue, Resource, Route, Run, Service,
-    ServiceDefinition, ServiceState, SourceVip, Stage, StartType, Step, Taint, Wait,
+    Access, Condition, DefenderExclusion, Directory, Effect, Env, Exclusion, File, FirewallRule,
+    FirewallRuleFacts, Forwarding, HnsEndpoint, HnsNetwork, HnsNetworkFacts, HnsNetworkType,
+    InterfaceRef, Join, Kubeconfig, NodeDocument, PathEntry, Protocol, RegistryData, RegistryValue,
+    Resource, Route, Run, Service, ServiceDefinition, ServiceState, SourceVip, Stage, StartType,
+    Step, Taint, Wait,
 };
 
 use crate::sim::{Service as SimService, Thing, World};
@@ -32,6 +33,11 @@ pub fn windows_host() -> World {
             ("kube-proxy".to_owned(), foreign_service("old.exe")),
             ("windefend".to_owned(), foreign_service("MsMpEng.exe")),
         ]),
+        // Two rules of one name, which only a person could have made.
+        firewall: BTreeMap::from([(
+            "old rule".to_owned(),
+            vec![foreign_rule("8080"), foreign_rule("9090")],
+        )]),
         networks: vec![HnsNetworkFacts {
             id: "nat".to_owned(),
             name: "nat".to_owned(),
@@ -58,6 +64,18 @@ fn foreign_service(command: &str) -> SimService {
         start: StartType::Manual,
         depends_on: Vec::new(),
         state: ServiceState::Running,
+    }
+}
+
+fn foreign_rule(ports: &str) -> FirewallRuleFacts {
+    FirewallRuleFacts {
+        protocol: 6,
+        ports: ports.to_owned(),
+        inbound: true,
+        allows: false,
+        enabled: true,
+        every_profile: false,
+        limits: vec!["remoteAddresses LocalSubnet".to_owned()],
     }
 }
 
@@ -123,6 +141,17 @@ pub fn exclusion(exclusion: Exclusion) -> Step {
     step(
         &exclusion.to_string(),
         Resource::DefenderExclusion(DefenderExclusion { exclusion }),
+    )
+}
+
+pub fn rule(name: &str, protocol: Protocol, port: u16) -> Step {
+    step(
+        &format!("firewall {name}"),
+        Resource::FirewallRule(FirewallRule {
+            name: name.to_owned(),
+            protocol,
+            port,
+        }),
     )
 }
 
@@ -245,6 +274,8 @@ pub fn full() -> NodeDocument {
             r"SOFTWARE\casement\deep",
             RegistryData::Number(1),
         ),
+        rule("Old rule", Protocol::Tcp, 8080),
+        rule("casement kubelet", Protocol::Tcp, 10250),
         exclusion(Exclusion::Path(r"C:\k".to_owned())),
         exclusion(Exclusion::Process(r"C:\k\kubelet.exe".to_owned())),
         with_after(

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use casement_resource::wire::InterfaceFacts;
 use casement_resource::{
-    HnsEndpointFacts, HnsNetworkFacts, HostPath, RegistryData, RouteEntry, ServiceDefinition,
-    ServiceState, StartType,
+    FirewallRuleFacts, HnsEndpointFacts, HnsNetworkFacts, HostPath, RegistryData, RouteEntry,
+    ServiceDefinition, ServiceState, StartType,
 };
 
 /// Everything that can be seen on a simulated host; two hosts are the same if
@@ -24,6 +24,8 @@ pub struct World {
     pub values: BTreeMap<(String, String), RegistryData>,
     /// Services by lower-case name.
     pub services: BTreeMap<String, Service>,
+    /// Firewall rules by lower-case name.
+    pub firewall: BTreeMap<String, Vec<FirewallRuleFacts>>,
     /// HNS networks.
     pub networks: Vec<HnsNetworkFacts>,
     /// HNS endpoints.

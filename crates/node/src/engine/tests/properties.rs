@@ -1,12 +1,12 @@
 //! Random documents.
 
 use casement_resource::wire::Outcome;
-use casement_resource::{Exclusion, NodeDocument, RegistryData, Run, Step};
+use casement_resource::{Exclusion, NodeDocument, Protocol, RegistryData, Run, Step};
 use proptest::prelude::*;
 
 use super::{Faults, Rig, Task, failed, with_after};
 use crate::engine::documents::{
-    directory, document, env, exclusion, file, path_entry, registry, service, windows_host,
+    directory, document, env, exclusion, file, path_entry, registry, rule, service, windows_host,
 };
 
 /// A step about one of a few things, so that steps meet in the same folders.
@@ -43,6 +43,10 @@ fn any_step() -> impl Strategy<Value = Step> {
                 &key,
                 RegistryData::Number(number),
             )
+        }),
+        ("[ab]", any::<bool>(), any::<u16>()).prop_map(|(name, old, port)| {
+            let name = if old { "Old rule" } else { &name };
+            rule(name, Protocol::Udp, port)
         }),
         prop_oneof![Just("s1"), Just("s2"), Just("kube-proxy")].prop_map(|name| service(
             name,
