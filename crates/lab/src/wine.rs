@@ -138,6 +138,7 @@ fn install_dlls(drive_c: &Path, windows: &Path) -> Result<()> {
         ),
         ("computenetwork.dll", "windows/system32/computenetwork.dll"),
         ("computenetwork.dll", "windows/system32/vmcompute.dll"),
+        ("dismapi.dll", "windows/system32/dismapi.dll"),
         ("hnetcfg.dll", "windows/system32/hnetcfg.dll"),
         ("iphlpapi.dll", "windows/system32/iphlpapi.dll"),
         ("pdh.dll", "windows/system32/pdh.dll"),

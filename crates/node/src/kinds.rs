@@ -17,12 +17,14 @@ mod artifact;
 mod defender;
 mod directory;
 mod env;
+mod feature;
 mod file;
 mod firewall;
 mod forwarding;
 mod hns;
 mod join;
 mod kubeconfig;
+mod reboot;
 mod registry;
 mod route;
 mod service;
@@ -79,6 +81,8 @@ fn kind(resource: &Resource) -> &dyn Kind {
         Resource::Forwarding(it) => it,
         Resource::FirewallRule(it) => it,
         Resource::DefenderExclusion(it) => it,
+        Resource::WindowsFeature(it) => it,
+        Resource::Reboot(it) => it,
         Resource::Wait(it) => it,
         Resource::Join(it) => it,
         Resource::Kubeconfig(it) => it,
@@ -122,6 +126,13 @@ pub fn secrets(resource: &Resource) -> Vec<SecretName> {
         Resource::Join(join) => vec![join.token.clone()],
         _ => Vec::new(),
     }
+}
+
+/// Whether a resource that is right has nothing to be taken back, so that its
+/// record is not kept.
+#[must_use]
+pub fn leaves_nothing(resource: &Resource) -> bool {
+    matches!(resource, Resource::Reboot(_))
 }
 
 /// Deletes what may still hold a secret after a kill.

@@ -36,6 +36,7 @@ impl Platform for Linux {
 
 impl crate::platform::Environment for Linux {}
 impl crate::platform::Registry for Linux {}
+impl crate::platform::Features for Linux {}
 impl crate::platform::Firewall for Linux {}
 impl crate::platform::Hns for Linux {}
 

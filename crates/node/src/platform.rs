@@ -16,7 +16,7 @@ use casement_resource::wire::{HostFacts, InterfaceFacts};
 use casement_resource::{
     Access, AccessFacts, Code, Condition, ConditionFacts, Failure, FirewallRule, FirewallRuleFacts,
     HnsEndpointFacts, HnsNetwork, HnsNetworkFacts, HostPath, InterfaceRef, RegistryData,
-    RouteEntry, ServiceDefinition, ServiceSeen,
+    RouteEntry, ServiceDefinition, ServiceSeen, WindowsFeatureFacts,
 };
 use ipnet::IpNet;
 
@@ -30,6 +30,7 @@ pub trait Platform:
     + Registry
     + Services
     + Firewall
+    + Features
     + Hns
     + Network
     + Conditions
@@ -219,6 +220,35 @@ pub trait Firewall {
     /// in place of all rules that have the name now.
     fn restore_firewall_rules(&self, name: &str, _saved: &[serde_json::Value]) -> Result<()> {
         Err(unsupported(&format!("firewall rule `{name}`")))
+    }
+}
+
+/// Optional parts of Windows, and the boots that they need.
+pub trait Features {
+    /// Whether the feature is there.
+    fn windows_feature(&self, name: &str) -> Result<WindowsFeatureFacts> {
+        Err(unsupported(&format!("feature `{name}`")))
+    }
+
+    /// Switches a feature on, with those that it needs, or off. It may take
+    /// effect at the next boot only.
+    fn set_windows_feature(&self, name: &str, _present: bool) -> Result<()> {
+        Err(unsupported(&format!("feature `{name}`")))
+    }
+
+    /// What waits for a reboot, each in a few words.
+    fn waiting_for_reboot(&self) -> Result<Vec<String>> {
+        Err(unsupported("reboot that something waits for"))
+    }
+
+    /// The number of this boot: another one in each.
+    fn boot(&self) -> Result<u32> {
+        Err(unsupported("number of the boot"))
+    }
+
+    /// Orders a reboot; the host goes down soon after it returns.
+    fn begin_reboot(&self) -> Result<()> {
+        Err(unsupported("reboot by casement"))
     }
 }
 

@@ -14,6 +14,7 @@ use casement_resource::{Code, Condition, ConditionFacts, Failure, ServiceState};
 use crate::platform::{Conditions, Network, Platform, Result};
 
 mod door;
+mod features;
 mod files;
 mod firewall;
 mod hns;
@@ -24,7 +25,7 @@ mod settings;
 mod world;
 
 pub use door::{Door, DoorListener, door};
-pub use world::{Service, Thing, World};
+pub use world::{Feature, Service, Thing, World};
 
 /// What goes wrong, and when.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

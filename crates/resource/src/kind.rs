@@ -11,12 +11,14 @@ pub(crate) mod condition;
 pub(crate) mod defender;
 pub(crate) mod directory;
 pub(crate) mod env;
+pub(crate) mod feature;
 pub(crate) mod file;
 pub(crate) mod firewall;
 pub(crate) mod forwarding;
 pub(crate) mod hns;
 pub(crate) mod join;
 pub(crate) mod kubeconfig;
+pub(crate) mod reboot;
 pub(crate) mod registry;
 pub(crate) mod route;
 pub(crate) mod service;
@@ -54,6 +56,10 @@ pub enum Resource {
     FirewallRule(firewall::FirewallRule),
     /// What Windows Defender leaves alone.
     DefenderExclusion(defender::DefenderExclusion),
+    /// An optional part of Windows.
+    WindowsFeature(feature::WindowsFeature),
+    /// A reboot, where something waits for one.
+    Reboot(reboot::Reboot),
     /// A condition with a deadline.
     Wait(wait::Wait),
     /// Membership in a Kubernetes cluster, through kubeadm.
@@ -82,6 +88,9 @@ impl Resource {
             Self::Forwarding(it) => format!("forwarding {}", it.interface),
             Self::FirewallRule(it) => format!("firewallRule {}", it.name),
             Self::DefenderExclusion(it) => format!("defenderExclusion {}", it.exclusion),
+            Self::WindowsFeature(it) => format!("windowsFeature {}", it.name),
+            // Each one waits for what came before it.
+            Self::Reboot(it) => format!("reboot {}", it.reason),
             Self::Wait(it) => format!("wait {}", it.condition),
             Self::Join(it) => format!("join {}", it.node_name),
             Self::Kubeconfig(it) => format!("kubeconfig {}", it.path),
@@ -139,6 +148,10 @@ pub enum Prior {
     /// Before a firewall rule: the platform's own descriptions of those that
     /// were there under that name.
     FirewallRule(Vec<serde_json::Value>),
+    /// Before a feature of Windows: whether it was there.
+    WindowsFeature(bool),
+    /// Before a reboot: the number of the boot that ends with it.
+    Reboot(u32),
     /// Before forwarding: whether it was on.
     Forwarding(bool),
     /// Before a join: those of kubeadm's files that were there already.

@@ -35,6 +35,7 @@ pub use kind::condition::{Condition, ConditionFacts};
 pub use kind::defender::{DefenderExclusion, DefenderFacts, Exclusion};
 pub use kind::directory::{Access, AccessFacts, Directory, DirectoryFacts};
 pub use kind::env::{Env, EnvFacts, PathEntry, PathEntryFacts};
+pub use kind::feature::{WindowsFeature, WindowsFeatureFacts};
 pub use kind::file::{Content, File, FileFacts};
 pub use kind::firewall::{FirewallRule, FirewallRuleFacts, Protocol};
 pub use kind::forwarding::{Forwarding, ForwardingFacts, InterfaceRef};
@@ -44,6 +45,7 @@ pub use kind::hns::{
 };
 pub use kind::join::{Effect, Join, JoinFacts, KubeadmApi, Patch, Taint};
 pub use kind::kubeconfig::Kubeconfig;
+pub use kind::reboot::{Reboot, RebootFacts};
 pub use kind::registry::{RegistryData, RegistryFacts, RegistryValue};
 pub use kind::route::{Route, RouteEntry, RouteFacts};
 pub use kind::service::{

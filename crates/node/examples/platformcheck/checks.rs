@@ -14,6 +14,7 @@ use casement_node::state::Layout;
 use casement_node::system;
 use casement_resource::Failure;
 
+mod features;
 mod files;
 mod firewall;
 mod hosting;
@@ -76,6 +77,7 @@ fn check(host: &Host) -> ExitCode {
         files::CHECKS,
         registry::CHECKS,
         firewall::CHECKS,
+        features::CHECKS,
         services::CHECKS,
         hosting::CHECKS,
         network::CHECKS,

@@ -6,12 +6,12 @@ use casement_resource::wire::InterfaceFacts;
 use casement_resource::{
     Access, Condition, DefenderExclusion, Directory, Effect, Env, Exclusion, File, FirewallRule,
     FirewallRuleFacts, Forwarding, HnsEndpoint, HnsNetwork, HnsNetworkFacts, HnsNetworkType,
-    InterfaceRef, Join, Kubeconfig, NodeDocument, PathEntry, Protocol, RegistryData, RegistryValue,
-    Resource, Route, Run, Service, ServiceDefinition, ServiceState, SourceVip, Stage, StartType,
-    Step, Taint, Wait,
+    InterfaceRef, Join, Kubeconfig, NodeDocument, PathEntry, Protocol, Reboot, RegistryData,
+    RegistryValue, Resource, Route, Run, Service, ServiceDefinition, ServiceState, SourceVip,
+    Stage, StartType, Step, Taint, Wait, WindowsFeature, WindowsFeatureFacts,
 };
 
-use crate::sim::{Service as SimService, Thing, World};
+use crate::sim::{Feature as SimFeature, Service as SimService, Thing, World};
 
 pub const ADDRESS: &str = "198.18.0.11";
 
@@ -38,6 +38,12 @@ pub fn windows_host() -> World {
             "old rule".to_owned(),
             vec![foreign_rule("8080"), foreign_rule("9090")],
         )]),
+        features: BTreeMap::from([
+            ("containers".to_owned(), feature_off(true)),
+            ("telnet".to_owned(), feature_off(false)),
+        ]),
+        stuck: None,
+        boot: 1,
         networks: vec![HnsNetworkFacts {
             id: "nat".to_owned(),
             name: "nat".to_owned(),
@@ -64,6 +70,13 @@ fn foreign_service(command: &str) -> SimService {
         start: StartType::Manual,
         depends_on: Vec::new(),
         state: ServiceState::Running,
+    }
+}
+
+fn feature_off(needs_boot: bool) -> SimFeature {
+    SimFeature {
+        state: WindowsFeatureFacts::Off,
+        needs_boot,
     }
 }
 
@@ -151,6 +164,26 @@ pub fn rule(name: &str, protocol: Protocol, port: u16) -> Step {
             name: name.to_owned(),
             protocol,
             port,
+        }),
+    )
+}
+
+pub fn feature(name: &str, present: bool) -> Step {
+    step(
+        &format!("feature {name}"),
+        Resource::WindowsFeature(WindowsFeature {
+            name: name.to_owned(),
+            present,
+        }),
+    )
+}
+
+pub fn reboot() -> Step {
+    step(
+        "reboot",
+        Resource::Reboot(Reboot {
+            reason: "features".to_owned(),
+            timeout_seconds: 60,
         }),
     )
 }
@@ -257,7 +290,7 @@ fn network() -> Vec<Step> {
     ]
 }
 
-/// Something of every kind but artifacts.
+/// Something of every kind but artifacts and reboots.
 pub fn full() -> NodeDocument {
     let containerd = Condition::NamedPipe(r"\\.\pipe\containerd".to_owned());
     let mut steps = vec![
@@ -274,6 +307,7 @@ pub fn full() -> NodeDocument {
             r"SOFTWARE\casement\deep",
             RegistryData::Number(1),
         ),
+        feature("telnet", true),
         rule("Old rule", Protocol::Tcp, 8080),
         rule("casement kubelet", Protocol::Tcp, 10250),
         exclusion(Exclusion::Path(r"C:\k".to_owned())),

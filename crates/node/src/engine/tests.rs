@@ -18,6 +18,7 @@ use crate::state::order::{Order, Task};
 mod failures;
 mod kills;
 mod properties;
+mod reboots;
 mod restarts;
 mod shared;
 

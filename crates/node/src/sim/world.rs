@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use casement_resource::wire::InterfaceFacts;
 use casement_resource::{
     FirewallRuleFacts, HnsEndpointFacts, HnsNetworkFacts, HostPath, RegistryData, RouteEntry,
-    ServiceDefinition, ServiceState, StartType,
+    ServiceDefinition, ServiceState, StartType, WindowsFeatureFacts,
 };
 
 /// Everything that can be seen on a simulated host; two hosts are the same if
@@ -26,6 +26,12 @@ pub struct World {
     pub services: BTreeMap<String, Service>,
     /// Firewall rules by lower-case name.
     pub firewall: BTreeMap<String, Vec<FirewallRuleFacts>>,
+    /// Features by lower-case name.
+    pub features: BTreeMap<String, Feature>,
+    /// What waits for a reboot, and still does after one.
+    pub stuck: Option<String>,
+    /// How often it was booted.
+    pub boot: u32,
     /// HNS networks.
     pub networks: Vec<HnsNetworkFacts>,
     /// HNS endpoints.
@@ -45,6 +51,15 @@ pub enum Thing {
     Directory,
     /// A file with its bytes.
     File(Vec<u8>),
+}
+
+/// An optional part of a simulated Windows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Feature {
+    /// Whether it is there.
+    pub state: WindowsFeatureFacts,
+    /// Whether switching it takes effect at the next boot only.
+    pub needs_boot: bool,
 }
 
 /// A service of a simulated host.

@@ -6,7 +6,8 @@ use proptest::prelude::*;
 
 use super::{Faults, Rig, Task, failed, with_after};
 use crate::engine::documents::{
-    directory, document, env, exclusion, file, path_entry, registry, rule, service, windows_host,
+    directory, document, env, exclusion, feature, file, path_entry, reboot, registry, rule,
+    service, windows_host,
 };
 
 /// A step about one of a few things, so that steps meet in the same folders.
@@ -48,6 +49,9 @@ fn any_step() -> impl Strategy<Value = Step> {
             let name = if old { "Old rule" } else { &name };
             rule(name, Protocol::Udp, port)
         }),
+        any::<bool>().prop_map(|present| feature("Telnet", present)),
+        // Nothing waits for it.
+        Just(reboot()),
         prop_oneof![Just("s1"), Just("s2"), Just("kube-proxy")].prop_map(|name| service(
             name,
             Run::Running,
