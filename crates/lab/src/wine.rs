@@ -9,14 +9,15 @@ use crate::problem::{AtPath, Result};
 use crate::registry_file::{Data, RegistryFile};
 use crate::windows::WindowsRelease;
 
-/// DLLs of ours that stand before Wine's own.
-const OVERRIDES: [&str; 6] = [
+/// DLLs of ours that stand before Wine's own; with a star, in whichever folder.
+const OVERRIDES: [&str; 7] = [
     "bcryptprimitives",
     "computenetwork",
     "hnetcfg",
     "iphlpapi",
     "pdh",
     "vmcompute",
+    "*wbemprox",
 ];
 
 /// The 64-bit loader itself: the `wine` on Debian's PATH is a script that asks
@@ -140,6 +141,7 @@ fn install_dlls(drive_c: &Path, windows: &Path) -> Result<()> {
         ("computenetwork.dll", "windows/system32/vmcompute.dll"),
         ("dismapi.dll", "windows/system32/dismapi.dll"),
         ("hnetcfg.dll", "windows/system32/hnetcfg.dll"),
+        ("hnetcfg.dll", "windows/system32/wbem/wbemprox.dll"),
         ("iphlpapi.dll", "windows/system32/iphlpapi.dll"),
         ("pdh.dll", "windows/system32/pdh.dll"),
         ("cmdline.exe", "lab/cmdline.exe"),

@@ -16,18 +16,21 @@ mod archive;
 mod artifact;
 mod defender;
 mod directory;
+mod dynamic_ports;
 mod env;
 mod feature;
 mod file;
 mod firewall;
 mod forwarding;
 mod hns;
+mod hostname;
 mod join;
 mod kubeconfig;
 mod reboot;
 mod registry;
 mod route;
 mod service;
+mod time_sync;
 mod wait;
 
 /// Where something is looked at or changed.
@@ -80,9 +83,12 @@ fn kind(resource: &Resource) -> &dyn Kind {
         Resource::Route(it) => it,
         Resource::Forwarding(it) => it,
         Resource::FirewallRule(it) => it,
+        Resource::DynamicPorts(it) => it,
         Resource::DefenderExclusion(it) => it,
         Resource::WindowsFeature(it) => it,
         Resource::Reboot(it) => it,
+        Resource::Hostname(it) => it,
+        Resource::TimeSync(it) => it,
         Resource::Wait(it) => it,
         Resource::Join(it) => it,
         Resource::Kubeconfig(it) => it,

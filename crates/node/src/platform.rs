@@ -14,9 +14,10 @@ use std::time::Duration;
 
 use casement_resource::wire::{HostFacts, InterfaceFacts};
 use casement_resource::{
-    Access, AccessFacts, Code, Condition, ConditionFacts, Failure, FirewallRule, FirewallRuleFacts,
-    HnsEndpointFacts, HnsNetwork, HnsNetworkFacts, HostPath, InterfaceRef, RegistryData,
-    RouteEntry, ServiceDefinition, ServiceSeen, WindowsFeatureFacts,
+    Access, AccessFacts, Code, Condition, ConditionFacts, DynamicPorts, DynamicPortsFacts, Failure,
+    FirewallRule, FirewallRuleFacts, HnsEndpointFacts, HnsNetwork, HnsNetworkFacts, HostPath,
+    HostnameFacts, InterfaceRef, Protocol, RegistryData, RouteEntry, ServiceDefinition,
+    ServiceSeen, StartType, WindowsFeatureFacts,
 };
 use ipnet::IpNet;
 
@@ -31,6 +32,7 @@ pub trait Platform:
     + Services
     + Firewall
     + Features
+    + Identity
     + Hns
     + Network
     + Conditions
@@ -185,6 +187,11 @@ pub trait Services {
     /// last if it stops instead. Running already is fine.
     fn start_service(&self, name: &str) -> Result<()>;
 
+    /// Sets when a service of somebody else's is started.
+    fn set_service_start(&self, name: &str, _start: StartType) -> Result<()> {
+        Err(unsupported(&format!("start type of the service `{name}`")))
+    }
+
     /// Stops a service after the running ones that depend on it; returns the
     /// names of those, in the order in which they were stopped. Stopped or
     /// absent is fine.
@@ -249,6 +256,19 @@ pub trait Features {
     /// Orders a reboot; the host goes down soon after it returns.
     fn begin_reboot(&self) -> Result<()> {
         Err(unsupported("reboot by casement"))
+    }
+}
+
+/// Who the host is.
+pub trait Identity {
+    /// Its name, and the domain that it is a member of.
+    fn hostname(&self) -> Result<HostnameFacts> {
+        Err(unsupported("name that casement could give"))
+    }
+
+    /// Gives it another name, from the next boot on.
+    fn set_hostname(&self, name: &str) -> Result<()> {
+        Err(unsupported(&format!("name `{name}` from casement")))
     }
 }
 
@@ -327,6 +347,16 @@ pub trait Network {
 
     /// Switches forwarding.
     fn set_forwarding(&self, interface: &InterfaceRef, on: bool) -> Result<()>;
+
+    /// The ports that are given to those who ask for none.
+    fn dynamic_ports(&self, protocol: Protocol) -> Result<DynamicPortsFacts> {
+        Err(unsupported(&format!("dynamic {protocol} ports")))
+    }
+
+    /// Sets those ports.
+    fn set_dynamic_ports(&self, ports: &DynamicPorts) -> Result<()> {
+        Err(unsupported(&format!("dynamic {} ports", ports.protocol)))
+    }
 }
 
 /// Conditions.

@@ -125,12 +125,13 @@ impl Platform for Sim {
     }
 
     fn facts(&self) -> Result<HostFacts> {
+        let hostname = self.lock().hostname.clone();
         Ok(HostFacts {
             os: OperatingSystem::Windows,
             product: "Windows Server 2022 (simulated)".to_owned(),
             version: "10.0.20348.3807".to_owned(),
             architecture: "x86_64".to_owned(),
-            hostname: "sim".to_owned(),
+            hostname,
             service_manager: Some("scm".to_owned()),
             interfaces: self.interfaces()?,
         })

@@ -28,6 +28,7 @@ mod firewall;
 mod gate;
 mod hns;
 mod host;
+mod identity;
 mod job;
 mod network;
 mod patience;
@@ -43,6 +44,7 @@ mod security;
 mod service;
 mod services;
 mod wide;
+mod wmi;
 
 /// This host.
 #[derive(Debug)]

@@ -34,6 +34,7 @@ pub use kind::artifact::{Artifact, ArtifactFacts, ArtifactFormat, Member, Member
 pub use kind::condition::{Condition, ConditionFacts};
 pub use kind::defender::{DefenderExclusion, DefenderFacts, Exclusion};
 pub use kind::directory::{Access, AccessFacts, Directory, DirectoryFacts};
+pub use kind::dynamic_ports::{DynamicPorts, DynamicPortsFacts};
 pub use kind::env::{Env, EnvFacts, PathEntry, PathEntryFacts};
 pub use kind::feature::{WindowsFeature, WindowsFeatureFacts};
 pub use kind::file::{Content, File, FileFacts};
@@ -43,6 +44,7 @@ pub use kind::hns::{
     HnsEndpoint, HnsEndpointFacts, HnsNetwork, HnsNetworkFacts, HnsNetworkType, HnsSubnet,
     SourceVip,
 };
+pub use kind::hostname::{Hostname, HostnameFacts};
 pub use kind::join::{Effect, Join, JoinFacts, KubeadmApi, Patch, Taint};
 pub use kind::kubeconfig::Kubeconfig;
 pub use kind::reboot::{Reboot, RebootFacts};
@@ -52,6 +54,7 @@ pub use kind::service::{
     RESTART_FIRST_SECONDS, RESTART_LONGEST_SECONDS, Run, Service, ServiceDefinition, ServiceFacts,
     ServiceSeen, ServiceState, StartType,
 };
+pub use kind::time_sync::{NTP, TimeSync, TimeSyncFacts};
 pub use kind::wait::Wait;
 pub use kind::{Prior, Resource, SavedFile};
 pub use name::{NameError, ResourceId, RunId, SecretName};

@@ -18,6 +18,7 @@ mod features;
 mod files;
 mod firewall;
 mod hosting;
+mod identity;
 mod network;
 mod registry;
 mod services;
@@ -79,6 +80,7 @@ fn check(host: &Host) -> ExitCode {
         firewall::CHECKS,
         features::CHECKS,
         services::CHECKS,
+        identity::CHECKS,
         hosting::CHECKS,
         network::CHECKS,
     ];

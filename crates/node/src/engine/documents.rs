@@ -4,11 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use casement_resource::wire::InterfaceFacts;
 use casement_resource::{
-    Access, Condition, DefenderExclusion, Directory, Effect, Env, Exclusion, File, FirewallRule,
-    FirewallRuleFacts, Forwarding, HnsEndpoint, HnsNetwork, HnsNetworkFacts, HnsNetworkType,
-    InterfaceRef, Join, Kubeconfig, NodeDocument, PathEntry, Protocol, Reboot, RegistryData,
-    RegistryValue, Resource, Route, Run, Service, ServiceDefinition, ServiceState, SourceVip,
-    Stage, StartType, Step, Taint, Wait, WindowsFeature, WindowsFeatureFacts,
+    Access, Condition, DefenderExclusion, Directory, DynamicPorts, DynamicPortsFacts, Effect, Env,
+    Exclusion, File, FirewallRule, FirewallRuleFacts, Forwarding, HnsEndpoint, HnsNetwork,
+    HnsNetworkFacts, HnsNetworkType, Hostname, InterfaceRef, Join, Kubeconfig, NodeDocument,
+    PathEntry, Protocol, Reboot, RegistryData, RegistryValue, Resource, Route, Run, Service,
+    ServiceDefinition, ServiceState, SourceVip, Stage, StartType, Step, Taint, TimeSync, Wait,
+    WindowsFeature, WindowsFeatureFacts,
 };
 
 use crate::sim::{Feature as SimFeature, Service as SimService, Thing, World};
@@ -27,11 +28,12 @@ pub fn windows_host() -> World {
         ]),
         variables: BTreeMap::from([("Old".to_owned(), "before".to_owned())]),
         search_path: vec![r"C:\windows".to_owned()],
-        keys: BTreeSet::from(["SOFTWARE".to_owned()]),
+        keys: ["SOFTWARE", "SYSTEM"].map(str::to_owned).into(),
         values: BTreeMap::new(),
         services: BTreeMap::from([
             ("kube-proxy".to_owned(), foreign_service("old.exe")),
             ("windefend".to_owned(), foreign_service("MsMpEng.exe")),
+            ("w32time".to_owned(), foreign_service("svchost.exe")),
         ]),
         // Two rules of one name, which only a person could have made.
         firewall: BTreeMap::from([(
@@ -44,6 +46,9 @@ pub fn windows_host() -> World {
         ]),
         stuck: None,
         boot: 1,
+        hostname: "WIN-3K2".to_owned(),
+        next_hostname: None,
+        domain: None,
         networks: vec![HnsNetworkFacts {
             id: "nat".to_owned(),
             name: "nat".to_owned(),
@@ -57,6 +62,7 @@ pub fn windows_host() -> World {
             name: "Ethernet".to_owned(),
             addresses: vec![format!("{ADDRESS}/24").parse().unwrap()],
         }],
+        dynamic_ports: [Protocol::Tcp, Protocol::Udp].map(usual_ports).into(),
         routes: Vec::new(),
         forwarding: BTreeSet::new(),
     }
@@ -71,6 +77,14 @@ fn foreign_service(command: &str) -> SimService {
         depends_on: Vec::new(),
         state: ServiceState::Running,
     }
+}
+
+fn usual_ports(protocol: Protocol) -> (Protocol, DynamicPortsFacts) {
+    let range = DynamicPortsFacts {
+        first: 49152,
+        count: 16384,
+    };
+    (protocol, range)
 }
 
 fn feature_off(needs_boot: bool) -> SimFeature {
@@ -184,6 +198,27 @@ pub fn reboot() -> Step {
         Resource::Reboot(Reboot {
             reason: "features".to_owned(),
             timeout_seconds: 60,
+        }),
+    )
+}
+
+pub fn hostname(name: &str) -> Step {
+    let name = name.to_owned();
+    step("hostname", Resource::Hostname(Hostname { name }))
+}
+
+pub fn time_sync(server: &str) -> Step {
+    let servers = vec![server.to_owned()];
+    step("time", Resource::TimeSync(TimeSync { servers }))
+}
+
+pub fn ports(protocol: Protocol, first: u16) -> Step {
+    step(
+        &format!("ports {protocol}"),
+        Resource::DynamicPorts(DynamicPorts {
+            protocol,
+            first,
+            count: 1000,
         }),
     )
 }
@@ -308,6 +343,9 @@ pub fn full() -> NodeDocument {
             RegistryData::Number(1),
         ),
         feature("telnet", true),
+        hostname("win1"),
+        time_sync("time.example"),
+        ports(Protocol::Tcp, 34000),
         rule("Old rule", Protocol::Tcp, 8080),
         rule("casement kubelet", Protocol::Tcp, 10250),
         exclusion(Exclusion::Path(r"C:\k".to_owned())),

@@ -10,7 +10,7 @@ use casement_resource::{
     DefenderExclusion, DefenderFacts, Diff, Exclusion, Prior, RegistryData, Resource,
 };
 
-use super::registry::{delete_made_keys, missing_keys};
+use super::registry::{delete_made_keys, missing_keys, put_back};
 use super::{Kind, Place, wrong_prior};
 use crate::platform::Result;
 use crate::state::records::Records;
@@ -113,11 +113,4 @@ fn switch_before(
             }
             _ => None,
         }))
-}
-
-fn put_back(at: &Place<'_>, key: &str, name: &str, before: Option<&RegistryData>) -> Result<()> {
-    match before {
-        Some(data) => at.platform.set_registry_value(key, name, data),
-        None => at.platform.delete_registry_value(key, name),
-    }
 }

@@ -1,6 +1,6 @@
 //! `registryValue`.
 
-use casement_resource::{Diff, Prior, RegistryFacts, RegistryValue, Resource};
+use casement_resource::{Diff, Prior, RegistryData, RegistryFacts, RegistryValue, Resource};
 
 use super::{Kind, Place, wrong_prior};
 use crate::platform::Result;
@@ -27,13 +27,21 @@ impl Kind for RegistryValue {
         let Prior::RegistryValue { missing_keys, data } = prior else {
             return Err(wrong_prior("a registry value", prior));
         };
-        match data {
-            Some(data) => at
-                .platform
-                .set_registry_value(&self.key, &self.name, data)?,
-            None => at.platform.delete_registry_value(&self.key, &self.name)?,
-        }
+        put_back(at, &self.key, &self.name, data.as_ref())?;
         delete_made_keys(at, missing_keys)
+    }
+}
+
+/// Puts a value back as it was.
+pub(super) fn put_back(
+    at: &Place<'_>,
+    key: &str,
+    name: &str,
+    before: Option<&RegistryData>,
+) -> Result<()> {
+    match before {
+        Some(data) => at.platform.set_registry_value(key, name, data),
+        None => at.platform.delete_registry_value(key, name),
     }
 }
 
@@ -62,7 +70,8 @@ pub(super) fn missing_keys(at: &Place<'_>, key: &str) -> Result<Vec<String>> {
 fn made_keys(prior: &Prior) -> &[String] {
     match prior {
         Prior::RegistryValue { missing_keys, .. }
-        | Prior::DefenderExclusion { missing_keys, .. } => missing_keys,
+        | Prior::DefenderExclusion { missing_keys, .. }
+        | Prior::TimeSync { missing_keys, .. } => missing_keys,
         _ => &[],
     }
 }

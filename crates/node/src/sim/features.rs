@@ -1,10 +1,10 @@
-//! Optional parts of a simulated Windows, and its boots.
+//! Optional parts of a simulated Windows, its name, and its boots.
 
-use casement_resource::{ServiceState, StartType, WindowsFeatureFacts as State};
+use casement_resource::{HostnameFacts, ServiceState, StartType, WindowsFeatureFacts as State};
 
 use super::world::{Feature, World};
 use super::{Killed, Sim, refused};
-use crate::platform::{Features, Result};
+use crate::platform::{Features, Identity, Result};
 
 impl Features for Sim {
     fn windows_feature(&self, name: &str) -> Result<State> {
@@ -29,7 +29,8 @@ impl Features for Sim {
             |feature: &Feature| matches!(feature.state, State::OnAfterBoot | State::OffAfterBoot);
         let features = world.features.iter().filter(|(_, feature)| waits(feature));
         let features = features.map(|(name, _)| format!("feature {name}"));
-        Ok(features.chain(world.stuck.clone()).collect())
+        let name = world.next_hostname.as_ref().map(|_| "the name".to_owned());
+        Ok(features.chain(name).chain(world.stuck.clone()).collect())
     }
 
     fn boot(&self) -> Result<u32> {
@@ -47,6 +48,25 @@ impl Features for Sim {
             std::panic::resume_unwind(Box::new(Killed));
         }
         Ok(())
+    }
+}
+
+impl Identity for Sim {
+    fn hostname(&self) -> Result<HostnameFacts> {
+        let world = self.lock();
+        let next = world.next_hostname.as_ref();
+        Ok(HostnameFacts {
+            name: next.unwrap_or(&world.hostname).clone(),
+            after_boot: next.is_some(),
+            domain: world.domain.clone(),
+        })
+    }
+
+    fn set_hostname(&self, name: &str) -> Result<()> {
+        self.change(&format!("set_hostname {name}"), |world| {
+            world.next_hostname = (name != world.hostname).then(|| name.to_owned());
+            Ok(())
+        })
     }
 }
 
@@ -69,6 +89,9 @@ impl World {
     /// those services run that start by themselves.
     pub fn reboot(&mut self) {
         self.boot += 1;
+        if let Some(name) = self.next_hostname.take() {
+            self.hostname = name;
+        }
         for feature in self.features.values_mut() {
             feature.state = match feature.state {
                 State::OnAfterBoot => State::On,

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use casement_resource::wire::InterfaceFacts;
 use casement_resource::{
-    FirewallRuleFacts, HnsEndpointFacts, HnsNetworkFacts, HostPath, RegistryData, RouteEntry,
-    ServiceDefinition, ServiceState, StartType, WindowsFeatureFacts,
+    DynamicPortsFacts, FirewallRuleFacts, HnsEndpointFacts, HnsNetworkFacts, HostPath, Protocol,
+    RegistryData, RouteEntry, ServiceDefinition, ServiceState, StartType, WindowsFeatureFacts,
 };
 
 /// Everything that can be seen on a simulated host; two hosts are the same if
@@ -32,12 +32,20 @@ pub struct World {
     pub stuck: Option<String>,
     /// How often it was booted.
     pub boot: u32,
+    /// Its name.
+    pub hostname: String,
+    /// Its name after the next boot, if that is another one.
+    pub next_hostname: Option<String>,
+    /// The domain that it is a member of.
+    pub domain: Option<String>,
     /// HNS networks.
     pub networks: Vec<HnsNetworkFacts>,
     /// HNS endpoints.
     pub endpoints: Vec<HnsEndpointFacts>,
     /// Interfaces.
     pub interfaces: Vec<InterfaceFacts>,
+    /// The ports that are given out.
+    pub dynamic_ports: BTreeMap<Protocol, DynamicPortsFacts>,
     /// Routes.
     pub routes: Vec<RouteEntry>,
     /// Interfaces that forward.

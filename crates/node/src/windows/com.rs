@@ -15,7 +15,7 @@ use windows_sys::Win32::Foundation::{
 use windows_sys::Win32::System::Com::{
     CLSCTX_INPROC_SERVER, COINIT_MULTITHREADED, CoCreateInstance, CoInitializeEx, CoUninitialize,
 };
-use windows_sys::Win32::System::Variant::{VARIANT, VT_DISPATCH, VariantClear};
+use windows_sys::Win32::System::Variant::{VARIANT, VT_DISPATCH, VT_I4, VariantClear};
 use windows_sys::core::{BSTR, GUID, HRESULT};
 
 use super::failure::refused;
@@ -36,7 +36,8 @@ pub fn failure(doing: impl std::fmt::Display, code: HRESULT) -> Failure {
     refused(doing, inner)
 }
 
-fn done(code: HRESULT) -> Answer<()> {
+/// What a code says.
+pub fn done(code: HRESULT) -> Answer<()> {
     if code < 0 { Err(code) } else { Ok(()) }
 }
 
@@ -95,12 +96,15 @@ impl Drop for Object {
 
 /// Calls the function in this place: `fn(self, arguments)`.
 macro_rules! call {
-    ($object:expr, $place:expr $(, $argument:expr => $type:ty)*) => {{
-        let function: unsafe extern "system" fn(*mut c_void $(, $type)*) -> HRESULT =
-            transmute($object.function($place));
-        done(function($object.0.as_ptr() $(, $argument)*))
+    ($object:expr, $place:expr $(, $argument:expr => $type:ty)* $(,)?) => {{
+        let function: unsafe extern "system" fn(
+            *mut core::ffi::c_void
+            $(, $type)*
+        ) -> windows_sys::core::HRESULT = core::mem::transmute($object.function($place));
+        $crate::windows::com::done(function($object.pointer() $(, $argument)*))
     }};
 }
+pub(super) use call;
 
 impl Object {
     /// Makes an object of a class.
@@ -120,14 +124,20 @@ impl Object {
         Self::given(found)
     }
 
-    fn given(object: *mut c_void) -> Answer<Self> {
+    /// Takes over an object that a function has given.
+    pub fn given(object: *mut c_void) -> Answer<Self> {
         const NO_OBJECT: HRESULT = 0x8000_4003_u32.cast_signed();
         NonNull::new(object).map(Self).ok_or(NO_OBJECT)
     }
 
+    /// The object's address, for calls.
+    pub fn pointer(&self) -> *mut c_void {
+        self.0.as_ptr()
+    }
+
     /// # Safety
     /// The object's table has this place.
-    unsafe fn function(&self, place: usize) -> *const c_void {
+    pub unsafe fn function(&self, place: usize) -> *const c_void {
         // SAFETY: an object begins with the address of its table.
         unsafe { *(*self.0.as_ptr().cast::<*const *const c_void>()).add(place) }
     }
@@ -236,10 +246,10 @@ impl Object {
 }
 
 /// Text that Windows may free.
-struct Text(BSTR);
+pub struct Text(pub BSTR);
 
 impl Text {
-    fn new(text: &str) -> Self {
+    pub fn new(text: &str) -> Self {
         let units: Vec<u16> = text.encode_utf16().collect();
         let length = u32::try_from(units.len()).unwrap_or_default();
         // SAFETY: as many units as are said.
@@ -265,9 +275,24 @@ impl Drop for Text {
 
 /// A value of any type.
 #[derive(Default)]
-struct Value(VARIANT);
+pub struct Value(pub VARIANT);
 
 impl Value {
+    pub fn number(number: i32) -> Self {
+        let mut value = Self::default();
+        value.0.Anonymous.Anonymous.vt = VT_I4;
+        value.0.Anonymous.Anonymous.Anonymous.lVal = number;
+        value
+    }
+
+    pub fn as_number(&self) -> Option<i32> {
+        if self.kind() != VT_I4 {
+            return None;
+        }
+        // SAFETY: the type says that it is a number.
+        Some(unsafe { self.0.Anonymous.Anonymous.Anonymous.lVal })
+    }
+
     fn kind(&self) -> u16 {
         // SAFETY: every value says its type in this place.
         unsafe { self.0.Anonymous.Anonymous.vt }

@@ -17,7 +17,7 @@ use super::failure::{refused, system};
 use super::security::enable_privilege;
 use super::wide::wide;
 use super::{Windows, registry};
-use crate::platform::Features;
+use crate::platform::{Features, Identity};
 
 /// Keys that are there while something waits for a reboot. The list of files
 /// to be renamed at boot is not among them: programs put things there all the
@@ -62,6 +62,9 @@ impl Features for Windows {
             if registry::exists(key)? {
                 waiting.push(what.to_owned());
             }
+        }
+        if self.hostname()?.after_boot {
+            waiting.push("the host's new name".to_owned());
         }
         Ok(waiting)
     }

@@ -8,16 +8,21 @@ use windows_sys::core::{BOOL, GUID, HRESULT};
 use crate::object::{Kind, Object, Table, add, give, query, release, same_as};
 use crate::policy::Policy;
 use crate::rule::Rule;
+use crate::wmi::Locator;
 
 /// `NetFwPolicy2`.
 const POLICY: GUID = GUID::from_u128(0xe2b3c97f_6ae1_41ac_817a_f6f92166d7dd);
 /// `NetFwRule`.
 const RULE: GUID = GUID::from_u128(0x2c5bc43e_3369_4c33_ab0c_be9469677af4);
 
+/// `WbemLocator`.
+const LOCATOR: GUID = GUID::from_u128(0x4590f811_1d3a_11d0_891f_00aa004b2e24);
+
 /// Makes objects of one class.
 enum Factory {
     Policy,
     Rule,
+    Locator,
 }
 
 impl Kind for Factory {
@@ -47,6 +52,7 @@ unsafe extern "system" fn make(
         match Object::<Factory>::of(this) {
             Factory::Policy => give(Policy, interface, to),
             Factory::Rule => give(Rule::default(), interface, to),
+            Factory::Locator => give(Locator, interface, to),
         }
     }
 }
@@ -73,6 +79,8 @@ pub unsafe extern "system" fn DllGetClassObject(
             give(Factory::Policy, interface, to)
         } else if wanted(&RULE) {
             give(Factory::Rule, interface, to)
+        } else if wanted(&LOCATOR) {
+            give(Factory::Locator, interface, to)
         } else {
             CLASS_E_CLASSNOTAVAILABLE
         }

@@ -20,6 +20,10 @@ pub trait Kind: Sized + 'static {
     const INTERFACES: &'static [GUID];
     /// Its functions.
     fn table() -> *const c_void;
+    /// Another object that stands for it where it is asked for this interface.
+    fn other(_interface: &GUID) -> Option<*mut c_void> {
+        None
+    }
 }
 
 /// `IUnknown`.
@@ -84,6 +88,10 @@ pub unsafe extern "system" fn query<K: Kind>(
         if wanted(&UNKNOWN) || K::INTERFACES.iter().any(wanted) {
             add::<K>(this);
             *to = this;
+            return S_OK;
+        }
+        if let Some(other) = K::other(&*interface) {
+            *to = other;
             return S_OK;
         }
         *to = core::ptr::null_mut();

@@ -6,8 +6,8 @@ use proptest::prelude::*;
 
 use super::{Faults, Rig, Task, failed, with_after};
 use crate::engine::documents::{
-    directory, document, env, exclusion, feature, file, path_entry, reboot, registry, rule,
-    service, windows_host,
+    directory, document, env, exclusion, feature, file, hostname, path_entry, ports, registry,
+    rule, service, time_sync, windows_host,
 };
 
 /// A step about one of a few things, so that steps meet in the same folders.
@@ -50,8 +50,11 @@ fn any_step() -> impl Strategy<Value = Step> {
             rule(name, Protocol::Udp, port)
         }),
         any::<bool>().prop_map(|present| feature("Telnet", present)),
-        // Nothing waits for it.
-        Just(reboot()),
+        "[ab]".prop_map(|name| hostname(&name)),
+        (any::<bool>(), 1025..60_000_u16).prop_map(|(tcp, first)| {
+            ports(if tcp { Protocol::Tcp } else { Protocol::Udp }, first)
+        }),
+        "[ab]".prop_map(|server| time_sync(&server)),
         prop_oneof![Just("s1"), Just("s2"), Just("kube-proxy")].prop_map(|name| service(
             name,
             Run::Running,

@@ -4,15 +4,16 @@ use casement_resource::wire::{Outcome, What};
 use casement_resource::{Code, NodeDocument, ServiceState, WindowsFeatureFacts};
 
 use super::{Faults, Rig, Task, changed, document, failed, windows_host, with_after};
-use crate::engine::documents::{feature, file, reboot, service};
+use crate::engine::documents::{feature, file, hostname, reboot, service};
 use casement_resource::Run;
 
-/// A feature, the reboot that it needs, and what needs the feature.
+/// A feature, a name, the reboot that it needs, and what needs the feature.
 fn features() -> NodeDocument {
     document(vec![
         file("config", r"C:\k\config", "x"),
         feature("Containers", true),
-        with_after(reboot(), &["feature Containers"]),
+        hostname("win1"),
+        with_after(reboot(), &["feature Containers", "hostname"]),
         with_after(
             service("containerd", Run::Running, &[], &[]),
             &["config", "reboot"],
@@ -40,14 +41,14 @@ fn a_run_goes_on_after_the_one_reboot_that_it_needs() {
     let order = rig.order(Task::Converge(features()));
     assert_eq!(rig.see_through(&order), (1, Outcome::Done));
     let world = rig.sim.world();
-    assert_eq!(world.boot, 2);
+    assert_eq!((world.boot, world.hostname.as_str()), (2, "win1"));
     assert_eq!(world.features["containers"].state, WindowsFeatureFacts::On);
     assert_eq!(world.services["containerd"].state, ServiceState::Running);
     let events = rig.events(&order);
     let What::Finished { tally, .. } = events.last().unwrap().what else {
         panic!("the last event is not the end");
     };
-    assert_eq!((tally.changed, tally.right), (4, 0));
+    assert_eq!((tally.changed, tally.right), (5, 0));
     let (_, events) = rig.converge(&features());
     assert_eq!(changed(&events), Vec::<String>::new());
     assert_eq!(rig.sim.world().boot, 2);
@@ -134,8 +135,26 @@ fn a_feature_that_was_there_stays_when_casement_goes() {
         let feature = world.features.get_mut("containers");
         feature.unwrap().state = WindowsFeatureFacts::On;
     });
-    assert_eq!(rig.converge(&features()).0, Outcome::Done);
+    let order = rig.order(Task::Converge(features()));
+    rig.see_through(&order);
     assert_eq!(rig.remove(), Outcome::Done);
     let state = rig.sim.world().features["containers"].state;
-    assert_eq!((state, rig.sim.world().boot), (WindowsFeatureFacts::On, 1));
+    assert_eq!(state, WindowsFeatureFacts::On);
+}
+
+#[test]
+fn a_member_of_a_domain_keeps_its_name() {
+    let mut rig = Rig::new(windows_host());
+    rig.sim
+        .meddle(|world| world.domain = Some("corp".to_owned()));
+    let before = rig.sim.world();
+    let (outcome, events) = rig.converge(&document(vec![hostname("win1")]));
+    assert_eq!(outcome, Outcome::Failed);
+    let failure = &failed(&events)["hostname"];
+    assert_eq!(failure.code, Code::Foreign);
+    assert!(failure.what.contains("`corp`"), "{}", failure.what);
+    assert_eq!(rig.sim.world(), before);
+    // The name that it has is fine.
+    let (outcome, _) = rig.converge(&document(vec![hostname("win-3k2")]));
+    assert_eq!(outcome, Outcome::Done);
 }
