@@ -112,12 +112,6 @@ fn show(hosts: &[HostSurvey], changes: &[ClusterChange], verbose: bool) {
         for stage in &host.open {
             println!("  + stage {stage:?}: known after join");
         }
-        if !host.left.is_empty() {
-            let (count, name) = (host.left.len(), &host.name);
-            println!(
-                "  ! {count} are left to you: `casement render firewall {name}`, `casement render defender {name}`"
-            );
-        }
     }
     if !changes.is_empty() {
         println!("cluster");
@@ -144,7 +138,6 @@ fn document(hosts: &[HostSurvey], changes: &[ClusterChange]) -> Value {
             "system": host.system,
             "steps": host.steps.iter().map(|seen| &seen.step).collect::<Vec<_>>(),
             "knownAfterJoin": host.open,
-            "leftToYou": host.left,
         })
     });
     json!({"hosts": hosts.collect::<Vec<_>>(), "cluster": changes})

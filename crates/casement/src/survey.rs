@@ -1,6 +1,5 @@
 //! What hosts are, against what the file says they should be; changes nothing.
 
-use casement_plan::later::parted;
 use casement_plan::{ClusterFacts, PlanError, linux, windows};
 use casement_resource::wire::ObservedStep;
 use casement_resource::{Diff, NodeDocument, Resource, Stage};
@@ -23,8 +22,6 @@ pub struct HostSurvey {
     pub steps: Vec<Seen>,
     /// Stages that need what only comes later.
     pub open: Vec<Stage>,
-    /// What the agent cannot do yet.
-    pub left: Vec<String>,
 }
 
 /// One step as it was seen.
@@ -69,13 +66,7 @@ async fn look(
     let hosts = &controller.cluster.spec.hosts;
     let host = hosts.iter().find(|host| host.name.as_str() == name);
     let host = host.ok_or_else(|| RunError::NotInSpec(name.clone()))?;
-    let (whole, open) = documents(controller, host, facts)?;
-    let (mut documents, mut left) = (Vec::new(), Vec::new());
-    for document in &whole {
-        let parted = parted(document)?;
-        documents.push(parted.now);
-        left.extend(parted.later.iter().map(|step| about(&step.resource)));
-    }
+    let (documents, open) = documents(controller, host, facts)?;
     let mut steps = Vec::new();
     for document in &documents {
         let observed = link.observe(document).await?;
@@ -93,7 +84,6 @@ async fn look(
         system: link.facts().product.clone(),
         steps,
         open,
-        left,
     })
 }
 

@@ -14,7 +14,7 @@ use crate::progress::Progress;
 use crate::{space, windows_parts, wine};
 
 /// Changes when what [`wine::make_template`] does changes.
-const FORMAT: &str = "2";
+const FORMAT: &str = "3";
 /// What a clean prefix takes, with room to breathe.
 const SPACE_NEEDED: u64 = 2 << 30;
 

@@ -11,9 +11,11 @@ use crate::progress::Progress;
 pub const FOLDER_VARIABLE: &str = "CASEMENT_LAB_WINDOWS";
 
 /// Everything that must be there.
-pub const PROGRAMS: [&str; 11] = [
+pub const PROGRAMS: [&str; 13] = [
     "bcryptprimitives.dll",
     "computenetwork.dll",
+    "dismapi.dll",
+    "hnetcfg.dll",
     "iphlpapi.dll",
     "pdh.dll",
     "cmdline.exe",

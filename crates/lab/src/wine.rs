@@ -9,13 +9,15 @@ use crate::problem::{AtPath, Problem, Result};
 use crate::registry_file::{Data, RegistryFile};
 use crate::windows::WindowsRelease;
 
-/// DLLs of ours that stand before Wine's own.
-const OVERRIDES: [&str; 5] = [
+/// DLLs of ours that stand before Wine's own; with a star, in whichever folder.
+const OVERRIDES: [&str; 7] = [
     "bcryptprimitives",
     "computenetwork",
+    "hnetcfg",
     "iphlpapi",
     "pdh",
     "vmcompute",
+    "*wbemprox",
 ];
 
 /// The 64-bit loader itself: the `wine` on Debian's PATH is a script that asks
@@ -88,6 +90,10 @@ pub fn make_template(prefix: &Path, windows: &Path) -> Result<()> {
             let native = Data::Text("native".into());
             registry.set(r"Software\Wine\DllOverrides", dll, &native);
         }
+    })?;
+    edit(&prefix.join("system.reg"), |registry| {
+        have_defender(registry);
+        have_firewall(registry);
     })
 }
 
@@ -118,6 +124,35 @@ fn has_services(registry: &str) -> bool {
         .contains(r"[system\\currentcontrolset\\services\\nsiproxy]")
 }
 
+/// The rule that comes with Windows' OpenSSH server.
+fn have_firewall(registry: &mut RegistryFile) {
+    let policy = r"System\CurrentControlSet\Services\SharedAccess\Parameters\FirewallPolicy";
+    let rule =
+        "v2.31|Active=TRUE|Dir=In|Protocol=6|Action=Allow|Name=OpenSSH SSH Server (sshd)|LPort=22|";
+    registry.set(
+        &format!(r"{policy}\FirewallRules"),
+        "OpenSSH-Server-In-TCP",
+        &Data::Text(rule.into()),
+    );
+}
+
+/// A Windows Server has Defender; here, its service is a name that programs
+/// find, and nothing scans.
+fn have_defender(registry: &mut RegistryFile) {
+    let name = Data::Text("Microsoft Defender Antivirus Service".into());
+    let program = Data::Text(r"C:\lab\pause.exe".into());
+    let values = [
+        ("DisplayName", name),
+        ("ImagePath", program),
+        ("Type", Data::Number(0x10)),
+        ("Start", Data::Number(3)),
+        ("ErrorControl", Data::Number(1)),
+    ];
+    for (name, data) in &values {
+        registry.set(r"System\CurrentControlSet\Services\WinDefend", name, data);
+    }
+}
+
 fn install_dlls(drive_c: &Path, windows: &Path) -> Result<()> {
     let system32 = drive_c.join("windows/system32");
     let wines_own = system32.join("iphlpapi.dll");
@@ -130,6 +165,9 @@ fn install_dlls(drive_c: &Path, windows: &Path) -> Result<()> {
         ),
         ("computenetwork.dll", "windows/system32/computenetwork.dll"),
         ("computenetwork.dll", "windows/system32/vmcompute.dll"),
+        ("dismapi.dll", "windows/system32/dismapi.dll"),
+        ("hnetcfg.dll", "windows/system32/hnetcfg.dll"),
+        ("hnetcfg.dll", "windows/system32/wbem/wbemprox.dll"),
         ("iphlpapi.dll", "windows/system32/iphlpapi.dll"),
         ("pdh.dll", "windows/system32/pdh.dll"),
         ("cmdline.exe", "lab/cmdline.exe"),

@@ -15,18 +15,23 @@ use crate::state::Layout;
 mod archive;
 mod artifact;
 mod check;
+mod defender;
 mod directory;
+mod dynamic_ports;
 mod env;
+mod feature;
 mod file;
+mod firewall;
 mod forwarding;
 mod hns;
+mod hostname;
 mod join;
 mod kernel_module;
 mod kubeconfig;
-mod later;
 mod line;
 mod network_link;
 mod package;
+mod reboot;
 mod registry;
 mod route;
 mod service;
@@ -34,6 +39,7 @@ mod swap;
 mod symlink;
 mod sysctl;
 mod systemd_unit;
+mod time_sync;
 mod wait;
 
 /// Where something is looked at or changed.
@@ -86,7 +92,12 @@ fn kind(resource: &Resource) -> &dyn Kind {
         Resource::Route(it) => it,
         Resource::Forwarding(it) => it,
         Resource::FirewallRule(it) => it,
+        Resource::DynamicPorts(it) => it,
         Resource::DefenderExclusion(it) => it,
+        Resource::WindowsFeature(it) => it,
+        Resource::Reboot(it) => it,
+        Resource::Hostname(it) => it,
+        Resource::TimeSync(it) => it,
         Resource::Wait(it) => it,
         Resource::Join(it) => it,
         Resource::Kubeconfig(it) => it,
@@ -139,6 +150,13 @@ pub fn secrets(resource: &Resource) -> Vec<SecretName> {
         Resource::Join(join) => vec![join.token.clone()],
         _ => Vec::new(),
     }
+}
+
+/// Whether a resource that is right has nothing to be taken back, so that its
+/// record is not kept.
+#[must_use]
+pub fn leaves_nothing(resource: &Resource) -> bool {
+    matches!(resource, Resource::Reboot(_))
 }
 
 /// Deletes what may still hold a secret after a kill.

@@ -58,7 +58,10 @@ impl Platform for Linux {
 
 impl crate::platform::Environment for Linux {}
 impl crate::platform::Registry for Linux {}
+impl crate::platform::Features for Linux {}
+impl crate::platform::Firewall for Linux {}
 impl crate::platform::Hns for Linux {}
+impl crate::platform::Identity for Linux {}
 
 /// Where the state folder is unless told otherwise.
 #[must_use]

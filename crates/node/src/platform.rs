@@ -15,9 +15,10 @@ use std::time::Duration;
 
 use casement_resource::wire::{HostFacts, InterfaceFacts};
 use casement_resource::{
-    Access, AccessFacts, Code, Condition, ConditionFacts, Failure, HnsEndpointFacts, HnsNetwork,
-    HnsNetworkFacts, HostPath, InterfaceRef, RegistryData, RouteEntry, ServiceDefinition,
-    ServiceSeen,
+    Access, AccessFacts, Code, Condition, ConditionFacts, DynamicPorts, DynamicPortsFacts, Failure,
+    FirewallRule, FirewallRuleFacts, HnsEndpointFacts, HnsNetwork, HnsNetworkFacts, HostPath,
+    HostnameFacts, InterfaceRef, Protocol, RegistryData, RouteEntry, ServiceDefinition,
+    ServiceSeen, StartType, WindowsFeatureFacts,
 };
 use ipnet::IpNet;
 
@@ -34,6 +35,9 @@ pub trait Platform:
     + Environment
     + Registry
     + Services
+    + Firewall
+    + Features
+    + Identity
     + Hns
     + Network
     + Conditions
@@ -233,6 +237,11 @@ pub trait Services {
     /// last if it stops instead. Running already is fine.
     fn start_service(&self, name: &str) -> Result<()>;
 
+    /// Sets when a service of somebody else's is started.
+    fn set_service_start(&self, name: &str, _start: StartType) -> Result<()> {
+        Err(unsupported(&format!("start type of the service `{name}`")))
+    }
+
     /// Stops a service after the running ones that depend on it; returns the
     /// names of those, in the order in which they were stopped. Stopped or
     /// absent is fine.
@@ -243,6 +252,74 @@ pub trait Services {
 
     /// Puts back what [`save_service`](Self::save_service) gave.
     fn restore_service(&self, name: &str, saved: &serde_json::Value) -> Result<()>;
+}
+
+/// The firewall. A name may belong to several rules, and case does not matter.
+pub trait Firewall {
+    /// All rules of that name.
+    fn firewall_rules(&self, name: &str) -> Result<Vec<FirewallRuleFacts>> {
+        Err(unsupported(&format!("firewall rule `{name}`")))
+    }
+
+    /// All that [`restore_firewall_rules`](Self::restore_firewall_rules) needs
+    /// to put the rules of that name back as they are now; fails if one has
+    /// something that could not be put back.
+    fn save_firewall_rules(&self, name: &str) -> Result<Vec<serde_json::Value>> {
+        Err(unsupported(&format!("firewall rule `{name}`")))
+    }
+
+    /// Puts a rule there, in place of all that have its name.
+    fn set_firewall_rule(&self, rule: &FirewallRule) -> Result<()> {
+        Err(unsupported(&format!("firewall rule `{}`", rule.name)))
+    }
+
+    /// Puts back what [`save_firewall_rules`](Self::save_firewall_rules) gave,
+    /// in place of all rules that have the name now.
+    fn restore_firewall_rules(&self, name: &str, _saved: &[serde_json::Value]) -> Result<()> {
+        Err(unsupported(&format!("firewall rule `{name}`")))
+    }
+}
+
+/// Optional parts of Windows, and the boots that they need.
+pub trait Features {
+    /// Whether the feature is there.
+    fn windows_feature(&self, name: &str) -> Result<WindowsFeatureFacts> {
+        Err(unsupported(&format!("feature `{name}`")))
+    }
+
+    /// Switches a feature on, with those that it needs, or off. It may take
+    /// effect at the next boot only.
+    fn set_windows_feature(&self, name: &str, _present: bool) -> Result<()> {
+        Err(unsupported(&format!("feature `{name}`")))
+    }
+
+    /// What waits for a reboot, each in a few words.
+    fn waiting_for_reboot(&self) -> Result<Vec<String>> {
+        Err(unsupported("reboot that something waits for"))
+    }
+
+    /// The number of this boot: another one in each.
+    fn boot(&self) -> Result<u32> {
+        Err(unsupported("number of the boot"))
+    }
+
+    /// Orders a reboot; the host goes down soon after it returns.
+    fn begin_reboot(&self) -> Result<()> {
+        Err(unsupported("reboot by casement"))
+    }
+}
+
+/// Who the host is.
+pub trait Identity {
+    /// Its name, and the domain that it is a member of.
+    fn hostname(&self) -> Result<HostnameFacts> {
+        Err(unsupported("name that casement could give"))
+    }
+
+    /// Gives it another name, from the next boot on.
+    fn set_hostname(&self, name: &str) -> Result<()> {
+        Err(unsupported(&format!("name `{name}` from casement")))
+    }
 }
 
 /// An HNS endpoint to be made.
@@ -326,6 +403,16 @@ pub trait Network {
 
     /// Switches forwarding.
     fn set_forwarding(&self, interface: &InterfaceRef, on: bool) -> Result<()>;
+
+    /// The ports that are given to those who ask for none.
+    fn dynamic_ports(&self, protocol: Protocol) -> Result<DynamicPortsFacts> {
+        Err(unsupported(&format!("dynamic {protocol} ports")))
+    }
+
+    /// Sets those ports.
+    fn set_dynamic_ports(&self, ports: &DynamicPorts) -> Result<()> {
+        Err(unsupported(&format!("dynamic {} ports", ports.protocol)))
+    }
 }
 
 /// Conditions.

@@ -14,7 +14,9 @@ use casement_resource::{Code, Condition, ConditionFacts, Failure, ServiceState};
 use crate::platform::{Conditions, Level, Network, Platform, Result};
 
 mod door;
+mod features;
 mod files;
+mod firewall;
 mod hns;
 mod linux;
 mod network;
@@ -25,7 +27,7 @@ mod world;
 
 pub use door::{Door, DoorListener, door};
 pub use linux::{LinuxWorld, Unit};
-pub use world::{Service, Thing, World};
+pub use world::{Feature, Service, Thing, World};
 
 /// What goes wrong, and when.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -161,12 +163,13 @@ impl Platform for Sim {
                 interfaces: self.interfaces()?,
             });
         }
+        let hostname = self.lock().hostname.clone();
         Ok(HostFacts {
             os: OperatingSystem::Windows,
             product: "Windows Server 2022 (simulated)".to_owned(),
             version: "10.0.20348.3807".to_owned(),
             architecture: "x86_64".to_owned(),
-            hostname: "sim".to_owned(),
+            hostname,
             service_manager: Some("scm".to_owned()),
             interfaces: self.interfaces()?,
         })
@@ -176,6 +179,11 @@ impl Platform for Sim {
 impl Conditions for Sim {
     fn condition(&self, condition: &Condition) -> Result<ConditionFacts> {
         let world = self.lock();
+        // A program offers what it is known by as soon as it runs.
+        let offered = world.services.values().any(|service| {
+            let ready = service.definition.as_ref().and_then(|it| it.ready.as_ref());
+            service.state == ServiceState::Running && ready == Some(condition)
+        });
         let holds = match condition {
             Condition::FileExists(path) => world.entries.contains_key(path),
             Condition::ServiceRunning(name) => {
@@ -186,17 +194,11 @@ impl Conditions for Sim {
                 .interfaces
                 .iter()
                 .any(|it: &InterfaceFacts| it.has(*address)),
-            Condition::HnsNetwork(name) => world
-                .networks
-                .iter()
-                .any(|it| it.name.eq_ignore_ascii_case(name)),
-            // A program offers what it is known by as soon as it runs.
-            Condition::NamedPipe(_) | Condition::TcpPort(_) => {
-                world.services.values().any(|service| {
-                    let ready = service.definition.as_ref().and_then(|it| it.ready.as_ref());
-                    service.state == ServiceState::Running && ready == Some(condition)
-                })
+            Condition::HnsNetwork(name) => {
+                let mut networks = world.networks.iter();
+                offered || networks.any(|it| it.name.eq_ignore_ascii_case(name))
             }
+            Condition::NamedPipe(_) | Condition::TcpPort(_) => offered,
         };
         Ok(if holds {
             ConditionFacts::Holds

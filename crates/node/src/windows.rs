@@ -1,5 +1,5 @@
 //! Windows, through its own interfaces: files with access lists, the registry,
-//! the Service Control Manager, HNS, the IP helper. No PowerShell, no program
+//! the Service Control Manager, the firewall, HNS, the IP helper. No PowerShell, no program
 //! of Windows', and nothing that reads localized text.
 //!
 //! Each file implements one concern of [`crate::platform`], or is a piece that
@@ -15,16 +15,21 @@ use crate::platform::Platform;
 use crate::state::Layout;
 
 mod adapters;
+mod com;
 mod command_line;
 mod conditions;
+mod dism;
 mod environment;
 mod event_log;
 mod facts;
 mod failure;
+mod features;
 mod files;
+mod firewall;
 mod gate;
 mod hns;
 mod host;
+mod identity;
 mod job;
 mod network;
 mod patience;
@@ -40,6 +45,7 @@ mod security;
 mod service;
 mod services;
 mod wide;
+mod wmi;
 
 /// This host.
 #[derive(Debug)]

@@ -117,8 +117,18 @@ fn the_windows_platform_does_what_it_says() {
     ] {
         assert!(values.contains(wanted), "{wanted} in {values}");
     }
+    let rules = r"HKLM\System\CurrentControlSet\Services\SharedAccess\Parameters\FirewallPolicy\FirewallRules";
+    let rule = "Action=Allow|Protocol=17|LPort=4789|Name=platformcheck left|";
+    let made = lab.on_host(&["reg", "query", rules]);
+    for part in rule.split('|') {
+        assert!(made.contains(part), "{part} in {made}");
+    }
 
     lab.on_host(&[agent, "clean"]);
+    assert!(
+        !lab.on_host(&["reg", "query", rules])
+            .contains("platformcheck")
+    );
     assert!(
         !lab.run(&["exec", "win1", "--", "reg", "query", key])
             .status

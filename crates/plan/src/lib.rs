@@ -13,7 +13,6 @@ mod facts;
 mod join;
 mod kube_proxy;
 mod kubelet;
-pub mod later;
 pub mod linux;
 mod not_yet;
 pub mod offline;

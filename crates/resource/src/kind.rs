@@ -4,24 +4,28 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{HostPath, PackageVersion, RegistryData, Sha256};
+use crate::{HostPath, PackageVersion, RegistryData, Sha256, StartType};
 
 pub(crate) mod artifact;
 pub(crate) mod check;
 pub(crate) mod condition;
 pub(crate) mod defender;
 pub(crate) mod directory;
+pub(crate) mod dynamic_ports;
 pub(crate) mod env;
+pub(crate) mod feature;
 pub(crate) mod file;
 pub(crate) mod firewall;
 pub(crate) mod forwarding;
 pub(crate) mod hns;
+pub(crate) mod hostname;
 pub(crate) mod join;
 pub(crate) mod kernel_module;
 pub(crate) mod kubeconfig;
 pub(crate) mod line;
 pub(crate) mod network_link;
 pub(crate) mod package;
+pub(crate) mod reboot;
 pub(crate) mod registry;
 pub(crate) mod route;
 pub(crate) mod service;
@@ -29,6 +33,7 @@ pub(crate) mod swap;
 pub(crate) mod symlink;
 pub(crate) mod sysctl;
 pub(crate) mod systemd_unit;
+pub(crate) mod time_sync;
 pub(crate) mod wait;
 
 /// One thing that a host should have.
@@ -61,8 +66,18 @@ pub enum Resource {
     Forwarding(forwarding::Forwarding),
     /// What may come in.
     FirewallRule(firewall::FirewallRule),
+    /// Ports that the system gives out.
+    DynamicPorts(dynamic_ports::DynamicPorts),
     /// What Windows Defender leaves alone.
     DefenderExclusion(defender::DefenderExclusion),
+    /// An optional part of Windows.
+    WindowsFeature(feature::WindowsFeature),
+    /// A reboot, where something waits for one.
+    Reboot(reboot::Reboot),
+    /// What the host calls itself.
+    Hostname(hostname::Hostname),
+    /// Where the host's clock is set from.
+    TimeSync(time_sync::TimeSync),
     /// A condition with a deadline.
     Wait(wait::Wait),
     /// Membership in a Kubernetes cluster, through kubeadm.
@@ -108,7 +123,13 @@ impl Resource {
             Self::Route(it) => format!("route {}", it.destination),
             Self::Forwarding(it) => format!("forwarding {}", it.interface),
             Self::FirewallRule(it) => format!("firewallRule {}", it.name),
+            Self::DynamicPorts(it) => format!("dynamicPorts {}", it.protocol),
             Self::DefenderExclusion(it) => format!("defenderExclusion {}", it.exclusion),
+            Self::WindowsFeature(it) => format!("windowsFeature {}", it.name),
+            // Each one waits for what came before it.
+            Self::Reboot(it) => format!("reboot {}", it.reason),
+            Self::Hostname(_) => "hostname".to_owned(),
+            Self::TimeSync(_) => "timeSync".to_owned(),
             Self::Wait(it) => format!("wait {}", it.condition),
             Self::Join(it) => format!("join {}", it.node_name),
             Self::Kubeconfig(it) => format!("kubeconfig {}", it.path),
@@ -164,9 +185,42 @@ pub enum Prior {
         /// The value, if there was one.
         data: Option<RegistryData>,
     },
+    /// Before a Defender exclusion.
+    DefenderExclusion {
+        /// Keys that were absent, outermost first.
+        missing_keys: Vec<String>,
+        /// The switch of the list that the exclusion is in.
+        switch: Option<RegistryData>,
+        /// The exclusion's own entry, if there was one.
+        entry: Option<RegistryData>,
+    },
     /// Before a service: the platform's own description of the one that was
     /// there under that name.
     Service(Option<serde_json::Value>),
+    /// Before a firewall rule: the platform's own descriptions of those that
+    /// were there under that name.
+    FirewallRule(Vec<serde_json::Value>),
+    /// Before a feature of Windows: whether it was there.
+    WindowsFeature(bool),
+    /// Before the host's name: the name that it had.
+    Hostname(String),
+    /// Before the source of the host's time.
+    TimeSync {
+        /// Keys that were absent, outermost first.
+        missing_keys: Vec<String>,
+        /// The servers.
+        servers: Option<RegistryData>,
+        /// The kind of source.
+        source: Option<RegistryData>,
+        /// When the service started.
+        start: StartType,
+        /// Whether it ran.
+        running: bool,
+    },
+    /// Before a reboot: the number of the boot that ends with it.
+    Reboot(u32),
+    /// Before dynamic ports: the range.
+    DynamicPorts(dynamic_ports::DynamicPortsFacts),
     /// Before forwarding: whether it was on.
     Forwarding(bool),
     /// Before a join: those of kubeadm's files that were there already.

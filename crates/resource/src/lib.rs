@@ -35,7 +35,9 @@ pub use kind::check::{Answer, Check, CheckFacts, Command};
 pub use kind::condition::{Condition, ConditionFacts};
 pub use kind::defender::{DefenderExclusion, DefenderFacts, Exclusion};
 pub use kind::directory::{Access, AccessFacts, Directory, DirectoryFacts};
+pub use kind::dynamic_ports::{DynamicPorts, DynamicPortsFacts};
 pub use kind::env::{Env, EnvFacts, PathEntry, PathEntryFacts};
+pub use kind::feature::{WindowsFeature, WindowsFeatureFacts};
 pub use kind::file::{Content, File, FileFacts};
 pub use kind::firewall::{FirewallRule, FirewallRuleFacts, Protocol};
 pub use kind::forwarding::{Forwarding, ForwardingFacts, InterfaceRef};
@@ -43,12 +45,14 @@ pub use kind::hns::{
     HnsEndpoint, HnsEndpointFacts, HnsNetwork, HnsNetworkFacts, HnsNetworkType, HnsSubnet,
     SourceVip,
 };
+pub use kind::hostname::{Hostname, HostnameFacts};
 pub use kind::join::{Effect, Join, JoinFacts, KubeadmApi, Patch, Taint};
 pub use kind::kernel_module::{KernelModule, KernelModuleFacts};
 pub use kind::kubeconfig::Kubeconfig;
 pub use kind::line::{Line, LineFacts, LineFound};
 pub use kind::network_link::{LinkSeen, LinkType, NetworkLink, NetworkLinkFacts};
 pub use kind::package::{Package, PackageFacts, PackageState};
+pub use kind::reboot::{Reboot, RebootFacts};
 pub use kind::registry::{RegistryData, RegistryFacts, RegistryValue};
 pub use kind::route::{Route, RouteEntry, RouteFacts};
 pub use kind::service::{
@@ -59,6 +63,7 @@ pub use kind::swap::{SwapArea, SwapFacts, SwapOff};
 pub use kind::symlink::{Symlink, SymlinkFacts};
 pub use kind::sysctl::{Sysctl, SysctlFacts, SysctlName};
 pub use kind::systemd_unit::{Enablement, SystemdUnit, SystemdUnitFacts, UnitSeen, UnitState};
+pub use kind::time_sync::{NTP, TimeSync, TimeSyncFacts};
 pub use kind::wait::Wait;
 pub use kind::{Prior, Resource, SavedFile};
 pub use name::{

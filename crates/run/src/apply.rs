@@ -1,6 +1,5 @@
 //! Makes hosts nodes: prepare, join, network, ready.
 
-use casement_plan::later::parted;
 use casement_plan::{ClusterFacts, Inputs, linux, windows};
 use casement_resource::wire::{Event, Tally};
 use casement_resource::{NodeDocument, RunId, Stage};
@@ -114,8 +113,6 @@ impl<A: Api> Apply<'_, A> {
             return Ok(0);
         }
         let prepare = windows::prepare(self.cluster, spec, self.inputs)?;
-        // What the agent cannot do is the plan's to tell.
-        let prepare = parted(&prepare)?.now;
         let prepared = self.converge(host, &prepare, &NoSecrets).await?;
         let join = windows::join(self.cluster, spec, facts)?;
         let joined = self.join(host, &join).await?;

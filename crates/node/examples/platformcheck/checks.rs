@@ -14,8 +14,11 @@ use casement_node::state::Layout;
 use casement_node::system;
 use casement_resource::Failure;
 
+mod features;
 mod files;
+mod firewall;
 mod hosting;
+mod identity;
 mod network;
 mod registry;
 mod services;
@@ -74,7 +77,10 @@ fn check(host: &Host) -> ExitCode {
     let all = [
         files::CHECKS,
         registry::CHECKS,
+        firewall::CHECKS,
+        features::CHECKS,
         services::CHECKS,
+        identity::CHECKS,
         hosting::CHECKS,
         network::CHECKS,
     ];
@@ -92,6 +98,7 @@ fn check(host: &Host) -> ExitCode {
 
 fn clean(host: &Host) -> Result<(), Failure> {
     services::clean(host)?;
+    firewall::clean(host)?;
     registry::clean(host)
 }
 

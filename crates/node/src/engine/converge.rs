@@ -69,8 +69,7 @@ impl Engine<'_> {
         let changes = match diff {
             Diff::Changes(changes) => changes,
             Diff::Right { reason, .. } => {
-                // A service that does not run is not stale either.
-                if let Err(failure) = records.clear_stale(&step.id) {
+                if let Err(failure) = settle(step, records) {
                     return Ok(failure.into());
                 }
                 self.sink.write(What::StepRight {
@@ -148,6 +147,15 @@ impl Engine<'_> {
         )?;
         records.forget(&step.id)
     }
+}
+
+/// Notes that a step is right as it is.
+fn settle(step: &Step, records: &mut Records) -> Result<()> {
+    if kinds::leaves_nothing(&step.resource) && records.get(&step.id).is_some() {
+        return records.forget(&step.id);
+    }
+    // A service that does not run is not stale either.
+    records.clear_stale(&step.id)
 }
 
 fn not_converged(id: &ResourceId, changes: &[Change]) -> Failure {

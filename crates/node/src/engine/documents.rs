@@ -4,13 +4,15 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use casement_resource::wire::InterfaceFacts;
 use casement_resource::{
-    Access, Condition, Directory, Effect, Env, File, Forwarding, HnsEndpoint, HnsNetwork,
-    HnsNetworkFacts, HnsNetworkType, InterfaceRef, Join, Kubeconfig, NodeDocument, PathEntry,
-    RegistryData, RegistryValue, Resource, Route, Run, Service, ServiceDefinition, ServiceState,
-    SourceVip, Stage, StartType, Step, Taint, Wait,
+    Access, Condition, DefenderExclusion, Directory, DynamicPorts, DynamicPortsFacts, Effect, Env,
+    Exclusion, File, FirewallRule, FirewallRuleFacts, Forwarding, HnsEndpoint, HnsNetwork,
+    HnsNetworkFacts, HnsNetworkType, Hostname, InterfaceRef, Join, Kubeconfig, NodeDocument,
+    PathEntry, Protocol, Reboot, RegistryData, RegistryValue, Resource, Route, Run, Service,
+    ServiceDefinition, ServiceState, SourceVip, Stage, StartType, Step, Taint, TimeSync, Wait,
+    WindowsFeature, WindowsFeatureFacts,
 };
 
-use crate::sim::{Service as SimService, Thing, World};
+use crate::sim::{Feature as SimFeature, Service as SimService, Thing, World};
 
 pub mod linux;
 
@@ -28,19 +30,27 @@ pub fn windows_host() -> World {
         ]),
         variables: BTreeMap::from([("Old".to_owned(), "before".to_owned())]),
         search_path: vec![r"C:\windows".to_owned()],
-        keys: BTreeSet::from(["SOFTWARE".to_owned()]),
+        keys: ["SOFTWARE", "SYSTEM"].map(str::to_owned).into(),
         values: BTreeMap::new(),
-        services: BTreeMap::from([(
-            "kube-proxy".to_owned(),
-            SimService {
-                definition: None,
-                command: Some("old.exe".to_owned()),
-                display_name: "old".to_owned(),
-                start: StartType::Manual,
-                depends_on: Vec::new(),
-                state: ServiceState::Running,
-            },
+        services: BTreeMap::from([
+            ("kube-proxy".to_owned(), foreign_service("old.exe")),
+            ("windefend".to_owned(), foreign_service("MsMpEng.exe")),
+            ("w32time".to_owned(), foreign_service("svchost.exe")),
+        ]),
+        // Two rules of one name, which only a person could have made.
+        firewall: BTreeMap::from([(
+            "old rule".to_owned(),
+            vec![foreign_rule("8080"), foreign_rule("9090")],
         )]),
+        features: BTreeMap::from([
+            ("containers".to_owned(), feature_off(true)),
+            ("telnet".to_owned(), feature_off(false)),
+        ]),
+        stuck: None,
+        boot: 1,
+        hostname: "WIN-3K2".to_owned(),
+        next_hostname: None,
+        domain: None,
         networks: vec![HnsNetworkFacts {
             id: "nat".to_owned(),
             name: "nat".to_owned(),
@@ -54,9 +64,48 @@ pub fn windows_host() -> World {
             name: "Ethernet".to_owned(),
             addresses: vec![format!("{ADDRESS}/24").parse().unwrap()],
         }],
+        dynamic_ports: [Protocol::Tcp, Protocol::Udp].map(usual_ports).into(),
         routes: Vec::new(),
         forwarding: BTreeSet::new(),
         linux: None,
+    }
+}
+
+fn foreign_service(command: &str) -> SimService {
+    SimService {
+        definition: None,
+        command: Some(command.to_owned()),
+        display_name: "old".to_owned(),
+        start: StartType::Manual,
+        depends_on: Vec::new(),
+        state: ServiceState::Running,
+    }
+}
+
+fn usual_ports(protocol: Protocol) -> (Protocol, DynamicPortsFacts) {
+    let range = DynamicPortsFacts {
+        first: 49152,
+        count: 16384,
+    };
+    (protocol, range)
+}
+
+fn feature_off(needs_boot: bool) -> SimFeature {
+    SimFeature {
+        state: WindowsFeatureFacts::Off,
+        needs_boot,
+    }
+}
+
+fn foreign_rule(ports: &str) -> FirewallRuleFacts {
+    FirewallRuleFacts {
+        protocol: 6,
+        ports: ports.to_owned(),
+        inbound: true,
+        allows: false,
+        enabled: true,
+        every_profile: false,
+        limits: vec!["remoteAddresses LocalSubnet".to_owned()],
     }
 }
 
@@ -115,6 +164,65 @@ pub fn registry(id: &str, key: &str, data: RegistryData) -> Step {
     step(
         id,
         Resource::RegistryValue(RegistryValue { key, name, data }),
+    )
+}
+
+pub fn exclusion(exclusion: Exclusion) -> Step {
+    step(
+        &exclusion.to_string(),
+        Resource::DefenderExclusion(DefenderExclusion { exclusion }),
+    )
+}
+
+pub fn rule(name: &str, protocol: Protocol, port: u16) -> Step {
+    step(
+        &format!("firewall {name}"),
+        Resource::FirewallRule(FirewallRule {
+            name: name.to_owned(),
+            protocol,
+            port,
+        }),
+    )
+}
+
+pub fn feature(name: &str, present: bool) -> Step {
+    step(
+        &format!("feature {name}"),
+        Resource::WindowsFeature(WindowsFeature {
+            name: name.to_owned(),
+            present,
+        }),
+    )
+}
+
+pub fn reboot() -> Step {
+    step(
+        "reboot",
+        Resource::Reboot(Reboot {
+            reason: "features".to_owned(),
+            timeout_seconds: 60,
+        }),
+    )
+}
+
+pub fn hostname(name: &str) -> Step {
+    let name = name.to_owned();
+    step("hostname", Resource::Hostname(Hostname { name }))
+}
+
+pub fn time_sync(server: &str) -> Step {
+    let servers = vec![server.to_owned()];
+    step("time", Resource::TimeSync(TimeSync { servers }))
+}
+
+pub fn ports(protocol: Protocol, first: u16) -> Step {
+    step(
+        &format!("ports {protocol}"),
+        Resource::DynamicPorts(DynamicPorts {
+            protocol,
+            first,
+            count: 1000,
+        }),
     )
 }
 
@@ -220,7 +328,7 @@ fn network() -> Vec<Step> {
     ]
 }
 
-/// Something of every kind but artifacts.
+/// Something of every kind but artifacts and reboots.
 pub fn full() -> NodeDocument {
     let containerd = Condition::NamedPipe(r"\\.\pipe\containerd".to_owned());
     let mut steps = vec![
@@ -237,6 +345,14 @@ pub fn full() -> NodeDocument {
             r"SOFTWARE\casement\deep",
             RegistryData::Number(1),
         ),
+        feature("telnet", true),
+        hostname("win1"),
+        time_sync("time.example"),
+        ports(Protocol::Tcp, 34000),
+        rule("Old rule", Protocol::Tcp, 8080),
+        rule("casement kubelet", Protocol::Tcp, 10250),
+        exclusion(Exclusion::Path(r"C:\k".to_owned())),
+        exclusion(Exclusion::Process(r"C:\k\kubelet.exe".to_owned())),
         with_after(
             service("containerd", Run::Running, &[], &["config"]),
             &["config"],

@@ -17,10 +17,13 @@ use crate::state::journal::Journal;
 use crate::state::order::{Order, Task};
 
 mod failures;
+mod faults;
 mod kills;
 mod linux;
 mod properties;
+mod reboots;
 mod restarts;
+mod shared;
 
 /// A simulated host with its state folder.
 struct Rig {

@@ -1,13 +1,35 @@
 //! Interfaces and routes of a simulated host.
 
 use casement_resource::wire::InterfaceFacts;
-use casement_resource::{InterfaceRef, RouteEntry};
+use casement_resource::{DynamicPorts, DynamicPortsFacts, InterfaceRef, Protocol, RouteEntry};
 use ipnet::IpNet;
 
 use super::{Sim, refused};
 use crate::platform::{Network, Result};
 
 impl Network for Sim {
+    fn dynamic_ports(&self, protocol: Protocol) -> Result<DynamicPortsFacts> {
+        let world = self.lock();
+        let range = world.dynamic_ports.get(&protocol);
+        range
+            .copied()
+            .ok_or_else(|| refused("dynamic_ports", "there is no such range"))
+    }
+
+    /// Windows keeps the ports below 1025 for those who ask for them, and wants
+    /// 255 at least.
+    fn set_dynamic_ports(&self, ports: &DynamicPorts) -> Result<()> {
+        let (first, count) = (ports.first, ports.count);
+        self.change(&format!("set_dynamic_ports {}", ports.protocol), |world| {
+            if first < 1025 || count < 255 || first.checked_add(count - 1).is_none() {
+                return Err(refused("set_dynamic_ports", "the parameter is incorrect"));
+            }
+            let range = DynamicPortsFacts { first, count };
+            world.dynamic_ports.insert(ports.protocol, range);
+            Ok(())
+        })
+    }
+
     fn interfaces(&self) -> Result<Vec<InterfaceFacts>> {
         Ok(self.lock().interfaces.clone())
     }

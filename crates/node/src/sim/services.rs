@@ -1,7 +1,7 @@
 //! Services of a simulated host: names without regard to case, dependants that
 //! block a stop.
 
-use casement_resource::{ServiceDefinition, ServiceSeen, ServiceState};
+use casement_resource::{ServiceDefinition, ServiceSeen, ServiceState, StartType};
 
 use super::world::{Service, World};
 use super::{Sim, refused};
@@ -52,6 +52,16 @@ impl Services for Sim {
     fn start_service(&self, name: &str) -> Result<()> {
         let key = name.to_lowercase();
         self.change(&format!("start_service {key}"), |world| start(world, &key))
+    }
+
+    fn set_service_start(&self, name: &str, start: StartType) -> Result<()> {
+        let key = name.to_lowercase();
+        self.change(&format!("set_service_start {key}"), |world| {
+            let service = world.services.get_mut(&key);
+            let service = service.ok_or_else(|| refused("set_service_start", "no such service"))?;
+            service.start = start;
+            Ok(())
+        })
     }
 
     fn stop_service(&self, name: &str) -> Result<Vec<String>> {

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use casement_resource::wire::InterfaceFacts;
 use casement_resource::{
-    HnsEndpointFacts, HnsNetworkFacts, HostPath, RegistryData, RouteEntry, ServiceDefinition,
-    ServiceState, StartType,
+    DynamicPortsFacts, FirewallRuleFacts, HnsEndpointFacts, HnsNetworkFacts, HostPath, Protocol,
+    RegistryData, RouteEntry, ServiceDefinition, ServiceState, StartType, WindowsFeatureFacts,
 };
 
 use super::linux::LinuxWorld;
@@ -26,12 +26,28 @@ pub struct World {
     pub values: BTreeMap<(String, String), RegistryData>,
     /// Services by lower-case name.
     pub services: BTreeMap<String, Service>,
+    /// Firewall rules by lower-case name.
+    pub firewall: BTreeMap<String, Vec<FirewallRuleFacts>>,
+    /// Features by lower-case name.
+    pub features: BTreeMap<String, Feature>,
+    /// What waits for a reboot, and still does after one.
+    pub stuck: Option<String>,
+    /// How often it was booted.
+    pub boot: u32,
+    /// Its name.
+    pub hostname: String,
+    /// Its name after the next boot, if that is another one.
+    pub next_hostname: Option<String>,
+    /// The domain that it is a member of.
+    pub domain: Option<String>,
     /// HNS networks.
     pub networks: Vec<HnsNetworkFacts>,
     /// HNS endpoints.
     pub endpoints: Vec<HnsEndpointFacts>,
     /// Interfaces.
     pub interfaces: Vec<InterfaceFacts>,
+    /// The ports that are given out.
+    pub dynamic_ports: BTreeMap<Protocol, DynamicPortsFacts>,
     /// Routes.
     pub routes: Vec<RouteEntry>,
     /// Interfaces that forward.
@@ -49,6 +65,15 @@ pub enum Thing {
     File(Vec<u8>),
     /// A symbolic link, and what it says.
     Link(String),
+}
+
+/// An optional part of a simulated Windows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Feature {
+    /// Whether it is there.
+    pub state: WindowsFeatureFacts,
+    /// Whether switching it takes effect at the next boot only.
+    pub needs_boot: bool,
 }
 
 /// A service of a simulated host.

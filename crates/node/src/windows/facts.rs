@@ -57,7 +57,7 @@ fn number(name: &str) -> Result<Option<u32>, Failure> {
 
 /// The name that the kubelet takes for the Node: not NetBIOS', which ends
 /// after 15 characters.
-fn hostname() -> Result<String, Failure> {
+pub fn hostname() -> Result<String, Failure> {
     let mut name = [0_u16; 256];
     let mut length = 256;
     // SAFETY: a buffer of the length given.

@@ -1,14 +1,16 @@
-//! Interfaces, routes, forwarding.
+//! Interfaces, routes, forwarding, dynamic ports.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use casement_resource::wire::InterfaceFacts;
-use casement_resource::{Code, Failure, InterfaceRef, RouteEntry};
+use casement_resource::{
+    Code, DynamicPorts, DynamicPortsFacts, Failure, InterfaceRef, Protocol, RouteEntry,
+};
 use ipnet::IpNet;
 
 use super::adapters::{self, Adapter};
 use super::routes::{self, Hop};
-use super::{Windows, hns};
+use super::{Windows, hns, wmi};
 use crate::platform::{Network, unsupported};
 
 /// The adapters in the form that travels.
@@ -88,6 +90,14 @@ impl Network for Windows {
             Some(index) => routes::forwarding(index).map(Some),
             None => Ok(None),
         }
+    }
+
+    fn dynamic_ports(&self, protocol: Protocol) -> Result<DynamicPortsFacts, Failure> {
+        wmi::dynamic_ports(protocol)
+    }
+
+    fn set_dynamic_ports(&self, ports: &DynamicPorts) -> Result<(), Failure> {
+        wmi::set_dynamic_ports(ports)
     }
 
     fn set_forwarding(&self, interface: &InterfaceRef, on: bool) -> Result<(), Failure> {

@@ -6,7 +6,7 @@ use std::io;
 use casement_resource::{Failure, RegistryData};
 use winreg::enums::{
     HKEY_LOCAL_MACHINE, KEY_READ, KEY_SET_VALUE, KEY_WOW64_64KEY, KEY_WRITE, REG_DWORD,
-    REG_EXPAND_SZ, REG_MULTI_SZ, REG_QWORD, REG_SZ,
+    REG_EXPAND_SZ, REG_MULTI_SZ, REG_OPTION_VOLATILE, REG_QWORD, REG_SZ,
 };
 use winreg::types::{FromRegValue, ToRegValue};
 use winreg::{RegKey, RegValue};
@@ -17,7 +17,7 @@ use crate::platform::Registry;
 
 impl Registry for Windows {
     fn registry_key_exists(&self, key: &str) -> Result<bool, Failure> {
-        Ok(open(key)?.is_some())
+        exists(key)
     }
 
     fn registry_value(&self, key: &str, name: &str) -> Result<Option<RegistryData>, Failure> {
@@ -44,6 +44,20 @@ impl Registry for Windows {
 
 fn root() -> RegKey {
     RegKey::predef(HKEY_LOCAL_MACHINE)
+}
+
+/// Whether a key is there.
+pub fn exists(key: &str) -> Result<bool, Failure> {
+    Ok(open(key)?.is_some())
+}
+
+/// Makes a key that is gone after the next boot.
+pub fn make_volatile(key: &str) -> Result<(), Failure> {
+    let flags = KEY_WRITE | KEY_WOW64_64KEY;
+    root()
+        .create_subkey_with_options_flags(key, REG_OPTION_VOLATILE, flags)
+        .map(drop)
+        .map_err(|error| system(format_args!("make the key `{key}`"), &error))
 }
 
 fn open(key: &str) -> Result<Option<RegKey>, Failure> {

@@ -19,7 +19,7 @@ use windows_sys::Win32::Foundation::{
 };
 use windows_sys::Win32::System::Services::{ChangeServiceConfigW, SERVICE_NO_CHANGE};
 
-use super::failure::system;
+use super::failure::{last, system};
 use super::patience::Patience;
 use super::registry;
 use super::wide::wide;
@@ -164,6 +164,32 @@ pub fn set_command_line(wanted: &Registration, command_line: &str) -> Result<(),
     let service = open(name, ServiceAccess::CHANGE_CONFIG)?.ok_or_else(|| gone(name))?;
     change(&service, Some(&wide(command_line)), &wanted.dependencies)
         .map_err(|error| system(format_args!("restore the service `{name}`"), &error))
+}
+
+/// Sets when a service is started, and leaves all else alone.
+pub fn set_start(name: &str, start: ServiceStartType) -> Result<(), Failure> {
+    let service = open(name, ServiceAccess::CHANGE_CONFIG)?.ok_or_else(|| gone(name))?;
+    let (same, none) = (SERVICE_NO_CHANGE, ptr::null());
+    // SAFETY: an open service; null leaves things alone.
+    let changed = unsafe {
+        ChangeServiceConfigW(
+            service.raw_handle(),
+            same,
+            start.to_raw(),
+            same,
+            none,
+            none,
+            ptr::null_mut(),
+            none,
+            none,
+            none,
+            none,
+        )
+    };
+    match changed {
+        0 => Err(last(format_args!("set the start of the service `{name}`"))),
+        _ => Ok(()),
+    }
 }
 
 /// Changes these and leaves all else alone. A command line ends with a zero.

@@ -26,7 +26,7 @@ mod judgement;
 mod token;
 
 pub use judgement::{check_program, judge};
-pub use token::login_sid;
+pub use token::{enable_privilege, login_sid};
 
 /// SYSTEM and Administrators only, nothing from above: for a folder, and for
 /// what will be made in it.

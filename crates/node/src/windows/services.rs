@@ -98,11 +98,7 @@ impl Services for Windows {
                 name.into(),
             ],
             dependencies: definition.depends_on.clone(),
-            start: match definition.start {
-                StartType::Automatic => ServiceStartType::AutoStart,
-                StartType::Manual => ServiceStartType::OnDemand,
-                StartType::Disabled => ServiceStartType::Disabled,
-            },
+            start: to_scm(definition.start),
             restart: true,
         })
     }
@@ -118,6 +114,10 @@ impl Services for Windows {
             Some(words) => failure.found(words),
             None => failure,
         })
+    }
+
+    fn set_service_start(&self, name: &str, start: StartType) -> Result<(), Failure> {
+        scm::set_start(name, to_scm(start))
     }
 
     fn stop_service(&self, name: &str) -> Result<Vec<String>, Failure> {
@@ -223,6 +223,14 @@ fn refuse_account(name: &str, found: &Registered) -> Result<(), Failure> {
         "delete the service, or give it the account LocalSystem, then apply again",
     )
     .values("LocalSystem", &found.account))
+}
+
+fn to_scm(start: StartType) -> ServiceStartType {
+    match start {
+        StartType::Automatic => ServiceStartType::AutoStart,
+        StartType::Manual => ServiceStartType::OnDemand,
+        StartType::Disabled => ServiceStartType::Disabled,
+    }
 }
 
 fn start_type(start: ServiceStartType) -> StartType {

@@ -36,27 +36,34 @@ impl fmt::Display for Exclusion {
 
 /// An exclusion as found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub enum DefenderFacts {
     /// There is no Defender on this host.
     Absent,
-    /// It leaves this alone.
-    Excluded,
-    /// It scans this.
-    Scanned,
+    /// There is one.
+    Present {
+        /// It is in the policy's list.
+        listed: bool,
+        /// The policy's list is heeded: each list has a switch of its own.
+        heeded: bool,
+    },
 }
 
 impl DefenderExclusion {
     /// What is to change.
     #[must_use]
     pub fn diff(&self, facts: DefenderFacts) -> Diff {
-        match facts {
-            DefenderFacts::Absent => Diff::right("the host has no Defender"),
-            DefenderFacts::Excluded => Diff::right(format!("{} is not scanned", self.exclusion)),
-            DefenderFacts::Scanned => {
-                Diff::Changes(vec![Change::missing("exclusion", &self.exclusion)])
-            }
+        let DefenderFacts::Present { listed, heeded } = facts else {
+            return Diff::right("the host has no Defender");
+        };
+        let mut changes = Vec::new();
+        if !listed {
+            changes.push(Change::missing("exclusion", &self.exclusion));
         }
+        if !heeded {
+            changes.push(Change::field("the policy's list", "ignored", "heeded"));
+        }
+        Diff::from_changes(changes, || format!("{} is not scanned", self.exclusion))
     }
 }
 
@@ -65,12 +72,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_host_without_defender_needs_nothing() {
+    fn an_exclusion_counts_only_in_a_list_that_is_heeded() {
         let exclusion = DefenderExclusion {
             exclusion: Exclusion::Path(r"C:\k".to_owned()),
         };
+        let right = |listed, heeded| {
+            let facts = DefenderFacts::Present { listed, heeded };
+            exclusion.diff(facts).is_right()
+        };
+        assert!(right(true, true));
+        assert!(!right(true, false) && !right(false, true) && !right(false, false));
         assert!(exclusion.diff(DefenderFacts::Absent).is_right());
-        assert!(exclusion.diff(DefenderFacts::Excluded).is_right());
-        assert!(!exclusion.diff(DefenderFacts::Scanned).is_right());
     }
 }

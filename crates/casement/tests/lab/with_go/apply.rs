@@ -199,6 +199,8 @@ fn drift_is_found_and_mended(lab: &Lab) {
     let without_path = format!(
         r#"reg add "{environment}" /v PATH /t REG_EXPAND_SZ /d "%SystemRoot%\system32;%SystemRoot%" /f"#
     );
+    let without_exclusion = r#"reg delete "HKLM\SOFTWARE\Policies\Microsoft\Windows Defender\Exclusions\Paths" /v C:\k /f"#;
+    let without_rules = r"reg delete HKLM\SYSTEM\CurrentControlSet\Services\SharedAccess\Parameters\FirewallPolicy\FirewallRules /va /f";
     let networks = lab.cmd("win1", r"C:\lab\hnscall.exe GET /networks/");
     let networks: Value = serde_json::from_str(&networks).unwrap();
     let mut networks = networks["Output"].as_array().unwrap().iter();
@@ -215,6 +217,8 @@ fn drift_is_found_and_mended(lab: &Lab) {
         ),
         ("a service", "sc stop kube-proxy", 1),
         ("a registry value", without_path.as_str(), 1),
+        ("an exclusion of Defender's", without_exclusion, 1),
+        ("a firewall rule", without_rules, 1),
         // With a network go the endpoints in it, and the adapter that they had.
         ("a network", delete_network.as_str(), 3),
     ];

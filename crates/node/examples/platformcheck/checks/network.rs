@@ -4,7 +4,8 @@ use std::net::{IpAddr, SocketAddr, TcpListener};
 
 use casement_node::platform::NewEndpoint;
 use casement_resource::{
-    Condition, ConditionFacts, HnsNetwork, HnsNetworkType, InterfaceRef, RouteEntry,
+    Condition, ConditionFacts, DynamicPorts, HnsNetwork, HnsNetworkType, InterfaceRef, Protocol,
+    RouteEntry,
 };
 
 use super::{Check, Host, Outcome, did, equal, so};
@@ -14,6 +15,7 @@ pub const CHECKS: &[Check] = &[
     ("conditions", conditions),
     ("forwarding", forwarding),
     ("routes", routes),
+    ("dynamic ports", ports),
     ("HNS network and endpoint", hns),
 ];
 
@@ -104,6 +106,36 @@ fn routes(host: &Host) -> Outcome {
     did(network.delete_route(&route))?;
     equal(found?, vec![route])?;
     equal(did(network.routes(&destination))?, Vec::new())
+}
+
+fn ports(host: &Host) -> Outcome {
+    let network = &host.platform;
+    for protocol in [Protocol::Tcp, Protocol::Udp] {
+        let before = did(network.dynamic_ports(protocol))?;
+        let wanted = DynamicPorts {
+            protocol,
+            first: 34_000,
+            count: 31_536,
+        };
+        did(network.set_dynamic_ports(&wanted))?;
+        let found = did(network.dynamic_ports(protocol))?;
+        so(wanted.diff(found).is_right(), &format!("{found}"))?;
+        let too_few = DynamicPorts {
+            count: 1,
+            ..wanted.clone()
+        };
+        so(
+            network.set_dynamic_ports(&too_few).is_err(),
+            "one port was enough",
+        )?;
+        did(network.set_dynamic_ports(&DynamicPorts {
+            first: before.first,
+            count: before.count,
+            ..wanted
+        }))?;
+        equal(did(network.dynamic_ports(protocol))?, before)?;
+    }
+    Ok(())
 }
 
 fn hns(host: &Host) -> Outcome {

@@ -50,11 +50,18 @@ fn values(host: &Host) -> Outcome {
         type_number: 3,
         bytes: vec![1, 2, 3],
     };
-    did(registry.set_registry_value(KEY, "bytes", &bytes))?;
-    equal(did(registry.registry_value(KEY, "bytes"))?, Some(bytes))?;
-    did(registry.delete_registry_value(KEY, "bytes"))?;
-    did(registry.delete_registry_value(KEY, "bytes"))?;
-    equal(did(registry.registry_value(KEY, "bytes"))?, None)
+    // Defender's lists have paths for names.
+    for name in ["bytes", r"C:\Program Files\x"] {
+        did(registry.set_registry_value(KEY, name, &bytes))?;
+        equal(
+            did(registry.registry_value(KEY, name))?.as_ref(),
+            Some(&bytes),
+        )?;
+        did(registry.delete_registry_value(KEY, name))?;
+        did(registry.delete_registry_value(KEY, name))?;
+        equal(did(registry.registry_value(KEY, name))?, None)?;
+    }
+    Ok(())
 }
 
 fn keys(host: &Host) -> Outcome {

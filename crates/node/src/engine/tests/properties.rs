@@ -1,7 +1,9 @@
 //! Random documents.
 
 use casement_resource::wire::Outcome;
-use casement_resource::{LinkType, NodeDocument, PackageState, RegistryData, Run, Step, UnitState};
+use casement_resource::{
+    Exclusion, LinkType, NodeDocument, PackageState, Protocol, RegistryData, Run, Step, UnitState,
+};
 use proptest::prelude::*;
 
 use super::{Faults, Rig, Task, World, failed, with_after};
@@ -9,7 +11,8 @@ use crate::engine::documents::linux::{
     check, line, linux_host, module, network_link, package, swap_off, symlink, sysctl, unit,
 };
 use crate::engine::documents::{
-    directory, document, env, file, path_entry, registry, service, windows_host,
+    directory, document, env, exclusion, feature, file, hostname, path_entry, ports, registry,
+    rule, service, time_sync, windows_host,
 };
 
 /// A step about one of a few things, so that steps meet in the same folders.
@@ -32,6 +35,12 @@ fn windows_step() -> impl Strategy<Value = Step> {
             let name = name.replace('O', "Old");
             env(&format!("env {name}"), &name, &value)
         }),
+        folder
+            .clone()
+            .prop_map(|path| exclusion(Exclusion::Path(path.to_owned()))),
+        folder
+            .clone()
+            .prop_map(|path| exclusion(Exclusion::Process(format!(r"{path}\x.exe")))),
         folder.prop_map(|path| path_entry(&format!("path {path}"), path)),
         ("[ab]", "[ab]", any::<u32>()).prop_map(|(first, second, number)| {
             let key = format!(r"SOFTWARE\{first}\{second}");
@@ -41,6 +50,16 @@ fn windows_step() -> impl Strategy<Value = Step> {
                 RegistryData::Number(number),
             )
         }),
+        ("[ab]", any::<bool>(), any::<u16>()).prop_map(|(name, old, port)| {
+            let name = if old { "Old rule" } else { &name };
+            rule(name, Protocol::Udp, port)
+        }),
+        any::<bool>().prop_map(|present| feature("Telnet", present)),
+        "[ab]".prop_map(|name| hostname(&name)),
+        (any::<bool>(), 1025..60_000_u16).prop_map(|(tcp, first)| {
+            ports(if tcp { Protocol::Tcp } else { Protocol::Udp }, first)
+        }),
+        "[ab]".prop_map(|server| time_sync(&server)),
         prop_oneof![Just("s1"), Just("s2"), Just("kube-proxy")].prop_map(|name| service(
             name,
             Run::Running,

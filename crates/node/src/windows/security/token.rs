@@ -5,20 +5,56 @@ use std::os::windows::io::{AsRawHandle, FromRawHandle, OwnedHandle};
 use std::ptr;
 
 use casement_resource::Failure;
-use windows_sys::Win32::Security::{GetTokenInformation, TOKEN_QUERY, TOKEN_USER, TokenUser};
+use windows_sys::Win32::Foundation::{ERROR_SUCCESS, GetLastError};
+use windows_sys::Win32::Security::{
+    AdjustTokenPrivileges, GetTokenInformation, LookupPrivilegeValueW, SE_PRIVILEGE_ENABLED,
+    TOKEN_ACCESS_MASK, TOKEN_ADJUST_PRIVILEGES, TOKEN_PRIVILEGES, TOKEN_QUERY, TOKEN_USER,
+    TokenUser,
+};
 use windows_sys::Win32::System::Threading::{GetCurrentProcess, OpenProcessToken};
+use windows_sys::core::PCWSTR;
 
 use crate::windows::failure;
 
-/// The SID of the account that this process runs as.
-pub fn login_sid() -> Result<String, Failure> {
+/// The token of this process.
+fn own(access: TOKEN_ACCESS_MASK) -> Result<OwnedHandle, Failure> {
     let mut token = ptr::null_mut();
     // SAFETY: the own process and a place.
-    if unsafe { OpenProcessToken(GetCurrentProcess(), TOKEN_QUERY, &mut token) } == 0 {
+    if unsafe { OpenProcessToken(GetCurrentProcess(), access, &mut token) } == 0 {
         return Err(failure::last("open the own token"));
     }
     // SAFETY: just opened, and closed only by this owner.
-    let token = unsafe { OwnedHandle::from_raw_handle(token) };
+    Ok(unsafe { OwnedHandle::from_raw_handle(token) })
+}
+
+/// Makes use of a right that the account has.
+pub fn enable_privilege(name: PCWSTR) -> Result<(), Failure> {
+    let token = own(TOKEN_ADJUST_PRIVILEGES | TOKEN_QUERY)?;
+    let mut wanted = TOKEN_PRIVILEGES {
+        PrivilegeCount: 1,
+        ..Default::default()
+    };
+    wanted.Privileges[0].Attributes = SE_PRIVILEGE_ENABLED;
+    let none = ptr::null_mut();
+    // SAFETY: terminated text, a place, and one privilege as is said.
+    unsafe {
+        if LookupPrivilegeValueW(ptr::null(), name, &mut wanted.Privileges[0].Luid) == 0
+            || AdjustTokenPrivileges(token.as_raw_handle(), 0, &wanted, 0, none, ptr::null_mut())
+                == 0
+        {
+            return Err(failure::last("make use of a privilege"));
+        }
+        // It succeeds also where the account lacks the privilege.
+        match GetLastError() {
+            ERROR_SUCCESS => Ok(()),
+            code => Err(failure::refused("make use of a privilege", code)),
+        }
+    }
+}
+
+/// The SID of the account that this process runs as.
+pub fn login_sid() -> Result<String, Failure> {
+    let token = own(TOKEN_QUERY)?;
     let mut size = 0;
     // SAFETY: asks for the size only.
     unsafe {

@@ -1,0 +1,197 @@
+//! The ports that Windows gives to those who do not ask for one, through
+//! Windows Management Instrumentation: the IP helper has no function for them.
+#![allow(unsafe_code, reason = "objects of the Windows API")]
+
+use std::ffi::c_void;
+use std::ptr;
+
+use casement_resource::{DynamicPorts, DynamicPortsFacts, Failure, Protocol};
+use windows_sys::Win32::Foundation::E_UNEXPECTED;
+use windows_sys::Win32::System::Com::{
+    CoSetProxyBlanket, EOAC_NONE, RPC_C_AUTHN_LEVEL_CALL, RPC_C_IMP_LEVEL_IMPERSONATE,
+};
+use windows_sys::Win32::System::Variant::VARIANT;
+use windows_sys::core::{BSTR, GUID, PCWSTR};
+
+use super::com::{self, Answer, Apartment, Object, Text, Value, call, done};
+use super::wide::wide;
+
+/// `WbemLocator`, and `IWbemLocator`.
+const LOCATOR_CLASS: GUID = GUID::from_u128(0x4590f811_1d3a_11d0_891f_00aa004b2e24);
+const LOCATOR: GUID = GUID::from_u128(0xdc12a687_737f_11cf_884d_00aa004b2e24);
+const NAMESPACE: &str = r"ROOT\StandardCimv2";
+
+/// Places in the tables of `IWbemLocator`, `IWbemServices`,
+/// `IEnumWbemClassObject` and `IWbemClassObject`.
+const CONNECT: usize = 3;
+const PUT_INSTANCE: usize = 14;
+const QUERY: usize = 20;
+const NEXT: usize = 4;
+const GET: usize = 4;
+const PUT: usize = 5;
+
+const FORWARD_ONLY: i32 = 0x20;
+const UPDATE_ONLY: i32 = 1;
+const FOREVER: i32 = -1;
+
+const FIRST: &str = "DynamicPortRangeStartPort";
+const COUNT: &str = "DynamicPortRangeNumberOfPorts";
+
+/// The range of a protocol.
+pub fn dynamic_ports(protocol: Protocol) -> Result<DynamicPortsFacts, Failure> {
+    let read = || {
+        let _apartment = Apartment::enter()?;
+        let settings = settings(&connect()?, protocol)?;
+        let number = |name: &str| {
+            let number = get(&settings, name)?.as_number();
+            number
+                .and_then(|number| u16::try_from(number).ok())
+                .ok_or(E_UNEXPECTED)
+        };
+        Ok(DynamicPortsFacts {
+            first: number(FIRST)?,
+            count: number(COUNT)?,
+        })
+    };
+    read().map_err(|code| com::failure(format_args!("read the dynamic {protocol} ports"), code))
+}
+
+/// Sets the range of a protocol.
+pub fn set_dynamic_ports(wanted: &DynamicPorts) -> Result<(), Failure> {
+    let write = || {
+        let _apartment = Apartment::enter()?;
+        let services = connect()?;
+        let settings = settings(&services, wanted.protocol)?;
+        put(&settings, FIRST, wanted.first)?;
+        put(&settings, COUNT, wanted.count)?;
+        let (none, nowhere) = (ptr::null_mut(), ptr::null_mut());
+        // SAFETY: an object, flags, and no context and no place for a result.
+        unsafe {
+            call!(
+                services,
+                PUT_INSTANCE,
+                settings.pointer() => *mut c_void,
+                UPDATE_ONLY => i32,
+                none => *mut c_void,
+                nowhere => *mut *mut c_void,
+            )
+        }
+    };
+    write().map_err(|code| {
+        let protocol = wanted.protocol;
+        com::failure(format_args!("set the dynamic {protocol} ports"), code)
+    })
+}
+
+fn connect() -> Answer<Object> {
+    let locator = Object::new(&LOCATOR_CLASS, &LOCATOR)?;
+    let namespace = Text::new(NAMESPACE);
+    let (default, mut services) = (ptr::null(), ptr::null_mut());
+    // SAFETY: the namespace, defaults for all else, and a place.
+    unsafe {
+        call!(
+            locator,
+            CONNECT,
+            namespace.0 => BSTR,
+            default => BSTR,
+            default => BSTR,
+            default => BSTR,
+            0 => i32,
+            default => BSTR,
+            ptr::null_mut() => *mut c_void,
+            &mut services => *mut *mut c_void,
+        )
+    }?;
+    let services = Object::given(services)?;
+    allow(&services)?;
+    Ok(services)
+}
+
+/// The service does what is asked with the rights of who asks.
+fn allow(services: &Object) -> Answer<()> {
+    const BY_WINDOWS: u32 = 10;
+    const NO_AUTHORIZATION: u32 = 0;
+    // SAFETY: an object; the names and the identity are the defaults.
+    done(unsafe {
+        CoSetProxyBlanket(
+            services.pointer(),
+            BY_WINDOWS,
+            NO_AUTHORIZATION,
+            ptr::null(),
+            RPC_C_AUTHN_LEVEL_CALL,
+            RPC_C_IMP_LEVEL_IMPERSONATE,
+            ptr::null(),
+            EOAC_NONE.cast_unsigned(),
+        )
+    })
+}
+
+/// The object that has the range of a protocol. All of TCP's templates show the
+/// one range; this one can be written on every Windows.
+fn settings(services: &Object, protocol: Protocol) -> Answer<Object> {
+    let query = match protocol {
+        Protocol::Tcp => "SELECT * FROM MSFT_NetTCPSetting WHERE SettingName='InternetCustom'",
+        Protocol::Udp => "SELECT * FROM MSFT_NetUDPSetting",
+    };
+    let (language, query) = (Text::new("WQL"), Text::new(query));
+    let mut found = ptr::null_mut();
+    // SAFETY: two texts, flags, no context, and a place.
+    unsafe {
+        call!(
+            services,
+            QUERY,
+            language.0 => BSTR,
+            query.0 => BSTR,
+            FORWARD_ONLY => i32,
+            ptr::null_mut() => *mut c_void,
+            &mut found => *mut *mut c_void,
+        )
+    }?;
+    let found = Object::given(found)?;
+    allow(&found)?;
+    let (mut first, mut count) = (ptr::null_mut(), 0);
+    // SAFETY: for how long, how many, where they go, and how many they were.
+    unsafe {
+        call!(
+            found,
+            NEXT,
+            FOREVER => i32,
+            1 => u32,
+            &mut first => *mut *mut c_void,
+            &mut count => *mut u32,
+        )
+    }?;
+    Object::given(first)
+}
+
+fn get(object: &Object, name: &str) -> Answer<Value> {
+    let (name, mut value) = (wide(name), Value::default());
+    // SAFETY: terminated text, and a place; type and origin are not asked for.
+    unsafe {
+        call!(
+            object,
+            GET,
+            name.as_ptr() => PCWSTR,
+            0 => i32,
+            &mut value.0 => *mut VARIANT,
+            ptr::null_mut() => *mut i32,
+            ptr::null_mut() => *mut i32,
+        )
+    }?;
+    Ok(value)
+}
+
+fn put(object: &Object, name: &str, number: u16) -> Answer<()> {
+    let (name, value) = (wide(name), Value::number(i32::from(number)));
+    // SAFETY: terminated text, and a value of the property's own type.
+    unsafe {
+        call!(
+            object,
+            PUT,
+            name.as_ptr() => PCWSTR,
+            0 => i32,
+            &raw const value.0 => *const VARIANT,
+            0 => i32,
+        )
+    }
+}
