@@ -20,6 +20,8 @@ use crate::state::order::{Order, Task};
 
 /// Between two looks at a host that is right.
 const EVERY: Duration = Duration::from_secs(5 * 60);
+/// Before a repair that failed is tried again; at boot much is not there yet.
+const SOON: Duration = Duration::from_secs(10);
 /// Between two tries at most, when repairs do not help.
 const LONGEST: Duration = Duration::from_secs(60 * 60);
 /// Between two looks at whether HNS is still the same process.
@@ -27,17 +29,19 @@ const GLANCE: Duration = Duration::from_secs(5);
 /// Who asks for a repair.
 const KEEPER: &str = "casement's own repair";
 
-/// What a look at the host came to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// What a look at the host came to; what matters more comes later.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Found {
     /// Everything is as it was left, or nothing was.
     Right,
-    /// A run is at work: what it leaves is looked at next time.
-    Busy,
     /// It had drifted, and is right again.
     Repaired,
-    /// It has drifted, and is left so.
+    /// It has drifted, and is left to a person.
     Left,
+    /// It has drifted, and could not be put right.
+    Failed,
+    /// A run is at work: what it leaves is looked at afterwards.
+    Busy,
 }
 
 /// Looks for as long as the process lives.
@@ -46,7 +50,7 @@ pub(super) fn keep(runs: &Arc<Runs>) {
     loop {
         // Seen before the look: a restart in the meantime is not lost.
         let hns = runs.platform().hns_process().ok().flatten();
-        let wait = pause.after(look(runs).unwrap_or(Found::Left));
+        let wait = pause.after(look(runs).unwrap_or(Found::Failed));
         let since = Instant::now();
         while since.elapsed() < wait {
             thread::sleep(GLANCE);
@@ -65,13 +69,16 @@ struct Pause {
 
 impl Pause {
     fn after(&mut self, found: Found) -> Duration {
-        self.failures = match found {
-            Found::Left => self.failures.saturating_add(1),
-            Found::Right | Found::Repaired | Found::Busy => 0,
-        };
-        let doubled = 1_u32.checked_shl(self.failures.saturating_sub(1));
-        let factor = doubled.unwrap_or(u32::MAX).max(1);
-        EVERY.saturating_mul(factor).min(LONGEST)
+        if found == Found::Busy {
+            return SOON;
+        }
+        if found != Found::Failed {
+            self.failures = 0;
+            return EVERY;
+        }
+        let doubled = 1_u32.checked_shl(self.failures).unwrap_or(u32::MAX);
+        self.failures = self.failures.saturating_add(1);
+        SOON.saturating_mul(doubled).min(LONGEST)
     }
 }
 
@@ -93,7 +100,7 @@ pub(super) fn look(runs: &Arc<Runs>) -> Result<Found> {
                 document.host()
             );
             runs.platform().notice(Level::Warning, &text);
-            found = Found::Left;
+            found = found.max(Found::Left);
             continue;
         }
         match repair(runs, document)? {
@@ -101,16 +108,12 @@ pub(super) fn look(runs: &Arc<Runs>) -> Result<Found> {
             Some(Ok(())) => {
                 let text = format!("Repaired: {what}");
                 runs.platform().notice(Level::Information, &text);
-                found = if found == Found::Left {
-                    found
-                } else {
-                    Found::Repaired
-                };
+                found = found.max(Found::Repaired);
             }
             Some(Err(why)) => {
                 let text = format!("Not repaired: {what}. {why}");
                 runs.platform().notice(Level::Error, &text);
-                found = Found::Left;
+                found = found.max(Found::Failed);
             }
         }
     }
@@ -299,7 +302,7 @@ mod tests {
             failing: Some("start_service".to_owned()),
             ..Faults::default()
         });
-        assert_eq!(rig.look(), Found::Left);
+        assert_eq!(rig.look(), Found::Failed);
         let notices = rig.sim.notices();
         assert!(notices[0].1.contains("a fault was asked for") || notices[0].1.contains("refused"));
         assert_eq!(notices[0].0, Level::Error);
@@ -327,12 +330,14 @@ mod tests {
         let mut pause = Pause::default();
         assert_eq!(pause.after(Found::Right), EVERY);
         assert_eq!(pause.after(Found::Left), EVERY);
-        assert_eq!(pause.after(Found::Left), EVERY * 2);
-        assert_eq!(pause.after(Found::Left), EVERY * 4);
+        assert_eq!(pause.after(Found::Failed), SOON);
+        assert_eq!(pause.after(Found::Busy), SOON);
+        assert_eq!(pause.after(Found::Failed), SOON * 2);
+        assert_eq!(pause.after(Found::Failed), SOON * 4);
         for _ in 0..100 {
-            pause.after(Found::Left);
+            pause.after(Found::Failed);
         }
-        assert_eq!(pause.after(Found::Left), LONGEST);
+        assert_eq!(pause.after(Found::Failed), LONGEST);
         assert_eq!(pause.after(Found::Repaired), EVERY);
     }
 }
