@@ -73,6 +73,7 @@ fn after_a_reboot_the_network_is_back_without_a_person(lab: &Lab) {
     lab.run(&["reboot", "win1", "--off", "1"]);
     eventually("win1 is right again", 120, || {
         let status = verb(lab, &["status"]).output().unwrap();
+        println!("{}", text(&status));
         (status.status.code() == Some(0)).then_some(())
     });
     let journals = lab.cmd("win1", r"dir /b C:\ProgramData\casement\journal");
