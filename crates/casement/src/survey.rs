@@ -36,12 +36,8 @@ pub struct Seen {
 impl Seen {
     /// Whether nothing is to be done.
     pub fn is_right(&self) -> bool {
-        is_right(&self.step)
+        self.step.is_right()
     }
-}
-
-fn is_right(step: &ObservedStep) -> bool {
-    step.seen.as_ref().is_ok_and(Diff::is_right)
 }
 
 /// Looks at all hosts at once.
@@ -71,7 +67,7 @@ async fn look(
     for document in &documents {
         let observed = link.observe(document).await?;
         let about = document.steps().iter().map(|step| about(&step.resource));
-        let all_right = observed.steps.iter().all(is_right);
+        let all_right = observed.steps.iter().all(ObservedStep::is_right);
         let seen = about.zip(observed.steps);
         steps.extend(seen.map(|(what, step)| Seen { what, step }));
         // Where a step changes, the agent hears of the document anyway.
@@ -89,7 +85,7 @@ async fn look(
 
 /// What the agent holds the host to, as a step of its own.
 fn kept(stage: Stage, diff: Diff) -> Result<Seen, RunError> {
-    let stage = format!("{stage:?}").to_lowercase();
+    let stage = stage.name();
     Ok(Seen {
         what: format!("what the agent keeps ({stage})"),
         step: ObservedStep {

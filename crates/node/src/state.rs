@@ -68,12 +68,8 @@ impl Layout {
     /// The document of a stage that the host is kept to.
     #[must_use]
     pub fn kept(&self, stage: Stage) -> PathBuf {
-        let name = match stage {
-            Stage::Prepare => "prepare.json",
-            Stage::Join => "join.json",
-            Stage::Network => "network.json",
-        };
-        self.root.join("state").join("kept").join(name)
+        let file = format!("{}.json", stage.name());
+        self.root.join("state").join("kept").join(file)
     }
 
     /// What an archive's members hash to.

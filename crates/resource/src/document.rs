@@ -20,6 +20,18 @@ pub enum Stage {
     Network,
 }
 
+impl Stage {
+    /// Its name, as the wire has it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Prepare => "prepare",
+            Self::Join => "join",
+            Self::Network => "network",
+        }
+    }
+}
+
 /// What the agent does by itself when the host is found to differ.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

@@ -183,7 +183,7 @@ impl<A: Api> Apply<'_, A> {
             return Ok(0);
         }
         host.bring(&seen.missing, self.blobs).await?;
-        let run = format!("{}-{}", self.run, stage_name(stage));
+        let run = format!("{}-{}", self.run, stage.name());
         let run: RunId = run.parse().map_err(casement_plan::PlanError::from)?;
         let tell = |event: &Event| {
             let host = &name;
@@ -201,14 +201,6 @@ impl<A: Api> Apply<'_, A> {
         (self.tell)(Happening::Finished { host, stage, tally });
         // What the agent keeps has changed, if nothing else has.
         Ok(tally.changed.max(1))
-    }
-}
-
-fn stage_name(stage: Stage) -> &'static str {
-    match stage {
-        Stage::Prepare => "prepare",
-        Stage::Join => "join",
-        Stage::Network => "network",
     }
 }
 

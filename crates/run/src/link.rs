@@ -49,8 +49,7 @@ impl Observed {
     /// Whether nothing is to be done.
     #[must_use]
     pub fn is_right(&self) -> bool {
-        let right = |step: &ObservedStep| step.seen.as_ref().is_ok_and(Diff::is_right);
-        self.kept.is_right() && self.steps.iter().all(right)
+        self.kept.is_right() && self.steps.iter().all(ObservedStep::is_right)
     }
 }
 

@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 use std::thread;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 use casement_resource::wire::{Outcome, What};
 use casement_resource::{Diff, Failure, NodeDocument, Repair, RunId};
@@ -16,6 +16,7 @@ use crate::engine::observe;
 use crate::kinds;
 use crate::platform::{Level, Result};
 use crate::state::kept;
+use crate::state::lock::milliseconds;
 use crate::state::order::{Order, Task};
 
 /// Between two looks at a host that is right.
@@ -176,8 +177,7 @@ fn repair(
 }
 
 fn run_id() -> Result<RunId> {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH);
-    let text = format!("repair-{}", now.unwrap_or_default().as_millis());
+    let text = format!("repair-{}", milliseconds());
     text.parse().map_err(|error| {
         Failure::new(
             casement_resource::Code::State,

@@ -124,6 +124,14 @@ pub struct ObservedStep {
     pub seen: Result<Diff, Failure>,
 }
 
+impl ObservedStep {
+    /// Whether nothing is to be done.
+    #[must_use]
+    pub fn is_right(&self) -> bool {
+        self.seen.as_ref().is_ok_and(Diff::is_right)
+    }
+}
+
 /// Why a run was refused.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
