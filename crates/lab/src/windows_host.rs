@@ -43,14 +43,27 @@ pub fn start(
         "wineserver",
         &mut wine::command(wine::server(), prefix, ["--foreground", "--persistent"]),
     )?;
-    // The first program makes Wine boot: services start by their start type.
-    command::run_detached(&mut wine::command(
-        wine::loader(),
-        prefix,
-        ["cmd", "/c", "exit"],
-    ))?;
+    boot(prefix, &host.name)?;
     write_shell()?;
     ssh::serve(&login, household)
+}
+
+/// The first program makes Wine boot: services start by their start type. Now and
+/// then Wine gives up on its service manager without a word; the next program, the
+/// first of an SSH session, would then be its parent, and the session never end.
+fn boot(prefix: &Path, host: &str) -> Result<()> {
+    for _ in 0..3 {
+        let nothing = ["cmd", "/c", "exit"];
+        command::run_detached(&mut wine::command(wine::loader(), prefix, nothing))?;
+        if wine::has_service_manager() {
+            return Ok(());
+        }
+    }
+    Err(Problem::new(
+        "CAS-LAB-057",
+        format!("Wine on host `{host}` did not start its services, three times"),
+        "let the machine come to rest, and try again",
+    ))
 }
 
 fn mount_prefix(prefix: &Path) -> Result<()> {

@@ -124,6 +124,14 @@ fn has_services(registry: &str) -> bool {
         .contains(r"[system\\currentcontrolset\\services\\nsiproxy]")
 }
 
+/// Whether services are looked after, on the host that asks.
+pub fn has_service_manager() -> bool {
+    let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
+    processes
+        .filter_map(|process| fs::read(process.path().join("cmdline")).ok())
+        .any(|line| line.starts_with(br"C:\windows\system32\services.exe"))
+}
+
 /// The rule that comes with Windows' OpenSSH server.
 fn have_firewall(registry: &mut RegistryFile) {
     let policy = r"System\CurrentControlSet\Services\SharedAccess\Parameters\FirewallPolicy";

@@ -88,7 +88,7 @@ impl Lab {
 
     /// Plain OpenSSH to a host.
     pub fn ssh(&self, user: &str, host: &str, line: &str) -> Command {
-        let mut ssh = Command::new("ssh");
+        let mut ssh = bounded("ssh");
         ssh.args(self.ssh_options());
         ssh.arg(format!("{user}@{}", self.address(host))).arg(line);
         ssh.stdin(Stdio::null());
@@ -102,7 +102,7 @@ impl Lab {
 
     /// Commands of OpenSSH's sftp, one a line.
     pub fn sftp(&self, host: &str, batch: &str) -> String {
-        let mut sftp = Command::new("sftp");
+        let mut sftp = bounded("sftp");
         sftp.args(self.ssh_options()).args(["-q", "-b", "-"]);
         sftp.arg(format!("Administrator@{}", self.address(host)));
         let mut child = sftp
@@ -162,6 +162,14 @@ impl Lab {
             }
         }
     }
+}
+
+/// A program of the machine's that must come to an end: one that hangs fails its
+/// test (124) instead of holding up all others.
+fn bounded(program: &str) -> Command {
+    let mut command = Command::new("timeout");
+    command.args(["--kill-after=10", "300", program]);
+    command
 }
 
 /// The program under test.
