@@ -184,8 +184,10 @@ nodeRegistration:
     /// The network that the control plane gave to the Node.
     pub fn pod_network(&self) -> String {
         eventually("the Node has a pod network", 30, || {
+            // The kubelet may be a moment behind kubeadm's word that it has joined.
             let path = "--output=jsonpath={.spec.podCIDR}";
-            let network = self.lab.kubectl(&["get", "node", self.name, path]);
+            let words = ["get", "node", self.name, "--ignore-not-found", path];
+            let network = self.lab.kubectl(&words);
             (!network.is_empty()).then_some(network)
         })
     }
