@@ -2,13 +2,16 @@
 
 use std::time::Instant;
 
+use casement_run::RunError;
 use casement_run::apply::{Apply, Happening, HostOutcome};
 use clap::Args;
+use serde_json::{Value, json};
 
 use crate::controller::{Controller, FileArgs};
 use crate::failure::CommandError;
-use crate::shown::Shown;
-use crate::{clock, confirm, told};
+use crate::progress::{Progress, ProgressArgs, RunRecord};
+use crate::survey::{HostSurvey, survey};
+use crate::{clock, confirm, signals, told};
 
 /// Make the hosts and the cluster what the file says.
 #[derive(Debug, Args)]
@@ -18,6 +21,8 @@ pub struct ApplyArgs {
     /// Do not ask
     #[arg(long)]
     yes: bool,
+    #[command(flatten)]
+    progress: ProgressArgs,
 }
 
 /// Runs the verb.
@@ -29,100 +34,216 @@ pub async fn run_apply(arguments: ApplyArgs) -> Result<(), CommandError> {
         .check_rights()
         .await
         .map_err(|error| told::cluster(&error))?;
-    if !controller.reaches_a_windows_host() {
+    let changes = if controller.reaches_a_windows_host() {
+        let changes = kube.changes(&controller.windows()).await;
+        changes.map_err(|error| told::problem(&error))?
+    } else {
         // Nobody would use what is made for them in the cluster.
-        return finish(&controller, &[], 0, &Shown::default(), started);
-    }
-    let changes = kube
-        .changes(&controller.windows())
-        .await
-        .map_err(|error| told::problem(&error))?;
+        return conclude(&controller, None, &[], 0, started);
+    };
     if !arguments.yes {
-        ask(&controller, changes.len())?;
+        ask(&mut controller, changes.len()).await?;
     }
+    let mut record = RunRecord::begin("apply", &kube.run);
+    let objects: Vec<String> = changes.iter().map(|it| it.object.to_string()).collect();
+    if let Some(record) = &mut record {
+        record.planned_cluster(&objects);
+    }
+    let names: Vec<String> = controller.answering().map(str::to_owned).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let progress = Progress::begin(&arguments.progress, &names, record)?;
     for change in &changes {
-        clock::line(&format!("cluster: {}", change.object));
+        progress.line(&format!("cluster: {}", change.object));
         kube.cluster
             .carry_out(change)
             .await
             .map_err(|error| told::cluster(&error))?;
     }
-    let shown = Shown::default();
-    let tell = |happening: Happening<'_>| show(&happening, &shown);
+    let outcomes = carry_out(&mut controller, &progress).await;
+    let outcomes = outcomes.map_err(|error| told::problem(&error))?;
+    conclude(
+        &controller,
+        Some(&progress),
+        &outcomes,
+        changes.len(),
+        started,
+    )
+}
+
+async fn carry_out(
+    controller: &mut Controller,
+    progress: &Progress,
+) -> Result<Vec<HostOutcome>, RunError> {
+    let stop = signals::heed("apply");
+    let tell = |happening: Happening<'_>| progress.hear(&happening);
     let mut links = std::mem::take(&mut controller.links);
+    for link in &mut links {
+        link.heed(stop.clone());
+    }
     let apply = Apply {
         cluster: &controller.cluster,
         inputs: &controller.inputs,
         blobs: &controller.blobs,
-        api: &kube,
-        run: &kube.run,
+        api: &controller.kube,
+        run: &controller.kube.run,
+        stop: &stop,
         tell: &tell,
     };
     let outcomes = apply.carry_out(&mut links).await;
-    let outcomes = outcomes.map_err(|error| told::problem(&error))?;
     for link in links {
         link.close().await;
     }
-    finish(&controller, &outcomes, changes.len(), &shown, started)
+    outcomes
 }
 
-fn ask(controller: &Controller, changes: usize) -> Result<(), CommandError> {
+/// Shows what would change, and asks.
+async fn ask(controller: &mut Controller, changes: usize) -> Result<(), CommandError> {
+    let surveys = survey(controller).await;
+    let surveys = surveys.map_err(|error| told::problem(&error))?;
     let cluster = &controller.cluster;
+    let hosts = cluster.spec.hosts.len();
     eprintln!(
-        "{}: Kubernetes {}, {} hosts; {changes} objects of the cluster change",
-        cluster.metadata.name,
-        cluster.spec.kubernetes.version,
-        cluster.spec.hosts.len(),
+        "{}: Kubernetes {}, {hosts} hosts\n\n  {:<20}  {changes} objects change",
+        cluster.metadata.name, cluster.spec.kubernetes.version, "cluster",
     );
+    for (name, answer) in &surveys {
+        match answer {
+            Ok(answer) => eprintln!("  {name:<20}  {:<24} {}", to_do(answer), answer.system),
+            Err(error) => eprintln!("  {name:<20}  {error}"),
+        }
+    }
+    for (name, error) in &controller.lost {
+        eprintln!("  {name:<20}  {error}");
+    }
+    eprintln!();
     confirm::ask("Apply this?", "casement apply --yes")
 }
 
-fn show(happening: &Happening<'_>, shown: &Shown) {
-    match happening {
-        Happening::Step { host, event, .. } => shown.event(host, event),
-        Happening::Waiting { host, reason } => clock::line(&format!("{host}: {reason}")),
-        Happening::Ready { host } => clock::line(&format!("{host}: Ready")),
-        Happening::Finished { .. } => {}
+fn to_do(host: &HostSurvey) -> String {
+    let pending = host.steps.iter().filter(|step| !step.is_right()).count();
+    match (pending, host.open.is_empty()) {
+        (0, true) => "nothing to do".to_owned(),
+        (pending, true) => format!("{pending} to change"),
+        // What the network needs is known when the Node is there.
+        (pending, false) => format!("{pending} and the network"),
     }
 }
 
-fn finish(
+/// Says how it ended, and leaves the record.
+fn conclude(
     controller: &Controller,
+    progress: Option<&Progress>,
     outcomes: &[HostOutcome],
     changes: usize,
-    shown: &Shown,
+    started: Instant,
+) -> Result<(), CommandError> {
+    for (progress, outcome) in progress
+        .iter()
+        .flat_map(|it| outcomes.iter().map(move |o| (it, o)))
+    {
+        progress.ended(&outcome.host, &outcome.result);
+    }
+    let record = progress.and_then(Progress::finish);
+    let problem = |host: &str, error: &RunError| match progress {
+        Some(progress) => progress.problem(host, error),
+        None => told::problem(error),
+    };
+    let lost = controller.lost.iter();
+    let lost = lost.map(|(host, error)| (host.as_str(), Err(error)));
+    let results = outcomes.iter();
+    let results = results.map(|it| (it.host.as_str(), it.result.as_ref().map(|count| *count)));
+    let results: Vec<_> = lost.chain(results).collect();
+    for (host, result) in &results {
+        match result {
+            Err(RunError::Stopped { .. }) => eprintln!("\n{host}: stopped"),
+            Err(error) => eprint!("\n{host}\n{}", problem(host, error)),
+            Ok(_) => {}
+        }
+    }
+    let end = End::of(&results);
+    if let Some(record) = record {
+        let hosts: Vec<Value> = results.iter().map(|(host, it)| summary(host, it)).collect();
+        let folder = record.close(end.word(), &hosts);
+        if end != End::Done {
+            eprintln!("\nThe record of this run is in {}", folder.display());
+        }
+    }
+    let changed = changes
+        + results
+            .iter()
+            .map(|(_, it)| it.unwrap_or(0) as usize)
+            .sum::<usize>();
+    say_end(controller, &results, end, changed, started)
+}
+
+/// How a run ended as a whole.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum End {
+    Done,
+    Stopped,
+    Failed,
+}
+
+type HostResult<'a> = (&'a str, Result<u32, &'a RunError>);
+
+impl End {
+    fn of(results: &[HostResult<'_>]) -> Self {
+        let stopped = |it: &HostResult<'_>| matches!(it.1, Err(RunError::Stopped { .. }));
+        if results.iter().any(|it| it.1.is_err() && !stopped(it)) {
+            Self::Failed
+        } else if results.iter().any(stopped) {
+            Self::Stopped
+        } else {
+            Self::Done
+        }
+    }
+
+    fn word(self) -> &'static str {
+        match self {
+            Self::Done => "done",
+            Self::Stopped => "stopped",
+            Self::Failed => "failed",
+        }
+    }
+}
+
+fn summary(host: &str, result: &Result<u32, &RunError>) -> Value {
+    match result {
+        Ok(changed) => json!({"name": host, "changed": changed}),
+        Err(error) => json!({"name": host, "error": error.to_string()}),
+    }
+}
+
+fn say_end(
+    controller: &Controller,
+    results: &[HostResult<'_>],
+    end: End,
+    changed: usize,
     started: Instant,
 ) -> Result<(), CommandError> {
     let took = clock::duration(started.elapsed());
-    let mut failed = 0;
-    for (host, error) in &controller.lost {
-        failed += 1;
-        eprint!("\n{host}\n{}", told::problem(error));
-    }
-    let mut changed = changes;
-    for outcome in outcomes {
-        match &outcome.result {
-            Ok(count) => changed += *count as usize,
-            Err(error) => {
-                failed += 1;
-                let problem = shown.problem(&outcome.host, error);
-                eprint!("\n{}\n{problem}", outcome.host);
-            }
+    let hosts = results.len();
+    match end {
+        End::Failed => {
+            let failed = results.iter().filter(|it| it.1.is_err()).count();
+            eprintln!(
+                "{failed} of {hosts} hosts failed after {took}; `casement apply` goes on from there"
+            );
+            Err(CommandError::told(1))
+        }
+        End::Stopped => {
+            eprintln!("Stopped after {took}; `casement apply` goes on from there.");
+            Err(CommandError::told(signals::INTERRUPTED))
+        }
+        End::Done if changed == 0 => {
+            println!("Nothing to do: {hosts} hosts and the cluster are as the file says ({took}).");
+            Ok(())
+        }
+        End::Done => {
+            let windows = controller.windows();
+            let verb = if windows.len() == 1 { "is" } else { "are" };
+            println!("Done in {took}: {} {verb} Ready.", windows.join(" and "));
+            Ok(())
         }
     }
-    let hosts = outcomes.len() + controller.lost.len();
-    if failed > 0 {
-        eprintln!(
-            "\n{failed} of {hosts} hosts failed after {took}; `casement apply` goes on from there"
-        );
-        return Err(CommandError::told(1));
-    }
-    if changed == 0 {
-        println!("Nothing to do: {hosts} hosts and the cluster are as the file says ({took}).");
-    } else {
-        let windows = controller.windows();
-        let verb = if windows.len() == 1 { "is" } else { "are" };
-        println!("Done in {took}: {} {verb} Ready.", windows.join(" and "));
-    }
-    Ok(())
 }

@@ -4,16 +4,26 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-/// A line with the time first, on standard error.
-pub fn line(text: &str) {
-    eprintln!("{} {text}", Timestamp::now().strftime("%H:%M:%S"));
+/// The time of the day, in UTC.
+pub fn now() -> String {
+    Timestamp::now().strftime("%H:%M:%S").to_string()
+}
+
+/// A name for what begins now: it sorts by time, and is a file name everywhere.
+pub fn stamp() -> String {
+    Timestamp::now().strftime("%Y-%m-%dT%H-%M-%SZ").to_string()
 }
 
 /// `0:52`, or `0.4 s` where that says more.
 pub fn duration(time: Duration) -> String {
-    let seconds = time.as_secs();
-    if seconds < 10 {
+    if time.as_secs() < 10 {
         return format!("{:.1} s", time.as_secs_f64());
     }
+    minutes(time)
+}
+
+/// `0:52`.
+pub fn minutes(time: Duration) -> String {
+    let seconds = time.as_secs();
     format!("{}:{:02}", seconds / 60, seconds % 60)
 }

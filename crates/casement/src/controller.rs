@@ -95,6 +95,11 @@ impl Controller {
         self.links.iter().any(|link| windows.contains(&link.name()))
     }
 
+    /// The names of the hosts that answered.
+    pub fn answering(&self) -> impl Iterator<Item = &str> {
+        self.links.iter().map(Link::name)
+    }
+
     /// The names of the Windows hosts.
     pub fn windows(&self) -> Vec<&str> {
         let hosts = self.cluster.windows_hosts();

@@ -1,5 +1,8 @@
 //! `casement reset`.
 
+mod proof;
+
+use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 use casement_cluster::{RestoredHow, runtime_class_ref};
@@ -11,11 +14,13 @@ use casement_run::link::Link;
 use casement_run::reset::take_back;
 use clap::Args;
 use futures_util::future::join_all;
+use serde_json::json;
 
 use crate::controller::{Controller, FileArgs};
 use crate::failure::CommandError;
-use crate::shown::Shown;
-use crate::{clock, confirm, told};
+use crate::progress::{Progress, ProgressArgs, REMOVE, RunRecord};
+use crate::{clock, confirm, signals, told};
+use proof::Proof;
 
 /// Take hosts out of the cluster and remove what casement put there.
 #[derive(Debug, Args)]
@@ -34,6 +39,8 @@ pub struct ResetArgs {
     /// Do not ask
     #[arg(long)]
     yes: bool,
+    #[command(flatten)]
+    progress: ProgressArgs,
 }
 
 impl ResetArgs {
@@ -57,34 +64,71 @@ pub async fn run_reset(arguments: ResetArgs) -> Result<(), CommandError> {
     for link in others {
         link.close().await;
     }
-    let run = format!("{}-remove", controller.kube.run);
-    let run: RunId = run.parse().map_err(|error: casement_resource::NameError| {
-        Problem::new("CAS-CTL-003", error.to_string(), "try again")
-    })?;
-    let shown = Shown::default();
+    let names: Vec<String> = chosen.iter().map(|link| link.name().to_owned()).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let record = RunRecord::begin("reset", &controller.kube.run);
+    let progress = Progress::begin(&arguments.progress, &names, record)?;
+    let results = take_all_back(&controller, chosen, &progress).await?;
+    let record = progress.finish();
     let lost = std::mem::take(&mut controller.lost).into_iter();
-    let resets = chosen.into_iter();
-    let resets = resets.map(|link| reset_one(link, &controller, &run, &shown));
-    let mut failed = 0;
     let lost = lost.filter(|(name, _)| arguments.means(name));
     let lost = lost.map(|(name, error)| (name, Err(error)));
-    for (name, result) in join_all(resets).await.into_iter().chain(lost) {
-        match result {
-            Ok(()) => println!("{name}: nothing of casement's is left."),
-            Err(error) => {
-                failed += 1;
-                eprint!("\n{name}\n{}", shown.problem(&name, &error));
-            }
-        }
-    }
-    if failed > 0 {
-        eprintln!("\n{failed} hosts failed; `casement reset` again goes on from there");
-        return Err(CommandError::told(1));
-    }
+    let results: Vec<(String, Result<Proof, RunError>)> = results.into_iter().chain(lost).collect();
+    say(&results, &progress, record)?;
     if arguments.cluster {
         restore(&controller).await?;
     }
     println!("Done in {}.", clock::duration(started.elapsed()));
+    Ok(())
+}
+
+async fn take_all_back(
+    controller: &Controller,
+    links: Vec<Link>,
+    progress: &Progress,
+) -> Result<Vec<(String, Result<Proof, RunError>)>, CommandError> {
+    let run = format!("{}-remove", controller.kube.run);
+    let run: RunId = run.parse().map_err(|error: casement_resource::NameError| {
+        Problem::new("CAS-CTL-003", error.to_string(), "try again")
+    })?;
+    let stop = signals::heed("reset");
+    let resets = links.into_iter().map(|mut link| {
+        link.heed(stop.clone());
+        reset_one(link, controller, &run, progress)
+    });
+    Ok(join_all(resets).await)
+}
+
+/// Each host's proof, or why there is none; fails if there is one without.
+fn say(
+    results: &[(String, Result<Proof, RunError>)],
+    progress: &Progress,
+    record: Option<RunRecord>,
+) -> Result<(), CommandError> {
+    let mut failed = 0;
+    let mut hosts = Vec::new();
+    for (name, result) in results {
+        match result {
+            Ok(proof) => {
+                hosts.push(json!({"name": name, "removed": proof.removed}));
+                println!("{name}: {proof}");
+            }
+            Err(error) => {
+                failed += 1;
+                hosts.push(json!({"name": name, "error": error.to_string()}));
+                eprint!("\n{name}\n{}", progress.problem(name, error));
+            }
+        }
+    }
+    let outcome = if failed > 0 { "failed" } else { "done" };
+    if let Some(record) = record {
+        record.close(outcome, &hosts);
+    }
+    if failed > 0 {
+        let verb = if failed == 1 { "host" } else { "hosts" };
+        eprintln!("\n{failed} {verb} failed; `casement reset` again goes on from there");
+        return Err(CommandError::told(1));
+    }
     Ok(())
 }
 
@@ -127,14 +171,23 @@ async fn reset_one(
     link: Link,
     controller: &Controller,
     run: &RunId,
-    shown: &Shown,
-) -> (String, Result<(), RunError>) {
+    progress: &Progress,
+) -> (String, Result<Proof, RunError>) {
     let name = link.name().to_owned();
     let is_node = controller.windows().contains(&name.as_str());
-    let tell = |event: &Event| shown.event(&name, event);
-    let waiting = |reason| clock::line(&format!("{name}: {reason}"));
+    let proof = Mutex::new(Proof::default());
+    let tell = |event: &Event| {
+        let mut proof = proof.lock().unwrap_or_else(PoisonError::into_inner);
+        proof.take(&event.what);
+        progress.event(&name, REMOVE, event);
+    };
+    let waiting = |reason: String| progress.waiting(&name, &reason);
     let result = take_back(link, &controller.kube, run, is_node, &tell, &waiting).await;
-    (name, result)
+    let proof = proof.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let count = u32::try_from(proof.removed.len()).unwrap_or(u32::MAX);
+    let result = result.map(|()| count);
+    progress.ended(&name, &result);
+    (name, result.map(|_| proof))
 }
 
 async fn restore(controller: &Controller) -> Result<(), CommandError> {

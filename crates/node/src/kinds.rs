@@ -159,6 +159,32 @@ pub fn leaves_nothing(resource: &Resource) -> bool {
     matches!(resource, Resource::Reboot(_))
 }
 
+/// Whether a resource is a thing that casement makes, and not a setting of the
+/// host that others may have come to need meanwhile.
+#[must_use]
+pub fn is_thing(resource: &Resource) -> bool {
+    matches!(
+        resource,
+        Resource::Directory(_)
+            | Resource::File(_)
+            | Resource::Artifact(_)
+            | Resource::Kubeconfig(_)
+            | Resource::Symlink(_)
+            | Resource::Env(_)
+            | Resource::PathEntry(_)
+            | Resource::RegistryValue(_)
+            | Resource::Service(_)
+            | Resource::FirewallRule(_)
+            | Resource::DefenderExclusion(_)
+            | Resource::HnsNetwork(_)
+            | Resource::HnsEndpoint(_)
+            | Resource::SourceVip(_)
+            | Resource::Route(_)
+            | Resource::NetworkLink(_)
+            | Resource::Join(_)
+    )
+}
+
 /// Deletes what may still hold a secret after a kill.
 pub fn sweep(at: &Place<'_>, resource: &Resource) -> Result<()> {
     match resource {

@@ -55,6 +55,9 @@ pub enum Code {
     /// What was recorded cannot be restored.
     #[serde(rename = "CAS-NODE-016")]
     Restore,
+    /// What was taken back is there again.
+    #[serde(rename = "CAS-NODE-017")]
+    LeftBehind,
 }
 
 impl fmt::Display for Code {

@@ -9,8 +9,9 @@ use futures_util::future::join_all;
 use crate::api::Api;
 use crate::error::RunError;
 use crate::host::Host;
-use crate::link::Blobs;
+use crate::link::{Blobs, Observed};
 use crate::secrets::{NoSecrets, Secrets, Tokens};
+use crate::stop::Stop;
 use crate::turn::in_turn;
 
 /// What happens, for whoever shows it.
@@ -24,6 +25,24 @@ pub enum Happening<'a> {
         stage: Stage,
         /// What.
         event: &'a Event,
+    },
+    /// A host was compared with a document.
+    Seen {
+        /// The host.
+        host: &'a str,
+        /// In which part of the run.
+        stage: Stage,
+        /// What is right, and what will change.
+        observed: &'a Observed,
+    },
+    /// A file is being brought to a host.
+    Bringing {
+        /// The host.
+        host: &'a str,
+        /// How much of it is there, in bytes.
+        done: u64,
+        /// Its size.
+        size: u64,
     },
     /// Something is waited for.
     Waiting {
@@ -60,6 +79,8 @@ pub struct Apply<'a, A> {
     pub api: &'a A,
     /// The name of this run; each stage on a host adds its own.
     pub run: &'a str,
+    /// Heeded between the parts of a run; the hosts heed it within them.
+    pub stop: &'a Stop,
     /// Hears what happens.
     pub tell: &'a (dyn Fn(Happening<'_>) + Sync),
 }
@@ -171,7 +192,15 @@ impl<A: Api> Apply<'_, A> {
         secrets: &impl Secrets,
     ) -> Result<u32, RunError> {
         let (name, stage) = (host.name().to_owned(), document.stage());
+        if self.stop.is_asked() {
+            return Err(RunError::Stopped { host: name });
+        }
         let seen = host.observe(document).await?;
+        (self.tell)(Happening::Seen {
+            host: &name,
+            stage,
+            observed: &seen,
+        });
         if seen.is_right() {
             let right = u32::try_from(seen.steps.len()).unwrap_or(u32::MAX);
             let tally = Tally {
@@ -182,7 +211,11 @@ impl<A: Api> Apply<'_, A> {
             (self.tell)(Happening::Finished { host, stage, tally });
             return Ok(0);
         }
-        host.bring(&seen.missing, self.blobs).await?;
+        let bringing = |done, size| {
+            let host = &name;
+            (self.tell)(Happening::Bringing { host, done, size });
+        };
+        host.bring(&seen.missing, self.blobs, &bringing).await?;
         let run = format!("{}-{}", self.run, stage.name());
         let run: RunId = run.parse().map_err(casement_plan::PlanError::from)?;
         let tell = |event: &Event| {

@@ -23,11 +23,13 @@ pub trait Host: Send {
         document: &NodeDocument,
     ) -> impl Future<Output = Result<Observed, RunError>> + Send;
 
-    /// Brings files that it lacks.
+    /// Brings files that it lacks; `tell` hears how many bytes of the present one
+    /// are there, and of how many.
     fn bring(
-        &self,
+        &mut self,
         missing: &[Sha256],
         blobs: &Blobs,
+        tell: &(dyn Fn(u64, u64) + Sync),
     ) -> impl Future<Output = Result<(), RunError>> + Send;
 
     /// Makes it what the document says; `secrets` is asked for what that needs.
@@ -63,8 +65,13 @@ impl Host for Link {
         Self::observe(self, document).await
     }
 
-    async fn bring(&self, missing: &[Sha256], blobs: &Blobs) -> Result<(), RunError> {
-        Self::bring(self, missing, blobs).await
+    async fn bring(
+        &mut self,
+        missing: &[Sha256],
+        blobs: &Blobs,
+        tell: &(dyn Fn(u64, u64) + Sync),
+    ) -> Result<(), RunError> {
+        Self::bring(self, missing, blobs, tell).await
     }
 
     async fn converge(

@@ -12,6 +12,7 @@ pub mod kube;
 pub mod link;
 pub mod reset;
 pub mod secrets;
+pub mod stop;
 mod turn;
 
 pub use error::RunError;

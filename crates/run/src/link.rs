@@ -1,9 +1,11 @@
 //! One host: its session, its agent, and the conversation with it.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use casement_remote::{Agent, AgentHome, Channel, HostOs, Incoming, Reconnect, Session, Target};
+use casement_remote::{
+    Agent, AgentHome, Channel, HostOs, Incoming, Progress, Reconnect, RemoteError, Session, Target,
+};
 use casement_resource::wire::{
     Event, HostFacts, ObservedStep, Outcome, RemoveWhat, Tally, ToAgent, ToController, What,
 };
@@ -11,6 +13,11 @@ use casement_resource::{Diff, NodeDocument, RunId, SecretName, Sha256};
 
 use crate::error::RunError;
 use crate::secrets::{NoSecrets, Secrets};
+use crate::stop::Stop;
+
+/// How often the connection may drop while one file is brought: what is there
+/// stays, so that each time some of it is done.
+const CUTS: u32 = 5;
 
 /// The agents that can be brought to hosts, one for each system.
 #[derive(Debug, Clone)]
@@ -32,6 +39,7 @@ pub struct Link {
     channel: Channel,
     controller: String,
     facts: HostFacts,
+    stop: Stop,
 }
 
 /// What a document would change on a host.
@@ -79,9 +87,15 @@ impl Link {
             channel: opened.channel,
             controller: controller.to_owned(),
             facts: unknown_facts(),
+            stop: Stop::default(),
         };
         link.take_hello(*opened.answer)?;
         Ok(link)
+    }
+
+    /// Who may stop the runs on this host from now on.
+    pub fn heed(&mut self, stop: Stop) {
+        self.stop = stop;
     }
 
     /// What the host is.
@@ -104,13 +118,22 @@ impl Link {
         }
     }
 
-    /// Compares a document with the host; changes nothing.
+    /// Compares a document with the host; changes nothing. A cut in the middle
+    /// makes it ask once more.
     pub async fn observe(&mut self, document: &NodeDocument) -> Result<Observed, RunError> {
         let ask = ToAgent::Observe {
             document: document.clone(),
         };
-        self.say(&ask).await?;
-        match self.hear().await? {
+        self.say_again(&ask).await?;
+        let heard = match self.hear().await {
+            Err(RunError::Cut { .. }) => {
+                self.reopen().await?;
+                self.say(&ask).await?;
+                self.hear().await?
+            }
+            heard => heard?,
+        };
+        match heard {
             ToController::Observed {
                 steps,
                 missing_blobs,
@@ -124,19 +147,40 @@ impl Link {
         }
     }
 
-    /// Brings the blobs that the host lacks.
-    pub async fn bring(&self, missing: &[Sha256], blobs: &Blobs) -> Result<(), RunError> {
-        if missing.is_empty() {
-            return Ok(());
-        }
-        let sftp = self.session.sftp().await?;
+    /// Brings the blobs that the host lacks; `tell` hears how many bytes of the
+    /// present one are there, and of how many. After a cut it goes on where it was.
+    pub async fn bring(
+        &mut self,
+        missing: &[Sha256],
+        blobs: &Blobs,
+        tell: &(dyn Fn(u64, u64) + Sync),
+    ) -> Result<(), RunError> {
         for hash in missing {
             let from = blobs.get(hash).ok_or_else(|| RunError::NoBlob {
                 host: self.target.name.clone(),
                 sha256: hash.to_string(),
             })?;
-            self.home.put_blob(&sftp, from, hash, |_| {}).await?;
+            let mut cuts = 0;
+            while let Err(error) = self.bring_one(from, hash, tell).await {
+                cuts += 1;
+                if !error.is_transient() || cuts > CUTS {
+                    return Err(error.into());
+                }
+                self.reopen().await?;
+            }
         }
+        Ok(())
+    }
+
+    async fn bring_one(
+        &self,
+        from: &Path,
+        hash: &Sha256,
+        tell: &(dyn Fn(u64, u64) + Sync),
+    ) -> Result<(), RemoteError> {
+        let sftp = self.session.sftp().await?;
+        let progress = |progress: Progress| tell(progress.done, progress.total);
+        self.home.put_blob(&sftp, from, hash, progress).await?;
         Ok(())
     }
 
@@ -203,9 +247,19 @@ impl Link {
         mut tell: impl FnMut(&Event),
     ) -> Result<Tally, RunError> {
         let mut next = 1;
+        let mut stop = self.stop.clone();
+        let mut stopping = false;
         self.say_again(ask).await?;
         loop {
-            let event = match self.hear().await {
+            let heard = tokio::select! {
+                heard = self.hear() => heard,
+                () = stop.asked(), if !stopping => {
+                    stopping = true;
+                    self.say_again(&ToAgent::Stop { run: run.clone() }).await?;
+                    continue;
+                }
+            };
+            let event = match heard {
                 Ok(ToController::Event(event)) => event,
                 Err(RunError::Cut { .. }) => {
                     self.reopen().await?;

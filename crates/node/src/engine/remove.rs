@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use casement_resource::wire::{Outcome, RemoveWhat, What};
-use casement_resource::{Resource, ResourceId};
+use casement_resource::{Code, Failure, Resource, ResourceId};
 
 use super::tally::Fate;
 use super::{Engine, Numbers};
@@ -23,19 +23,20 @@ impl Engine<'_> {
         }
         let mut numbers = Numbers::default();
         self.stop_services(&chosen);
-        for (id, record) in chosen {
+        for (id, record) in &chosen {
             if self.stopped() {
                 return Ok((Outcome::Stopped, numbers));
             }
+            let (id, thing) = (id.clone(), record.resource.identity());
             self.sink.write(What::StepBegan {
                 id: id.clone(),
                 changes: Vec::new(),
                 disruptive: matches!(record.resource, Resource::HnsNetwork(_)),
             })?;
-            match self.take_back(&id, &record, records) {
+            match self.take_back(&id, record, records) {
                 Ok(()) => {
                     numbers.set(&id, Fate::Changed);
-                    self.sink.write(What::StepRemoved { id })?;
+                    self.sink.write(What::StepRemoved { id, thing })?;
                 }
                 Err(failure) => {
                     numbers.set(&id, Fate::Failed);
@@ -43,12 +44,54 @@ impl Engine<'_> {
                 }
             }
         }
+        self.look_again(&chosen, records, &mut numbers)?;
         let outcome = if numbers.any_failed() {
             Outcome::Failed
         } else {
             Outcome::Done
         };
         Ok((outcome, numbers))
+    }
+
+    /// The proof: each thing is looked for once more when all are gone, since a
+    /// program that was still ending may have put one back. What is there has its
+    /// record again, so that the next run takes it back.
+    fn look_again(
+        &mut self,
+        chosen: &[(ResourceId, Record)],
+        records: &mut Records,
+        numbers: &mut Numbers,
+    ) -> Result<()> {
+        let mut left = Vec::new();
+        let mut things = 0;
+        for (id, record) in chosen {
+            // What could not be taken back has its record, and was told.
+            if records.get(id).is_some() || !kinds::is_thing(&record.resource) {
+                continue;
+            }
+            things += 1;
+            if self.is_left(record) {
+                records.put(id, &record.resource, record.prior.clone())?;
+                numbers.set(id, Fate::Failed);
+                left.push(record.resource.identity());
+                let failure = left_behind(&record.resource);
+                self.sink.write(What::StepFailed {
+                    id: id.clone(),
+                    failure,
+                })?;
+            }
+        }
+        self.sink.write(What::Looked { things, left })
+    }
+
+    /// Whether a thing is as casement made it, and not as it was before. That it
+    /// cannot be looked at any more, is one of the ways of being gone.
+    fn is_left(&self, record: &Record) -> bool {
+        let secrets = BTreeMap::new();
+        let at = self.place(false, &secrets);
+        let as_made = kinds::look(&at, &record.resource).is_ok_and(|diff| diff.is_right());
+        let as_before = || kinds::prior(&at, &record.resource).is_ok_and(|now| now == record.prior);
+        as_made && !as_before()
     }
 
     /// A running program writes into the folders that are about to go. One
@@ -70,4 +113,12 @@ impl Engine<'_> {
         )?;
         records.forget(id)
     }
+}
+
+fn left_behind(resource: &Resource) -> Failure {
+    Failure::new(
+        Code::LeftBehind,
+        format!("{} was taken back, and is there again", resource.identity()),
+        "end what puts it there, then reset again",
+    )
 }

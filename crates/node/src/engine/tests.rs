@@ -20,6 +20,7 @@ mod failures;
 mod faults;
 mod kills;
 mod linux;
+mod proof;
 mod properties;
 mod reboots;
 mod restarts;

@@ -86,6 +86,15 @@ pub enum What {
     StepRemoved {
         /// Which.
         id: ResourceId,
+        /// The thing itself: what it is, and its name on the host.
+        thing: String,
+    },
+    /// Everything was looked for again after it was taken back.
+    Looked {
+        /// How many things were looked for.
+        things: u32,
+        /// Those that are there again, or still.
+        left: Vec<String>,
     },
     /// A step waits for values; send them with `secrets`.
     NeedSecret {

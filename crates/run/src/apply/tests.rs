@@ -15,6 +15,7 @@ use crate::error::RunError;
 use crate::host::Host;
 use crate::link::{Blobs, Observed};
 use crate::secrets::Secrets;
+use crate::stop::Stop;
 
 const SPEC: &str = "
 apiVersion: casement.dev/v1alpha1
@@ -164,7 +165,12 @@ impl Host for FakeHost {
         })
     }
 
-    async fn bring(&self, _: &[Sha256], _: &Blobs) -> Result<(), RunError> {
+    async fn bring(
+        &mut self,
+        _: &[Sha256],
+        _: &Blobs,
+        _: &(dyn Fn(u64, u64) + Sync),
+    ) -> Result<(), RunError> {
         Ok(())
     }
 
@@ -226,6 +232,7 @@ fn run(api: &FakeApi, hosts: &mut [FakeHost]) -> Vec<HostOutcome> {
         blobs: &Blobs::new(),
         api,
         run: "run",
+        stop: &Stop::default(),
         tell: &|_: Happening<'_>| {},
     };
     let runtime = tokio::runtime::Builder::new_current_thread()
