@@ -74,7 +74,7 @@ async fn carry_out(
     controller: &mut Controller,
     progress: &Progress,
 ) -> Result<Vec<HostOutcome>, RunError> {
-    let stop = signals::heed("apply");
+    let stop = signals::heed("apply", progress);
     let tell = |happening: Happening<'_>| progress.hear(&happening);
     let mut links = std::mem::take(&mut controller.links);
     for link in &mut links {
@@ -155,7 +155,7 @@ fn conclude(
     let results: Vec<_> = lost.chain(results).collect();
     for (host, result) in &results {
         match result {
-            Err(RunError::Stopped { .. }) => eprintln!("\n{host}: stopped"),
+            Err(RunError::Stopped { .. }) => {}
             Err(error) => eprint!("\n{host}\n{}", problem(host, error)),
             Ok(_) => {}
         }
@@ -242,8 +242,17 @@ fn say_end(
         End::Done => {
             let windows = controller.windows();
             let verb = if windows.len() == 1 { "is" } else { "are" };
-            println!("Done in {took}: {} {verb} Ready.", windows.join(" and "));
+            println!("Done in {took}: {} {verb} Ready.", listed(&windows));
             Ok(())
         }
+    }
+}
+
+/// `a`, `a and b`, `a, b and c`.
+fn listed(names: &[&str]) -> String {
+    match names {
+        [] => String::new(),
+        [one] => (*one).to_owned(),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
     }
 }

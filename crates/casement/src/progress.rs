@@ -42,6 +42,7 @@ const PARTS: [&str; 3] = ["prepare", "join", "network"];
 pub const REMOVE: &str = "remove";
 
 /// Shows a run; remembers what is needed at its end.
+#[derive(Clone)]
 pub struct Progress {
     shared: Arc<Mutex<Shared>>,
 }
@@ -118,13 +119,13 @@ impl Progress {
                     record.planned(host, stage.name(), &observed.steps);
                 }
             }
-            Happening::Bringing { host, done, size } => {
-                let text = format!("brings files  {} of {} MB", done >> 20, size >> 20);
-                shared.note(host, &text, *done >= *size);
-            }
+            Happening::Bringing { host, done, size } => shared.bringing(host, *done, *size),
             Happening::Waiting { host, reason } => shared.note(host, reason, true),
             Happening::Finished { host, stage, .. } => shared.end_part(host, stage.name()),
-            Happening::Ready { host } => shared.note(host, "Ready", true),
+            Happening::Ready { host } => {
+                shared.note(host, "Ready", true);
+                shared.update(host, |tracked| tracked.finish("Ready"));
+            }
         }
         shared.redraw();
     }
@@ -149,11 +150,25 @@ impl Progress {
         shared.say(text, true);
     }
 
+    /// A word to the person, above the picture.
+    pub fn announce(&self, text: &str) {
+        let mut shared = lock(&self.shared);
+        match &mut shared.screen {
+            Some(screen) => screen.above(text),
+            None => eprintln!("{text}"),
+        }
+        shared.redraw();
+    }
+
     /// A host's part is over: how many things changed, or that it failed.
     pub fn ended(&self, host: &str, result: &Result<u32, RunError>) {
         let mut shared = lock(&self.shared);
         let why = result.as_ref().err().map(|error| shared.why(host, error));
         shared.update(host, |tracked| match (result, why) {
+            (Err(RunError::Stopped { .. }), _) => {
+                tracked.row.state = State::Stopped;
+                tracked.row.text = "stopped".to_owned();
+            }
             (_, Some(why)) => {
                 tracked.row.state = State::Failed;
                 tracked.row.text = why;
@@ -192,12 +207,16 @@ impl Tracked {
     }
 
     fn advance(&mut self) {
+        self.reach(f64::from(self.passed.min(self.steps)) / f64::from(self.steps.max(1)));
+    }
+
+    /// So much of the present part is done; the bar never goes back.
+    fn reach(&mut self, done: f64) {
         let place = PARTS.iter().position(|part| *part == self.row.part);
         let (place, parts) = place.map_or((0, 1), |place| (place, PARTS.len()));
-        let done = f64::from(self.passed.min(self.steps)) / f64::from(self.steps.max(1));
         #[expect(clippy::cast_precision_loss, reason = "three parts")]
         let share = (place as f64 + done) / parts as f64;
-        self.row.share = share;
+        self.row.share = self.row.share.max(share);
     }
 }
 
@@ -229,6 +248,16 @@ impl Shared {
             (tracked.steps, tracked.passed) = (1, 1);
             tracked.advance();
         });
+    }
+
+    /// Files are most of a part's work where there are any.
+    fn bringing(&mut self, host: &str, done: u64, size: u64) {
+        const MOST: f64 = 0.7;
+        let text = format!("brings files, {} of {} MB", done >> 20, size >> 20);
+        self.note(host, &text, done >= size);
+        #[expect(clippy::cast_precision_loss, reason = "a share of a bar")]
+        let share = done as f64 / size.max(1) as f64;
+        self.update(host, |tracked| tracked.reach(MOST * share));
     }
 
     fn note(&mut self, host: &str, text: &str, matters: bool) {

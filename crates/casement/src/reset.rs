@@ -91,7 +91,7 @@ async fn take_all_back(
     let run: RunId = run.parse().map_err(|error: casement_resource::NameError| {
         Problem::new("CAS-CTL-003", error.to_string(), "try again")
     })?;
-    let stop = signals::heed("reset");
+    let stop = signals::heed("reset", progress);
     let resets = links.into_iter().map(|mut link| {
         link.heed(stop.clone());
         reset_one(link, controller, &run, progress)

@@ -23,8 +23,8 @@ pub trait Host: Send {
         document: &NodeDocument,
     ) -> impl Future<Output = Result<Observed, RunError>> + Send;
 
-    /// Brings files that it lacks; `tell` hears how many bytes of the present one
-    /// are there, and of how many.
+    /// Brings files that it lacks; `tell` hears how many bytes of them are
+    /// there, and of how many.
     fn bring(
         &mut self,
         missing: &[Sha256],

@@ -147,27 +147,37 @@ impl Link {
         }
     }
 
-    /// Brings the blobs that the host lacks; `tell` hears how many bytes of the
-    /// present one are there, and of how many. After a cut it goes on where it was.
+    /// Brings the blobs that the host lacks; `tell` hears how many bytes of them
+    /// are there, and of how many. After a cut it goes on where it was.
     pub async fn bring(
         &mut self,
         missing: &[Sha256],
         blobs: &Blobs,
         tell: &(dyn Fn(u64, u64) + Sync),
     ) -> Result<(), RunError> {
+        let mut files = Vec::new();
         for hash in missing {
             let from = blobs.get(hash).ok_or_else(|| RunError::NoBlob {
                 host: self.target.name.clone(),
                 sha256: hash.to_string(),
             })?;
+            // One that cannot be read is told when its turn comes.
+            let size = from.metadata().map_or(0, |file| file.len());
+            files.push((hash, from, size));
+        }
+        let all = files.iter().map(|(.., size)| size).sum();
+        let mut before = 0;
+        for (hash, from, size) in files {
             let mut cuts = 0;
-            while let Err(error) = self.bring_one(from, hash, tell).await {
+            let tell = |done| tell(before + done, all);
+            while let Err(error) = self.bring_one(from, hash, &tell).await {
                 cuts += 1;
                 if !error.is_transient() || cuts > CUTS {
                     return Err(error.into());
                 }
                 self.reopen().await?;
             }
+            before += size;
         }
         Ok(())
     }
@@ -176,10 +186,10 @@ impl Link {
         &self,
         from: &Path,
         hash: &Sha256,
-        tell: &(dyn Fn(u64, u64) + Sync),
+        tell: &(dyn Fn(u64) + Sync),
     ) -> Result<(), RemoteError> {
         let sftp = self.session.sftp().await?;
-        let progress = |progress: Progress| tell(progress.done, progress.total);
+        let progress = |progress: Progress| tell(progress.done);
         self.home.put_blob(&sftp, from, hash, progress).await?;
         Ok(())
     }

@@ -22,6 +22,8 @@ pub enum State {
     Done,
     /// It did not go on.
     Failed,
+    /// Somebody stopped it.
+    Stopped,
 }
 
 /// One host.
@@ -84,7 +86,7 @@ pub fn lines(rows: &[Row], elapsed: Duration, width: usize, height: usize) -> Ve
 fn urgency(state: &State) -> u8 {
     match state {
         State::Failed => 0,
-        State::Working => 1,
+        State::Working | State::Stopped => 1,
         State::Waiting => 2,
         State::Done => 3,
     }
@@ -100,7 +102,9 @@ fn line(row: &Row, name_width: usize, width: usize) -> String {
         State::Waiting => "waits".to_owned(),
         State::Done => format!("✓ {}", row.text),
         State::Failed => format!("✗ {:<PART$} {}", row.part, row.text),
-        State::Working => format!("{}  {:<PART$} {}", bar(row.share), row.part, row.text),
+        State::Working | State::Stopped => {
+            format!("{}  {:<PART$} {}", bar(row.share), row.part, row.text)
+        }
     };
     fit(&format!("  {name:<name_width$}  {middle}"), &time, width)
 }
@@ -127,7 +131,7 @@ fn share(row: &Row) -> f64 {
     match row.state {
         State::Done | State::Failed => 1.0,
         State::Waiting => 0.0,
-        State::Working => row.share,
+        State::Working | State::Stopped => row.share,
     }
 }
 

@@ -43,10 +43,7 @@ impl Screen {
         if lines == self.last {
             return;
         }
-        let mut text = String::new();
-        if self.drawn > 0 {
-            text.push_str(&format!("\x1b[{}A\r\x1b[J", self.drawn));
-        }
+        let mut text = self.wipe();
         for line in &lines {
             text.push_str(&self.paint(line));
             text.push('\n');
@@ -55,6 +52,22 @@ impl Screen {
         self.last = lines;
         // A terminal that is gone needs no picture.
         let _ = std::io::stderr().lock().write_all(text.as_bytes());
+    }
+
+    /// Writes a text that stays above what is drawn.
+    pub fn above(&mut self, text: &str) {
+        let text = format!("{}{text}\n", self.wipe());
+        let _ = std::io::stderr().lock().write_all(text.as_bytes());
+        self.drawn = 0;
+        self.last.clear();
+    }
+
+    /// What takes away the lines that were drawn.
+    fn wipe(&self) -> String {
+        match self.drawn {
+            0 => String::new(),
+            drawn => format!("\x1b[{drawn}A\r\x1b[J"),
+        }
     }
 
     fn paint(&self, line: &str) -> String {

@@ -14,7 +14,7 @@ pub struct Proof {
 }
 
 /// The kinds that people count, with their words; all others are settings.
-const COUNTED: [(&[&str], &str, &str); 5] = [
+const COUNTED: [(&[&str], &str, &str); 4] = [
     (&["service"], "service", "services"),
     (&["hnsNetwork"], "HNS network", "HNS networks"),
     (&["hnsEndpoint", "sourceVip"], "endpoint", "endpoints"),
@@ -23,7 +23,6 @@ const COUNTED: [(&[&str], &str, &str); 5] = [
         "file or folder",
         "files and folders",
     ),
-    (&["firewallRule"], "firewall rule", "firewall rules"),
 ];
 
 impl Proof {
@@ -55,18 +54,15 @@ impl Proof {
 
 impl fmt::Display for Proof {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("nothing of casement's is left")?;
+        if let Some(things) = self.looked.filter(|things| *things > 0) {
+            write!(formatter, "; {things} things were looked for again")?;
+        }
+        formatter.write_str(".")?;
         if !self.removed.is_empty() {
-            write!(formatter, "{} removed; ", self.counts().join(", "))?;
+            write!(formatter, "\n  gone: {}", self.counts().join(", "))?;
         }
-        match self.looked {
-            Some(things) if things > 0 => {
-                write!(
-                    formatter,
-                    "looked for {things} of them again: nothing of casement's is left."
-                )
-            }
-            _ => formatter.write_str("nothing of casement's is left."),
-        }
+        Ok(())
     }
 }
 
@@ -92,11 +88,9 @@ mod tests {
             things: 4,
             left: Vec::new(),
         });
-        assert_eq!(
-            proof.to_string(),
-            "2 services, 1 file or folder, 2 settings removed; looked for 4 of them again: nothing \
-             of casement's is left."
-        );
+        let expected = "nothing of casement's is left; 4 things were looked for again.\n  \
+                        gone: 2 services, 1 file or folder, 2 settings";
+        assert_eq!(proof.to_string(), expected);
     }
 
     #[test]

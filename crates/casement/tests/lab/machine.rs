@@ -38,6 +38,13 @@ impl Lab {
         command
     }
 
+    /// The program under test, in the lab's folder: there it leaves its records.
+    pub fn casement(&self) -> Command {
+        let mut command = casement();
+        command.current_dir(self.folder());
+        command
+    }
+
     /// Runs it, and shows what it said if it fails.
     pub fn run(&self, words: &[&str]) -> String {
         succeed(&mut self.command(words))

@@ -8,11 +8,11 @@ use std::process::{Child, Command};
 use serde_json::Value;
 
 use super::{assert_no_token_left, pod};
-use crate::machine::{Lab, alone, casement, eventually, succeed, text};
+use crate::machine::{Lab, alone, eventually, succeed, text};
 
 /// A verb on the file that the lab wrote.
 pub fn verb(lab: &Lab, words: &[&str]) -> Command {
-    let mut command = casement();
+    let mut command = lab.casement();
     command
         .args(words)
         .arg("-f")

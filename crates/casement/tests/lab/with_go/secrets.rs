@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use super::apply::verb;
 use super::{TOKENS, assert_no_token_left};
-use crate::machine::{Lab, alone, casement, eventually, succeed, text};
+use crate::machine::{Lab, alone, eventually, succeed, text};
 
 #[test]
 #[ignore = "needs root, wine and go"]
@@ -49,7 +49,7 @@ fn failing_apply(lab: &Lab) -> Command {
     let other = format!("{lead}kubeadm: {windows}/gapcheck.exe");
     let broken = lab.folder().join("broken.yaml");
     fs::write(&broken, text.replace(line, &other)).unwrap();
-    let mut command = casement();
+    let mut command = lab.casement();
     command.args(["apply", "--yes", "-f"]).arg(broken);
     command
 }
@@ -122,6 +122,9 @@ impl Watched {
             assert_eq!(self.places(lab, secret), [""; 0]);
         }
         assert_eq!(self.places(lab, &key(lab)), ["id_ed25519"]);
+        // What is scanned has the records of the runs.
+        let records = files_with(&lab.folder().join(".casement/runs"), "stepBegan");
+        assert!(!records.is_empty());
         assert_no_token_left(lab);
     }
 }

@@ -6,7 +6,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::machine::{Lab, alone, assert_told, casement};
+use crate::machine::{Lab, alone, assert_told};
 
 /// `apply` on the lab's file with something else in it.
 fn with(lab: &Lab, name: &str, change: impl Fn(String) -> String) -> Command {
@@ -15,7 +15,7 @@ fn with(lab: &Lab, name: &str, change: impl Fn(String) -> String) -> Command {
     assert_ne!(changed, text, "{name}: nothing was changed");
     let file = lab.folder().join(format!("{name}.yaml"));
     fs::write(&file, changed).unwrap();
-    let mut apply = casement();
+    let mut apply = lab.casement();
     apply.args(["apply", "--yes", "-f"]).arg(file);
     apply
 }
