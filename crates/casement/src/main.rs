@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
+mod access;
 mod agents;
 mod apply;
 mod catalog;
@@ -53,6 +54,8 @@ enum Verb {
     Status(status::StatusArgs),
     /// Take hosts out of the cluster and remove what casement put there
     Reset(reset::ResetArgs),
+    /// Print the command that opens a host: a shell, its desktop, its console
+    Access(access::AccessArgs),
     /// Show which versions go together, and where it says so
     Catalog(catalog::CatalogArgs),
     /// Pin every download of a cluster by its hash
@@ -75,6 +78,7 @@ fn main() -> ExitCode {
         Verb::Render(arguments) => end(render::run_render(&arguments)),
         Verb::Status(arguments) => conduct(status::run_status(arguments)),
         Verb::Reset(arguments) => conduct(reset::run_reset(arguments)),
+        Verb::Access(arguments) => end(access::run_access(&arguments)),
         Verb::Catalog(arguments) => end(catalog::run_catalog(&arguments)),
         Verb::Lock(arguments) => conduct(lock::run_lock(arguments)),
         Verb::Lint(arguments) => end(lint::run_lint(&arguments)),
