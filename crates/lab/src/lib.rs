@@ -34,6 +34,7 @@ pub mod record;
 pub mod registry;
 pub mod registry_file;
 pub mod sftp;
+pub mod sim;
 pub mod space;
 pub mod ssh;
 pub mod status;

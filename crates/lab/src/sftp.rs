@@ -32,10 +32,8 @@ pub fn serve(drive_c: &Path, home: &str) -> io::Result<()> {
     runtime.block_on(async {
         let (ended, end) = oneshot::channel();
         let session = Session {
-            paths: Paths::new(drive_c, home),
-            open: HashMap::new(),
-            next: 0,
-            _ended: ended,
+            _ended: Some(ended),
+            ..windows(drive_c, home)
         };
         let streams = tokio::io::join(tokio::io::stdin(), tokio::io::stdout());
         russh_sftp::server::run(streams, session).await;
@@ -47,11 +45,22 @@ pub fn serve(drive_c: &Path, home: &str) -> io::Result<()> {
     Ok(())
 }
 
-struct Session {
+/// The files of a Windows host whose drive `C:` is here; `home` in shown form.
+pub fn windows(drive_c: &Path, home: &str) -> Session {
+    Session::new(Paths::new(drive_c, home))
+}
+
+/// The files of a Linux host whose root is here.
+pub fn linux(root: &Path, home: &str) -> Session {
+    Session::new(Paths::rooted(root, home))
+}
+
+/// One session.
+pub struct Session {
     paths: Paths,
     open: HashMap<String, Open>,
     next: u64,
-    _ended: oneshot::Sender<()>,
+    _ended: Option<oneshot::Sender<()>>,
 }
 
 enum Open {
@@ -60,6 +69,15 @@ enum Open {
 }
 
 impl Session {
+    fn new(paths: Paths) -> Self {
+        Self {
+            paths,
+            open: HashMap::new(),
+            next: 0,
+            _ended: None,
+        }
+    }
+
     fn keep(&mut self, id: u32, open: Open) -> Handle {
         self.next += 1;
         let handle = self.next.to_string();

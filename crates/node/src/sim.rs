@@ -55,6 +55,18 @@ pub struct Sim {
     points: AtomicU64,
     changes: AtomicU64,
     notices: Mutex<Vec<(Level, String)>>,
+    cut: Cut,
+}
+
+/// What happens when the host's network card is taken, or given back: every
+/// connection to it is lost.
+#[derive(Default)]
+struct Cut(Mutex<Option<Box<dyn Fn() + Send + Sync>>>);
+
+impl std::fmt::Debug for Cut {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("Cut")
+    }
 }
 
 impl Sim {
@@ -83,6 +95,19 @@ impl Sim {
     /// Changes it behind casement's back.
     pub fn meddle(&self, change: impl FnOnce(&mut World)) {
         change(&mut self.lock());
+    }
+
+    /// Who hears that every connection to the host is lost.
+    pub fn on_cut(&self, hear: impl Fn() + Send + Sync + 'static) {
+        let cut = self.cut.0.lock();
+        *cut.unwrap_or_else(PoisonError::into_inner) = Some(Box::new(hear));
+    }
+
+    fn lose_connections(&self) {
+        let cut = self.cut.0.lock();
+        if let Some(hear) = cut.unwrap_or_else(PoisonError::into_inner).as_ref() {
+            hear();
+        }
     }
 
     /// Sets what goes wrong from now on, and starts counting anew.

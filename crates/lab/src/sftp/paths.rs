@@ -1,14 +1,16 @@
-//! Windows paths, as SFTP clients write them, to files of a prefix.
+//! A host's paths, as SFTP clients write them, to files here.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use russh_sftp::protocol::{File, FileAttributes, StatusCode};
 
-/// Where `C:` is, and where a session begins.
+/// Where the host's files are, and where a session begins.
 pub struct Paths {
+    /// `C:`, or the root of a host without drives.
     drive_c: PathBuf,
     home: String,
+    has_drives: bool,
 }
 
 /// A path taken apart: the root above all drives, or names below `C:`.
@@ -23,6 +25,15 @@ impl Paths {
         Self {
             drive_c: drive_c.to_owned(),
             home: home.to_owned(),
+            has_drives: true,
+        }
+    }
+
+    /// A host with one root, and names that differ by case.
+    pub fn rooted(root: &Path, home: &str) -> Self {
+        Self {
+            has_drives: false,
+            ..Self::new(root, home)
         }
     }
 
@@ -39,7 +50,10 @@ impl Paths {
         let start = self.drive_c.clone();
         let found = names
             .iter()
-            .try_fold(start, |folder, name| find(&folder, name));
+            .try_fold(start, |folder, name| match self.has_drives {
+                true => find(&folder, name),
+                false => Some(folder.join(name)).filter(|path| path.exists()),
+            });
         found.ok_or(StatusCode::NoSuchFile)
     }
 
@@ -60,6 +74,7 @@ impl Paths {
     pub fn shown(&self, path: &str) -> Result<String, StatusCode> {
         Ok(match self.place(path)? {
             Place::Root => "/".to_owned(),
+            Place::Below(names) if !self.has_drives => format!("/{}", names.join("/")),
             Place::Below(names) if names.is_empty() => "/C:/".to_owned(),
             Place::Below(names) => format!("/C:/{}", names.join("/")),
         })
@@ -71,7 +86,7 @@ impl Paths {
             let metadata = fs::metadata(path).ok()?;
             Some(FileAttributes::from(&metadata))
         };
-        if self.is_root(path) {
+        if self.is_root(path) && self.has_drives {
             let drive = attributes(&self.drive_c).map(|attrs| File::new("C:", attrs));
             return Ok(drive.into_iter().collect());
         }
@@ -102,6 +117,9 @@ impl Paths {
                 ".." => drop(names.pop()),
                 _ => names.push(name.to_owned()),
             }
+        }
+        if !self.has_drives {
+            return Ok(Place::Below(names));
         }
         if names.is_empty() {
             return Ok(Place::Root);

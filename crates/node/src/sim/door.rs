@@ -24,6 +24,15 @@ pub fn door() -> (Door, DoorListener) {
     (Door(Mutex::new(Some(sender))), DoorListener(receiver))
 }
 
+impl Door {
+    /// Whether nobody can come in any more.
+    #[must_use]
+    pub fn is_retired(&self) -> bool {
+        let sender = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        sender.is_none()
+    }
+}
+
 impl Backstage for Door {
     fn connect(&self) -> Result<Duplex> {
         let closed = |found: String| {

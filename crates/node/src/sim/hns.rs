@@ -1,7 +1,10 @@
 //! HNS of a simulated host.
 
+use std::net::IpAddr;
+
 use casement_resource::{HnsEndpointFacts, HnsNetwork, HnsNetworkFacts, HnsSubnet};
 
+use super::world::World;
 use super::{Sim, refused};
 use crate::platform::{Hns, NewEndpoint, Result};
 
@@ -10,8 +13,9 @@ impl Hns for Sim {
         Ok(self.lock().networks.clone())
     }
 
+    /// The first network on a card takes it, and with it every connection.
     fn create_hns_network(&self, network: &HnsNetwork) -> Result<()> {
-        self.change(&format!("create_hns_network {}", network.name), |world| {
+        let taken = self.change(&format!("create_hns_network {}", network.name), |world| {
             if !world
                 .interfaces
                 .iter()
@@ -39,23 +43,29 @@ impl Hns for Sim {
                 }],
                 management_address: Some(network.adapter_address),
             });
-            Ok(())
-        })
+            Ok(users(world, network.adapter_address) == 1)
+        })?;
+        if taken {
+            self.lose_connections();
+        }
+        Ok(())
     }
 
+    /// The last one gives the card back, with the same consequence.
     fn delete_hns_network(&self, id: &str) -> Result<()> {
-        self.change(&format!("delete_hns_network {id}"), |world| {
-            let name = world
-                .networks
-                .iter()
-                .find(|it| it.id == id)
-                .map(|it| it.name.clone());
-            world.networks.retain(|it| it.id != id);
-            world
-                .endpoints
-                .retain(|it| Some(&it.network) != name.as_ref());
-            Ok(())
-        })
+        let given_back = self.change(&format!("delete_hns_network {id}"), |world| {
+            let Some(place) = world.networks.iter().position(|it| it.id == id) else {
+                return Ok(false);
+            };
+            let gone = world.networks.remove(place);
+            world.endpoints.retain(|it| it.network != gone.name);
+            let address = gone.management_address;
+            Ok(address.is_some_and(|address| users(world, address) == 0))
+        })?;
+        if given_back {
+            self.lose_connections();
+        }
+        Ok(())
     }
 
     fn hns_endpoints(&self) -> Result<Vec<HnsEndpointFacts>> {
@@ -97,4 +107,10 @@ impl Hns for Sim {
             Ok(())
         })
     }
+}
+
+/// How many networks stand on the card with this address.
+fn users(world: &World, address: IpAddr) -> usize {
+    let on_it = |it: &&HnsNetworkFacts| it.management_address == Some(address);
+    world.networks.iter().filter(on_it).count()
 }

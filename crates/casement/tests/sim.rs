@@ -1,0 +1,191 @@
+//! Simulated hosts over real SSH: the whole way from a document to a host and back.
+
+use std::collections::BTreeMap;
+use std::net::Ipv4Addr;
+use std::path::Path;
+use std::sync::Mutex;
+
+use casement_lab::sim::{SimHost, SimSpec, SimSystem, make_key};
+use casement_remote::{Agent, HostOs, Sha256, Target, load_key};
+use casement_resource::wire::{Event, What};
+use casement_resource::{
+    Access, Directory, Env, File, HnsNetwork, HnsNetworkType, NodeDocument, Resource, Stage, Step,
+};
+use casement_run::link::{Agents, Link};
+use casement_run::secrets::NoSecrets;
+
+const ADDRESS: Ipv4Addr = Ipv4Addr::new(127, 18, 0, 11);
+
+struct Rig {
+    host: SimHost,
+    target: Target,
+    _folder: tempfile::TempDir,
+}
+
+impl Rig {
+    async fn start(system: SimSystem, address: Ipv4Addr) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let key = folder.path().join("id_ed25519");
+        let public = make_key(&key).unwrap();
+        let spec = SimSpec {
+            name: "sim1".to_owned(),
+            address,
+            port: 0,
+            system,
+        };
+        let host = SimHost::start(spec, folder.path(), public).await.unwrap();
+        let known_hosts = folder.path().join("known_hosts");
+        std::fs::write(&known_hosts, host.known_hosts_line().unwrap()).unwrap();
+        let user = match system {
+            SimSystem::Windows => "Administrator",
+            SimSystem::Linux => "root",
+        };
+        let key = load_key(&key).unwrap();
+        let mut target = Target::new("sim1", address.to_string(), user, key, known_hosts);
+        target.port = host.port();
+        Self {
+            host,
+            target,
+            _folder: folder,
+        }
+    }
+
+    async fn link(&self, os: HostOs) -> Link {
+        let link = Link::open(&self.target, os, &agents(), "test").await;
+        link.unwrap()
+    }
+}
+
+/// Agents that are never brought: simulated hosts answer for them.
+fn agents() -> Agents {
+    let agent = |os| Agent {
+        path: Path::new("/nonexistent").to_owned(),
+        hash: Sha256::of(b"agent"),
+        size: 5,
+        os,
+    };
+    Agents {
+        windows: agent(HostOs::Windows),
+        linux: Some(agent(HostOs::Linux)),
+    }
+}
+
+fn step(id: &str, disruptive: bool, resource: Resource) -> Step {
+    Step {
+        id: id.parse().unwrap(),
+        after: Vec::new(),
+        disruptive,
+        resource,
+    }
+}
+
+fn windows_document() -> NodeDocument {
+    let directory = Directory {
+        path: r"C:\k".parse().unwrap(),
+        access: Access::Inherited,
+    };
+    let network = HnsNetwork {
+        name: "cbr0".to_owned(),
+        network_type: HnsNetworkType::L2Bridge,
+        subnet: "10.244.1.0/24".parse().unwrap(),
+        gateway: "10.244.1.1".parse().unwrap(),
+        isolation: None,
+        adapter_address: ADDRESS.into(),
+    };
+    let variable = Env {
+        name: "NODE".to_owned(),
+        value: "sim1".to_owned(),
+    };
+    let steps = vec![
+        step("base", false, Resource::Directory(directory)),
+        step("network", true, Resource::HnsNetwork(network)),
+        step("variable", false, Resource::Env(variable)),
+    ];
+    NodeDocument::new("sim1".to_owned(), Stage::Prepare, steps).unwrap()
+}
+
+#[tokio::test]
+async fn a_windows_host_is_converged_through_the_cut_that_its_network_makes_and_taken_back() {
+    let rig = Rig::start(SimSystem::Windows, ADDRESS).await;
+    let before = rig.host.sim().world();
+    let mut link = rig.link(HostOs::Windows).await;
+    let document = windows_document();
+    assert!(!link.observe(&document).await.unwrap().is_right());
+    let told = Mutex::new(Vec::new());
+    let tell = |event: &Event| told.lock().unwrap().push(event.clone());
+    let run = "r1".parse().unwrap();
+    let tally = link
+        .converge(&run, &document, &NoSecrets, tell)
+        .await
+        .unwrap();
+    assert_eq!(tally.changed, 3);
+    let world = rig.host.sim().world();
+    assert_eq!(world.networks.len(), 1);
+    assert_eq!(world.variables["NODE"], "sim1");
+    let told = told.into_inner().unwrap();
+    let numbers: Vec<u64> = told.iter().map(|event| event.sequence).collect();
+    let expected: Vec<u64> = (1..=numbers.len() as u64).collect();
+    assert_eq!(numbers, expected, "each event is heard once, in order");
+    assert!(link.observe(&document).await.unwrap().is_right());
+
+    let run = "r2".parse().unwrap();
+    let mut removed = BTreeMap::new();
+    let tell = |event: &Event| {
+        if let What::StepRemoved { id, thing } = &event.what {
+            removed.insert(id.to_string(), thing.clone());
+        }
+    };
+    link.remove(&run, tell).await.unwrap();
+    assert_eq!(removed.len(), 3, "{removed:?}");
+    link.leave().await.unwrap();
+    assert_eq!(rig.host.sim().world(), before);
+}
+
+#[tokio::test]
+async fn a_connection_that_is_lost_while_nothing_runs_is_made_again() {
+    let rig = Rig::start(SimSystem::Windows, Ipv4Addr::new(127, 18, 0, 12)).await;
+    let mut link = rig.link(HostOs::Windows).await;
+    let steps = vec![step(
+        "variable",
+        false,
+        Resource::Env(Env {
+            name: "NODE".to_owned(),
+            value: "sim1".to_owned(),
+        }),
+    )];
+    let document = NodeDocument::new("sim1".to_owned(), Stage::Prepare, steps).unwrap();
+    rig.host.cut();
+    assert!(!link.observe(&document).await.unwrap().is_right());
+    rig.host.cut();
+    let run = "r1".parse().unwrap();
+    let tally = link
+        .converge(&run, &document, &NoSecrets, |_| {})
+        .await
+        .unwrap();
+    assert_eq!(tally.changed, 1);
+    link.close().await;
+}
+
+#[tokio::test]
+async fn a_linux_host_is_converged_too() {
+    let rig = Rig::start(SimSystem::Linux, Ipv4Addr::new(127, 18, 0, 21)).await;
+    let before = rig.host.sim().world();
+    let mut link = rig.link(HostOs::Linux).await;
+    let file = File {
+        path: "/etc/casement.conf".parse().unwrap(),
+        content: "a = 1\n".into(),
+        access: Access::Inherited,
+    };
+    let steps = vec![step("file", false, Resource::File(file))];
+    let document = NodeDocument::new("sim1".to_owned(), Stage::Network, steps).unwrap();
+    let run = "r1".parse().unwrap();
+    let tally = link
+        .converge(&run, &document, &NoSecrets, |_| {})
+        .await
+        .unwrap();
+    assert_eq!(tally.changed, 1);
+    let run = "r2".parse().unwrap();
+    link.remove(&run, |_| {}).await.unwrap();
+    link.leave().await.unwrap();
+    assert_eq!(rig.host.sim().world(), before);
+}

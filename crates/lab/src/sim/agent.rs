@@ -1,0 +1,80 @@
+//! `casement-node channel` of a simulated host: a thread of this process.
+//!
+//! No program is brought there: the agent that is asked for by its hash answers.
+
+use std::sync::Arc;
+use std::thread;
+
+use casement_node::backstage::Backstage;
+use casement_node::channel::Channel as AgentChannel;
+use casement_resource::Sha256;
+use russh::server::{Handle, Msg};
+use russh::{Channel, ChannelId};
+use tokio_util::io::SyncIoBridge;
+
+use super::Inner;
+
+/// The hash of the agent that a command line starts, if it starts one: its folder
+/// is named after it.
+pub fn named_in(line: &str) -> Option<Sha256> {
+    let line = line.trim();
+    let program = line.strip_suffix(" channel")?;
+    let path = program.trim_matches(['"', '\'', '&', ' ']);
+    let mut names = path.rsplit(['\\', '/']);
+    let program = names.next()?;
+    if program != "casement-node" && program != "casement-node.exe" {
+        return None;
+    }
+    names.next()?.parse().ok()
+}
+
+/// Speaks with the controller until one of both hangs up.
+pub fn converse(
+    host: &Arc<Inner>,
+    hash: Sha256,
+    channel: Channel<Msg>,
+    id: ChannelId,
+    ssh: Handle,
+) {
+    let host = Arc::clone(host);
+    let runtime = tokio::runtime::Handle::current();
+    let (reader, writer) = tokio::io::split(channel.into_stream());
+    thread::spawn(move || {
+        let mut input = SyncIoBridge::new_with_handle(reader, runtime.clone());
+        let output = SyncIoBridge::new_with_handle(writer, runtime.clone());
+        let backstage: Arc<dyn Backstage> = host.backstage();
+        let agent = AgentChannel {
+            platform: &*host.sim,
+            layout: &host.layout,
+            backstage,
+            agent: hash,
+        };
+        let status = u32::from(agent.run(&mut input, Box::new(output)).is_err());
+        runtime.block_on(async {
+            // The connection may be gone.
+            let _ = ssh.exit_status_request(id, status).await;
+            let _ = ssh.eof(id).await;
+            let _ = ssh.close(id).await;
+        });
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_agent_is_known_by_its_folder() {
+        let hash = Sha256::of(b"agent");
+        let lines = [
+            format!(r#""C:\Program Files\casement\agent\{hash}\casement-node.exe" channel"#),
+            format!("'/var/lib/casement/agent/{hash}/casement-node' channel"),
+            format!("/var/lib/casement/agent/{hash}/casement-node channel"),
+        ];
+        for line in lines {
+            assert_eq!(named_in(&line), Some(hash), "{line}");
+        }
+        assert_eq!(named_in("casement-node channel"), None);
+        assert_eq!(named_in(&format!("/x/{hash}/other channel")), None);
+    }
+}

@@ -1,0 +1,136 @@
+//! The SSH server of a simulated host: one key, the shell's few commands, SFTP.
+
+use std::collections::HashMap;
+use std::sync::{Arc, PoisonError};
+
+use russh::server::{
+    Auth, ChannelOpenHandle, Config, Handler, Msg, Session, VerifiedPublicKey, run_stream,
+};
+use russh::{Channel, ChannelId};
+use tokio::io::AsyncWriteExt as _;
+use tokio::net::TcpListener;
+
+use super::{Inner, SimSystem, agent};
+use crate::sftp;
+
+/// What a shell says of a command that it does not have.
+const NOT_FOUND: u32 = 1;
+
+/// Lets sessions in until the host is gone.
+pub async fn listen(listener: TcpListener, host: Arc<Inner>) {
+    let config = Arc::new(Config {
+        keys: vec![host.host_key.clone()],
+        auth_rejection_time: std::time::Duration::ZERO,
+        ..Config::default()
+    });
+    while let Ok((mut stream, _)) = listener.accept().await {
+        // Between the socket and the session there is a wire that can be cut.
+        let (mut outside, inside) = tokio::io::duplex(256 * 1024);
+        let login = Login {
+            host: Arc::clone(&host),
+            channels: HashMap::new(),
+        };
+        let config = Arc::clone(&config);
+        let wire = tokio::spawn(async move {
+            let _ = tokio::io::copy_bidirectional(&mut stream, &mut outside).await;
+        });
+        let mut wires = host.wires.lock().unwrap_or_else(PoisonError::into_inner);
+        wires.retain(|wire| !wire.is_finished());
+        wires.push(wire);
+        drop(wires);
+        tokio::spawn(async move {
+            if let Ok(session) = run_stream(config, inside, login).await {
+                let _ = session.await;
+            }
+        });
+    }
+}
+
+struct Login {
+    host: Arc<Inner>,
+    channels: HashMap<ChannelId, Channel<Msg>>,
+}
+
+impl Login {
+    fn user(&self) -> &'static str {
+        match self.host.spec.system {
+            SimSystem::Windows => "Administrator",
+            SimSystem::Linux => "root",
+        }
+    }
+}
+
+impl Handler for Login {
+    type Error = russh::Error;
+
+    async fn auth_publickey(
+        &mut self,
+        user: &str,
+        key: VerifiedPublicKey<'_>,
+    ) -> Result<Auth, Self::Error> {
+        let known = key.public_key.key_data() == self.host.accepted.key_data();
+        let right = known && user.eq_ignore_ascii_case(self.user());
+        Ok(if right { Auth::Accept } else { Auth::reject() })
+    }
+
+    async fn channel_open_session(
+        &mut self,
+        channel: Channel<Msg>,
+        reply: ChannelOpenHandle,
+        _: &mut Session,
+    ) -> Result<(), Self::Error> {
+        self.channels.insert(channel.id(), channel);
+        reply.accept().await;
+        Ok(())
+    }
+
+    async fn subsystem_request(
+        &mut self,
+        id: ChannelId,
+        name: &str,
+        session: &mut Session,
+    ) -> Result<(), Self::Error> {
+        let Some(channel) = self.channels.remove(&id).filter(|_| name == "sftp") else {
+            session.channel_failure(id)?;
+            return Ok(());
+        };
+        session.channel_success(id)?;
+        let files = match self.host.spec.system {
+            SimSystem::Windows => sftp::windows(&self.host.disk, "/C:/Users/Administrator"),
+            SimSystem::Linux => sftp::linux(&self.host.disk, "/root"),
+        };
+        tokio::spawn(russh_sftp::server::run(channel.into_stream(), files));
+        Ok(())
+    }
+
+    async fn exec_request(
+        &mut self,
+        id: ChannelId,
+        line: &[u8],
+        session: &mut Session,
+    ) -> Result<(), Self::Error> {
+        let Some(channel) = self.channels.remove(&id) else {
+            session.channel_failure(id)?;
+            return Ok(());
+        };
+        session.channel_success(id)?;
+        let line = String::from_utf8_lossy(line).into_owned();
+        if let Some(hash) = agent::named_in(&line) {
+            agent::converse(&self.host, hash, channel, id, session.handle());
+        } else {
+            tokio::spawn(refuse(line, channel));
+        }
+        Ok(())
+    }
+}
+
+async fn refuse(line: String, channel: Channel<Msg>) {
+    let (_, writer) = channel.split();
+    let mut stderr = writer.make_writer_ext(Some(1));
+    let said = format!("'{line}' is not recognized: this host is simulated\r\n");
+    // Whoever has hung up does not need the answer.
+    let _ = stderr.write_all(said.as_bytes()).await;
+    let _ = writer.exit_status(NOT_FOUND).await;
+    let _ = writer.eof().await;
+    let _ = writer.close().await;
+}
