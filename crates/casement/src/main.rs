@@ -23,6 +23,7 @@ mod output;
 mod plan;
 mod progress;
 mod render;
+mod report;
 mod reset;
 mod signals;
 mod spec;
@@ -54,6 +55,8 @@ enum Verb {
     Status(status::StatusArgs),
     /// Take hosts out of the cluster and remove what casement put there
     Reset(reset::ResetArgs),
+    /// Make one page of a run: what happened, when, on which host
+    Report(report::ReportArgs),
     /// Print the command that opens a host: a shell, its desktop, its console
     Access(access::AccessArgs),
     /// Show which versions go together, and where it says so
@@ -78,6 +81,7 @@ fn main() -> ExitCode {
         Verb::Render(arguments) => end(render::run_render(&arguments)),
         Verb::Status(arguments) => conduct(status::run_status(arguments)),
         Verb::Reset(arguments) => conduct(reset::run_reset(arguments)),
+        Verb::Report(arguments) => end(report::run_report(&arguments)),
         Verb::Access(arguments) => end(access::run_access(&arguments)),
         Verb::Catalog(arguments) => end(catalog::run_catalog(&arguments)),
         Verb::Lock(arguments) => conduct(lock::run_lock(arguments)),

@@ -1,0 +1,76 @@
+//! Who did what when, as a picture: one lane for each host.
+
+use maud::{Markup, html};
+
+use crate::run::{HostRun, Run, Span, StepState};
+use crate::time;
+
+const WIDTH: u64 = 960;
+const LEFT: u64 = 130;
+const LANE: u64 = 34;
+const TOP: u64 = 26;
+
+/// The picture of a run.
+pub fn timeline(run: &Run) -> Markup {
+    let scale = Scale {
+        end: run.end().max(1),
+    };
+    let lanes = run.hosts.len() as u64;
+    let height = TOP + lanes * LANE + 6;
+    html! {
+        svg.timeline viewBox={ "0 0 " (WIDTH) " " (height) } role="img" aria-label="What each host did when" {
+            @for tick in scale.ticks() {
+                @let x = scale.x(tick);
+                line.tick x1=(x) y1=(TOP - 6) x2=(x) y2=(height - 6) {}
+                text.time x=(x) y="14" { (time::words(tick)) }
+            }
+            @for (place, host) in (0_u64..).zip(&run.hosts) {
+                (lane(host, TOP + place * LANE, &scale))
+            }
+        }
+    }
+}
+
+fn lane(host: &HostRun, y: u64, scale: &Scale) -> Markup {
+    html! {
+        text.name x="0" y=(y + 20) { (host.name) }
+        @for (place, part) in host.parts.iter().enumerate() {
+            (bar(part, &format!("part part-{}", place % 3), y + 2, LANE - 8, scale))
+        }
+        @for step in &host.steps {
+            @let class = if step.state == StepState::Failed { "step failed" } else { "step" };
+            (bar(&step.span, class, y + 8, LANE - 20, scale))
+        }
+    }
+}
+
+fn bar(span: &Span, class: &str, y: u64, height: u64, scale: &Scale) -> Markup {
+    let x = scale.x(span.from);
+    let width = scale.x(span.to).saturating_sub(x).max(2);
+    let took = time::words(span.to.saturating_sub(span.from));
+    html! {
+        rect class=(class) x=(x) y=(y) width=(width) height=(height) rx="2" {
+            title { (span.name) ", " (took) }
+        }
+    }
+}
+
+struct Scale {
+    end: u64,
+}
+
+impl Scale {
+    fn x(&self, at: u64) -> u64 {
+        LEFT + at.min(self.end) * (WIDTH - LEFT - 40) / self.end
+    }
+
+    /// About eight round times.
+    fn ticks(&self) -> impl Iterator<Item = u64> {
+        const ROUND: [u64; 10] = [
+            100, 500, 1_000, 2_000, 5_000, 10_000, 30_000, 60_000, 300_000, 600_000,
+        ];
+        let fits = |step: &&u64| self.end / **step <= 8;
+        let step = ROUND.iter().find(fits).copied().unwrap_or(3_600_000);
+        (0..=self.end / step).map(move |tick| tick * step)
+    }
+}

@@ -1,0 +1,67 @@
+//! The cluster as a picture: its hosts, their systems, what connects their pods.
+
+use casement_spec::{Cluster, Host, NetworkMode};
+use maud::{Markup, html};
+
+use crate::run::Run;
+
+const BOX_WIDTH: usize = 210;
+const BOX_HEIGHT: usize = 86;
+const GAP: usize = 26;
+const COLUMNS: usize = 4;
+const TOP: usize = 92;
+
+/// The picture. A host's frame says how the run ended for it, in a word too.
+pub fn topology(cluster: &Cluster, run: &Run) -> Markup {
+    let hosts = &cluster.spec.hosts;
+    let columns = hosts.len().clamp(1, COLUMNS);
+    let rows = hosts.len().div_ceil(COLUMNS).max(1);
+    let width = columns * (BOX_WIDTH + GAP) + GAP;
+    let height = TOP + rows * (BOX_HEIGHT + GAP) + GAP;
+    let center = width / 2;
+    html! {
+        svg.topology viewBox={ "0 0 " (width) " " (height) } role="img" aria-label="The hosts and what connects them" {
+            @for (place, _) in hosts.iter().enumerate() {
+                @let (x, y) = corner(place);
+                line.wire x1=(center) y1="58" x2=(x + BOX_WIDTH / 2) y2=(y) {}
+            }
+            rect.network x=(center.saturating_sub(200)) y="10" width="400" height="48" rx="8" {}
+            text.center x=(center) y="30" { (cluster.metadata.name) ", Kubernetes " (cluster.spec.kubernetes.version) }
+            text.center.small x=(center) y="48" { (connected_by(cluster)) }
+            @for (place, host) in hosts.iter().enumerate() {
+                (host_box(host, corner(place), run))
+            }
+        }
+    }
+}
+
+fn corner(place: usize) -> (usize, usize) {
+    let x = GAP + place % COLUMNS * (BOX_WIDTH + GAP);
+    let y = TOP + place / COLUMNS * (BOX_HEIGHT + GAP);
+    (x, y)
+}
+
+fn connected_by(cluster: &Cluster) -> String {
+    let network = &cluster.spec.network;
+    match network.mode() {
+        NetworkMode::L3Routes => "pods reach each other over routes of the hosts".to_owned(),
+        mode => format!("pod network: {mode}"),
+    }
+}
+
+fn host_box(host: &Host, (x, y): (usize, usize), run: &Run) -> Markup {
+    let ended = run.hosts.iter().find(|it| it.name == host.name.as_str());
+    let (class, word) = match ended {
+        None => ("", "not in this run"),
+        Some(host) if host.error.is_some() => ("failed", "✗ failed"),
+        Some(host) if host.changed == 0 => ("right", "✓ as it should be"),
+        Some(_) => ("right", "✓ done"),
+    };
+    html! {
+        rect class={ "host " (class) } x=(x) y=(y) width=(BOX_WIDTH) height=(BOX_HEIGHT) rx="6" {}
+        text.name x=(x + 12) y=(y + 22) { (host.name) }
+        text.small x=(x + 12) y=(y + 40) { (host.os) }
+        text.small x=(x + 12) y=(y + 56) { (host.address) }
+        text.small.word x=(x + 12) y=(y + 74) { (word) }
+    }
+}

@@ -1,0 +1,128 @@
+//! A page from a record as `apply` leaves it.
+
+use casement_report::{Run, StepState, page};
+use casement_spec::Cluster;
+
+const PLAN: &str = r#"[{"cluster": ["RuntimeClass windows-2022"]}, {"host": "win1", "part": "prepare", "steps": []}]"#;
+
+fn event(host: &str, sequence: u64, at: u64, what: &str) -> String {
+    format!(
+        r#"{{"host":"{host}","part":"prepare","event":{{"run":"r1-prepare","sequence":{sequence},"at":{at},"what":{what}}}}}"#
+    )
+}
+
+fn events() -> String {
+    let began = r#"{"began":{"kind":{"converge":"prepare"},"steps":2,"controller":"anna"}}"#;
+    let change = r#"{"stepBegan":{"id":"dir","changes":[{"field":"exists","before":null,"after":"a <folder>"}],"disruptive":false}}"#;
+    let changed = r#"{"stepChanged":{"id":"dir"}}"#;
+    let failed = r#"{"stepFailed":{"id":"service","failure":{"code":"CAS-NODE-008","what":"the kubelet stopped","wanted":"running","found":"stopped","remedy":"look at its log"}}}"#;
+    [
+        event("win1", 1, 1_000, began),
+        event("win1", 2, 1_100, change),
+        event("win1", 3, 3_100, changed),
+        event("win2", 1, 1_000, began),
+        event("win2", 2, 2_000, failed),
+    ]
+    .join("\n")
+}
+
+const SUMMARY: &str = r#"{
+  "casement": "0.1.0", "verb": "apply", "began": "2026-11-15T17-38-02Z", "seconds": 55.42,
+  "outcome": "failed",
+  "hosts": [{"name": "win1", "changed": 1}, {"name": "win2", "error": "1 of the steps on `win2` failed"}]
+}"#;
+
+fn run() -> Run {
+    Run::read(PLAN, &events(), SUMMARY).unwrap()
+}
+
+fn cluster() -> Cluster {
+    let text = "
+apiVersion: casement.dev/v1alpha1
+kind: Cluster
+metadata: {name: shop}
+spec:
+  kubernetes: {version: 1.36.3}
+  existing: {kubeconfig: ./admin.conf}
+  network: {mode: l3-routes}
+  hosts:
+    - {name: win1, address: 198.18.0.11, os: windows-2022}
+    - {name: win2, address: 198.18.0.12, os: windows-2025}
+    - {name: lin1, address: 198.18.0.21, os: linux, managed: false}
+  access:
+    ssh: {user: Administrator, key: ./id_ed25519, knownHosts: ./known_hosts}
+";
+    let loaded = casement_source::load_bytes("cluster.yaml", text.as_bytes());
+    loaded.cluster.unwrap()
+}
+
+#[test]
+fn a_record_says_what_each_host_did_and_when() {
+    let run = run();
+    assert_eq!(run.objects, ["RuntimeClass windows-2022"]);
+    let [win1, win2] = run.hosts.as_slice() else {
+        panic!("{run:?}");
+    };
+    assert_eq!(win1.steps.len(), 1);
+    assert_eq!(win1.steps[0].state, StepState::Changed);
+    assert_eq!(
+        (win1.steps[0].span.from, win1.steps[0].span.to),
+        (100, 2_100)
+    );
+    assert_eq!(win2.steps[0].state, StepState::Failed);
+    assert_eq!(run.end(), 2_100);
+    assert_eq!(run.milliseconds, 55_420);
+}
+
+#[test]
+fn a_page_shows_the_failure_with_both_values_and_the_remedy() {
+    let text = page(&run(), Some(&cluster()));
+    for words in [
+        "casement apply of shop",
+        "CAS-NODE-008",
+        "wanted <code>running</code>",
+        "found <code>stopped</code>",
+        "remedy: look at its log",
+        "a &lt;folder&gt;",
+        "windows-2025",
+        "not in this run",
+        "✗ failed",
+    ] {
+        assert!(text.contains(words), "`{words}` is not in the page");
+    }
+}
+
+#[test]
+fn a_page_asks_nobody_for_anything() {
+    let text = page(&run(), Some(&cluster()));
+    for word in ["http:", "https:", "src=", "<link", "@import", "url("] {
+        assert!(!text.contains(word), "`{word}` is in the page");
+    }
+}
+
+#[test]
+fn what_a_host_said_cannot_leave_its_place() {
+    let evil = SUMMARY.replace("1 of the steps", "</script><script>alert(1)</script>");
+    let run = Run::read(PLAN, &events(), &evil).unwrap();
+    let text = page(&run, None);
+    assert!(!text.contains("<script>alert"), "{text}");
+    assert_eq!(text.matches("</script>").count(), 1);
+}
+
+#[test]
+fn a_record_that_was_cut_off_names_the_line() {
+    let events = events();
+    let cut = &events[..events.len() - 20];
+    let error = Run::read(PLAN, cut, SUMMARY).unwrap_err();
+    assert!(
+        error.to_string().starts_with("events.jsonl, line 5"),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_run_in_which_nothing_happened_has_a_page_too() {
+    let summary = r#"{"casement":"0.1.0","verb":"apply","began":"x","seconds":0,"outcome":"done","hosts":[]}"#;
+    let run = Run::read("[]", "", summary).unwrap();
+    assert!(page(&run, None).contains("0.0 s"));
+}
