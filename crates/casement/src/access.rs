@@ -127,7 +127,7 @@ fn identity(credential: &SshCredential) -> Vec<String> {
 
 fn viewer(way: Way, address: &str, port: u16, user: &str, on_windows: bool) -> Vec<String> {
     let at = format!("{address}:{port}");
-    let words = match (way, on_windows) {
+    match (way, on_windows) {
         (Way::Rdp, true) => vec!["mstsc".to_owned(), format!("/v:{at}")],
         (Way::Rdp, false) => vec![
             "xfreerdp".to_owned(),
@@ -136,8 +136,7 @@ fn viewer(way: Way, address: &str, port: u16, user: &str, on_windows: bool) -> V
         ],
         // Two colons: a port, and not a display.
         _ => vec!["vncviewer".to_owned(), format!("{address}::{port}")],
-    };
-    words
+    }
 }
 
 /// As it is typed into a POSIX shell.

@@ -1,5 +1,7 @@
 //! Simulated hosts over real SSH: the whole way from a document to a host and back.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
+
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 use std::path::Path;

@@ -32,6 +32,7 @@ pub fn page(run: &Run, cluster: Option<&Cluster>) -> String {
                     (topology(cluster, run))
                 }
                 h2 { "When" }
+                (legend(run))
                 (timeline(run))
                 h2 { "What changed" }
                 (objects(run))
@@ -56,9 +57,22 @@ fn summary(run: &Run) -> Markup {
             ": " span #hosts { (run.hosts.len()) } " hosts, "
             span #changed { (changed) } " things changed on them, "
             span #objects { (run.objects.len()) } " objects of the cluster, "
-            span #failed { (failed) } " hosts failed."
+            span #failed { (failed) } @if failed == 1 { " host failed." } @else { " hosts failed." }
         }
         p.small { "Began " (run.began) " (UTC), casement " (run.version) "." }
+    }
+}
+
+/// What the colours of the timeline stand for.
+fn legend(run: &Run) -> Markup {
+    let first = run.hosts.iter().max_by_key(|host| host.parts.len());
+    let parts = first.map(|host| host.parts.as_slice()).unwrap_or_default();
+    html! {
+        p.small {
+            @for (place, part) in parts.iter().enumerate() {
+                span.key class={ "part-" (place % 3) } {} " " (part.name) " "
+            }
+        }
     }
 }
 

@@ -1,5 +1,9 @@
 //! A page from a record as `apply` leaves it.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
+
+use std::process::Command;
+
 use casement_report::{Run, StepState, page};
 use casement_spec::Cluster;
 
@@ -125,4 +129,56 @@ fn a_run_in_which_nothing_happened_has_a_page_too() {
     let summary = r#"{"casement":"0.1.0","verb":"apply","began":"x","seconds":0,"outcome":"done","hosts":[]}"#;
     let run = Run::read("[]", "", summary).unwrap();
     assert!(page(&run, None).contains("0.0 s"));
+}
+
+/// What a browser makes of a page, and what it complained about.
+fn in_a_browser(text: &str) -> (String, String) {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("report.html");
+    std::fs::write(&file, text).unwrap();
+    let home = format!("--user-data-dir={}", folder.path().join("home").display());
+    let output = Command::new("timeout")
+        .args([
+            "120",
+            "chromium",
+            "--headless",
+            "--no-sandbox",
+            "--disable-gpu",
+        ])
+        .args(["--enable-logging=stderr", "--dump-dom", &home])
+        .arg(format!("file://{}", file.display()))
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(
+        output.status.success(),
+        "chromium did not show the page; `apt-get install chromium` brings it: {said}"
+    );
+    let complaints = said.lines().filter(|line| line.contains("CONSOLE"));
+    let complaints = complaints.map(str::to_owned).collect::<Vec<_>>();
+    let shown = String::from_utf8_lossy(&output.stdout).into_owned();
+    (shown, complaints.join("\n"))
+}
+
+#[test]
+fn a_browser_shows_the_numbers_of_the_run_and_complains_of_nothing() {
+    let run = run();
+    let (shown, complaints) = in_a_browser(&page(&run, Some(&cluster())));
+    assert_eq!(complaints, "");
+    let number = |id: &str| {
+        let start = shown.find(&format!("id=\"{id}\">")).expect(id) + id.len() + 6;
+        let text: String = shown[start..].chars().take_while(|c| *c != '<').collect();
+        text
+    };
+    assert_eq!(number("hosts"), run.hosts.len().to_string());
+    assert_eq!(number("objects"), run.objects.len().to_string());
+    let changed: u32 = run.hosts.iter().map(|host| host.changed).sum();
+    assert_eq!(number("changed"), changed.to_string());
+    assert_eq!(number("failed"), "1");
+    assert_eq!(number("took"), "0:55");
+    // A page that a browser had to mend would have lost its pictures.
+    assert_eq!(shown.matches("</svg>").count(), 2);
+    // And a fault in a page is seen: this one runs a script that fails.
+    let faulty = "<!DOCTYPE html><html><body><script>nobody()</script></body></html>";
+    assert!(in_a_browser(faulty).1.contains("nobody"));
 }
