@@ -16,6 +16,7 @@ use crate::state::Layout;
 use crate::state::journal::Journal;
 use crate::state::order::{Order, Task};
 
+mod bad_cases;
 mod failures;
 mod faults;
 mod kills;
