@@ -20,6 +20,8 @@ pub mod state;
 #[cfg(target_os = "linux")]
 pub mod linux;
 #[cfg(any(test, feature = "testing"))]
+pub mod recorded;
+#[cfg(any(test, feature = "testing"))]
 pub mod sim;
 #[cfg(windows)]
 mod windows;

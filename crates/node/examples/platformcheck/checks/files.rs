@@ -1,6 +1,7 @@
 //! Files, folders, access.
 
 use std::fs;
+use std::io::Read;
 use std::os::windows::fs::OpenOptionsExt;
 use std::process::Command;
 
@@ -41,6 +42,9 @@ fn file(host: &Host) -> Outcome {
     for text in ["one", "the other"] {
         did(files.write(&name, &mut text.as_bytes(), form(Access::Inherited)))?;
         equal(fs::read_to_string(name.as_str()).unwrap().as_str(), text)?;
+        let mut read = String::new();
+        did(files.open(&name))?.read_to_string(&mut read).unwrap();
+        equal(read.as_str(), text)?;
     }
     let entry = did(files.entry(&name))?.unwrap();
     equal(entry.kind, EntryKind::File)?;
