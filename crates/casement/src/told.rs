@@ -1,5 +1,7 @@
 //! Failures of a run, in words.
 
+use std::time::{SystemTime, UNIX_EPOCH};
+
 use casement_cluster::ClusterError;
 use casement_diag::Problem;
 use casement_remote::RemoteError;
@@ -24,7 +26,8 @@ pub fn problem(error: &RunError) -> Problem {
             "wait until that run is done; if its controller is gone, run `casement apply` again",
         )
         .seen("held by", &busy.holder.controller)
-        .seen("run", &busy.holder.run),
+        .seen("run", &busy.holder.run)
+        .seen("for", &held_for(busy.holder.since, now())),
         RunError::Cut { said, .. } => Problem::new(
             "CAS-RUN-003",
             error.to_string(),
@@ -41,6 +44,25 @@ pub fn problem(error: &RunError) -> Problem {
             other.to_string(),
             "casement apply goes on from where it was",
         ),
+    }
+}
+
+/// Seconds since 1970.
+fn now() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.unwrap_or_default().as_secs()
+}
+
+/// How long a host has been held: by its own clock, which need not agree with
+/// this machine's.
+fn held_for(since: u64, now: u64) -> String {
+    match now.checked_sub(since) {
+        Some(seconds @ 0..60) => format!("{seconds} s"),
+        Some(seconds @ 60..3600) => format!("{} min", seconds / 60),
+        Some(seconds @ 3600..31_536_000) => {
+            format!("{} h {} min", seconds / 3600, seconds % 3600 / 60)
+        }
+        _ => "an unknown time: the host's clock does not agree with this one".to_owned(),
     }
 }
 
@@ -75,4 +97,19 @@ fn with(problem: Problem, details: Vec<(String, String)>) -> Problem {
         .fold(problem, |problem, (label, value)| {
             problem.seen(label, value)
         })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lock_has_an_age_unless_the_clocks_disagree() {
+        assert_eq!(held_for(100, 142), "42 s");
+        assert_eq!(held_for(100, 700), "10 min");
+        assert_eq!(held_for(100, 9100), "2 h 30 min");
+        for odd in [held_for(200, 100), held_for(0, 1_800_000_000)] {
+            assert!(odd.starts_with("an unknown time"), "{odd}");
+        }
+    }
 }

@@ -35,6 +35,9 @@ pub struct Channel<'a> {
     pub backstage: Arc<dyn Backstage>,
     /// The hash of the agent's own executable.
     pub agent: Sha256,
+    /// Whether this process may change the host; if not, the controller is told
+    /// so before anything is touched.
+    pub allowed: Result<()>,
 }
 
 /// Where lines for the controller go; several threads write whole lines.
@@ -83,7 +86,8 @@ impl Channel<'_> {
                     protocol: PROTOCOL,
                     controller,
                 } => {
-                    greeted = true;
+                    // Nothing else is done for one who may do nothing.
+                    greeted = self.allowed.is_ok();
                     link.introduce(controller);
                     self.hello()
                 }
@@ -114,6 +118,7 @@ impl Channel<'_> {
     }
 
     fn hello(&self) -> Result<Option<ToController>> {
+        self.allowed.clone()?;
         self.layout.prepare(self.platform)?;
         let recorded = Records::load(self.layout)?.len();
         Ok(Some(ToController::Hello {

@@ -1,11 +1,10 @@
-//! The command line: `channel`, `serve`, `host NAME`, `version`.
-//!
-//! It is called by programs, so there is no more to it than that.
+//! The command line: `channel`, `serve` and `host NAME` for programs, `observe`,
+//! `version` and `help` for people.
 
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Read};
-use std::path::PathBuf;
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -17,96 +16,96 @@ use crate::platform::Result;
 use crate::state::Layout;
 use crate::system;
 
-const USAGE: &str = "usage: casement-node [--state-dir FOLDER] channel|serve|host NAME|version";
+mod arguments;
+mod observe;
 
-/// What the arguments say.
-#[derive(Debug, PartialEq, Eq)]
-struct Arguments {
-    state_dir: Option<PathBuf>,
-    verb: Verb,
-}
+use arguments::{Arguments, Verb, help, parse};
 
-#[derive(Debug, PartialEq, Eq)]
-enum Verb {
-    Channel,
-    Serve { detach: bool },
-    Host(String),
-    Version,
-}
+/// The host is not what it should be.
+const DIFFERS: u8 = 4;
 
 /// Does what the arguments say.
 pub fn run(arguments: impl Iterator<Item = OsString>) -> ExitCode {
-    let Some(arguments) = parse(arguments) else {
-        eprintln!("{USAGE}");
-        return ExitCode::from(2);
+    let arguments = match parse(arguments) {
+        Ok(arguments) => arguments,
+        Err(wrong) => {
+            eprintln!("error: {wrong}\n  `casement-node help` says what there is");
+            return ExitCode::from(2);
+        }
     };
     match carry_out(arguments) {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(code) => code,
         Err(failure) => {
-            eprintln!("error[{}]: {}", failure.code, failure.what);
-            if let Some(found) = &failure.found {
-                eprintln!("  found   {found}");
-            }
-            eprintln!("  remedy  {}", failure.remedy);
+            eprint!("{}", told(&failure));
             ExitCode::FAILURE
         }
     }
 }
 
-fn parse(mut arguments: impl Iterator<Item = OsString>) -> Option<Arguments> {
-    let mut state_dir = None;
-    let mut first = arguments.next()?;
-    if first == "--state-dir" {
-        state_dir = Some(PathBuf::from(arguments.next()?));
-        first = arguments.next()?;
+/// A failure, for a person.
+fn told(failure: &Failure) -> String {
+    let mut text = format!("error[{}]: {}\n", failure.code, failure.what);
+    let lines = [
+        ("wanted", failure.wanted.as_ref()),
+        ("found", failure.found.as_ref()),
+        ("remedy", Some(&failure.remedy)),
+    ];
+    for (name, value) in lines {
+        if let Some(value) = value {
+            text.push_str(&format!("  {name:<7} {value}\n"));
+        }
     }
-    let second = arguments.next();
-    let verb = match (
-        first.to_str()?,
-        second.as_deref().and_then(|word| word.to_str()),
-    ) {
-        ("channel", None) => Verb::Channel,
-        ("serve", None) => Verb::Serve { detach: false },
-        ("serve", Some("--detach")) => Verb::Serve { detach: true },
-        ("host", Some(name)) => Verb::Host(name.to_owned()),
-        ("version", None) => Verb::Version,
-        _ => return None,
-    };
-    match arguments.next() {
-        None => Some(Arguments { state_dir, verb }),
-        Some(_) => None,
-    }
+    text
 }
 
-fn carry_out(arguments: Arguments) -> Result<()> {
-    let layout = Layout::new(
-        arguments
-            .state_dir
-            .unwrap_or_else(system::default_state_dir),
-    );
+fn carry_out(arguments: Arguments) -> Result<ExitCode> {
+    // Whoever names a folder works on what is theirs, as tests do.
+    let own_place = arguments.state_dir.is_some();
+    let root = arguments.state_dir;
+    let layout = Layout::new(root.unwrap_or_else(system::default_state_dir));
+    let allowed = || match own_place {
+        true => Ok(()),
+        false => system::check_standing(),
+    };
     match arguments.verb {
-        Verb::Channel => channel(&layout),
+        Verb::Channel => channel(&layout, allowed())?,
         Verb::Serve { detach } => {
+            allowed()?;
             if detach {
                 leave_session();
             }
-            system::serve(&layout)
+            system::serve(&layout)?;
         }
-        Verb::Host(name) => system::host(&layout, &name),
-        Verb::Version => {
-            println!("casement-node {}", env!("CARGO_PKG_VERSION"));
-            Ok(())
+        Verb::Host(name) => system::host(&layout, &name)?,
+        Verb::Observe { verbose, document } => {
+            allowed()?;
+            return observe(&layout, document.as_deref(), verbose);
         }
+        Verb::Version => println!("casement-node {}", env!("CARGO_PKG_VERSION")),
+        Verb::Help => print!("{}", help()),
     }
+    Ok(ExitCode::SUCCESS)
 }
 
-fn channel(layout: &Layout) -> Result<()> {
+fn observe(layout: &Layout, document: Option<&Path>, verbose: bool) -> Result<ExitCode> {
+    let platform = system::platform(layout);
+    let seen = observe::look(&*platform, layout, document)?;
+    print!("{}", observe::tell(&seen, verbose));
+    Ok(if observe::is_right(&seen) {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::from(DIFFERS)
+    })
+}
+
+fn channel(layout: &Layout, allowed: Result<()>) -> Result<()> {
     let platform = system::platform(layout);
     let channel = Channel {
         platform: &*platform,
         layout,
         backstage: Arc::from(system::backstage(layout)),
         agent: own_hash()?,
+        allowed,
     };
     channel.run(&mut io::stdin().lock(), Box::new(io::stdout()))
 }
@@ -147,21 +146,13 @@ fn own_hash() -> Result<Sha256> {
 mod tests {
     use super::*;
 
-    fn parsed(line: &str) -> Option<Arguments> {
-        parse(line.split_whitespace().map(OsString::from))
-    }
-
     #[test]
-    fn arguments_are_few() {
-        let serve = parsed("--state-dir /x serve --detach").unwrap();
-        assert_eq!(serve.verb, Verb::Serve { detach: true });
-        assert_eq!(serve.state_dir, Some(PathBuf::from("/x")));
+    fn an_error_is_told_with_both_values_and_the_way_on() {
+        let failure = Failure::new(Code::State, "the lock is held", "wait")
+            .values("nobody", "run `r1` of anna");
         assert_eq!(
-            parsed("host kubelet").unwrap().verb,
-            Verb::Host("kubelet".to_owned())
+            told(&failure),
+            "error[CAS-NODE-011]: the lock is held\n  wanted  nobody\n  found   run `r1` of anna\n  remedy  wait\n"
         );
-        for wrong in ["", "host", "channel x", "version --x y", "--state-dir"] {
-            assert_eq!(parsed(wrong), None, "{wrong}");
-        }
     }
 }

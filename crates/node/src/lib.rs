@@ -20,13 +20,19 @@ pub mod state;
 #[cfg(target_os = "linux")]
 pub mod linux;
 #[cfg(any(test, feature = "testing"))]
+pub mod recorded;
+#[cfg(any(test, feature = "testing"))]
 pub mod sim;
 #[cfg(windows)]
 mod windows;
 
-/// The system that this agent was built for. Both systems offer the same five
+/// The system that this agent was built for. Both systems offer the same
 /// functions:
 ///
+/// - `check_standing() -> Result<(), Failure>`: whether this process may change
+///   the host, and nobody else its program;
+/// - `check_way(&Path) -> Result<(), Failure>`: whether nobody else can change
+///   what is at a place, by a folder on the way to it;
 /// - `default_state_dir() -> PathBuf`: where the state folder is unless told
 ///   otherwise;
 /// - `platform(&Layout) -> Box<dyn Platform>`: the host, to look at and change;
@@ -38,7 +44,11 @@ mod windows;
 ///   runs a program of the node's.
 pub mod system {
     #[cfg(target_os = "linux")]
-    pub use crate::linux::{backstage, default_state_dir, host, platform, serve};
+    pub use crate::linux::{
+        backstage, check_standing, check_way, default_state_dir, host, platform, serve,
+    };
     #[cfg(windows)]
-    pub use crate::windows::{backstage, default_state_dir, host, platform, serve};
+    pub use crate::windows::{
+        backstage, check_standing, check_way, default_state_dir, host, platform, serve,
+    };
 }

@@ -2,6 +2,7 @@
 //! through the system's own programs with output meant for programs; services
 //! and units through systemd where it is process 1.
 
+use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -25,6 +26,7 @@ mod packages;
 mod programs;
 mod service_door;
 mod services;
+mod standing;
 mod swaps;
 mod systemd;
 mod units;
@@ -33,6 +35,7 @@ mod units;
 mod stand_ins;
 
 use ground::Ground;
+pub use standing::{check_standing, check_way};
 
 /// A Linux host.
 #[derive(Debug)]
@@ -109,10 +112,13 @@ pub fn host(_layout: &Layout, name: &str) -> Result<()> {
 
 /// The failure of a call of the operating system.
 fn system_failure(what: impl Into<String>, error: &std::io::Error) -> Failure {
-    Failure::new(
-        Code::System,
-        what,
-        "check that casement runs as root, and what the system's log says",
-    )
-    .found(error.to_string())
+    let remedy = match error.kind() {
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => "free space there, then apply again",
+        ErrorKind::ReadOnlyFilesystem => "mount it writable, then apply again",
+        ErrorKind::ResourceBusy | ErrorKind::ExecutableFileBusy => {
+            "end the program that uses it (`fuser -v` names it), then apply again"
+        }
+        _ => "check that casement runs as root, and what the system's log says",
+    };
+    Failure::new(Code::System, what, remedy).found(error.to_string())
 }

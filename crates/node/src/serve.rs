@@ -10,7 +10,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::backstage::Listener;
-use crate::platform::{Platform, Result};
+use crate::platform::{Level, Platform, Result};
 use crate::state::{Layout, journal};
 
 mod connection;
@@ -59,6 +59,10 @@ pub fn serve(
 
 /// Goes on with the run that was begun last.
 fn resume(runs: &Arc<Runs>, layout: &Layout) -> Result<()> {
+    if let Some(failure) = journal::damage(layout)? {
+        let text = format!("{failure}. {}", failure.remedy);
+        runs.platform().notice(Level::Error, &text);
+    }
     if let Some(run) = journal::unfinished(layout)? {
         runs.resume(&run)?;
     }

@@ -41,6 +41,12 @@ pub struct Faults {
     pub failing: Option<String>,
     /// Changes whose name starts with this are said to be done, and are not.
     pub lying: Option<String>,
+    /// The disk has room for files of this many bytes, and not for longer ones.
+    pub room: Option<u64>,
+    /// A file that somebody holds open: it can be read, and nothing else.
+    pub held: Option<String>,
+    /// A service that begins to stop, and never has.
+    pub stuck: Option<String>,
 }
 
 /// What a killed process unwinds with.

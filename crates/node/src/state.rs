@@ -18,6 +18,7 @@ use std::path::{Path, PathBuf};
 use casement_resource::{Access, Code, Failure, HostPath, RunId, Sha256, Stage};
 
 use crate::platform::{Platform, Result};
+use crate::system;
 
 pub mod journal;
 pub mod kept;
@@ -124,8 +125,12 @@ impl Layout {
     }
 
     /// Makes the folders, for administrators only, and refuses one that
-    /// belongs to somebody else.
+    /// belongs to somebody else, or that somebody else could put another in the
+    /// place of.
     pub fn prepare(&self, platform: &(impl Platform + ?Sized)) -> Result<()> {
+        if !platform.is_simulated() {
+            system::check_way(&self.root)?;
+        }
         for folder in [
             "",
             "blobs",

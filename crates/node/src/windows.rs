@@ -64,6 +64,8 @@ pub fn default_state_dir() -> PathBuf {
     places::program_data().join("casement")
 }
 
+pub use security::{check_standing, check_way};
+
 /// The host, to look at and change.
 pub fn platform(layout: &Layout) -> Box<dyn Platform> {
     Box::new(Windows {

@@ -18,6 +18,9 @@ use std::env;
 use std::path::PathBuf;
 use std::process::{Command, Output};
 
+#[path = "windows_platform/coverage.rs"]
+mod coverage;
+
 /// A lab of its own, taken down in the end.
 struct Lab {
     casement: PathBuf,
@@ -104,7 +107,8 @@ fn the_windows_platform_does_what_it_says() {
     let lab = Lab::up();
     let address = deliver(&lab);
     let agent = r"C:\agent\casement-node.exe";
-    println!("{}", lab.on_host(&[agent, "check", &address]));
+    let told = lab.on_host(&[agent, "check", &address]);
+    println!("{told}");
 
     let service = lab.on_host(&["sc", "query", "platformcheck"]);
     assert!(service.contains("4  RUNNING"), "{service}");
@@ -136,4 +140,5 @@ fn the_windows_platform_does_what_it_says() {
     );
     let service = lab.run(&["exec", "win1", "--", "sc", "query", "platformcheck"]);
     assert!(!service.status.success());
+    coverage::compare(&told);
 }

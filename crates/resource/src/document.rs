@@ -4,8 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::{Resource, ResourceId};
+
+/// The newest form of a document that is understood here. A form is new when
+/// an agent that does not know it would do something else than is meant.
+pub const DOCUMENT_VERSION: u32 = 1;
 
 /// Which part of a run a document belongs to; each is planned when its facts
 /// are there.
@@ -95,6 +100,17 @@ pub enum DocumentError {
     /// Steps that wait for each other.
     #[error("these steps wait for each other: {}", .0.iter().map(|id| format!("`{id}`")).collect::<Vec<_>>().join(", "))]
     Cycle(Vec<ResourceId>),
+    /// A form that only later versions know.
+    #[error(
+        "the document has version {found}, and only versions up to {DOCUMENT_VERSION} are known here"
+    )]
+    Newer {
+        /// Its version.
+        found: u64,
+    },
+    /// Something else than a document, or a document with something unknown.
+    #[error("{0}")]
+    Unknown(String),
     /// A service without a program.
     #[error("service step `{0}` has an empty program")]
     EmptyProgram(ResourceId),
@@ -104,7 +120,7 @@ pub enum DocumentError {
 /// dependencies exist and form no cycle, in the order in which they are
 /// carried out.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "Written", into = "Written")]
+#[serde(try_from = "serde_json::Value", into = "Written")]
 pub struct NodeDocument {
     host: String,
     stage: Stage,
@@ -115,11 +131,22 @@ pub struct NodeDocument {
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Written {
+    /// Left out of the first one.
+    #[serde(default = "first", skip_serializing_if = "is_first")]
+    version: u32,
     host: String,
     stage: Stage,
     #[serde(default)]
     repair: Repair,
     steps: Vec<Step>,
+}
+
+fn first() -> u32 {
+    1
+}
+
+fn is_first(version: &u32) -> bool {
+    *version == first()
 }
 
 impl NodeDocument {
@@ -178,9 +205,17 @@ impl NodeDocument {
     }
 }
 
-impl TryFrom<Written> for NodeDocument {
+/// By way of a value, so that the version is known before anything that only
+/// another one has is stumbled over.
+impl TryFrom<Value> for NodeDocument {
     type Error = DocumentError;
-    fn try_from(written: Written) -> Result<Self, DocumentError> {
+    fn try_from(value: Value) -> Result<Self, DocumentError> {
+        let version = value.get("version").and_then(Value::as_u64);
+        if let Some(found) = version.filter(|found| *found > DOCUMENT_VERSION.into()) {
+            return Err(DocumentError::Newer { found });
+        }
+        let written = serde_json::from_value::<Written>(value);
+        let written = written.map_err(|error| DocumentError::Unknown(error.to_string()))?;
         let document = Self::new(written.host, written.stage, written.steps)?;
         Ok(document.kept(written.repair))
     }
@@ -195,6 +230,7 @@ impl From<NodeDocument> for Written {
             steps,
         } = document;
         Self {
+            version: DOCUMENT_VERSION,
             host,
             stage,
             repair,
@@ -327,6 +363,16 @@ mod tests {
         assert!(serde_json::from_str::<NodeDocument>(json).is_err());
         let unknown = r#"{"host":"h","stage":"join","steps":[{"id":"a","resource":{"kind":"env","name":"n","value":"v","x":1}}]}"#;
         assert!(serde_json::from_str::<NodeDocument>(unknown).is_err());
+    }
+
+    #[test]
+    fn a_newer_document_is_refused_for_its_version_whatever_else_it_has() {
+        let json = r#"{"paint":"blue","version":2,"host":"h","stage":"decorate","steps":[]}"#;
+        let refused = serde_json::from_str::<NodeDocument>(json).unwrap_err();
+        let said = "the document has version 2, and only versions up to 1 are known here";
+        assert_eq!(refused.to_string(), said);
+        let first = r#"{"version":1,"host":"h","stage":"join","steps":[]}"#;
+        assert!(serde_json::from_str::<NodeDocument>(first).is_ok());
     }
 
     #[test]

@@ -58,6 +58,9 @@ pub enum Code {
     /// What was taken back is there again.
     #[serde(rename = "CAS-NODE-017")]
     LeftBehind,
+    /// The agent runs as somebody who may not change the host.
+    #[serde(rename = "CAS-NODE-018")]
+    NotElevated,
 }
 
 impl fmt::Display for Code {
@@ -119,7 +122,7 @@ mod tests {
 
     #[test]
     fn a_code_reads_the_same_in_text_and_on_the_wire() {
-        for code in [Code::Unsupported, Code::TimedOut, Code::Restore] {
+        for code in [Code::Unsupported, Code::Restore, Code::NotElevated] {
             assert_eq!(serde_json::to_string(&code).unwrap(), format!("\"{code}\""));
         }
     }

@@ -30,7 +30,9 @@ mod sha256;
 pub use diff::{Change, Diff};
 pub use document::{DocumentError, NodeDocument, Repair, Stage, Step};
 pub use failure::{Code, Failure};
-pub use kind::artifact::{Artifact, ArtifactFacts, ArtifactFormat, Member, MemberFacts};
+pub use kind::artifact::{
+    Artifact, ArtifactFacts, ArtifactFormat, Member, MemberFacts, UnpackLimits,
+};
 pub use kind::check::{Answer, Check, CheckFacts, Command};
 pub use kind::condition::{Condition, ConditionFacts};
 pub use kind::defender::{DefenderExclusion, DefenderFacts, Exclusion};

@@ -48,6 +48,7 @@ pub fn converse(
             layout: &host.layout,
             backstage,
             agent: hash,
+            allowed: Ok(()),
         };
         let status = u32::from(agent.run(&mut input, Box::new(output)).is_err());
         runtime.block_on(async {

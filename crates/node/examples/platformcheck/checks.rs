@@ -6,10 +6,12 @@
 
 use std::fmt::Debug;
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use std::{env, thread};
 
 use casement_node::platform::Platform;
+use casement_node::recorded::{Book, Recorded};
 use casement_node::state::Layout;
 use casement_node::system;
 use casement_resource::Failure;
@@ -22,6 +24,7 @@ mod identity;
 mod network;
 mod registry;
 mod services;
+mod stand_ins;
 
 /// What a check comes to.
 pub type Outcome = Result<(), String>;
@@ -35,6 +38,22 @@ pub struct Host {
     pub layout: Layout,
     /// The host's address.
     pub address: String,
+    /// What was called, for which check.
+    pub book: Arc<Book>,
+}
+
+impl Host {
+    fn new(layout: Layout, address: &str) -> Self {
+        let book = Arc::new(Book::with_stand_ins(stand_ins::counts));
+        // Until the end of the process.
+        let host = Box::leak(system::platform(&layout));
+        Self {
+            platform: Box::new(Recorded::new(host, Arc::clone(&book))),
+            layout,
+            address: address.to_owned(),
+            book,
+        }
+    }
 }
 
 pub fn main() -> ExitCode {
@@ -45,16 +64,8 @@ pub fn main() -> ExitCode {
         ["--state-dir", root, "host", name] => end(system::host(&Layout::new(root.into()), name)),
         ["--state-dir", root, "serve"] => end(system::serve(&Layout::new(root.into()))),
         ["child", rest @ ..] => hosting::child(rest),
-        ["check", address] => check(&Host {
-            platform: system::platform(&layout),
-            address: (*address).to_owned(),
-            layout,
-        }),
-        ["clean"] => end(clean(&Host {
-            platform: system::platform(&layout),
-            address: String::new(),
-            layout,
-        })),
+        ["check", address] => check(&Host::new(layout, address)),
+        ["clean"] => end(clean(&Host::new(layout, ""))),
         _ => {
             eprintln!("usage: casement-node.exe check ADDRESS | clean");
             ExitCode::from(2)
@@ -85,6 +96,7 @@ fn check(host: &Host) -> ExitCode {
         network::CHECKS,
     ];
     for (name, check) in all.concat() {
+        host.book.begin(name);
         match check(host) {
             Ok(()) => println!("ok {name}"),
             Err(reason) => {
@@ -93,7 +105,19 @@ fn check(host: &Host) -> ExitCode {
             }
         }
     }
+    tell_calls(&host.book);
     ExitCode::from(u8::from(failed))
+}
+
+/// `called FUNCTION | CHECK | STAND-IN, STAND-IN`, for the table of what was
+/// shown.
+fn tell_calls(book: &Book) {
+    for (function, tests) in book.calls() {
+        for (test, through) in tests {
+            let through: Vec<_> = through.into_iter().collect();
+            println!("called {function} | {test} | {}", through.join(", "));
+        }
+    }
 }
 
 fn clean(host: &Host) -> Result<(), Failure> {

@@ -5,7 +5,8 @@
 //! It has to be called `casement-node.exe` on the host, since it is also the
 //! program of the services that it makes. It leaves a few things behind on
 //! purpose, for `reg`, `sc` and `dir` to be compared with; `clean` takes those
-//! away.
+//! away. In the end it says which functions were called, for which check, and
+//! which DLLs of the lab answered.
 //!
 //! ```text
 //! casement-node.exe check ADDRESS [GATEWAY]

@@ -56,6 +56,7 @@ impl Host {
                 layout: &layout,
                 backstage,
                 agent: Sha256::of(b"agent"),
+                allowed: Ok(()),
             };
             let mut theirs = theirs;
             channel.run(&mut theirs, Box::new(ours)).unwrap();

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use casement_resource::wire::{Event, Outcome, RemoveWhat, What};
@@ -11,17 +12,20 @@ use super::documents::linux::{linux_full, linux_host};
 use super::documents::{self, document, full, windows_host, with_after};
 use super::{Engine, SecretSource, Sink, observe};
 use crate::platform::Result;
+use crate::recorded::{Book, Recorded};
 use crate::sim::{Faults, Killed, Sim, World};
 use crate::state::Layout;
 use crate::state::journal::Journal;
 use crate::state::order::{Order, Task};
 
+mod bad_cases;
 mod failures;
 mod faults;
 mod kills;
 mod linux;
 mod proof;
 mod properties;
+mod reach;
 mod reboots;
 mod restarts;
 mod shared;
@@ -29,6 +33,8 @@ mod shared;
 /// A simulated host with its state folder.
 struct Rig {
     sim: Sim,
+    /// What the host was asked.
+    book: Arc<Book>,
     layout: Layout,
     _folder: tempfile::TempDir,
     runs: u32,
@@ -45,6 +51,7 @@ impl Rig {
         layout.prepare(&sim).unwrap();
         Self {
             sim,
+            book: Arc::default(),
             layout,
             _folder: folder,
             runs: 0,
@@ -70,7 +77,7 @@ impl Rig {
                 sim: &self.sim,
             };
             let mut engine = Engine {
-                platform: &self.sim,
+                platform: &Recorded::new(&self.sim, Arc::clone(&self.book)),
                 layout: &self.layout,
                 sink: &mut sink,
                 secrets: &Token,

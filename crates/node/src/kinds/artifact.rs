@@ -10,7 +10,7 @@ use casement_resource::{
 };
 use sha2::Digest;
 
-use super::archive::members;
+use super::archive::{ArchiveError, members};
 use super::directory::{in_the_way, make_parents, missing, remove_made_parents};
 use super::file::{digest_file, observe, restore, save};
 use super::{Kind, Place, bad_path, wrong_prior};
@@ -153,6 +153,10 @@ fn unpack(artifact: &Artifact, at: &Place<'_>) -> Result<()> {
             .push(path);
     }
     let wanted = by_member.keys().copied().collect();
+    // Judged as a whole before anything of it is written.
+    let mut look = |_: &str, reader: &mut dyn Read| io::copy(reader, &mut io::sink()).map(drop);
+    members(open_blob(artifact, at)?, artifact, &wanted, &mut look)
+        .map_err(|error| unusable(artifact, &error))?;
     let mut hashes = known_hashes(artifact, at)?;
     let mut failure = None;
     let mut take = |name: &str, reader: &mut dyn Read| {
@@ -168,33 +172,55 @@ fn unpack(artifact: &Artifact, at: &Place<'_>) -> Result<()> {
             }
         }
     };
-    let result = members(
-        open_blob(artifact, at)?,
-        artifact.format,
-        &wanted,
-        &mut take,
-    );
+    let result = members(open_blob(artifact, at)?, artifact, &wanted, &mut take);
     if let Some(failure) = failure {
         return Err(failure);
     }
-    let broken = |found: String| {
-        Failure::new(
-            Code::BlobWrong,
-            format!(
-                "the archive for `{}` cannot be unpacked",
-                artifact.destination
-            ),
-            "check the artifact's format and members in the document",
-        )
-        .values(format!("{:?}", artifact.format), found)
-    };
-    let absent = result.map_err(|error| broken(error.to_string()))?;
-    if !absent.is_empty() {
-        let names: Vec<_> = absent.into_iter().collect();
-        return Err(broken(format!("no member `{}`", names.join("`, `"))));
-    }
+    result.map_err(|error| unusable(artifact, &error))?;
     let json = serde_json::to_vec(&hashes).unwrap_or_default();
     write_durably(&at.layout.unpacked(&artifact.sha256), &json)
+}
+
+/// What is wrong with an archive; nothing of it was written.
+fn unusable(artifact: &Artifact, error: &ArchiveError) -> Failure {
+    let limits = artifact.unpack_limits();
+    let (wanted, remedy) = match error {
+        ArchiveError::TooLarge => (
+            format!(
+                "at most {} bytes out of a blob of {}",
+                limits.bytes, artifact.size
+            ),
+            "this archive was made to fill disks: find out where it comes from",
+        ),
+        ArchiveError::TooMany(_) => (
+            format!(
+                "at most {} entries in a blob of {} bytes",
+                limits.entries, artifact.size
+            ),
+            "this archive was made to fill disks: find out where it comes from",
+        ),
+        ArchiveError::Escapes(_) => (
+            "names below the folder".to_owned(),
+            "this archive was made to do harm: find out where it comes from",
+        ),
+        ArchiveError::NoFile { .. } => (
+            "a plain file".to_owned(),
+            "name the file itself in the artifact's members",
+        ),
+        ArchiveError::Missing(_) | ArchiveError::Broken(_) => (
+            format!("a {} with these members", artifact.format),
+            "check the artifact's format and members in the document",
+        ),
+    };
+    Failure::new(
+        Code::BlobWrong,
+        format!(
+            "the archive for `{}` will not be unpacked",
+            artifact.destination
+        ),
+        remedy,
+    )
+    .values(wanted, error.to_string())
 }
 
 /// Writes a member to each of its targets and gives its hash.

@@ -78,10 +78,19 @@ impl Files for Linux {
         let target = Path::new(path.as_str());
         let temporary = temporary(target);
         let result = write(target, &temporary, content, form);
-        if result.is_err() {
-            let _ = fs::remove_file(&temporary);
-        }
-        result.map_err(|error| failed("written", path, &error))
+        let Err(error) = result else {
+            return Ok(());
+        };
+        let written = fs::metadata(&temporary).map_or(0, |seen| seen.len());
+        let _ = fs::remove_file(&temporary);
+        let failure = failed("written", path, &error);
+        Err(match error.kind() {
+            io::ErrorKind::StorageFull => failure.values(
+                format!("room for more than {written} bytes"),
+                format!("{error}: {} bytes are free", free(target)),
+            ),
+            _ => failure,
+        })
     }
 
     fn read_link(&self, path: &HostPath) -> Result<Option<String>> {
@@ -181,6 +190,12 @@ fn write(target: &Path, temporary: &Path, content: &mut dyn Read, form: Form) ->
     drop(file);
     fs::rename(temporary, target)?;
     sync_folder(target)
+}
+
+/// What can still be written beside a file; 0 if nobody can say.
+fn free(target: &Path) -> u64 {
+    let folder = target.parent().unwrap_or(target);
+    rustix::fs::statvfs(folder).map_or(0, |seen| seen.f_bavail * seen.f_frsize)
 }
 
 /// In the same folder, so that a rename is atomic; a name of casement's, so

@@ -15,9 +15,9 @@ use super::runs::{Asked, Runs};
 use crate::engine::observe;
 use crate::kinds;
 use crate::platform::{Level, Result};
-use crate::state::kept;
 use crate::state::lock::milliseconds;
-use crate::state::order::{Order, Task};
+use crate::state::order::{self, Order, Task};
+use crate::state::{Layout, kept};
 
 /// Between two looks at a host that is right.
 const EVERY: Duration = Duration::from_secs(5 * 60);
@@ -146,7 +146,7 @@ fn repair(
     runs: &Arc<Runs>,
     document: NodeDocument,
 ) -> Result<Option<std::result::Result<(), String>>> {
-    let run = run_id()?;
+    let run = run_id(runs.layout())?;
     let order = Order {
         run: run.clone(),
         controller: KEEPER.to_owned(),
@@ -176,8 +176,12 @@ fn repair(
     }
 }
 
-fn run_id() -> Result<RunId> {
-    let text = format!("repair-{}", milliseconds());
+/// A name that no run has had: not even where the clock was set back.
+fn run_id(layout: &Layout) -> Result<RunId> {
+    let known = order::runs(layout)?;
+    let mut names = (milliseconds()..).map(|now| format!("repair-{now}"));
+    let new = |name: &String| known.iter().all(|run| run.as_str() != name);
+    let text = names.find(new).unwrap_or_default();
     text.parse().map_err(|error| {
         Failure::new(
             casement_resource::Code::State,
@@ -195,7 +199,6 @@ mod tests {
     use super::*;
     use crate::engine::documents::{document, full, service, windows_host};
     use crate::sim::{Faults, Sim};
-    use crate::state::Layout;
 
     /// A simulated host behind a service, after an apply.
     struct Rig {

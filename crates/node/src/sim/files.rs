@@ -2,7 +2,7 @@
 
 use std::io::{self, Read};
 
-use casement_resource::{Access, AccessFacts, HostPath};
+use casement_resource::{Access, AccessFacts, Code, Failure, HostPath};
 
 use super::world::{NARROW, Thing, WIDE};
 use super::{Sim, refused};
@@ -64,6 +64,8 @@ impl Files for Sim {
         content
             .read_to_end(&mut bytes)
             .map_err(|error| refused(&format!("write {path}"), &error.to_string()))?;
+        self.require_room(path, bytes.len() as u64)?;
+        self.require_free(path)?;
         self.change(&format!("write {path}"), |world| {
             let access = match (form.access, world.entries.get(path)) {
                 (Access::Inherited, Some((_, access))) => access.clone(),
@@ -107,6 +109,7 @@ impl Files for Sim {
     }
 
     fn remove_file(&self, path: &HostPath) -> Result<()> {
+        self.require_free(path)?;
         self.change(&format!("remove_file {path}"), |world| {
             if let Some((Thing::Directory, _)) = world.entries.get(path) {
                 return Err(refused(&format!("remove_file {path}"), "a folder"));
@@ -138,6 +141,33 @@ impl Files for Sim {
 }
 
 impl Sim {
+    fn require_room(&self, path: &HostPath, bytes: u64) -> Result<()> {
+        match self.faults().room {
+            Some(room) if bytes > room => Err(Failure::new(
+                Code::System,
+                format!("cannot write `{path}`: there is not enough space on the disk"),
+                "free space on the drive, then apply again",
+            )
+            .values(
+                format!("room for {bytes} bytes"),
+                format!("{room} bytes free"),
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    fn require_free(&self, path: &HostPath) -> Result<()> {
+        if self.faults().held.as_deref() != Some(path.as_str()) {
+            return Ok(());
+        }
+        Err(Failure::new(
+            Code::System,
+            format!("cannot replace `{path}`: it is being used by another process"),
+            "a program holds the file open: end it, then apply again",
+        )
+        .values("a file that nobody holds", "one that somebody holds"))
+    }
+
     fn require_parent(&self, path: &HostPath) -> Result<()> {
         let parent = path.parent().filter(|parent| parent.parent().is_some());
         let Some(parent) = parent else {

@@ -1,7 +1,7 @@
 //! Services of a simulated host: names without regard to case, dependants that
 //! block a stop.
 
-use casement_resource::{ServiceDefinition, ServiceSeen, ServiceState, StartType};
+use casement_resource::{Code, Failure, ServiceDefinition, ServiceSeen, ServiceState, StartType};
 
 use super::world::{Service, World};
 use super::{Sim, refused};
@@ -66,6 +66,9 @@ impl Services for Sim {
 
     fn stop_service(&self, name: &str) -> Result<Vec<String>> {
         let key = name.to_lowercase();
+        if self.faults().stuck.as_ref() == Some(&key) {
+            return self.begin_to_stop(&key);
+        }
         self.change(&format!("stop_service {key}"), |world| {
             let mut stopped = Vec::new();
             stop(world, &key, &mut stopped);
@@ -100,6 +103,23 @@ impl Services for Sim {
     }
 }
 
+impl Sim {
+    /// What a service does that never has stopped when it should have.
+    fn begin_to_stop(&self, key: &str) -> Result<Vec<String>> {
+        self.change(&format!("stop_service {key}"), |world| {
+            if let Some(service) = world.services.get_mut(key) {
+                service.state = ServiceState::Changing;
+            }
+            Err(Failure::new(
+                Code::TimedOut,
+                format!("the service `{key}` is not stopped after 60 s"),
+                "end its process, then apply again",
+            )
+            .values("stopped", "stopping"))
+        })
+    }
+}
+
 fn start(world: &mut World, key: &str) -> Result<()> {
     let what = format!("start_service {key}");
     let Some(service) = world.services.get(key).cloned() else {
@@ -120,7 +140,7 @@ fn stop(world: &mut World, key: &str, stopped: &mut Vec<String>) {
             .iter()
             .any(|other| other.to_lowercase() == key)
     };
-    let running = |it: &Service| it.state == ServiceState::Running;
+    let running = |it: &Service| it.state != ServiceState::Stopped;
     let dependants: Vec<_> = world
         .services
         .iter()
@@ -131,7 +151,7 @@ fn stop(world: &mut World, key: &str, stopped: &mut Vec<String>) {
         stop(world, &dependant, stopped);
     }
     if let Some(service) = world.services.get_mut(key)
-        && service.state == ServiceState::Running
+        && service.state != ServiceState::Stopped
     {
         service.state = ServiceState::Stopped;
         stopped.push(key.to_owned());

@@ -43,6 +43,24 @@ pub struct Records {
 
 const VERSION: u32 = 1;
 
+/// Only the version, whatever else is there.
+#[derive(Deserialize)]
+struct Versioned {
+    version: u32,
+}
+
+/// The records, or what they should be and what they are.
+fn understand(bytes: &[u8]) -> std::result::Result<Written, (String, String)> {
+    let wanted = format!("version {VERSION}");
+    let seen: std::result::Result<Versioned, _> = serde_json::from_slice(bytes);
+    if let Ok(seen) = seen
+        && seen.version != VERSION
+    {
+        return Err((wanted, format!("version {}", seen.version)));
+    }
+    serde_json::from_slice(bytes).map_err(|error| (wanted, error.to_string()))
+}
+
 impl Records {
     /// Reads them; none yet is fine.
     pub fn load(layout: &Layout) -> Result<Self> {
@@ -52,23 +70,15 @@ impl Records {
                 version: VERSION,
                 ..Written::default()
             },
-            Some(bytes) => serde_json::from_slice(&bytes).map_err(|error| {
+            Some(bytes) => understand(&bytes).map_err(|(wanted, found)| {
                 Failure::new(
                     Code::State,
                     format!("the records `{}` cannot be understood", path.display()),
                     "use the version of casement that wrote them",
                 )
-                .found(error.to_string())
+                .values(wanted, found)
             })?,
         };
-        if written.version != VERSION {
-            return Err(Failure::new(
-                Code::State,
-                format!("the records `{}` have another version", path.display()),
-                "use the version of casement that wrote them",
-            )
-            .values(VERSION.to_string(), written.version.to_string()));
-        }
         Ok(Self {
             layout: layout.clone(),
             written,
@@ -175,5 +185,28 @@ impl Records {
             )
         })?;
         write_durably(&self.layout.records(), &json)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn records_of_a_newer_version_are_refused_for_it_and_left_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let layout = Layout::new(folder.path().to_owned());
+        std::fs::create_dir(folder.path().join("state")).unwrap();
+        for (text, found) in [
+            (r#"{"version":2,"more":[]}"#, "version 2"),
+            ("{", "EOF while parsing"),
+        ] {
+            std::fs::write(layout.records(), text).unwrap();
+            let failure = Records::load(&layout).unwrap_err();
+            assert_eq!(failure.code, Code::State);
+            assert_eq!(failure.wanted.as_deref(), Some("version 1"));
+            assert!(failure.found.unwrap().starts_with(found));
+            assert_eq!(std::fs::read_to_string(layout.records()).unwrap(), text);
+        }
     }
 }

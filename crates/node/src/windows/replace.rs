@@ -14,7 +14,7 @@ use windows_sys::Win32::Foundation::{GENERIC_WRITE, INVALID_HANDLE_VALUE};
 use windows_sys::Win32::Security::SECURITY_ATTRIBUTES;
 use windows_sys::Win32::Storage::FileSystem::{
     CREATE_NEW, CreateDirectoryW, CreateFileW, FILE_ATTRIBUTE_NORMAL, FILE_FLAG_WRITE_THROUGH,
-    MOVEFILE_REPLACE_EXISTING, MOVEFILE_WRITE_THROUGH, MoveFileExW,
+    GetDiskFreeSpaceExW, MOVEFILE_REPLACE_EXISTING, MOVEFILE_WRITE_THROUGH, MoveFileExW,
 };
 
 use super::failure::{last, system};
@@ -61,7 +61,7 @@ pub fn write(path: &Path, content: &mut dyn Read, guard: Guard) -> Result<(), Fa
     let written = new_file(&new, path, guard).and_then(|mut file| {
         io::copy(content, &mut file)
             .and_then(|_| file.sync_all())
-            .map_err(|error| system(format_args!("write `{}`", path.display()), &error))
+            .map_err(|error| unwritten(path, &file, &error))
     });
     let outcome = written.and_then(|()| replace(&new, path));
     if outcome.is_err() {
@@ -69,6 +69,28 @@ pub fn write(path: &Path, content: &mut dyn Read, guard: Guard) -> Result<(), Fa
         let _ = fs::remove_file(&new);
     }
     outcome
+}
+
+/// Why a file could not be written to its end.
+fn unwritten(path: &Path, file: &File, error: &io::Error) -> Failure {
+    let failure = system(format_args!("write `{}`", path.display()), error);
+    if error.kind() != io::ErrorKind::StorageFull {
+        return failure;
+    }
+    let written = file.metadata().map_or(0, |seen| seen.len());
+    failure.values(
+        format!("room for more than {written} bytes"),
+        format!("{} bytes free besides those", free(path)),
+    )
+}
+
+/// What can still be written to the drive; 0 if nobody can say.
+fn free(path: &Path) -> u64 {
+    let folder = wide(path.parent().unwrap_or(path));
+    let mut free = 0;
+    // SAFETY: terminated text and one place; the others are not asked for.
+    unsafe { GetDiskFreeSpaceExW(folder.as_ptr(), &mut free, ptr::null_mut(), ptr::null_mut()) };
+    free
 }
 
 /// Moves a finished file into its place, on the same drive.

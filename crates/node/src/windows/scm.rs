@@ -306,7 +306,7 @@ fn stop_one(name: &str) -> Result<bool, Failure> {
         }
         match state()?.current_state {
             ServiceState::Stopped => return Ok(true),
-            state if !patience.wait() => return Err(late(name, "stopped", state, STOP)),
+            state if !patience.wait() => return Err(stuck(name, state, query(name)?)),
             _ => {}
         }
     }
@@ -446,6 +446,18 @@ fn ended(name: &str, code: u32) -> Failure {
         format!(r"read the end of C:\var\log\{name}\{name}.log"),
     )
     .values("running", format!("stopped with exit code {code}"))
+}
+
+fn stuck(name: &str, state: ServiceState, found: Option<Registered>) -> Failure {
+    let process = found.and_then(|service| service.process);
+    let end = match process {
+        Some(process) => format!("end its process (`taskkill /f /pid {process}`)"),
+        None => "restart the host".to_owned(),
+    };
+    Failure {
+        remedy: format!("{end}, then apply again"),
+        ..late(name, "stopped", state, STOP)
+    }
 }
 
 fn late(name: &str, wanted: &str, state: ServiceState, within: Duration) -> Failure {

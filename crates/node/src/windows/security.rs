@@ -25,8 +25,8 @@ use super::wide::{from_pointer, wide};
 mod judgement;
 mod token;
 
-pub use judgement::{check_program, judge};
-pub use token::{enable_privilege, login_sid};
+pub use judgement::{check_program, check_way, judge};
+pub use token::{check_standing, enable_privilege, login_sid};
 
 /// SYSTEM and Administrators only, nothing from above: for a folder, and for
 /// what will be made in it.

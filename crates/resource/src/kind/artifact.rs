@@ -1,6 +1,7 @@
 //! `artifact`: files out of a blob that is pinned by its hash.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
@@ -17,6 +18,16 @@ pub enum ArtifactFormat {
     Zip,
     /// A gzip-compressed tar archive.
     TarGz,
+}
+
+impl fmt::Display for ArtifactFormat {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::Plain => "file",
+            Self::Zip => "zip",
+            Self::TarGz => "tar.gz",
+        })
+    }
 }
 
 /// One file of an archive.
@@ -47,7 +58,28 @@ pub struct Artifact {
     pub members: Vec<Member>,
 }
 
+/// How much an archive may hold before it is taken for one that was made to
+/// fill the disk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct UnpackLimits {
+    /// All of its entries together, unpacked.
+    pub bytes: u64,
+    /// Its entries, whatever they are.
+    pub entries: u64,
+}
+
 impl Artifact {
+    /// What follows from the blob's size: programs shrink to a third when they
+    /// are packed, not to a thirtieth. The floor is for small ones.
+    #[must_use]
+    pub fn unpack_limits(&self) -> UnpackLimits {
+        const FLOOR: u64 = 16 * 1024 * 1024;
+        UnpackLimits {
+            bytes: self.size.saturating_mul(32).max(FLOOR),
+            entries: (self.size / 256).max(4096),
+        }
+    }
+
     /// The files that it puts on the host, with the member each comes from
     /// (none for a plain blob).
     pub fn targets(&self) -> Result<BTreeMap<HostPath, Option<&str>>, PathError> {
@@ -150,8 +182,31 @@ mod tests {
 
     #[test]
     fn a_member_cannot_leave_the_destination() {
-        let mut wanted = archive();
-        wanted.members[0].to = "../evil".to_owned();
-        assert!(wanted.targets().is_err());
+        for to in [
+            "../evil",
+            r"..\evil",
+            "a/../../evil",
+            "/evil",
+            r"\evil",
+            r"C:\evil",
+            "C:evil",
+            "good.exe:evil",
+            r"\\server\evil",
+            "",
+        ] {
+            let mut wanted = archive();
+            wanted.members[0].to = to.to_owned();
+            assert!(wanted.targets().is_err(), "{to}");
+        }
+    }
+
+    #[test]
+    fn what_an_archive_may_hold_follows_from_its_size() {
+        let mut blob = archive();
+        let small = blob.unpack_limits();
+        assert_eq!((small.bytes, small.entries), (16 * 1024 * 1024, 4096));
+        blob.size = 100_000_000;
+        let large = blob.unpack_limits();
+        assert_eq!((large.bytes, large.entries), (3_200_000_000, 390_625));
     }
 }

@@ -19,9 +19,9 @@ pub enum LineError {
     #[error("a line has at most {LIMIT} bytes, this one has {0}")]
     TooLong(usize),
     /// It has the prefix, but is no message.
-    #[error("a line with the prefix `{}` is no message: {error}", PREFIX.trim_end())]
+    #[error("a line is no message that is known here: {error}")]
     Malformed {
-        /// What the parser says, without the line's text: it may hold a secret.
+        /// What the parser says; of a line that may hold a secret only where.
         error: String,
     },
     /// The prefix of another protocol version.
@@ -115,6 +115,16 @@ impl Decoder {
     }
 }
 
+/// A parser's words hold values: not of a line that holds secrets, nor of one
+/// that might, if only it were whole.
+fn said(json: &[u8], error: &serde_json::Error) -> String {
+    let value: Option<serde_json::Value> = serde_json::from_slice(json).ok();
+    match value {
+        Some(value) if value.get("secrets").is_none() => error.to_string(),
+        _ => format!("{:?} error at column {}", error.classify(), error.column()),
+    }
+}
+
 fn understand<M: DeserializeOwned>(line: &[u8]) -> Result<Line<M>, LineError> {
     // cmd.exe and PowerShell may put a byte order mark before the first line.
     let line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line);
@@ -122,7 +132,7 @@ fn understand<M: DeserializeOwned>(line: &[u8]) -> Result<Line<M>, LineError> {
         return serde_json::from_slice(json)
             .map(Line::Message)
             .map_err(|error| LineError::Malformed {
-                error: format!("{:?} error at column {}", error.classify(), error.column()),
+                error: said(json, &error),
             });
     }
     let text = String::from_utf8_lossy(line).into_owned();
@@ -182,6 +192,13 @@ mod tests {
     fn an_error_does_not_repeat_the_line() {
         let lines = lines(b"casement1 {\"token\":\"s3cret\"\n");
         assert!(!lines[0].as_ref().unwrap_err().contains("s3cret"));
+        let line = b"{\"secrets\":{\"values\":\"s3cret\"}}";
+        let error = serde_json::from_slice::<crate::wire::ToAgent>(line).unwrap_err();
+        assert!(error.to_string().contains("s3cret"), "{error}");
+        assert!(!said(line, &error).contains("s3cret"));
+        let line = b"{\"paint\":{\"colour\":\"blue\"}}";
+        let error = serde_json::from_slice::<crate::wire::ToAgent>(line).unwrap_err();
+        assert!(said(line, &error).contains("unknown variant `paint`"));
     }
 
     #[test]

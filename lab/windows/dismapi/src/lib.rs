@@ -64,6 +64,7 @@ unsafe fn read(text: PCWSTR) -> String {
 /// Once for a process, until it is shut down.
 #[unsafe(no_mangle)]
 pub extern "system" fn DismInitialize(_level: u32, _log: PCWSTR, _scratch: PCWSTR) -> HRESULT {
+    lab_witness::called();
     if INITIALIZED.swap(true, Ordering::SeqCst) {
         ALREADY_INITIALIZED
     } else {
@@ -119,6 +120,7 @@ pub extern "system" fn DismCloseSession(session: u32) -> HRESULT {
 }
 
 fn is_open(session: u32) -> bool {
+    lab_witness::called();
     session != 0 && SESSION.load(Ordering::SeqCst) == session
 }
 

@@ -47,6 +47,7 @@ unsafe extern "system" fn make(
     interface: *const GUID,
     to: *mut *mut c_void,
 ) -> HRESULT {
+    lab_witness::called();
     // SAFETY: as the C API says.
     unsafe {
         match Object::<Factory>::of(this) {

@@ -22,6 +22,7 @@ pub enum Refusal {
 
 /// Asks `netd`; the answer is a document, an id, or empty.
 pub fn ask(call: Call) -> Result<String, Refusal> {
+    lab_witness::called();
     let answer = door().and_then(|door| door.call(call));
     match answer {
         Ok(Answer::Ok(Value::String(text))) => Ok(text),

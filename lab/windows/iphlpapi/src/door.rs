@@ -9,6 +9,7 @@ use windows_sys::Win32::Foundation::{ERROR_GEN_FAILURE, ERROR_SERVICE_NOT_ACTIVE
 
 /// Has `netd` do something; the error is what the Windows function returns.
 pub fn call(call: AdapterCall) -> Result<Value, WIN32_ERROR> {
+    lab_witness::called();
     // Read anew each time: a host that boots again may have another door.
     let text = fs::read_to_string(DOOR_FILE).map_err(|_| ERROR_SERVICE_NOT_ACTIVE)?;
     let door: Door = serde_json::from_str(&text).map_err(|_| ERROR_GEN_FAILURE)?;

@@ -81,6 +81,7 @@ pub fn interface_index(luid: NET_LUID_LH, index: u32) -> Result<u32, WIN32_ERROR
 
 fn find(name: &CStr) -> FARPROC {
     static LIBRARY: OnceLock<usize> = OnceLock::new();
+    lab_witness::called();
     // SAFETY: both names are NUL-terminated, and the library stays.
     unsafe {
         let library = *LIBRARY.get_or_init(|| LoadLibraryW(w!("iphlpw.dll")) as usize);

@@ -1,6 +1,8 @@
 //! Files, folders, access.
 
 use std::fs;
+use std::io::Read;
+use std::os::windows::fs::OpenOptionsExt;
 use std::process::Command;
 
 use casement_node::platform::{EntryKind, Form};
@@ -13,6 +15,7 @@ pub const CHECKS: &[Check] = &[
     ("file", file),
     ("closed file and folder", closed),
     ("running program is replaced", running),
+    ("file that somebody holds open", held),
     ("tree", tree),
 ];
 
@@ -39,6 +42,9 @@ fn file(host: &Host) -> Outcome {
     for text in ["one", "the other"] {
         did(files.write(&name, &mut text.as_bytes(), form(Access::Inherited)))?;
         equal(fs::read_to_string(name.as_str()).unwrap().as_str(), text)?;
+        let mut read = String::new();
+        did(files.open(&name))?.read_to_string(&mut read).unwrap();
+        equal(read.as_str(), text)?;
     }
     let entry = did(files.entry(&name))?.unwrap();
     equal(entry.kind, EntryKind::File)?;
@@ -93,6 +99,40 @@ fn running(host: &Host) -> Outcome {
     replaced?;
     did(host.platform.remove_file(&program))?;
     let rest = did(host.platform.list(&path(r"C:\")))?;
+    so(
+        !rest.iter().any(|name| name.starts_with("platformcheck")),
+        &format!("left: {rest:?}"),
+    )
+}
+
+/// Refused as a whole, with the reason; fine as soon as it is let go.
+fn held(host: &Host) -> Outcome {
+    let files = &host.platform;
+    let name = path(r"C:\platformcheck.held");
+    fs::write(name.as_str(), "theirs").unwrap();
+    let handle = fs::OpenOptions::new()
+        .read(true)
+        .share_mode(0)
+        .open(name.as_str())
+        .unwrap();
+    let write = || files.write(&name, &mut "ours".as_bytes(), form(Access::Inherited));
+    let (replaced, removed) = (write(), files.remove_file(&name));
+    drop(handle);
+    equal(
+        fs::read_to_string(name.as_str()).unwrap().as_str(),
+        "theirs",
+    )?;
+    for refused in [replaced, removed] {
+        let failure = refused.err().ok_or("a file that is in use was changed")?;
+        so(
+            failure.remedy.contains("holds the file open"),
+            &format!("{failure:?}"),
+        )?;
+    }
+    did(write())?;
+    equal(fs::read_to_string(name.as_str()).unwrap().as_str(), "ours")?;
+    did(files.remove_file(&name))?;
+    let rest = did(files.list(&path(r"C:\")))?;
     so(
         !rest.iter().any(|name| name.starts_with("platformcheck")),
         &format!("left: {rest:?}"),

@@ -1,10 +1,22 @@
 //! The host's name, and when its services start.
 
+use casement_node::system;
 use casement_resource::StartType;
 
 use super::{Check, Host, Outcome, did, equal, so};
 
-pub const CHECKS: &[Check] = &[("name of the host", name), ("start of a service", start)];
+pub const CHECKS: &[Check] = &[
+    ("name of the host", name),
+    ("start of a service", start),
+    ("standing of the agent", standing),
+];
+
+/// An administrator, with a program and a state folder that nobody else can
+/// change.
+fn standing(host: &Host) -> Outcome {
+    did(system::check_standing())?;
+    did(system::check_way(host.layout.root()))
+}
 
 fn name(host: &Host) -> Outcome {
     let identity = &host.platform;

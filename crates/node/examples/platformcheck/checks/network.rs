@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, SocketAddr, TcpListener};
 
-use casement_node::platform::NewEndpoint;
+use casement_node::platform::{Level, NewEndpoint};
 use casement_resource::{
     Condition, ConditionFacts, DynamicPorts, HnsNetwork, HnsNetworkType, InterfaceRef, Protocol,
     RouteEntry,
@@ -12,6 +12,7 @@ use super::{Check, Host, Outcome, did, equal, so};
 
 pub const CHECKS: &[Check] = &[
     ("facts", facts),
+    ("notice", notice),
     ("conditions", conditions),
     ("forwarding", forwarding),
     ("routes", routes),
@@ -41,6 +42,14 @@ fn facts(host: &Host) -> Outcome {
         .iter()
         .any(|interface| interface.has(host.ip()));
     so(has, &format!("{:?}", facts.interfaces))
+}
+
+/// Wine takes entries for its event log, and keeps none.
+fn notice(host: &Host) -> Outcome {
+    for level in [Level::Information, Level::Warning, Level::Error] {
+        host.platform.notice(level, "platformcheck says hello");
+    }
+    Ok(())
 }
 
 fn conditions(host: &Host) -> Outcome {
@@ -150,6 +159,9 @@ fn hns(host: &Host) -> Outcome {
     };
     let find = || did(hns.hns_networks()).map(|all| all.into_iter().find(|it| it.name == NETWORK));
     equal(find()?, None)?;
+    // The lab's HNS is no service of Wine's; another process of it is another
+    // answer, the same one is the same.
+    equal(did(hns.hns_process())?, did(hns.hns_process())?)?;
     did(hns.create_hns_network(&wanted))?;
     let made = find()?.ok_or("the network was not made")?;
     let outcome = endpoint(host, &made.id);

@@ -29,7 +29,7 @@ spec:
 ";
 
 /// What a Windows host gets in a mode, stage by stage.
-fn real(mode: NetworkMode) -> Vec<NodeDocument> {
+pub(super) fn real(mode: NetworkMode) -> Vec<NodeDocument> {
     let loaded = casement_source::load("cluster.yaml", SPEC);
     let mut cluster = loaded.cluster.unwrap();
     cluster.spec.network = Network::of(mode);
@@ -50,7 +50,7 @@ fn real(mode: NetworkMode) -> Vec<NodeDocument> {
 }
 
 /// A host with the blobs that these documents need.
-fn rig() -> Rig {
+pub(super) fn rig() -> Rig {
     let rig = Rig::new(windows_host());
     for program in Program::ALL {
         let bytes = program.name().as_bytes();
@@ -61,7 +61,7 @@ fn rig() -> Rig {
 
 /// Stage after stage, as a controller does it; `false` if one was cut off or did
 /// not end well.
-fn apply(rig: &mut Rig, documents: &[NodeDocument]) -> bool {
+pub(super) fn apply(rig: &mut Rig, documents: &[NodeDocument]) -> bool {
     documents.iter().all(|document| {
         let order = rig.order(Task::Converge(document.clone()));
         let ended = rig.carry_out(&order);
@@ -70,7 +70,12 @@ fn apply(rig: &mut Rig, documents: &[NodeDocument]) -> bool {
 }
 
 /// An apply without a fault, which must end well and as wanted; then a removal.
-fn assert_made_good(rig: &mut Rig, documents: &[NodeDocument], wanted: &World, fault: &str) {
+pub(super) fn assert_made_good(
+    rig: &mut Rig,
+    documents: &[NodeDocument],
+    wanted: &World,
+    fault: &str,
+) {
     rig.sim.set_faults(Faults::default());
     for document in documents {
         let (outcome, events) = rig.converge(document);
@@ -85,7 +90,7 @@ fn assert_made_good(rig: &mut Rig, documents: &[NodeDocument], wanted: &World, f
     );
 }
 
-fn undisturbed(documents: &[NodeDocument]) -> World {
+pub(super) fn undisturbed(documents: &[NodeDocument]) -> World {
     let mut rig = rig();
     for document in documents {
         let (outcome, events) = rig.converge(document);

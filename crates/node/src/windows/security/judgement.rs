@@ -61,53 +61,58 @@ pub fn judge(path: &Path) -> Result<AccessFacts, Failure> {
 /// Refuses a program that somebody else could have put there, or could swap:
 /// looks at it and at every folder above it.
 pub fn check_program(path: &Path) -> Result<(), Failure> {
+    // In the program's own folder a new file is a DLL that it would load.
+    let swaps = REPLACES | FILE_WRITE_DATA | FILE_APPEND_DATA | FILE_DELETE_CHILD;
+    for place in path.ancestors().take(2) {
+        check(path, place, swaps)?;
+    }
+    check_way(path)
+}
+
+/// Refuses a place if somebody else owns a folder on the way to it, or may move
+/// or replace one; that strangers may make things there does no harm.
+pub fn check_way(path: &Path) -> Result<(), Failure> {
+    let folders = path.ancestors().skip(1);
+    let mut folders = folders.filter(|folder| !folder.as_os_str().is_empty() && folder.exists());
+    folders.try_for_each(|folder| check(path, folder, REPLACES | FILE_DELETE_CHILD))
+}
+
+fn check(path: &Path, place: &Path, dangerous: u32) -> Result<(), Failure> {
     let login = login_sid()?;
     let trusted = |sid: &str| [SYSTEM, ADMINISTRATORS, TRUSTED_INSTALLER, &login].contains(&sid);
-    for (depth, place) in path.ancestors().enumerate() {
-        if place.as_os_str().is_empty() {
-            break;
-        }
-        // In the program's own folder a new file is a DLL that it would load;
-        // further up, strangers may make things, as long as they cannot move
-        // or replace the folder on the way.
-        let dangerous = match depth {
-            0 | 1 => REPLACES | FILE_WRITE_DATA | FILE_APPEND_DATA | FILE_DELETE_CHILD,
-            _ => REPLACES | FILE_DELETE_CHILD,
-        };
-        let descriptor = Descriptor::of(place)?;
-        let owner = descriptor.owner()?;
-        let stranger = match entries(&descriptor)? {
-            None => Some("everybody".to_owned()),
-            Some(_) if !trusted(&owner) => Some(owner),
-            Some(entries) => entries
-                .into_iter()
-                .find(|entry| {
-                    entry.allows
-                        && !entry.inherit_only
-                        && entry.mask & dangerous != 0
-                        && !trusted(&entry.sid)
-                        && entry.sid != CREATOR_OWNER
-                        && entry.sid != OWNER_RIGHTS
-                })
-                .map(|entry| entry.sid),
-        };
-        if let Some(stranger) = stranger {
-            return Err(Failure::new(
-                Code::Untrusted,
-                format!(
-                    "`{}` will not be run: others may change `{}`",
-                    path.display(),
-                    place.display()
-                ),
-                "take that right away (icacls shows it), then apply again",
-            )
-            .values(
-                "SYSTEM, Administrators and the login account only",
-                stranger,
-            ));
-        }
-    }
-    Ok(())
+    let descriptor = Descriptor::of(place)?;
+    let owner = descriptor.owner()?;
+    let stranger = match entries(&descriptor)? {
+        None => Some("everybody".to_owned()),
+        Some(_) if !trusted(&owner) => Some(owner),
+        Some(entries) => entries
+            .into_iter()
+            .find(|entry| {
+                entry.allows
+                    && !entry.inherit_only
+                    && entry.mask & dangerous != 0
+                    && !trusted(&entry.sid)
+                    && entry.sid != CREATOR_OWNER
+                    && entry.sid != OWNER_RIGHTS
+            })
+            .map(|entry| entry.sid),
+    };
+    let Some(stranger) = stranger else {
+        return Ok(());
+    };
+    Err(Failure::new(
+        Code::Untrusted,
+        format!(
+            "`{}` cannot be trusted: others may change `{}`",
+            path.display(),
+            place.display()
+        ),
+        "take that right away (icacls shows it), then apply again",
+    )
+    .values(
+        "SYSTEM, Administrators and the login account only",
+        stranger,
+    ))
 }
 
 /// The lines of the access list; none at all if there is no list, which means

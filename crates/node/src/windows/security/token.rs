@@ -4,17 +4,18 @@
 use std::os::windows::io::{AsRawHandle, FromRawHandle, OwnedHandle};
 use std::ptr;
 
-use casement_resource::Failure;
+use casement_resource::{Code, Failure};
 use windows_sys::Win32::Foundation::{ERROR_SUCCESS, GetLastError};
 use windows_sys::Win32::Security::{
-    AdjustTokenPrivileges, GetTokenInformation, LookupPrivilegeValueW, SE_PRIVILEGE_ENABLED,
-    TOKEN_ACCESS_MASK, TOKEN_ADJUST_PRIVILEGES, TOKEN_PRIVILEGES, TOKEN_QUERY, TOKEN_USER,
-    TokenUser,
+    AdjustTokenPrivileges, CheckTokenMembership, CreateWellKnownSid, GetTokenInformation,
+    LookupPrivilegeValueW, SE_PRIVILEGE_ENABLED, TOKEN_ACCESS_MASK, TOKEN_ADJUST_PRIVILEGES,
+    TOKEN_PRIVILEGES, TOKEN_QUERY, TOKEN_USER, TokenUser, WinBuiltinAdministratorsSid,
 };
 use windows_sys::Win32::System::Threading::{GetCurrentProcess, OpenProcessToken};
 use windows_sys::core::PCWSTR;
 
 use crate::windows::failure;
+use crate::windows::services::agent;
 
 /// The token of this process.
 fn own(access: TOKEN_ACCESS_MASK) -> Result<OwnedHandle, Failure> {
@@ -50,6 +51,46 @@ pub fn enable_privilege(name: PCWSTR) -> Result<(), Failure> {
             code => Err(failure::refused("make use of a privilege", code)),
         }
     }
+}
+
+/// An administrator, not held back by User Account Control, running a program
+/// that only administrators could have put there.
+pub fn check_standing() -> Result<(), Failure> {
+    if !is_administrator()? {
+        return Err(Failure::new(
+            Code::NotElevated,
+            "casement-node runs as somebody who may not change this host",
+            "log in as a member of the group Administrators; at the host itself, run it \
+             \u{201c}as administrator\u{201d}",
+        )
+        .values("an administrator, elevated", login_sid()?));
+    }
+    super::check_program(&agent()?)
+}
+
+/// Whether the group Administrators counts in this process: a token that User
+/// Account Control has filtered has it for denials only.
+fn is_administrator() -> Result<bool, Failure> {
+    // The longest SID has 68 bytes.
+    let mut sid = [0_u64; 9];
+    let mut size = 68;
+    let mut member = 0;
+    let place = sid.as_mut_ptr().cast();
+    // SAFETY: a place of at least the size given, aligned for a SID; no domain;
+    // the own token.
+    unsafe {
+        if CreateWellKnownSid(
+            WinBuiltinAdministratorsSid,
+            ptr::null_mut(),
+            place,
+            &mut size,
+        ) == 0
+            || CheckTokenMembership(ptr::null_mut(), place, &mut member) == 0
+        {
+            return Err(failure::last("read the own groups"));
+        }
+    }
+    Ok(member != 0)
 }
 
 /// The SID of the account that this process runs as.

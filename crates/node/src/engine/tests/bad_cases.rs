@@ -1,0 +1,218 @@
+//! What hosts do to those who change them: each is told with its cause and the
+//! way on, leaves nothing half done, and is made good by the next run.
+
+use std::fs;
+use std::io::Write as _;
+
+use casement_resource::wire::{Event, Outcome};
+use casement_resource::{
+    Artifact, ArtifactFormat, Code, Failure, Member, Resource, Run, Sha256, Step,
+};
+use casement_spec::NetworkMode;
+
+use super::faults::{apply, assert_made_good, real, undisturbed};
+use super::{Faults, Rig, Task, changed, document, failed, full, windows_host};
+use crate::engine::documents::{file, service, step};
+use crate::sim::Thing;
+
+/// Both values, and something to do.
+fn assert_told(failure: &Failure, code: Code) {
+    assert_eq!(failure.code, code, "{failure:?}");
+    assert!(failure.wanted.is_some() && failure.found.is_some());
+    assert_ne!(failure.wanted, failure.found);
+    assert!(!failure.remedy.is_empty());
+}
+
+fn one_failure(events: &[Event], id: &str) -> Failure {
+    let mut failed = failed(events);
+    let failure = failed.remove(id).unwrap();
+    assert!(failed.is_empty(), "{failed:?}");
+    failure
+}
+
+#[test]
+fn a_full_disk_leaves_no_part_of_a_file_and_is_made_good() {
+    let documents = real(NetworkMode::L3Routes);
+    let wanted = undisturbed(&documents);
+    for room in [0, 7, 40] {
+        let mut rig = super::faults::rig();
+        rig.sim.set_faults(Faults {
+            room: Some(room),
+            ..Faults::default()
+        });
+        assert!(!apply(&mut rig, &documents));
+        for (path, (thing, _)) in rig.sim.world().entries {
+            let whole = wanted.entries.get(&path).map(|(thing, _)| thing);
+            let before = windows_host().entries.remove(&path);
+            let before = before.map(|(thing, _)| thing);
+            assert!(Some(&thing) == whole || Some(thing) == before, "{path}");
+        }
+        let (_, events) = rig.converge(&documents[0]);
+        for failure in failed(&events).values() {
+            assert_told(failure, Code::System);
+        }
+        assert_made_good(&mut rig, &documents, &wanted, &format!("{room} bytes"));
+    }
+}
+
+#[test]
+fn a_file_in_use_keeps_its_content_until_it_is_let_go() {
+    let mut rig = Rig::new(windows_host());
+    let at = |text: &str| document(vec![file("config", r"C:\k\config", text)]);
+    rig.converge(&at("one"));
+    let before = rig.sim.world();
+    rig.sim.set_faults(Faults {
+        held: Some(r"C:\k\config".to_owned()),
+        ..Faults::default()
+    });
+    let (_, events) = rig.converge(&at("two"));
+    let failure = one_failure(&events, "config");
+    assert_told(&failure, Code::System);
+    assert!(failure.remedy.contains("holds the file open"));
+    assert_eq!(rig.sim.world(), before);
+    assert_eq!(rig.remove(), Outcome::Failed);
+    rig.sim.set_faults(Faults::default());
+    assert_eq!(rig.converge(&at("two")).0, Outcome::Done);
+    assert_eq!(rig.remove(), Outcome::Done);
+    assert_eq!(rig.sim.world(), windows_host());
+}
+
+#[test]
+fn a_service_stuck_in_stopping_is_told_with_its_state_and_changed_once_it_has_stopped() {
+    let mut rig = Rig::new(windows_host());
+    let started = |argument: &str| {
+        let mut step = service("kubelet", Run::Running, &[], &[]);
+        if let Resource::Service(service) = &mut step.resource {
+            service.definition.program.push(argument.to_owned());
+        }
+        document(vec![step])
+    };
+    assert_eq!(rig.converge(&started("-v=1")).0, Outcome::Done);
+    rig.sim.set_faults(Faults {
+        stuck: Some("kubelet".to_owned()),
+        ..Faults::default()
+    });
+    let (_, events) = rig.converge(&started("-v=2"));
+    let failure = one_failure(&events, "service kubelet");
+    assert_told(&failure, Code::TimedOut);
+    assert_eq!(failure.found.as_deref(), Some("stopping"));
+    let kept = rig.sim.world().services["kubelet"].definition.clone();
+    assert!(kept.unwrap().program.contains(&"-v=1".to_owned()));
+    rig.sim.set_faults(Faults::default());
+    let (outcome, events) = rig.converge(&started("-v=2"));
+    assert_eq!(
+        (outcome, changed(&events)),
+        (Outcome::Done, vec!["service kubelet".to_owned()])
+    );
+    assert_eq!(rig.remove(), Outcome::Done);
+    assert_eq!(rig.sim.world(), windows_host());
+}
+
+/// A step for a blob that is put on the host.
+fn artifact(rig: &Rig, blob: &[u8], format: ArtifactFormat) -> Step {
+    fs::write(rig.layout.blob(&Sha256::of(blob)), blob).unwrap();
+    let to = |name: &str| Member {
+        from: name.to_owned(),
+        to: format!("{name}.exe"),
+    };
+    step(
+        "tools",
+        Resource::Artifact(Artifact {
+            sha256: Sha256::of(blob),
+            size: blob.len() as u64,
+            format,
+            destination: r"C:\k\bin".parse().unwrap(),
+            members: vec![to("one"), to("two")],
+        }),
+    )
+}
+
+fn zip(entries: &[(&str, &[u8])]) -> Vec<u8> {
+    let mut writer = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
+    let options = zip::write::SimpleFileOptions::default();
+    for (name, content) in entries {
+        writer.start_file(*name, options).unwrap();
+        writer.write_all(content).unwrap();
+    }
+    writer.finish().unwrap().into_inner()
+}
+
+#[test]
+fn an_archive_made_to_do_harm_puts_nothing_on_the_host() {
+    let zeros = vec![0; 24 * 1024 * 1024];
+    let bad: [&[(&str, &[u8])]; 4] = [
+        &[("one", b"1"), ("two", &zeros)],
+        &[("one", b"1"), ("two", b"2"), ("other", &zeros)],
+        &[("one", b"1"), ("two", b"2"), (r"..\..\windows\evil", b"x")],
+        &[("one", b"1"), ("two", b"2"), ("two:evil", b"x")],
+    ];
+    for entries in bad {
+        let mut rig = Rig::new(windows_host());
+        let step = artifact(&rig, &zip(entries), ArtifactFormat::Zip);
+        let (_, events) = rig.converge(&document(vec![step]));
+        assert_told(&one_failure(&events, "tools"), Code::BlobWrong);
+        assert_eq!(rig.sim.world(), windows_host());
+        let good = zip(&[("one", b"1"), ("two", b"2")]);
+        let step = artifact(&rig, &good, ArtifactFormat::Zip);
+        assert_eq!(rig.converge(&document(vec![step])).0, Outcome::Done);
+        assert_eq!(rig.remove(), Outcome::Done);
+        assert_eq!(rig.sim.world(), windows_host());
+    }
+}
+
+#[test]
+fn a_blob_with_another_hash_is_deleted_so_that_it_is_copied_anew() {
+    let mut rig = Rig::new(windows_host());
+    let good = zip(&[("one", b"1"), ("two", b"2")]);
+    let wanted = document(vec![artifact(&rig, &good, ArtifactFormat::Zip)]);
+    let blob = rig.layout.blob(&Sha256::of(&good));
+    fs::write(&blob, b"something else").unwrap();
+    let (_, events) = rig.converge(&wanted);
+    assert_told(&one_failure(&events, "tools"), Code::BlobWrong);
+    assert!(!blob.exists());
+    assert_eq!(rig.sim.world(), windows_host());
+    fs::write(&blob, &good).unwrap();
+    assert_eq!(rig.converge(&wanted).0, Outcome::Done);
+    let one = rig.sim.world().entries[&r"C:\k\bin\one.exe".parse().unwrap()]
+        .0
+        .clone();
+    assert_eq!(one, Thing::File(b"1".to_vec()));
+}
+
+/// Cut off at a point, and then the disk changes a bit of what was written.
+#[test]
+fn a_damaged_journal_does_not_keep_the_next_run_from_its_end() {
+    let wanted = {
+        let mut rig = Rig::new(windows_host());
+        rig.converge(&full());
+        rig.sim.world()
+    };
+    for kill_at in [20, 60, 120] {
+        let mut rig = Rig::new(windows_host());
+        let order = rig.order(Task::Converge(full()));
+        rig.sim.set_faults(Faults {
+            kill_at: Some(kill_at),
+            ..Faults::default()
+        });
+        assert!(rig.carry_out(&order).is_none());
+        rig.sim.set_faults(Faults::default());
+        let path = rig.layout.journal(&order.run);
+        let mut bytes = fs::read(&path).unwrap();
+        bytes[40] ^= 0x10;
+        fs::write(&path, &bytes).unwrap();
+        let told = crate::state::journal::damage(&rig.layout).unwrap().unwrap();
+        assert_told(&told, Code::State);
+        assert_eq!(
+            crate::state::journal::unfinished(&rig.layout).unwrap(),
+            None
+        );
+        assert_eq!(
+            rig.converge(&full()).0,
+            Outcome::Done,
+            "killed at {kill_at}"
+        );
+        assert_eq!(rig.sim.world(), wanted);
+        assert_eq!(rig.remove(), Outcome::Done);
+        assert_eq!(rig.sim.world(), windows_host());
+    }
+}
