@@ -3,11 +3,13 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use casement_resource::{Code, Failure, ServiceDefinition, ServiceSeen, ServiceState, StartType};
+use casement_resource::{
+    Code, Failure, HostPath, ServiceDefinition, ServiceSeen, ServiceState, StartType,
+};
 
 use super::Linux;
 use super::systemd::unit;
-use crate::platform::{Result, Services};
+use crate::platform::{Files, Result, Services};
 use crate::state::{delete, read, write_durably};
 
 impl Services for Linux {
@@ -45,14 +47,23 @@ impl Services for Linux {
     }
 
     fn save_service(&self, name: &str) -> Result<Option<serde_json::Value>> {
-        match self.service(name)? {
-            None => Ok(None),
-            Some(seen) => Ok(Some(serde_json::json!({
-                "unit": read(&unit_file(name))?.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()),
-                "running": seen.state == ServiceState::Running,
-                "enabled": seen.start == StartType::Automatic,
-            }))),
-        }
+        let Some(seen) = self.service(name)? else {
+            return Ok(None);
+        };
+        let path = unit_path(name)?;
+        let link = self.read_link(&path)?;
+        let unit = match link {
+            None => read(&unit_file(name))?,
+            // A mask is a link to /dev/null.
+            Some(_) => None,
+        };
+        Ok(Some(serde_json::json!({
+            "unit": unit.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()),
+            "access": self.entry(&path)?.map(|entry| entry.access.descriptor),
+            "link": link,
+            "running": seen.state == ServiceState::Running,
+            "enabled": seen.start == StartType::Automatic,
+        })))
     }
 
     fn install_service(&self, definition: &ServiceDefinition) -> Result<()> {
@@ -109,7 +120,8 @@ impl Services for Linux {
 
     fn delete_service(&self, name: &str) -> Result<()> {
         self.ground.require_systemd(name)?;
-        if unit_file(name).exists() {
+        // Not through a mask, which there is once a restore was cut off.
+        if fs::symlink_metadata(unit_file(name)).is_ok_and(|found| found.is_file()) {
             self.ground
                 .systemctl(&["disable", &format!("{name}.service")])?;
         }
@@ -121,10 +133,17 @@ impl Services for Linux {
     fn restore_service(&self, name: &str, saved: &serde_json::Value) -> Result<()> {
         self.delete_service(name)?;
         let full = format!("{name}.service");
-        if let Some(text) = saved.get("unit").and_then(serde_json::Value::as_str) {
-            write_durably(&unit_file(name), text.as_bytes())?;
-            self.ground.systemctl(&["daemon-reload"])?;
+        let text = |key: &str| saved.get(key).and_then(serde_json::Value::as_str);
+        let path = unit_path(name)?;
+        if let Some(target) = text("link") {
+            self.make_link(&path, target)?;
+        } else if let Some(unit) = text("unit") {
+            write_durably(&unit_file(name), unit.as_bytes())?;
+            if let Some(access) = text("access") {
+                self.restore_access(&path, access)?;
+            }
         }
+        self.ground.systemctl(&["daemon-reload"])?;
         let was = |key: &str| saved.get(key).and_then(serde_json::Value::as_bool) == Some(true);
         if was("enabled") {
             self.ground.systemctl(&["enable", &full])?;
@@ -138,13 +157,7 @@ impl Services for Linux {
 
 impl Linux {
     fn definition_file(&self, name: &str) -> Result<PathBuf> {
-        self.layout.service_file(name).ok_or_else(|| {
-            Failure::new(
-                Code::Protocol,
-                format!("`{name}` is no name for a service"),
-                "use letters, digits, `-`, `_` and `.`",
-            )
-        })
+        self.layout.service_file(name).ok_or_else(|| no_name(name))
     }
 
     fn definition(&self, name: &str) -> Result<Option<ServiceDefinition>> {
@@ -155,4 +168,18 @@ impl Linux {
 
 fn unit_file(name: &str) -> PathBuf {
     Path::new("/etc/systemd/system").join(format!("{name}.service"))
+}
+
+/// The same as a path of the host's, to be treated like any other file there.
+fn unit_path(name: &str) -> Result<HostPath> {
+    let path = unit_file(name).display().to_string();
+    path.parse().map_err(|_| no_name(name))
+}
+
+fn no_name(name: &str) -> Failure {
+    Failure::new(
+        Code::Protocol,
+        format!("`{name}` is no name for a service"),
+        "use letters, digits, `-`, `_` and `.`",
+    )
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use casement_resource::{Enablement, UnitName, UnitSeen};
+use casement_resource::{Code, Enablement, Failure, UnitName, UnitSeen};
 
 use super::Linux;
 use crate::platform::{Result, Units};
@@ -25,7 +25,10 @@ impl Units for Linux {
         match wanted {
             Enablement::Enabled => self.tell("enable", name),
             Enablement::Disabled => self.tell("disable", name),
-            Enablement::Masked => self.tell("mask", name),
+            Enablement::Masked => {
+                self.require_maskable(name)?;
+                self.tell("mask", name)
+            }
             Enablement::Fixed => Ok(()),
         }
     }
@@ -36,6 +39,23 @@ impl Units for Linux {
 }
 
 impl Linux {
+    /// A mask is a link where an administrator's own units are, so one of those
+    /// cannot be masked.
+    fn require_maskable(&self, name: &UnitName) -> Result<()> {
+        let place = format!("etc/systemd/system/{name}");
+        let path = self.ground.path(place);
+        if !path.is_file() {
+            return Ok(());
+        }
+        let path = path.display();
+        Err(Failure::new(
+            Code::Foreign,
+            format!("the unit `{name}` cannot be masked: its file is where the mask would be"),
+            "let it be `off`, or move its file to /usr/local/lib/systemd/system",
+        )
+        .values("no file there", path.to_string()))
+    }
+
     fn tell(&self, verb: &str, name: &UnitName) -> Result<()> {
         self.ground.require_systemd(name.as_str())?;
         self.ground

@@ -1,16 +1,13 @@
-//! An agent in a folder of its own, and the controller's side of its channel.
+//! An agent in a folder of its own.
 
 use std::fs;
-use std::io::{Read, Write};
+use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::process::{Child, Command, Stdio};
 
-use casement_resource::wire::{
-    Decoder, Line, LockHolder, ObservedStep, PROTOCOL, ToAgent, ToController, What, encode,
-};
-use casement_resource::{
-    Access, Condition, File, NodeDocument, Resource, Sha256, Stage, Step, Wait,
-};
+use casement_resource::{Condition, Resource, Step, Wait};
+
+use crate::wire::{Channel, step};
 
 pub struct Agent {
     state: PathBuf,
@@ -94,40 +91,10 @@ impl Agent {
 
     /// Opens a channel and greets.
     pub fn channel(&self) -> Channel {
-        let mut child = self
-            .command(env!("CARGO_BIN_EXE_casement-node"))
-            .arg("--state-dir")
-            .arg(&self.state)
-            .arg("channel")
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut channel = Channel {
-            input: child.stdin.take().unwrap(),
-            output: child.stdout.take().unwrap(),
-            child,
-            decoder: Decoder::new(),
-            unfinished: None,
-        };
-        channel.say(&ToAgent::Hello {
-            protocol: PROTOCOL,
-            controller: "test".to_owned(),
-        });
-        let ToController::Hello {
-            agent,
-            facts,
-            unfinished,
-            ..
-        } = channel.hear()
-        else {
-            panic!("no hello");
-        };
         let program = fs::read(env!("CARGO_BIN_EXE_casement-node")).unwrap();
-        assert_eq!(agent, Sha256::of(&program));
-        assert!(!facts.interfaces.is_empty());
-        channel.unfinished = unfinished;
-        channel
+        let mut command = self.command(env!("CARGO_BIN_EXE_casement-node"));
+        command.arg("--state-dir").arg(&self.state).arg("channel");
+        Channel::open(&mut command, &program)
     }
 
     /// Ends the service as a crash would.
@@ -170,106 +137,11 @@ fn kill(pid: u32) -> bool {
         .success()
 }
 
-pub struct Channel {
-    child: Child,
-    input: ChildStdin,
-    output: ChildStdout,
-    decoder: Decoder,
-    pub unfinished: Option<LockHolder>,
-}
-
 impl Channel {
-    pub fn say(&mut self, message: &ToAgent) {
-        self.input
-            .write_all(encode(message).unwrap().as_bytes())
-            .unwrap();
-    }
-
-    pub fn hear(&mut self) -> ToController {
-        let mut buffer = [0; 4096];
-        loop {
-            match self.decoder.next_line().unwrap() {
-                Some(Line::Message(message)) => return message,
-                Some(Line::Noise(noise)) => panic!("noise: {noise}"),
-                None => {
-                    let count = self.output.read(&mut buffer).unwrap();
-                    assert!(count > 0, "the channel has ended");
-                    self.decoder.push(&buffer[..count]);
-                }
-            }
-        }
-    }
-
-    pub fn event(&mut self) -> What {
-        match self.hear() {
-            ToController::Event(event) => event.what,
-            other => panic!("no event: {other:?}"),
-        }
-    }
-
-    /// All events to the end of the run.
-    pub fn events(&mut self) -> Vec<What> {
-        let mut events = vec![self.event()];
-        while !matches!(events.last(), Some(What::Finished { .. })) {
-            events.push(self.event());
-        }
-        events
-    }
-
-    pub fn observe(&mut self, document: &NodeDocument) -> (Vec<ObservedStep>, Vec<Sha256>) {
-        self.say(&ToAgent::Observe {
-            document: document.clone(),
-        });
-        match self.hear() {
-            ToController::Observed {
-                steps,
-                missing_blobs,
-                ..
-            } => (steps, missing_blobs),
-            other => panic!("not observed: {other:?}"),
-        }
-    }
-
-    pub fn converge(&mut self, run: &str, document: &NodeDocument) -> Vec<What> {
-        let (run, document) = (run.parse().unwrap(), document.clone());
-        self.say(&ToAgent::Converge { run, document });
-        self.events()
-    }
-
-    pub fn bye(mut self) {
-        self.say(&ToAgent::Bye);
-        assert_eq!(self.hear(), ToController::Bye);
-        assert!(self.child.wait().unwrap().success());
-    }
-
     pub fn kill(mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
     }
-}
-
-pub fn document(steps: Vec<Step>) -> NodeDocument {
-    NodeDocument::new("lin1".to_owned(), Stage::Prepare, steps).unwrap()
-}
-
-pub fn step(id: &str, resource: Resource) -> Step {
-    Step {
-        id: id.parse().unwrap(),
-        after: Vec::new(),
-        disruptive: false,
-        resource,
-    }
-}
-
-pub fn file(id: &str, path: &str, content: &str) -> Step {
-    step(
-        id,
-        Resource::File(File {
-            path: path.parse().unwrap(),
-            content: content.into(),
-            access: Access::Inherited,
-        }),
-    )
 }
 
 pub fn wait_for_file(id: &str, path: &Path) -> Step {
@@ -281,15 +153,4 @@ pub fn wait_for_file(id: &str, path: &Path) -> Step {
             timeout_seconds: 60,
         }),
     )
-}
-
-/// A tar.gz with one file.
-pub fn artifact_blob(name: &str, content: &[u8]) -> Vec<u8> {
-    let encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-    let mut archive = tar::Builder::new(encoder);
-    let mut header = tar::Header::new_gnu();
-    header.set_size(content.len() as u64);
-    header.set_mode(0o755);
-    archive.append_data(&mut header, name, content).unwrap();
-    archive.into_inner().unwrap().finish().unwrap()
 }

@@ -12,7 +12,8 @@ use casement_resource::wire::{
 };
 use casement_resource::{Artifact, ArtifactFormat, Code, Failure, Resource, Sha256};
 
-use crate::agent::{Agent, document, file, step};
+use crate::agent::Agent;
+use crate::wire::{document, file, step};
 
 const NOBODY: u32 = 65534;
 

@@ -4,12 +4,13 @@
 
 use std::fs;
 
-use casement_resource::wire::{Outcome, RemoveWhat, ToAgent, What};
+use casement_resource::wire::{Outcome, What};
 use casement_resource::{
     Answer, Check, Command, Line, LinkType, NetworkLink, Resource, Step, Symlink, Sysctl,
 };
 
-use crate::agent::{Agent, document, step};
+use crate::agent::Agent;
+use crate::wire::{document, step};
 
 fn link(name: &str, link: LinkType, mtu: Option<u32>) -> Step {
     step(
@@ -84,11 +85,7 @@ fn links_and_kernel_values_in_a_network_of_its_own() {
     let shown = agent.inside(&["ip", "-details", "link", "show", "dev", "vx0"]);
     assert!(shown.contains("vxlan id 8"), "{shown}");
 
-    channel.say(&ToAgent::Remove {
-        run: "r3".parse().unwrap(),
-        what: RemoveWhat::All,
-    });
-    let events = channel.events();
+    let events = channel.remove("r3");
     assert!(is_done(&events), "{events:?}");
     let shown = agent.inside(&["ip", "link"]);
     assert!(
@@ -152,11 +149,7 @@ fn links_lines_and_checks_come_and_go() {
         "key=ours\nlast"
     );
     assert!(fs::exists(&switch).unwrap());
-    channel.say(&ToAgent::Remove {
-        run: "r2".parse().unwrap(),
-        what: RemoveWhat::All,
-    });
-    let events = channel.events();
+    let events = channel.remove("r2");
     assert!(is_done(&events), "{events:?}");
     assert_eq!(
         fs::read_to_string(below("conf")).unwrap(),

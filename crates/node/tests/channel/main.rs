@@ -6,15 +6,17 @@
 mod agent;
 mod bad_cases;
 mod linux;
+mod wire;
 
 use std::fs;
 use std::path::Path;
 
-use agent::{Agent, artifact_blob, document, file, step};
-use casement_resource::wire::{Outcome, RemoveWhat, ToAgent, ToController, What};
+use agent::Agent;
+use casement_resource::wire::{Outcome, ToAgent, ToController, What};
 use casement_resource::{
     Artifact, ArtifactFormat, Diff, Forwarding, InterfaceRef, Member, Resource, Route, Sha256,
 };
+use wire::{artifact_blob, document, file, step};
 
 #[test]
 fn what_is_asked_is_made_once_and_taken_back() {
@@ -60,13 +62,8 @@ fn what_is_asked_is_made_once_and_taken_back() {
     // A run that is known is told again, not done again.
     assert_eq!(channel.converge("r1", &document), events);
 
-    let remove = ToAgent::Remove {
-        run: "r2".parse().unwrap(),
-        what: RemoveWhat::All,
-    };
-    channel.say(&remove);
     assert!(matches!(
-        channel.events().last(),
+        channel.remove("r2").last(),
         Some(What::Finished {
             outcome: Outcome::Done,
             ..
@@ -272,12 +269,8 @@ fn routes_and_forwarding_in_a_network_of_its_own() {
     assert_eq!((wrong.len(), wrong[0].id.as_str()), (1, "route"));
     channel.converge("r2", &document);
 
-    channel.say(&ToAgent::Remove {
-        run: "r3".parse().unwrap(),
-        what: RemoveWhat::All,
-    });
     assert!(matches!(
-        channel.events().last(),
+        channel.remove("r3").last(),
         Some(What::Finished {
             outcome: Outcome::Done,
             ..

@@ -88,3 +88,17 @@ fn a_unit_that_is_not_there_cannot_be_on() {
     let failure = kinds::look(&host.place(&secrets), &wanted).unwrap_err();
     assert_eq!(failure.code, Code::Unsupported);
 }
+
+#[test]
+fn a_unit_of_an_administrators_own_is_named_and_not_masked() {
+    let host = host();
+    host.put("etc/systemd/system/on.service", "[Service]\n");
+    let secrets = Secrets::new();
+    let at = host.place(&secrets);
+    let wanted = unit("on.service", UnitState::Masked);
+    let prior = kinds::prior(&at, &wanted).unwrap();
+    let failure = kinds::change(&at, &wanted, &prior, None).unwrap_err();
+    assert_eq!(failure.code, Code::Foreign);
+    host.undo(&wanted, &prior);
+    assert!(host.is_right(&unit("on.service", UnitState::On)));
+}
