@@ -5,18 +5,16 @@
 use std::sync::OnceLock;
 
 use casement_node::recorded::Counts;
-use windows_sys::Win32::System::LibraryLoader::{
-    GetProcAddress, LOAD_LIBRARY_SEARCH_SYSTEM32, LoadLibraryExW,
-};
+use windows_sys::Win32::System::LibraryLoader::{GetProcAddress, LoadLibraryW};
 
-/// Those that the agent may call.
-const NAMES: [&str; 6] = [
+/// Those that the agent may call, below the system's folder.
+const PLACES: [&str; 6] = [
     "computenetwork.dll",
     "dismapi.dll",
     "hnetcfg.dll",
     "iphlpapi.dll",
     "vmcompute.dll",
-    "wbemprox.dll",
+    r"wbem\wbemprox.dll",
 ];
 
 /// What a stand-in exports to say how often it was called.
@@ -25,7 +23,7 @@ type Calls = unsafe extern "system" fn() -> u32;
 /// How often each has been called by now.
 pub fn counts() -> Counts {
     static FOUND: OnceLock<Vec<(&str, Calls)>> = OnceLock::new();
-    let found = FOUND.get_or_init(|| NAMES.into_iter().filter_map(find).collect());
+    let found = FOUND.get_or_init(|| PLACES.into_iter().filter_map(find).collect());
     let count = |(name, calls): &(&str, Calls)| {
         // SAFETY: the library stays, and the function takes nothing.
         ((*name).to_owned(), unsafe { calls() })
@@ -33,16 +31,12 @@ pub fn counts() -> Counts {
     found.iter().map(count).collect()
 }
 
-fn find(name: &'static str) -> Option<(&'static str, Calls)> {
-    let wide: Vec<u16> = name.encode_utf16().chain([0]).collect();
-    // SAFETY: terminated text; no file is given.
-    let library = unsafe {
-        LoadLibraryExW(
-            wide.as_ptr(),
-            std::ptr::null_mut(),
-            LOAD_LIBRARY_SEARCH_SYSTEM32,
-        )
-    };
+fn find(place: &'static str) -> Option<(&'static str, Calls)> {
+    let name = place.rsplit('\\').next().unwrap_or(place);
+    let path = format!(r"C:\windows\system32\{place}");
+    let wide: Vec<u16> = path.encode_utf16().chain([0]).collect();
+    // SAFETY: terminated text.
+    let library = unsafe { LoadLibraryW(wide.as_ptr()) };
     if library.is_null() {
         return None;
     }

@@ -7,7 +7,8 @@ use std::fs;
 use std::path::Path;
 
 use super::faults::real;
-use super::{Rig, full, observe, windows_host};
+use super::reboots::features;
+use super::{Rig, Task, full, observe, windows_host};
 use crate::recorded::Recorded;
 
 #[test]
@@ -22,6 +23,10 @@ fn the_list_of_what_is_reached_on_a_simulated_windows_is_right() {
     for document in real(casement_spec::NetworkMode::L3Routes) {
         rig.converge(&document);
     }
+    functions.extend(rig.book.calls());
+    let mut rig = Rig::new(windows_host());
+    let order = rig.order(Task::Converge(features()));
+    rig.see_through(&order);
     functions.extend(rig.book.calls());
     let list: String = functions.keys().map(|name| format!("{name}\n")).collect();
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/simulated.txt");

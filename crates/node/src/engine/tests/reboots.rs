@@ -8,7 +8,7 @@ use crate::engine::documents::{feature, file, hostname, reboot, service};
 use casement_resource::Run;
 
 /// A feature, a name, the reboot that it needs, and what needs the feature.
-fn features() -> NodeDocument {
+pub(super) fn features() -> NodeDocument {
     document(vec![
         file("config", r"C:\k\config", "x"),
         feature("Containers", true),
@@ -24,7 +24,7 @@ fn features() -> NodeDocument {
 impl Rig {
     /// Carries an order out over as many boots and kills as it takes; says how
     /// many.
-    fn see_through(&self, order: &crate::state::order::Order) -> (u32, Outcome) {
+    pub(super) fn see_through(&self, order: &crate::state::order::Order) -> (u32, Outcome) {
         for ends in 0..10 {
             if let Some((outcome, _)) = self.carry_out(order) {
                 return (ends, outcome);
