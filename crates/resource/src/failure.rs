@@ -55,6 +55,9 @@ pub enum Code {
     /// What was recorded cannot be restored.
     #[serde(rename = "CAS-NODE-016")]
     Restore,
+    /// Something is missing that only a person can bring.
+    #[serde(rename = "CAS-NODE-017")]
+    Needed,
 }
 
 impl fmt::Display for Code {
@@ -116,7 +119,7 @@ mod tests {
 
     #[test]
     fn a_code_reads_the_same_in_text_and_on_the_wire() {
-        for code in [Code::Unsupported, Code::TimedOut, Code::Restore] {
+        for code in [Code::Unsupported, Code::TimedOut, Code::Needed] {
             assert_eq!(serde_json::to_string(&code).unwrap(), format!("\"{code}\""));
         }
     }

@@ -16,8 +16,10 @@ use crate::state::Layout;
 use crate::state::journal::Journal;
 use crate::state::order::{Order, Task};
 
+mod adapters;
 mod failures;
 mod faults;
+mod images;
 mod kills;
 mod linux;
 mod properties;

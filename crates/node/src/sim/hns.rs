@@ -2,8 +2,19 @@
 
 use casement_resource::{HnsEndpointFacts, HnsNetwork, HnsNetworkFacts, HnsSubnet};
 
+use super::world::World;
 use super::{Sim, refused};
 use crate::platform::{Hns, NewEndpoint, Result};
+
+impl World {
+    /// A switch that takes an adapter, or gives it back, makes another one in
+    /// its place, which has its addresses and not what people have set.
+    fn lose_adapter(&mut self) {
+        self.adapter.gateways.clear();
+        self.adapter.name_servers.clear();
+        self.adapter.metric = None;
+    }
+}
 
 impl Hns for Sim {
     fn hns_networks(&self) -> Result<Vec<HnsNetworkFacts>> {
@@ -29,6 +40,7 @@ impl Hns for Sim {
                     "a network with this name already exists",
                 ));
             }
+            world.lose_adapter();
             world.networks.push(HnsNetworkFacts {
                 id: format!("network-{}", network.name),
                 name: network.name.clone(),
@@ -45,11 +57,12 @@ impl Hns for Sim {
 
     fn delete_hns_network(&self, id: &str) -> Result<()> {
         self.change(&format!("delete_hns_network {id}"), |world| {
-            let name = world
-                .networks
-                .iter()
-                .find(|it| it.id == id)
-                .map(|it| it.name.clone());
+            let mut networks = world.networks.iter();
+            let found = networks.find(|it| it.id == id).cloned();
+            let name = found.as_ref().map(|it| it.name.clone());
+            if found.is_some_and(|it| it.management_address.is_some()) {
+                world.lose_adapter();
+            }
             world.networks.retain(|it| it.id != id);
             world
                 .endpoints
