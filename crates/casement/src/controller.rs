@@ -11,7 +11,7 @@ use casement_remote::{HostOs, Target, hash_file, load_key};
 use casement_run::RunError;
 use casement_run::kube::Kube;
 use casement_run::link::{Agents, Blobs, Link};
-use casement_spec::{Cluster, Host, SecretRef, SshCredential};
+use casement_spec::{Cluster, Host, SecretRef, SshCredential, WindowsUpdate};
 use clap::Args;
 use futures_util::future::join_all;
 
@@ -126,6 +126,18 @@ pub fn read_inputs(cluster: &Cluster) -> Result<(Inputs, Blobs), Problem> {
         blobs.insert(sha256, path.as_std_path().to_owned());
         programs.insert(*program, Blob { sha256, size });
     }
+    let mut updates = BTreeMap::new();
+    for update in &cluster.spec.windows.updates {
+        let WindowsUpdate::Package(path) = update else {
+            continue;
+        };
+        let (sha256, size) = hash_file(path.as_std_path()).map_err(|error| {
+            Problem::new(error.code(), error.to_string(), error.remedy())
+                .seen("set in", "spec.windows.updates")
+        })?;
+        blobs.insert(sha256, path.as_std_path().to_owned());
+        updates.insert(path.to_string(), Blob { sha256, size });
+    }
     let registry_ca = match &cluster.spec.images.ca {
         Some(path) => Some(read_text(path.as_std_path(), "spec.images.ca")?),
         None => None,
@@ -133,6 +145,7 @@ pub fn read_inputs(cluster: &Cluster) -> Result<(Inputs, Blobs), Problem> {
     let inputs = Inputs {
         programs,
         open_programs: false,
+        updates,
         registry_ca,
     };
     Ok((inputs, blobs))

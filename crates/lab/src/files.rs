@@ -118,6 +118,7 @@ fn access(text: &mut String, record: &Record) -> std::fmt::Result {
             "kubeadm",
             "kube-proxy",
             "containerd",
+            "ctr",
             "win-bridge",
             "host-local",
         ] {

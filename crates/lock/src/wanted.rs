@@ -147,10 +147,17 @@ fn windows(cluster: &Cluster) -> Needs {
     }
     match spec.runtime.kind {
         RuntimeKind::Containerd => {
-            needs.push(("containerd", &["containerd", "containerd-shim-runhcs-v1"]));
+            needs.push(if spec.images.prepull.is_empty() {
+                ("containerd", &["containerd", "containerd-shim-runhcs-v1"])
+            } else {
+                (
+                    "containerd",
+                    &["containerd", "containerd-shim-runhcs-v1", "ctr"],
+                )
+            });
         }
+        // The daemon itself is on the host already.
         RuntimeKind::Docker => {
-            needs.push(("docker", &["dockerd"]));
             if !is_so(Behaviour::Dockershim, cluster) {
                 needs.push(("cri-dockerd", &["cri-dockerd"]));
             }

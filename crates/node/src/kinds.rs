@@ -12,6 +12,7 @@ use casement_resource::{
 use crate::platform::{Platform, Result};
 use crate::state::Layout;
 
+mod adapter;
 mod archive;
 mod artifact;
 mod check;
@@ -25,6 +26,7 @@ mod firewall;
 mod forwarding;
 mod hns;
 mod hostname;
+mod image;
 mod join;
 mod kernel_module;
 mod kubeconfig;
@@ -40,6 +42,7 @@ mod symlink;
 mod sysctl;
 mod systemd_unit;
 mod time_sync;
+mod update;
 mod wait;
 
 /// Where something is looked at or changed.
@@ -89,15 +92,18 @@ fn kind(resource: &Resource) -> &dyn Kind {
         Resource::HnsNetwork(it) => it,
         Resource::HnsEndpoint(it) => it,
         Resource::SourceVip(it) => it,
+        Resource::AdapterSettings(it) => it,
         Resource::Route(it) => it,
         Resource::Forwarding(it) => it,
         Resource::FirewallRule(it) => it,
         Resource::DynamicPorts(it) => it,
         Resource::DefenderExclusion(it) => it,
         Resource::WindowsFeature(it) => it,
+        Resource::WindowsUpdate(it) => it,
         Resource::Reboot(it) => it,
         Resource::Hostname(it) => it,
         Resource::TimeSync(it) => it,
+        Resource::Image(it) => it,
         Resource::Wait(it) => it,
         Resource::Join(it) => it,
         Resource::Kubeconfig(it) => it,

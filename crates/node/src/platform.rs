@@ -15,10 +15,10 @@ use std::time::Duration;
 
 use casement_resource::wire::{HostFacts, InterfaceFacts};
 use casement_resource::{
-    Access, AccessFacts, Code, Condition, ConditionFacts, DynamicPorts, DynamicPortsFacts, Failure,
-    FirewallRule, FirewallRuleFacts, HnsEndpointFacts, HnsNetwork, HnsNetworkFacts, HostPath,
-    HostnameFacts, InterfaceRef, Protocol, RegistryData, RouteEntry, ServiceDefinition,
-    ServiceSeen, StartType, WindowsFeatureFacts,
+    Access, AccessFacts, AdapterSeen, Code, Condition, ConditionFacts, DynamicPorts,
+    DynamicPortsFacts, Failure, FirewallRule, FirewallRuleFacts, HnsEndpointFacts, HnsNetwork,
+    HnsNetworkFacts, HostPath, HostnameFacts, InterfaceRef, Protocol, RegistryData, RouteEntry,
+    ServiceDefinition, ServiceSeen, StartType, WindowsFeatureFacts,
 };
 use ipnet::IpNet;
 
@@ -388,6 +388,16 @@ pub trait Network {
     /// [`InterfaceRef::HnsNetwork`] the host's virtual adapter on the network:
     /// the one with the host's endpoint, else with the management address.
     fn interface(&self, reference: &InterfaceRef) -> Result<Option<u32>>;
+
+    /// What the adapter that has an address is set to; none if none has it.
+    fn adapter(&self, address: IpAddr) -> Result<Option<AdapterSeen>> {
+        Err(unsupported(&format!("adapter with {address} to be kept")))
+    }
+
+    /// Gives the adapter that has an address what it lacks of these settings.
+    fn restore_adapter(&self, address: IpAddr, _settings: &AdapterSeen) -> Result<()> {
+        Err(unsupported(&format!("adapter with {address} to be kept")))
+    }
 
     /// All routes to exactly this destination.
     fn routes(&self, destination: &IpNet) -> Result<Vec<RouteEntry>>;

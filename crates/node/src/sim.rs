@@ -18,6 +18,7 @@ mod features;
 mod files;
 mod firewall;
 mod hns;
+mod images;
 mod linux;
 mod network;
 mod programs;
@@ -27,7 +28,7 @@ mod world;
 
 pub use door::{Door, DoorListener, door};
 pub use linux::{LinuxWorld, Unit};
-pub use world::{Feature, Service, Thing, World};
+pub use world::{Feature, RegistryImage, Service, SimImage, Thing, World};
 
 /// What goes wrong, and when.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -129,6 +130,12 @@ impl Sim {
         self.changes.load(Ordering::SeqCst)
     }
 
+    /// How many points were passed since then.
+    #[must_use]
+    pub fn points(&self) -> u64 {
+        self.points.load(Ordering::SeqCst)
+    }
+
     /// Passes a point at which the process may be killed; the journal of a test
     /// passes them too.
     pub fn point(&self) {
@@ -194,11 +201,14 @@ impl Platform for Sim {
                 interfaces: self.interfaces()?,
             });
         }
-        let hostname = self.lock().hostname.clone();
+        let (hostname, revision) = {
+            let world = self.lock();
+            (world.hostname.clone(), world.revision.0)
+        };
         Ok(HostFacts {
             os: OperatingSystem::Windows,
             product: "Windows Server 2022 (simulated)".to_owned(),
-            version: "10.0.20348.3807".to_owned(),
+            version: format!("10.0.20348.{revision}"),
             architecture: "x86_64".to_owned(),
             hostname,
             service_manager: Some("scm".to_owned()),

@@ -7,12 +7,14 @@
 //! | `state/prior/<sha256>` | the bytes of files that were replaced |
 //! | `state/unpacked/<sha256>.json` | what the members of an archive hash to |
 //! | `state/kept/<stage>.json` | what the host is to stay |
+//! | `state/adapters/<address>.json` | what an adapter had before a switch took it |
 //! | `state/services/<name>.json` | definitions, for `casement-node host` |
 //! | `journal/<run>.jsonl`, `journal/<run>.order.json` | events of a run, and what it was told to do |
 //! | `lock`, `lock.json` | held while a run is at work; by whom and since when |
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
+use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
 use casement_resource::{Access, Code, Failure, HostPath, RunId, Sha256, Stage};
@@ -71,6 +73,14 @@ impl Layout {
     pub fn kept(&self, stage: Stage) -> PathBuf {
         let file = format!("{}.json", stage.name());
         self.root.join("state").join("kept").join(file)
+    }
+
+    /// What the adapter with an address had before a switch took it.
+    #[must_use]
+    pub fn adapter(&self, address: IpAddr) -> PathBuf {
+        // A colon cannot be in a name on Windows.
+        let file = format!("{}.json", address.to_string().replace(':', "-"));
+        self.root.join("state").join("adapters").join(file)
     }
 
     /// What an archive's members hash to.
@@ -136,6 +146,7 @@ impl Layout {
             "blobs",
             "journal",
             "state",
+            "state/adapters",
             "state/kept",
             "state/prior",
             "state/services",

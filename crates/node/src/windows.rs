@@ -14,6 +14,7 @@ use crate::backstage::Backstage;
 use crate::platform::Platform;
 use crate::state::Layout;
 
+mod adapter_settings;
 mod adapters;
 mod com;
 mod command_line;

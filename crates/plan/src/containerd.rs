@@ -3,7 +3,7 @@
 use casement_catalog::Series;
 use toml::{Table, Value};
 
-use crate::kubelet::{self, Kubelet};
+use crate::kubelet::Kubelet;
 use crate::release::Runtime;
 
 /// What decides the configuration.
@@ -39,7 +39,7 @@ impl<'a> Containerd<'a> {
             series,
             folder: &places.containerd,
             separator: places.separator,
-            pause: kubelet::pause(kubelet.cluster, kubelet.release),
+            pause: kubelet.pause(),
             cni_programs: places.cni_programs,
             cni_configuration: places.cni_configuration,
             systemd_cgroups: !kubelet.host.os.is_windows(),

@@ -27,6 +27,8 @@ pub struct Inputs {
     /// Whether a program without a hash is left out of a document, because it is
     /// only shown; else it is an error.
     pub open_programs: bool,
+    /// Packages of updates, by their paths in the spec.
+    pub updates: BTreeMap<String, Blob>,
     /// The CA of the image registry, PEM, where the spec names one.
     pub registry_ca: Option<String>,
 }

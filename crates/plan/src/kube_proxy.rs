@@ -77,7 +77,7 @@ impl KubeProxy {
             winkernel: Winkernel {
                 network_name: spec.network.hns_network.as_str().to_owned(),
                 source_vip: overlay.then_some(source_vip),
-                enable_dsr: overlay && returns_directly(host, release),
+                enable_dsr: returns_directly(cluster, host, release),
             },
         }
     }
@@ -88,8 +88,11 @@ impl KubeProxy {
     }
 }
 
-/// Direct server return saves a block of ports for each service; it is used
-/// where neither Kubernetes nor Windows has to be asked whether it is there.
-fn returns_directly(host: &Host, release: Release) -> bool {
-    release.on_by_default("WinDSR") && matches!(host.os, HostOs::Windows2022 | HostOs::Windows2025)
+/// Direct server return saves a block of ports for each service; it is used on
+/// an overlay, where neither Kubernetes nor Windows has to be asked whether it
+/// is there.
+pub(crate) fn returns_directly(cluster: &Cluster, host: &Host, release: Release) -> bool {
+    cluster.spec.network.mode().is_vxlan()
+        && release.on_by_default("WinDSR")
+        && matches!(host.os, HostOs::Windows2022 | HostOs::Windows2025)
 }

@@ -9,7 +9,7 @@ use std::net::IpAddr;
 
 use casement_catalog::{Behaviour, Program, System};
 use casement_resource::{Effect, Taint};
-use casement_spec::{Cluster, Host, JoinMethod};
+use casement_spec::{Cluster, Host, HostOs, JoinMethod};
 use serde::Serialize;
 
 use crate::places::Places;
@@ -72,6 +72,9 @@ struct Mode {
     mode: &'static str,
 }
 
+/// The name of a pause image that a host makes for itself.
+pub const OWN_PAUSE: &str = "kubeletwin/pause:latest";
+
 /// What decides the kubelet of a host.
 #[derive(Debug, Clone, Copy)]
 pub struct Kubelet<'a> {
@@ -96,6 +99,38 @@ impl Kubelet<'_> {
         } else {
             System::Linux
         }
+    }
+
+    /// The pause image, with its registry.
+    pub fn pause(&self) -> String {
+        let images = &self.cluster.spec.images;
+        if let Some(pause) = &images.pause {
+            return pause.to_string();
+        }
+        if self.own_pause().is_some() {
+            return OWN_PAUSE.to_owned();
+        }
+        let registry = images.registry.as_ref();
+        let registry = registry.map_or("registry.k8s.io", |registry| registry.as_str());
+        format!("{registry}/pause:{}", self.release.pause())
+    }
+
+    /// The base of a pause image that the host makes for itself: nobody
+    /// publishes one for what is older than Windows Server 2019.
+    pub fn own_pause(&self) -> Option<String> {
+        let tag = match self.host.os {
+            HostOs::Windows2016 => "sac2016",
+            HostOs::Windows1709 => "1709",
+            HostOs::Windows1803 => "1803",
+            _ => return None,
+        };
+        let images = &self.cluster.spec.images;
+        if images.pause.is_some() {
+            return None;
+        }
+        let registry = images.registry.as_ref();
+        let registry = registry.map_or("mcr.microsoft.com", |registry| registry.as_str());
+        Some(format!("{registry}/windows/nanoserver:{tag}"))
     }
 
     /// The taints that the Node has from its first second.
@@ -200,10 +235,7 @@ impl Kubelet<'_> {
                 ("cni-bin-dir", places.cni_programs.to_owned()),
                 ("cni-conf-dir", places.cni_configuration.to_owned()),
                 ("image-pull-progress-deadline", "20m".to_owned()),
-                (
-                    "pod-infra-container-image",
-                    pause(self.cluster, self.release),
-                ),
+                ("pod-infra-container-image", self.pause()),
             ],
             _ if self.release.endpoint_in_configuration() => Vec::new(),
             _ => vec![("container-runtime", "remote".to_owned()), socket()],
@@ -245,17 +277,6 @@ pub fn gates(cluster: &Cluster, release: Release) -> BTreeMap<String, bool> {
         .filter(|(gate, _)| release.has_gate(gate.as_str()))
         .map(|(gate, on)| (gate.to_string(), *on))
         .collect()
-}
-
-/// The pause image, with its registry.
-pub fn pause(cluster: &Cluster, release: Release) -> String {
-    let images = &cluster.spec.images;
-    if let Some(pause) = &images.pause {
-        return pause.to_string();
-    }
-    let registry = images.registry.as_ref();
-    let registry = registry.map_or("registry.k8s.io", |registry| registry.as_str());
-    format!("{registry}/pause:{}", release.pause())
 }
 
 fn taint(taint: &casement_spec::Taint) -> Taint {

@@ -12,7 +12,7 @@ use std::fmt::Display;
 use casement_diag::{Code, Diagnostic, FieldPath, Part};
 use casement_spec::{
     Artifacts, CidrAllocation, Cluster, Images, JoinMethod, Kubernetes, Network, NetworkMode,
-    Proxy, Runtime, RuntimeKind, Windows, WindowsComponents,
+    Proxy, Runtime, Windows, WindowsComponents, WindowsUpdate,
 };
 
 /// A field that casement does not act on yet.
@@ -178,42 +178,23 @@ fn network(refusals: &mut Refusals<'_>, at: &FieldPath, spec: &Network) {
 }
 
 fn runtime(refusals: &mut Refusals<'_>, at: &FieldPath, spec: &Runtime) {
-    if spec.kind != RuntimeKind::Containerd {
-        let help = "leave it out: nodes run containerd";
-        refusals.value(at.field("kind"), spec.kind, help);
-    }
     let help = "leave it out: it is that of `artifacts.overrides.containerd`";
     refusals.field_if_given(at.field("version"), spec.version.as_ref(), help);
 }
 
 fn windows(refusals: &mut Refusals<'_>, at: &FieldPath, spec: &Windows) {
-    let default = Windows::default();
     if spec.components != WindowsComponents::Services {
         let help = "leave it out: they run as services";
         refusals.value(at.field("components"), spec.components, help);
     }
-    let fields: [(&str, &dyn Display, bool, &str); 2] = [
-        (
-            "reboot",
-            &spec.reboot,
-            spec.reboot != default.reboot,
-            "leave it out: nothing that is set up needs one",
-        ),
-        (
-            "defender",
-            &spec.defender,
-            spec.defender != default.defender,
-            "leave it out: its settings are kept",
-        ),
-    ];
-    for (name, value, other, help) in fields {
-        refusals.field_if_written(at.field(name), value, other, help);
+    for (index, update) in spec.updates.iter().enumerate() {
+        let known = !crate::windows::floors(&update.to_string()).is_empty();
+        if matches!(update, WindowsUpdate::Kb(_)) && !known {
+            let help = "name the `.msu` file that brings it: the catalog does not know which \
+                        revision of Windows has it";
+            refusals.value(at.field("updates").index(index), update, help);
+        }
     }
-    let updates = "leave it out: updates are not touched";
-    refusals.field_if(at.field("updates"), !spec.updates.is_empty(), updates);
-    let time = "leave it out: the clock is not touched";
-    let there = !spec.time_servers.is_empty();
-    refusals.field_if(at.field("timeServers"), there, time);
 }
 
 fn proxy(refusals: &mut Refusals<'_>, at: &FieldPath, spec: &Proxy) {
@@ -232,12 +213,6 @@ fn images(refusals: &mut Refusals<'_>, at: &FieldPath, spec: &Images) {
     let there = spec.credentials.is_some();
     let help = "use a registry that needs none";
     refusals.field_if(at.field("credentials"), there, help);
-    let help = "leave it out: casement chooses it";
-    refusals.field_if_given(at.field("pause"), spec.pause.as_ref(), help);
-    let help = "leave it out: images are pulled when they are needed";
-    refusals.field_if(at.field("prepull"), !spec.prepull.is_empty(), help);
-    let other = spec.verify != Images::default().verify;
-    refusals.field_if_written(at.field("verify"), &spec.verify, other, LEAVE_OUT);
     let help = "leave it out: `registry` serves all images";
     refusals.field_if(at.field("overrides"), !spec.overrides.is_empty(), help);
 }

@@ -34,6 +34,8 @@ pub struct Places {
     pub cri_socket: &'static str,
 }
 
+/// Where Docker's makers put the program that speaks to it, on Windows.
+pub const WINDOWS_DOCKER: &str = r"C:\Program Files\docker\docker.exe";
 /// containerd's pipe as the file system names it.
 pub const CONTAINERD_PIPE: &str = r"\\.\pipe\containerd-containerd";
 /// What `host-local` has given away, on Windows.

@@ -12,6 +12,9 @@ use crate::release::Runtime;
 use crate::steps::{PlanError, Steps, path};
 use crate::surroundings;
 
+/// Docker's own service, which its makers give that name.
+pub(crate) const DOCKER: &str = "docker";
+
 /// What all services of a node have in common.
 pub(crate) fn definition(places: &Places, name: &str) -> Result<ServiceDefinition, PlanError> {
     Ok(ServiceDefinition {
@@ -52,7 +55,7 @@ pub(crate) fn kubelet(kubelet: &Kubelet<'_>) -> Result<ServiceDefinition, PlanEr
     let places = kubelet.places;
     let runtime = match kubelet.release.runtime() {
         Runtime::Containerd(_) => "containerd",
-        Runtime::Dockershim => "docker",
+        Runtime::Dockershim => DOCKER,
         Runtime::CriDockerd => "cri-dockerd",
     };
     let flags_file = path(&places.in_kubelet(&["kubeadm-flags.env"]))?;
@@ -79,36 +82,26 @@ pub(crate) fn kubelet_file(
     Ok(Some("kubelet-config"))
 }
 
-/// Docker, and what stands between it and a kubelet that does not speak to it.
-pub(crate) fn docker(kubelet: &Kubelet<'_>) -> Result<Vec<ServiceDefinition>, PlanError> {
-    let places = kubelet.places;
-    let pipe = |name: &str| Condition::NamedPipe(format!(r"\\.\pipe\{name}"));
-    let docker = ServiceDefinition {
-        program: vec![places.program("dockerd")],
-        environment: surroundings::proxy(kubelet.cluster),
-        ready: Some(pipe("docker_engine")),
-        ..definition(places, "docker")?
-    };
-    if kubelet.release.runtime() == Runtime::Dockershim {
-        return Ok(vec![docker]);
+/// What stands between Docker and a kubelet that does not speak to it.
+pub(crate) fn cri_dockerd(kubelet: &Kubelet<'_>) -> Result<Option<ServiceDefinition>, PlanError> {
+    if kubelet.release.runtime() != Runtime::CriDockerd {
+        return Ok(None);
     }
-    let between = ServiceDefinition {
+    let places = kubelet.places;
+    let pipe = Condition::NamedPipe(r"\\.\pipe\cri-dockerd".to_owned());
+    Ok(Some(ServiceDefinition {
         program: vec![
             places.program("cri-dockerd"),
             format!("--container-runtime-endpoint={}", places.cri_socket),
             "--network-plugin=cni".to_owned(),
             format!("--cni-bin-dir={}", places.cni_programs),
             format!("--cni-conf-dir={}", places.cni_configuration),
-            format!(
-                "--pod-infra-container-image={}",
-                crate::kubelet::pause(kubelet.cluster, kubelet.release)
-            ),
+            format!("--pod-infra-container-image={}", kubelet.pause()),
         ],
-        depends_on: vec!["docker".to_owned()],
-        ready: Some(pipe("cri-dockerd")),
+        depends_on: vec![DOCKER.to_owned()],
+        ready: Some(pipe),
         ..definition(places, "cri-dockerd")?
-    };
-    Ok(vec![docker, between])
+    }))
 }
 
 /// The daemon that keeps flannel's contract; it is ready when its network is

@@ -14,6 +14,9 @@ pub enum PlanError {
     /// A program that the host needs was not given.
     #[error("`{0}` is needed and is not in `artifacts.overrides`")]
     NoProgram(Program),
+    /// A package of an update was not read.
+    #[error("the update `{0}` is needed and was not read")]
+    NoUpdate(String),
     /// The node has no pod network yet.
     #[error("the node `{0}` has no pod network yet")]
     NoPodNetwork(String),

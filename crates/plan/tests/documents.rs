@@ -8,6 +8,7 @@
     reason = "a test that cannot go on has failed"
 )]
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::net::Ipv4Addr;
 use std::path::Path;
@@ -54,6 +55,7 @@ fn inputs() -> Inputs {
     Inputs {
         programs: programs.collect(),
         open_programs: false,
+        updates: BTreeMap::new(),
         registry_ca: Some("-----BEGIN CERTIFICATE-----\n".to_owned()),
     }
 }

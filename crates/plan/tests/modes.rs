@@ -13,9 +13,12 @@ use std::fs;
 use std::path::Path;
 
 use casement_plan::offline::documents;
-use casement_plan::{ClusterFacts, Inputs};
-use casement_resource::{Resource, Stage};
-use casement_spec::{Cluster, DefenderPolicy, JoinMethod, Named, Network, NetworkMode, Program};
+use casement_plan::{Blob, ClusterFacts, Inputs};
+use casement_resource::{Resource, Sha256, Stage};
+use casement_spec::{
+    Cluster, DefenderPolicy, HostOs, JoinMethod, Named, Network, NetworkMode, Program,
+    RebootPolicy, RuntimeKind,
+};
 
 const SPEC: &str = "
 apiVersion: casement.dev/v1alpha1
@@ -67,22 +70,112 @@ fn every_mode_has_documents_for_windows_and_managed_linux_hosts() {
             }
             let facts = ClusterFacts::assumed(&cluster).unwrap();
             let text = listed(&cluster, &facts);
-            let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/modes");
             let name = if existing { "existing" } else { "new" };
-            let path = folder.join(format!("{mode}-{name}.txt"));
-            if std::env::var_os("BLESS").is_some() {
-                fs::create_dir_all(&folder).unwrap();
-                fs::write(&path, &text).unwrap();
-            }
-            let golden = fs::read_to_string(&path).unwrap_or_default();
-            assert_eq!(
-                text,
-                golden,
-                "{} differs; BLESS=1 writes it",
-                path.display()
-            );
+            same_as_golden(&format!("{mode}-{name}"), &text);
         }
     }
+}
+
+fn same_as_golden(name: &str, text: &str) {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/modes");
+    let path = folder.join(format!("{name}.txt"));
+    if std::env::var_os("BLESS").is_some() {
+        fs::create_dir_all(&folder).unwrap();
+        fs::write(&path, text).unwrap();
+    }
+    let golden = fs::read_to_string(&path).unwrap_or_default();
+    assert_eq!(
+        text,
+        golden,
+        "{} differs; BLESS=1 writes it",
+        path.display()
+    );
+}
+
+/// Up to 1.23 the kubelet speaks to Docker itself; old Windows makes its own
+/// pause image.
+#[test]
+fn docker_is_asked_for_and_not_made() {
+    for (version, os) in [
+        ("1.23.0", HostOs::Windows2019),
+        ("1.24.0", HostOs::Windows2019),
+        ("1.23.0", HostOs::Windows1803),
+    ] {
+        let mut cluster = cluster(NetworkMode::FlannelHostGw);
+        cluster.spec.kubernetes.version = version.parse().unwrap();
+        cluster.spec.runtime.kind = RuntimeKind::Docker;
+        cluster.spec.hosts[1].os = os;
+        cluster.spec.images.prepull = vec![
+            "mcr.microsoft.com/windows/servercore:ltsc2019"
+                .parse()
+                .unwrap(),
+        ];
+        let facts = ClusterFacts::assumed(&cluster).unwrap();
+        same_as_golden(&format!("docker-{version}-{os}"), &listed(&cluster, &facts));
+        let plans = documents(&cluster, &Inputs::default(), &facts).unwrap();
+        let mut steps = plans[1].documents[0].steps().iter();
+        let daemon = steps.find(|step| step.id.as_str() == "service-docker");
+        let Resource::Wait(wait) = &daemon.unwrap().resource else {
+            panic!("Docker is somebody else's");
+        };
+        assert!(wait.remedy.as_ref().unwrap().contains("install Docker"));
+    }
+}
+
+#[test]
+fn what_windows_itself_should_be_comes_before_the_one_reboot() {
+    let mut cluster = cluster(NetworkMode::FlannelOverlay);
+    cluster.spec.hosts[1].hostname = Some("front".parse().unwrap());
+    cluster.spec.windows.time_servers = vec!["time.example".parse().unwrap()];
+    cluster.spec.windows.updates = vec!["KB5012637".parse().unwrap()];
+    cluster.spec.windows.reboot = RebootPolicy::Never;
+    let facts = ClusterFacts::assumed(&cluster).unwrap();
+    let plans = documents(&cluster, &Inputs::default(), &facts).unwrap();
+    let prepare = &plans[1].documents[0];
+    let step = |id: &str| prepare.step(&id.parse().unwrap()).unwrap();
+    let Resource::Reboot(reboot) = &step("reboot").resource else {
+        panic!("it is no reboot");
+    };
+    assert!(!reboot.allowed);
+    let reason = "the feature Containers and the host's name and KB5012637";
+    assert_eq!(reboot.reason, reason);
+    let before: Vec<&str> = step("reboot").after.iter().map(|id| id.as_str()).collect();
+    assert_eq!(
+        before,
+        ["feature-containers", "hostname", "update-kb5012637"]
+    );
+    for runtime in ["service-containerd", "hns-external"] {
+        assert!(step(runtime).after.contains(&"reboot".parse().unwrap()));
+    }
+    assert!(matches!(step("time").resource, Resource::TimeSync(_)));
+    // An overlay has direct server return: its load balancers keep no ports.
+    assert!(prepare.step(&"ports-tcp".parse().unwrap()).is_none());
+}
+
+#[test]
+fn a_package_of_an_update_is_brought_first() {
+    let mut cluster = cluster(NetworkMode::L3Routes);
+    let file = "./windows10.0-kb5044281-x64.msu";
+    cluster.spec.windows.updates = vec![file.parse().unwrap()];
+    let facts = ClusterFacts::assumed(&cluster).unwrap();
+    let blob = Blob {
+        sha256: Sha256::of(b"msu"),
+        size: 3,
+    };
+    let inputs = Inputs {
+        updates: [(file.to_owned(), blob)].into(),
+        ..Inputs::default()
+    };
+    let plans = documents(&cluster, &inputs, &facts).unwrap();
+    let prepare = &plans[1].documents[0];
+    let update = prepare.step(&"update-kb5044281".parse().unwrap()).unwrap();
+    let Resource::WindowsUpdate(wanted) = &update.resource else {
+        panic!("it is no update");
+    };
+    assert_eq!(wanted.floors.len(), 1);
+    let place = r"C:\k\updates\windows10.0-kb5044281-x64.msu";
+    assert_eq!(wanted.package.as_ref().unwrap().as_str(), place);
+    assert_eq!(update.after[0].as_str(), "bin-update-kb5044281");
 }
 
 #[test]

@@ -188,6 +188,12 @@ impl NodeDocument {
         self.repair
     }
 
+    /// A step by its name.
+    #[must_use]
+    pub fn step(&self, id: &ResourceId) -> Option<&Step> {
+        self.steps.iter().find(|step| step.id == *id)
+    }
+
     /// The same without some steps; what came after them goes without.
     #[must_use]
     pub fn without(mut self, gone: &[ResourceId]) -> Self {

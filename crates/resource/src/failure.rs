@@ -61,6 +61,9 @@ pub enum Code {
     /// The agent runs as somebody who may not change the host.
     #[serde(rename = "CAS-NODE-018")]
     NotElevated,
+    /// Something is missing that only a person can bring.
+    #[serde(rename = "CAS-NODE-019")]
+    Needed,
 }
 
 impl fmt::Display for Code {
@@ -122,7 +125,12 @@ mod tests {
 
     #[test]
     fn a_code_reads_the_same_in_text_and_on_the_wire() {
-        for code in [Code::Unsupported, Code::Restore, Code::NotElevated] {
+        for code in [
+            Code::Unsupported,
+            Code::Restore,
+            Code::NotElevated,
+            Code::Needed,
+        ] {
             assert_eq!(serde_json::to_string(&code).unwrap(), format!("\"{code}\""));
         }
     }

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{HostPath, PackageVersion, RegistryData, Sha256, StartType};
 
+pub(crate) mod adapter;
 pub(crate) mod artifact;
 pub(crate) mod check;
 pub(crate) mod condition;
@@ -19,6 +20,7 @@ pub(crate) mod firewall;
 pub(crate) mod forwarding;
 pub(crate) mod hns;
 pub(crate) mod hostname;
+pub(crate) mod image;
 pub(crate) mod join;
 pub(crate) mod kernel_module;
 pub(crate) mod kubeconfig;
@@ -34,6 +36,7 @@ pub(crate) mod symlink;
 pub(crate) mod sysctl;
 pub(crate) mod systemd_unit;
 pub(crate) mod time_sync;
+pub(crate) mod update;
 pub(crate) mod wait;
 
 /// One thing that a host should have.
@@ -60,6 +63,8 @@ pub enum Resource {
     HnsEndpoint(hns::HnsEndpoint),
     /// The address that kube-proxy uses as source.
     SourceVip(hns::SourceVip),
+    /// What the host's adapter is set to.
+    AdapterSettings(adapter::AdapterSettings),
     /// A route.
     Route(route::Route),
     /// Forwarding between interfaces.
@@ -72,12 +77,16 @@ pub enum Resource {
     DefenderExclusion(defender::DefenderExclusion),
     /// An optional part of Windows.
     WindowsFeature(feature::WindowsFeature),
+    /// An update of Windows.
+    WindowsUpdate(update::WindowsUpdate),
     /// A reboot, where something waits for one.
     Reboot(reboot::Reboot),
     /// What the host calls itself.
     Hostname(hostname::Hostname),
     /// Where the host's clock is set from.
     TimeSync(time_sync::TimeSync),
+    /// An image that is there before a pod asks for it.
+    Image(image::Image),
     /// A condition with a deadline.
     Wait(wait::Wait),
     /// Membership in a Kubernetes cluster, through kubeadm.
@@ -120,16 +129,19 @@ impl Resource {
             Self::HnsNetwork(it) => format!("hnsNetwork {}", it.name),
             Self::HnsEndpoint(it) => format!("hnsEndpoint {}", it.name),
             Self::SourceVip(it) => format!("sourceVip {}", it.network),
+            Self::AdapterSettings(it) => format!("adapterSettings {}", it.address),
             Self::Route(it) => format!("route {}", it.destination),
             Self::Forwarding(it) => format!("forwarding {}", it.interface),
             Self::FirewallRule(it) => format!("firewallRule {}", it.name),
             Self::DynamicPorts(it) => format!("dynamicPorts {}", it.protocol),
             Self::DefenderExclusion(it) => format!("defenderExclusion {}", it.exclusion),
             Self::WindowsFeature(it) => format!("windowsFeature {}", it.name),
+            Self::WindowsUpdate(it) => format!("windowsUpdate {}", it.article),
             // Each one waits for what came before it.
             Self::Reboot(it) => format!("reboot {}", it.reason),
             Self::Hostname(_) => "hostname".to_owned(),
             Self::TimeSync(_) => "timeSync".to_owned(),
+            Self::Image(it) => format!("image {}", it.name),
             Self::Wait(it) => format!("wait {}", it.condition),
             Self::Join(it) => format!("join {}", it.node_name),
             Self::Kubeconfig(it) => format!("kubeconfig {}", it.path),
@@ -221,8 +233,12 @@ pub enum Prior {
     Reboot(u32),
     /// Before dynamic ports: the range.
     DynamicPorts(dynamic_ports::DynamicPortsFacts),
+    /// Before a switch took the adapter: what it was set to.
+    AdapterSettings(adapter::AdapterSeen),
     /// Before forwarding: whether it was on.
     Forwarding(bool),
+    /// Before an image: its names, each with whether it was there.
+    Image(BTreeMap<String, bool>),
     /// Before a join: those of kubeadm's files that were there already.
     Join(Vec<HostPath>),
     /// Before a symbolic link.

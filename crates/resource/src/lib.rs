@@ -30,6 +30,7 @@ mod sha256;
 pub use diff::{Change, Diff};
 pub use document::{DocumentError, NodeDocument, Repair, Stage, Step};
 pub use failure::{Code, Failure};
+pub use kind::adapter::{AdapterSeen, AdapterSettings, AdapterSettingsFacts};
 pub use kind::artifact::{
     Artifact, ArtifactFacts, ArtifactFormat, Member, MemberFacts, UnpackLimits,
 };
@@ -48,13 +49,14 @@ pub use kind::hns::{
     SourceVip,
 };
 pub use kind::hostname::{Hostname, HostnameFacts};
+pub use kind::image::{Image, ImageFacts, ImageSource, ImageStore, WindowsVersion};
 pub use kind::join::{Effect, Join, JoinFacts, KubeadmApi, Patch, Taint};
 pub use kind::kernel_module::{KernelModule, KernelModuleFacts};
 pub use kind::kubeconfig::Kubeconfig;
 pub use kind::line::{Line, LineFacts, LineFound};
 pub use kind::network_link::{LinkSeen, LinkType, NetworkLink, NetworkLinkFacts};
 pub use kind::package::{Package, PackageFacts, PackageState};
-pub use kind::reboot::{Reboot, RebootFacts};
+pub use kind::reboot::{Reboot, RebootFacts, WaitsForBoot};
 pub use kind::registry::{RegistryData, RegistryFacts, RegistryValue};
 pub use kind::route::{Route, RouteEntry, RouteFacts};
 pub use kind::service::{
@@ -66,6 +68,7 @@ pub use kind::symlink::{Symlink, SymlinkFacts};
 pub use kind::sysctl::{Sysctl, SysctlFacts, SysctlName};
 pub use kind::systemd_unit::{Enablement, SystemdUnit, SystemdUnitFacts, UnitSeen, UnitState};
 pub use kind::time_sync::{NTP, TimeSync, TimeSyncFacts};
+pub use kind::update::{UpdateFloor, UpdateInstalled, WindowsUpdate, WindowsUpdateFacts};
 pub use kind::wait::Wait;
 pub use kind::{Prior, Resource, SavedFile};
 pub use name::{

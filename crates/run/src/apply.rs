@@ -1,8 +1,8 @@
 //! Makes hosts nodes: prepare, join, network, ready.
 
 use casement_plan::{ClusterFacts, Inputs, linux, windows};
-use casement_resource::wire::{Event, Tally};
-use casement_resource::{NodeDocument, RunId, Stage};
+use casement_resource::wire::{Event, Tally, What};
+use casement_resource::{NodeDocument, Resource, RunId, Stage};
 use casement_spec::{Cluster, Host as HostSpec};
 use futures_util::future::join_all;
 
@@ -221,6 +221,9 @@ impl<A: Api> Apply<'_, A> {
         let tell = |event: &Event| {
             let host = &name;
             (self.tell)(Happening::Step { host, stage, event });
+            if let Some(reason) = going_away(document, event) {
+                (self.tell)(Happening::Waiting { host, reason });
+            }
         };
         let waiting = |reason| {
             (self.tell)(Happening::Waiting {
@@ -235,6 +238,21 @@ impl<A: Api> Apply<'_, A> {
         // What the agent keeps has changed, if nothing else has.
         Ok(tally.changed.max(1))
     }
+}
+
+/// What a person should know before a host is not to be seen for a while.
+fn going_away(document: &NodeDocument, event: &Event) -> Option<String> {
+    let What::StepBegan { id, .. } = &event.what else {
+        return None;
+    };
+    let Resource::Reboot(reboot) = &document.step(id)?.resource else {
+        return None;
+    };
+    let minutes = reboot.longest().as_secs().div_ceil(60);
+    let reason = &reboot.reason;
+    Some(format!(
+        "reboots for {reason}; it has {minutes} minutes to come back"
+    ))
 }
 
 #[cfg(test)]

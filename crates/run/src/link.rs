@@ -9,7 +9,8 @@ use casement_remote::{
 use casement_resource::wire::{
     Event, HostFacts, ObservedStep, Outcome, RemoveWhat, Tally, ToAgent, ToController, What,
 };
-use casement_resource::{Diff, NodeDocument, RunId, SecretName, Sha256};
+use casement_resource::{Diff, NodeDocument, Resource, ResourceId, RunId, SecretName, Sha256};
+use tokio::time::Instant;
 
 use crate::error::RunError;
 use crate::secrets::{NoSecrets, Secrets};
@@ -124,10 +125,11 @@ impl Link {
         let ask = ToAgent::Observe {
             document: document.clone(),
         };
-        self.say_again(&ask).await?;
+        let patience = Reconnect::default();
+        self.say_again(&ask, patience).await?;
         let heard = match self.hear().await {
             Err(RunError::Cut { .. }) => {
-                self.reopen().await?;
+                self.reopen(patience).await?;
                 self.say(&ask).await?;
                 self.hear().await?
             }
@@ -175,7 +177,7 @@ impl Link {
                 if !error.is_transient() || cuts > CUTS {
                     return Err(error.into());
                 }
-                self.reopen().await?;
+                self.reopen(Reconnect::default()).await?;
             }
             before += size;
         }
@@ -259,21 +261,22 @@ impl Link {
         let mut next = 1;
         let mut stop = self.stop.clone();
         let mut stopping = false;
-        self.say_again(ask).await?;
+        let mut patience = Reconnect::default();
+        self.say_again(ask, patience).await?;
         loop {
             let heard = tokio::select! {
                 heard = self.hear() => heard,
                 () = stop.asked(), if !stopping => {
                     stopping = true;
-                    self.say_again(&ToAgent::Stop { run: run.clone() }).await?;
+                    self.say_again(&ToAgent::Stop { run: run.clone() }, patience).await?;
                     continue;
                 }
             };
             let event = match heard {
                 Ok(ToController::Event(event)) => event,
                 Err(RunError::Cut { .. }) => {
-                    self.reopen().await?;
-                    self.say_again(ask).await?;
+                    self.reopen(patience).await?;
+                    self.say_again(ask, patience).await?;
                     continue;
                 }
                 heard => return Err(self.unexpected(heard?)),
@@ -284,6 +287,7 @@ impl Link {
             next = event.sequence + 1;
             tell(&event);
             match event.what {
+                What::StepBegan { ref id, .. } => patience = patience_with(ask, id),
                 What::NeedSecret { names, .. } => self.reveal(run, &names, secrets).await?,
                 What::Finished { outcome, tally } => return self.ended(outcome, tally),
                 _ => {}
@@ -322,25 +326,39 @@ impl Link {
         }
     }
 
-    async fn say_again(&mut self, message: &ToAgent) -> Result<(), RunError> {
+    async fn say_again(&mut self, message: &ToAgent, patience: Reconnect) -> Result<(), RunError> {
         match self.say(message).await {
             Err(RunError::Cut { .. }) => {
-                self.reopen().await?;
+                self.reopen(patience).await?;
                 self.say(message).await
             }
             said => said,
         }
     }
 
-    async fn reopen(&mut self) -> Result<(), RunError> {
-        let patience = Reconnect::default();
-        self.session = patience.connect(&self.target, |_| {}).await?;
-        let opened = self
-            .home
-            .open(&self.session, &self.controller, |_| {})
-            .await?;
-        self.channel = opened.channel;
-        self.take_hello(*opened.answer)
+    /// Connects again. A host that goes down or comes up may take a connection
+    /// and drop it at once: that counts as not being back yet.
+    async fn reopen(&mut self, patience: Reconnect) -> Result<(), RunError> {
+        let since = Instant::now();
+        loop {
+            let left = patience.deadline.saturating_sub(since.elapsed());
+            let patience = Reconnect {
+                deadline: left,
+                ..patience
+            };
+            self.session = patience.connect(&self.target, |_| {}).await?;
+            let opening = self.home.open(&self.session, &self.controller, |_| {});
+            match opening.await {
+                Ok(opened) => {
+                    self.channel = opened.channel;
+                    return self.take_hello(*opened.answer);
+                }
+                Err(error) if error.is_transient() && !left.is_zero() => {
+                    tokio::time::sleep(patience.first_pause).await;
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
     }
 
     async fn say(&mut self, message: &ToAgent) -> Result<(), RunError> {
@@ -384,6 +402,22 @@ impl Link {
                 message: format!("{other:?}"),
             },
         }
+    }
+}
+
+/// How long a host may be away while a step is made: a network that is being
+/// made takes a minute, a reboot as long as the document says.
+fn patience_with(ask: &ToAgent, id: &ResourceId) -> Reconnect {
+    let patience = Reconnect::default();
+    let ToAgent::Converge { document, .. } = ask else {
+        return patience;
+    };
+    match document.step(id).map(|step| &step.resource) {
+        Some(Resource::Reboot(reboot)) => Reconnect {
+            deadline: reboot.longest().max(patience.deadline),
+            ..patience
+        },
+        _ => patience,
     }
 }
 

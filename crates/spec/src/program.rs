@@ -18,10 +18,12 @@ named! {
         Containerd = "containerd",
         /// containerd-shim-runhcs-v1.exe, which containerd starts for each pod
         ContainerdShim = "containerd-shim-runhcs-v1",
+        /// ctr.exe, which comes with containerd and pulls images into it
+        Ctr = "ctr",
         /// crictl.exe, with which a person asks containerd
         Crictl = "crictl",
-        /// dockerd.exe, for `runtime.kind: docker`
-        Dockerd = "dockerd",
+        /// cri-dockerd.exe, between Docker and a kubelet of 1.24 or later
+        CriDockerd = "cri-dockerd",
         /// win-bridge.exe, the CNI plugin of routed pod networks
         WinBridge = "win-bridge",
         /// win-overlay.exe, the CNI plugin of VXLAN pod networks

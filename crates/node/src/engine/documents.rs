@@ -4,15 +4,16 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use casement_resource::wire::InterfaceFacts;
 use casement_resource::{
-    Access, Condition, DefenderExclusion, Directory, DynamicPorts, DynamicPortsFacts, Effect, Env,
-    Exclusion, File, FirewallRule, FirewallRuleFacts, Forwarding, HnsEndpoint, HnsNetwork,
-    HnsNetworkFacts, HnsNetworkType, Hostname, InterfaceRef, Join, Kubeconfig, NodeDocument,
-    PathEntry, Protocol, Reboot, RegistryData, RegistryValue, Resource, Route, Run, Service,
-    ServiceDefinition, ServiceState, SourceVip, Stage, StartType, Step, Taint, TimeSync, Wait,
-    WindowsFeature, WindowsFeatureFacts,
+    Access, AdapterSeen, AdapterSettings, Condition, DefenderExclusion, Directory, DynamicPorts,
+    DynamicPortsFacts, Effect, Env, Exclusion, File, FirewallRule, FirewallRuleFacts, Forwarding,
+    HnsEndpoint, HnsNetwork, HnsNetworkFacts, HnsNetworkType, Hostname, Image, ImageSource,
+    ImageStore, InterfaceRef, Join, Kubeconfig, NodeDocument, PathEntry, Protocol, Reboot,
+    RegistryData, RegistryValue, Resource, Route, Run, Service, ServiceDefinition, ServiceState,
+    SourceVip, Stage, StartType, Step, Taint, TimeSync, UpdateFloor, Wait, WaitsForBoot,
+    WindowsFeature, WindowsFeatureFacts, WindowsUpdate,
 };
 
-use crate::sim::{Feature as SimFeature, Service as SimService, Thing, World};
+use crate::sim::{Feature as SimFeature, RegistryImage, Service as SimService, Thing, World};
 
 pub mod linux;
 
@@ -47,6 +48,8 @@ pub fn windows_host() -> World {
             ("telnet".to_owned(), feature_off(false)),
         ]),
         stuck: None,
+        revision: (3807, None),
+        updates: BTreeMap::new(),
         boot: 1,
         hostname: "WIN-3K2".to_owned(),
         next_hostname: None,
@@ -64,10 +67,32 @@ pub fn windows_host() -> World {
             name: "Ethernet".to_owned(),
             addresses: vec![format!("{ADDRESS}/24").parse().unwrap()],
         }],
+        adapter: AdapterSeen {
+            addresses: vec![format!("{ADDRESS}/24").parse().unwrap()],
+            gateways: vec!["198.18.0.1".parse().unwrap()],
+            name_servers: vec!["198.18.0.2".parse().unwrap()],
+            metric: Some(10),
+        },
         dynamic_ports: [Protocol::Tcp, Protocol::Udp].map(usual_ports).into(),
         routes: Vec::new(),
         forwarding: BTreeSet::new(),
+        images: BTreeMap::new(),
+        registry: BTreeMap::from([
+            (BASE.to_owned(), registry_image("10.0.20348.3807")),
+            (OLD.to_owned(), registry_image("10.0.17763.5000")),
+        ]),
         linux: None,
+    }
+}
+
+/// An image for this host's Windows, and one for an older one.
+pub const BASE: &str = "mcr.example/windows/nanoserver:ltsc2022";
+pub const OLD: &str = "mcr.example/windows/nanoserver:1809";
+
+fn registry_image(version: &str) -> RegistryImage {
+    RegistryImage {
+        versions: vec![version.to_owned()],
+        runs: true,
     }
 }
 
@@ -199,7 +224,30 @@ pub fn reboot() -> Step {
     step(
         "reboot",
         Resource::Reboot(Reboot {
-            reason: "features".to_owned(),
+            reason: "the feature Containers".to_owned(),
+            waits: vec![
+                WaitsForBoot::Feature("Containers".to_owned()),
+                WaitsForBoot::Hostname,
+                WaitsForBoot::Update("KB5012637".to_owned()),
+            ],
+            allowed: true,
+            timeout_seconds: 60,
+            back_seconds: 600,
+        }),
+    )
+}
+
+/// An update that 20348 contains from a revision on.
+pub fn update(revision: u32, package: Option<&str>) -> Step {
+    step(
+        "update",
+        Resource::WindowsUpdate(WindowsUpdate {
+            article: "KB5012637".to_owned(),
+            floors: vec![UpdateFloor {
+                build: 20348,
+                revision,
+            }],
+            package: package.map(|path| path.parse().unwrap()),
             timeout_seconds: 60,
         }),
     )
@@ -222,6 +270,28 @@ pub fn ports(protocol: Protocol, first: u16) -> Step {
             protocol,
             first,
             count: 1000,
+        }),
+    )
+}
+
+/// An image of the service `containerd`'s, with one more name.
+pub fn image(name: &str) -> Step {
+    let path = |text: &str| text.parse().unwrap();
+    step(
+        &format!("image {name}"),
+        Resource::Image(Image {
+            name: name.to_owned(),
+            tags: vec![format!("{}:latest", name.rsplit_once(':').unwrap().0)],
+            store: ImageStore::Containerd {
+                ctr: path(r"C:\k\ctr.exe"),
+                address: r"\\.\pipe\containerd".to_owned(),
+                registries: path(r"C:\k\certs.d"),
+                ready: Condition::NamedPipe(r"\\.\pipe\containerd".to_owned()),
+            },
+            source: ImageSource::Registry,
+            check_build: true,
+            try_out: ["cmd", "/c", "exit", "0"].map(str::to_owned).to_vec(),
+            timeout_seconds: 60,
         }),
     )
 }
@@ -280,7 +350,12 @@ pub fn join() -> Step {
 
 fn network() -> Vec<Step> {
     let host = InterfaceRef::Address(ADDRESS.parse().unwrap());
+    let address = ADDRESS.parse().unwrap();
     vec![
+        step(
+            "adapter",
+            Resource::AdapterSettings(AdapterSettings { address }),
+        ),
         step(
             "network",
             Resource::HnsNetwork(HnsNetwork {
@@ -357,6 +432,8 @@ pub fn full() -> NodeDocument {
             service("containerd", Run::Running, &[], &["config"]),
             &["config"],
         ),
+        file("ctr", r"C:\k\ctr.exe", "ctr"),
+        with_after(image(BASE), &["service containerd", "ctr"]),
         with_after(
             service("kubelet", Run::Either, &["containerd"], &[]),
             &["service containerd"],
@@ -386,6 +463,7 @@ pub fn full() -> NodeDocument {
                 Resource::Wait(Wait {
                     condition: containerd,
                     timeout_seconds: 5,
+                    remedy: None,
                 }),
             ),
             &["kubernetes"],

@@ -22,10 +22,37 @@ impl Engine<'_> {
             chosen.retain(|(id, _)| ids.contains(id));
         }
         let mut numbers = Numbers::default();
-        self.stop_services(&chosen);
-        for (id, record) in &chosen {
+        // Those can be asked for only while somebody runs who keeps them.
+        let kept_by_services = |record: &Record| matches!(record.resource, Resource::Image(_));
+        let (first, rest): (Vec<_>, Vec<_>) = chosen
+            .into_iter()
+            .partition(|(_, record)| kept_by_services(record));
+        if !self.take_back_all(&first, records, &mut numbers)? {
+            return Ok((Outcome::Stopped, numbers));
+        }
+        self.stop_services(&rest);
+        if !self.take_back_all(&rest, records, &mut numbers)? {
+            return Ok((Outcome::Stopped, numbers));
+        }
+        self.look_again(&rest, records, &mut numbers)?;
+        let outcome = if numbers.any_failed() {
+            Outcome::Failed
+        } else {
+            Outcome::Done
+        };
+        Ok((outcome, numbers))
+    }
+
+    /// One after the other; `false` if the run was stopped.
+    fn take_back_all(
+        &mut self,
+        chosen: &[(ResourceId, Record)],
+        records: &mut Records,
+        numbers: &mut Numbers,
+    ) -> Result<bool> {
+        for (id, record) in chosen {
             if self.stopped() {
-                return Ok((Outcome::Stopped, numbers));
+                return Ok(false);
             }
             let (id, thing) = (id.clone(), record.resource.identity());
             self.sink.write(What::StepBegan {
@@ -44,13 +71,7 @@ impl Engine<'_> {
                 }
             }
         }
-        self.look_again(&chosen, records, &mut numbers)?;
-        let outcome = if numbers.any_failed() {
-            Outcome::Failed
-        } else {
-            Outcome::Done
-        };
-        Ok((outcome, numbers))
+        Ok(true)
     }
 
     /// The proof: each thing is looked for once more when all are gone, since a

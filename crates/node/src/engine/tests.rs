@@ -18,9 +18,11 @@ use crate::state::Layout;
 use crate::state::journal::Journal;
 use crate::state::order::{Order, Task};
 
+mod adapters;
 mod bad_cases;
 mod failures;
 mod faults;
+mod images;
 mod kills;
 mod linux;
 mod proof;

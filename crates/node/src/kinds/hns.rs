@@ -10,6 +10,7 @@ use casement_resource::{
     Resource, SourceVip,
 };
 
+use super::adapter::give_back;
 use super::{Kind, Place, both_sides};
 use crate::platform::{NewEndpoint, Result};
 
@@ -29,13 +30,17 @@ impl Kind for HnsNetwork {
         if let Some(found) = network(at, &self.name)? {
             at.platform.delete_hns_network(&found.id)?;
         }
-        at.platform.create_hns_network(self)
+        at.platform.create_hns_network(self)?;
+        give_back(at, self.adapter_address)
     }
 
     fn undo(&self, at: &Place<'_>, _prior: &Prior) -> Result<()> {
         match network(at, &self.name)? {
             None => Ok(()),
-            Some(found) => at.platform.delete_hns_network(&found.id),
+            Some(found) => {
+                at.platform.delete_hns_network(&found.id)?;
+                give_back(at, self.adapter_address)
+            }
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use casement_resource::{Diff, Prior, Resource, Wait};
+use casement_resource::{Code, Diff, Failure, Prior, Resource, Wait};
 
 use super::{Kind, Place, wait_for};
 use crate::platform::Result;
@@ -18,7 +18,15 @@ impl Kind for Wait {
 
     fn change(&self, at: &Place<'_>, _prior: &Prior, _earlier: Option<&Resource>) -> Result<()> {
         let limit = Duration::from_secs(u64::from(self.timeout_seconds));
-        wait_for(at, &self.condition, limit)
+        let waited = wait_for(at, &self.condition, limit);
+        waited.map_err(|failure| match &self.remedy {
+            Some(remedy) if failure.code == Code::TimedOut => Failure {
+                code: Code::Needed,
+                remedy: remedy.clone(),
+                ..failure
+            },
+            _ => failure,
+        })
     }
 
     fn undo(&self, _at: &Place<'_>, _prior: &Prior) -> Result<()> {

@@ -30,7 +30,7 @@ impl Features for Sim {
         let features = world.features.iter().filter(|(_, feature)| waits(feature));
         let features = features.map(|(name, _)| format!("feature {name}"));
         let name = world.next_hostname.as_ref().map(|_| "the name".to_owned());
-        Ok(features.chain(name).chain(world.stuck.clone()).collect())
+        Ok(features.chain(name).collect())
     }
 
     fn boot(&self) -> Result<u32> {
@@ -89,11 +89,15 @@ impl World {
     /// those services run that start by themselves.
     pub fn reboot(&mut self) {
         self.boot += 1;
+        if let Some(revision) = self.revision.1.take() {
+            self.revision.0 = revision;
+        }
         if let Some(name) = self.next_hostname.take() {
             self.hostname = name;
         }
-        for feature in self.features.values_mut() {
+        for (name, feature) in &mut self.features {
             feature.state = match feature.state {
+                waiting if self.stuck.as_ref() == Some(name) => waiting,
                 State::OnAfterBoot => State::On,
                 State::OffAfterBoot => State::Off,
                 settled => settled,

@@ -8,6 +8,16 @@ use super::world::World;
 use super::{Sim, refused};
 use crate::platform::{Hns, NewEndpoint, Result};
 
+impl World {
+    /// A switch that takes an adapter, or gives it back, makes another one in
+    /// its place, which has its addresses and not what people have set.
+    fn lose_adapter(&mut self) {
+        self.adapter.gateways.clear();
+        self.adapter.name_servers.clear();
+        self.adapter.metric = None;
+    }
+}
+
 impl Hns for Sim {
     fn hns_networks(&self) -> Result<Vec<HnsNetworkFacts>> {
         Ok(self.lock().networks.clone())
@@ -33,6 +43,7 @@ impl Hns for Sim {
                     "a network with this name already exists",
                 ));
             }
+            world.lose_adapter();
             world.networks.push(HnsNetworkFacts {
                 id: format!("network-{}", network.name),
                 name: network.name.clone(),
@@ -58,6 +69,9 @@ impl Hns for Sim {
                 return Ok(false);
             };
             let gone = world.networks.remove(place);
+            if gone.management_address.is_some() {
+                world.lose_adapter();
+            }
             world.endpoints.retain(|it| it.network != gone.name);
             let address = gone.management_address;
             Ok(address.is_some_and(|address| users(world, address) == 0))

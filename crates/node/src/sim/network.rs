@@ -1,8 +1,11 @@
 //! Interfaces and routes of a simulated host.
 
 use casement_resource::wire::InterfaceFacts;
-use casement_resource::{DynamicPorts, DynamicPortsFacts, InterfaceRef, Protocol, RouteEntry};
+use casement_resource::{
+    AdapterSeen, DynamicPorts, DynamicPortsFacts, InterfaceRef, Protocol, RouteEntry,
+};
 use ipnet::IpNet;
+use std::net::IpAddr;
 
 use super::{Sim, refused};
 use crate::platform::{Network, Result};
@@ -26,6 +29,19 @@ impl Network for Sim {
             }
             let range = DynamicPortsFacts { first, count };
             world.dynamic_ports.insert(ports.protocol, range);
+            Ok(())
+        })
+    }
+
+    fn adapter(&self, address: IpAddr) -> Result<Option<AdapterSeen>> {
+        let world = self.lock();
+        let there = world.interfaces.iter().any(|it| it.has(address));
+        Ok(there.then(|| world.adapter.clone()))
+    }
+
+    fn restore_adapter(&self, _address: IpAddr, settings: &AdapterSeen) -> Result<()> {
+        self.change("restore_adapter", |world| {
+            world.adapter = settings.clone();
             Ok(())
         })
     }

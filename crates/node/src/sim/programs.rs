@@ -1,4 +1,4 @@
-//! The programs of a simulated host: kubeadm, and on Linux `switch`, which
+//! The programs of a simulated host: kubeadm, those that know of images, and on Linux `switch`, which
 //! tells what a switch stands at, and sets it.
 
 use casement_resource::HostPath;
@@ -14,6 +14,17 @@ impl Programs for Sim {
             && name == "switch"
         {
             return self.switch(arguments);
+        }
+        if let [name, words @ ..] = program.arguments.as_slice() {
+            let words: Vec<&str> = words.iter().map(String::as_str).collect();
+            match (name.rsplit('\\').next(), words.as_slice()) {
+                (Some("ctr.exe"), ["--address", _, "--namespace", "k8s.io", words @ ..]) => {
+                    return self.ctr(words);
+                }
+                (Some("docker.exe"), words) => return self.docker(words),
+                (Some("wusa.exe"), [file, "/quiet", "/norestart"]) => return self.wusa(file),
+                _ => {}
+            }
         }
         let [name, verb, flag, file] = program.arguments.as_slice() else {
             return Err(refused("run", "not kubeadm join --config FILE"));
@@ -76,6 +87,25 @@ impl Sim {
                 Ok(ended(0, ""))
             }
             _ => Ok(ended(2, "usage: switch NAME [VALUE]")),
+        }
+    }
+
+    /// Windows' installer of updates says what became of it in numbers.
+    fn wusa(&self, file: &str) -> Result<Ended> {
+        let (brings, has) = {
+            let world = self.lock();
+            (world.updates.get(file).copied(), world.revision.0)
+        };
+        match brings {
+            None => Ok(ended(2, "")),
+            Some(revision) if revision <= has => Ok(ended(0x0024_0006, "")),
+            Some(revision) => {
+                self.change(&format!("wusa {file}"), |world| {
+                    world.revision.1 = Some(revision);
+                    Ok(())
+                })?;
+                Ok(ended(3010, ""))
+            }
         }
     }
 

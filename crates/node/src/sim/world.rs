@@ -4,8 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use casement_resource::wire::InterfaceFacts;
 use casement_resource::{
-    DynamicPortsFacts, FirewallRuleFacts, HnsEndpointFacts, HnsNetworkFacts, HostPath, Protocol,
-    RegistryData, RouteEntry, ServiceDefinition, ServiceState, StartType, WindowsFeatureFacts,
+    AdapterSeen, DynamicPortsFacts, FirewallRuleFacts, HnsEndpointFacts, HnsNetworkFacts, HostPath,
+    Protocol, RegistryData, RouteEntry, ServiceDefinition, ServiceState, StartType,
+    WindowsFeatureFacts,
 };
 
 use super::linux::LinuxWorld;
@@ -30,8 +31,12 @@ pub struct World {
     pub firewall: BTreeMap<String, Vec<FirewallRuleFacts>>,
     /// Features by lower-case name.
     pub features: BTreeMap<String, Feature>,
-    /// What waits for a reboot, and still does after one.
+    /// The feature, in lower case, that a boot does not put in its place.
     pub stuck: Option<String>,
+    /// The revision of its Windows, and the one after the next boot.
+    pub revision: (u32, Option<u32>),
+    /// The revisions that update packages bring, by the paths of their files.
+    pub updates: BTreeMap<String, u32>,
     /// How often it was booted.
     pub boot: u32,
     /// Its name.
@@ -46,12 +51,18 @@ pub struct World {
     pub endpoints: Vec<HnsEndpointFacts>,
     /// Interfaces.
     pub interfaces: Vec<InterfaceFacts>,
+    /// What the adapter with the host's address is set to.
+    pub adapter: AdapterSeen,
     /// The ports that are given out.
     pub dynamic_ports: BTreeMap<Protocol, DynamicPortsFacts>,
     /// Routes.
     pub routes: Vec<RouteEntry>,
     /// Interfaces that forward.
     pub forwarding: BTreeSet<u32>,
+    /// Images by name.
+    pub images: BTreeMap<String, SimImage>,
+    /// What registries have, by name.
+    pub registry: BTreeMap<String, RegistryImage>,
     /// What only a Linux host has; none makes it a Windows host.
     pub linux: Option<LinuxWorld>,
 }
@@ -74,6 +85,24 @@ pub struct Feature {
     pub state: WindowsFeatureFacts,
     /// Whether switching it takes effect at the next boot only.
     pub needs_boot: bool,
+}
+
+/// An image on a simulated host.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SimImage {
+    /// What its name stands for.
+    pub id: String,
+    /// Whether all of it is there.
+    pub whole: bool,
+}
+
+/// An image in a registry.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RegistryImage {
+    /// The versions of Windows that it is made for.
+    pub versions: Vec<String>,
+    /// Whether the simulated kernel carries it.
+    pub runs: bool,
 }
 
 /// A service of a simulated host.

@@ -4,6 +4,7 @@
 //! a virtual switch takes an adapter.
 #![allow(unsafe_code, reason = "the IP helper of the Windows API")]
 
+use std::ffi::CStr;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::ptr;
 
@@ -28,6 +29,8 @@ pub struct Adapter {
     pub index: u32,
     /// What HNS calls it.
     pub name: String,
+    /// What the registry calls it, in braces.
+    pub guid: String,
     /// Hardware address, empty for those that have none.
     pub mac: Vec<u8>,
     /// Its addresses.
@@ -116,6 +119,7 @@ unsafe fn read_chain(first: *const IP_ADAPTER_ADDRESSES_LH) -> Vec<Adapter> {
             found.push(Adapter {
                 index,
                 name: from_pointer(adapter.FriendlyName),
+                guid: ansi(adapter.AdapterName),
                 mac: adapter
                     .PhysicalAddress
                     .iter()
@@ -129,6 +133,18 @@ unsafe fn read_chain(first: *const IP_ADAPTER_ADDRESSES_LH) -> Vec<Adapter> {
         next = adapter.Next;
     }
     found
+}
+
+/// # Safety
+///
+/// `text` must be null or terminated.
+unsafe fn ansi(text: *const u8) -> String {
+    if text.is_null() {
+        return String::new();
+    }
+    // SAFETY: the caller vouches for it.
+    let text = unsafe { CStr::from_ptr(text.cast()) };
+    text.to_string_lossy().into_owned()
 }
 
 unsafe fn read_addresses(first: *const IP_ADAPTER_UNICAST_ADDRESS_LH) -> Vec<Bound> {

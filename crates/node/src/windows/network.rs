@@ -4,13 +4,13 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use casement_resource::wire::InterfaceFacts;
 use casement_resource::{
-    Code, DynamicPorts, DynamicPortsFacts, Failure, InterfaceRef, Protocol, RouteEntry,
+    AdapterSeen, Code, DynamicPorts, DynamicPortsFacts, Failure, InterfaceRef, Protocol, RouteEntry,
 };
 use ipnet::IpNet;
 
 use super::adapters::{self, Adapter};
 use super::routes::{self, Hop};
-use super::{Windows, hns, wmi};
+use super::{Windows, adapter_settings, hns, wmi};
 use crate::platform::{Network, unsupported};
 
 /// The adapters in the form that travels.
@@ -90,6 +90,14 @@ impl Network for Windows {
             Some(index) => routes::forwarding(index).map(Some),
             None => Ok(None),
         }
+    }
+
+    fn adapter(&self, address: IpAddr) -> Result<Option<AdapterSeen>, Failure> {
+        adapter_settings::read(address)
+    }
+
+    fn restore_adapter(&self, address: IpAddr, settings: &AdapterSeen) -> Result<(), Failure> {
+        adapter_settings::restore(address, settings)
     }
 
     fn dynamic_ports(&self, protocol: Protocol) -> Result<DynamicPortsFacts, Failure> {

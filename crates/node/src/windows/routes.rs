@@ -4,6 +4,7 @@
 //! again, since the interface that they go through is another one then.
 #![allow(unsafe_code, reason = "the IP helper of the Windows API")]
 
+use std::fmt;
 use std::net::{IpAddr, Ipv4Addr};
 use std::ptr;
 
@@ -89,16 +90,31 @@ pub fn forwarding(interface: u32) -> Result<bool, Failure> {
 pub fn set_forwarding(interface: u32, enabled: bool) -> Result<(), Failure> {
     let mut row = settings(interface)?;
     row.ForwardingEnabled = enabled;
+    write_settings(row, format_args!("set forwarding on interface {interface}"))
+}
+
+fn write_settings(mut row: MIB_IPINTERFACE_ROW, doing: fmt::Arguments<'_>) -> Result<(), Failure> {
     // Read as 64, and then refused when written back for IPv4.
     row.SitePrefixLength = 0;
     // SAFETY: a whole row.
     match unsafe { SetIpInterfaceEntry(&mut row) } {
         ERROR_SUCCESS => Ok(()),
-        code => Err(refused(
-            format_args!("set forwarding on interface {interface}"),
-            code,
-        )),
+        code => Err(refused(doing, code)),
     }
+}
+
+/// The metric that somebody gave an interface; none where Windows decides.
+pub fn metric(interface: u32) -> Result<Option<u32>, Failure> {
+    let row = settings(interface)?;
+    Ok((!row.UseAutomaticMetric).then_some(row.Metric))
+}
+
+/// Gives an interface a metric of its own, or leaves it to Windows.
+pub fn set_metric(interface: u32, metric: Option<u32>) -> Result<(), Failure> {
+    let mut row = settings(interface)?;
+    row.UseAutomaticMetric = metric.is_none();
+    row.Metric = metric.unwrap_or(row.Metric);
+    write_settings(row, format_args!("set the metric of interface {interface}"))
 }
 
 fn settings(interface: u32) -> Result<MIB_IPINTERFACE_ROW, Failure> {
@@ -148,7 +164,7 @@ fn read(row: &MIB_IPFORWARD_ROW2) -> Option<Hop> {
     })
 }
 
-fn socket_address(address: IpAddr) -> SOCKADDR_INET {
+pub(super) fn socket_address(address: IpAddr) -> SOCKADDR_INET {
     match address {
         IpAddr::V4(address) => SOCKADDR_INET {
             Ipv4: SOCKADDR_IN {

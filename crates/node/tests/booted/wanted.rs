@@ -259,6 +259,7 @@ fn waits() -> Vec<Step> {
         let wait = Wait {
             condition,
             timeout_seconds: 60,
+            remedy: None,
         };
         step(&format!("wait {}", wait.condition), Resource::Wait(wait))
     });

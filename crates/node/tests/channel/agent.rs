@@ -151,6 +151,7 @@ pub fn wait_for_file(id: &str, path: &Path) -> Step {
         Resource::Wait(Wait {
             condition,
             timeout_seconds: 60,
+            remedy: None,
         }),
     )
 }

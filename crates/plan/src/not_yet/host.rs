@@ -13,8 +13,6 @@ pub(super) fn host(refusals: &mut Refusals<'_>, at: &FieldPath, host: &Host) {
     }
     roles(refusals, at, host);
     on_this_system(refusals, at, host);
-    let hostname = "leave it out: the host keeps its own, the Node is called `name`";
-    refusals.field_if_given(at.field("hostname"), host.hostname.as_ref(), hostname);
     let interface = "leave it out: it is the one that has the host's address";
     refusals.field_if_given(at.field("interface"), host.interface.as_ref(), interface);
     access::host(refusals, &at.field("access"), &host.access);
@@ -58,6 +56,10 @@ fn on_this_system(refusals: &mut Refusals<'_>, at: &FieldPath, host: &Host) {
             refuse("managed", "Windows", help);
         }
         return;
+    }
+    if host.hostname.is_some() {
+        let help = "leave it out: the host keeps its own, the Node is called `name`";
+        refuse("hostname", "Linux", help);
     }
     let help = "use `kubectl` for Linux nodes of an existing cluster";
     if !host.labels.is_empty() {

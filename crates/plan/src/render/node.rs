@@ -91,8 +91,8 @@ impl Site<'_> {
         let kubelet = &self.kubelet;
         let mut all = match kubelet.release.runtime() {
             Runtime::Containerd(_) => vec![services::containerd(kubelet)?],
-            Runtime::Dockershim | Runtime::CriDockerd if self.windows() => {
-                services::docker(kubelet)?
+            Runtime::CriDockerd if self.windows() => {
+                services::cri_dockerd(kubelet)?.into_iter().collect()
             }
             Runtime::Dockershim | Runtime::CriDockerd => Vec::new(),
         };

@@ -9,7 +9,7 @@ use casement_resource::{
 };
 use casement_spec::{Backend, Cluster, Host, WindowsComponents};
 
-use super::repair;
+use super::{adapter, repair};
 use crate::facts::ClusterFacts;
 use crate::kube_proxy::KubeProxy;
 use crate::kubelet::Kubelet;
@@ -88,7 +88,8 @@ fn switch(
         isolation: None,
         adapter_address: host.address.into(),
     };
-    steps.add_disruptive("hns-network", &[], Resource::HnsNetwork(network))?;
+    let kept = adapter(steps, host)?;
+    steps.add_disruptive("hns-network", &[kept], Resource::HnsNetwork(network))?;
     let endpoint = HnsEndpoint {
         name: format!("{name}_ep"),
         network: name.to_owned(),

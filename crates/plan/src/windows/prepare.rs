@@ -3,19 +3,21 @@
 
 use casement_net::hns::{NetworkType, Wanted};
 use casement_resource::{
-    Access, Directory, Exclusion, HnsNetwork, HnsNetworkType, NodeDocument, PathEntry, Resource,
-    Run, Stage,
+    Access, Condition, Directory, Exclusion, HnsNetwork, HnsNetworkType, NodeDocument, PathEntry,
+    Resource, Run, Stage, Wait,
 };
 use casement_spec::{Backend, Cluster, Host};
 
+use super::images::images;
 use super::programs::bring;
-use super::repair;
+use super::system::{BOOTED, system};
+use super::{adapter, repair};
 use crate::containerd::{self, Containerd};
 use crate::facts::Inputs;
 use crate::kubelet::Kubelet;
 use crate::places::{self, Places};
-use crate::release::Release;
-use crate::services::{self, file, service};
+use crate::release::{Release, Runtime};
+use crate::services::{self, DOCKER, file, service};
 use crate::steps::{PlanError, Steps, path};
 use crate::{pods, surroundings};
 
@@ -31,12 +33,14 @@ pub fn prepare(cluster: &Cluster, host: &Host, inputs: &Inputs) -> Result<NodeDo
         places: &places,
     };
     let mut steps = Steps::default();
+    system(&mut steps, &kubelet, inputs)?;
     folders(&mut steps, &kubelet)?;
     bring(&mut steps, cluster, release, &places, inputs)?;
     match Containerd::of(&kubelet) {
         Some(containerd) => runtime(&mut steps, &kubelet, &containerd, inputs)?,
         None => docker(&mut steps, &kubelet)?,
     }
+    images(&mut steps, &kubelet)?;
     kubelet_service(&mut steps, &kubelet)?;
     let entry = PathEntry {
         path: path(&places.programs)?,
@@ -110,6 +114,9 @@ fn folders(steps: &mut Steps, kubelet: &Kubelet<'_>) -> Result<(), PlanError> {
     if containerd {
         folders.push(("dir-log-containerd", None, log("containerd"), Inherited));
     }
+    if kubelet.release.runtime() == Runtime::CriDockerd {
+        folders.push(("dir-log-cri-dockerd", None, log("cri-dockerd"), Inherited));
+    }
     folders.push(("dir-log-kubelet", None, log("kubelet"), Inherited));
     folders.push(("dir-log-kube-proxy", None, log("kube-proxy"), Inherited));
     if let Some(daemon) = surroundings::daemon(kubelet.cluster) {
@@ -156,22 +163,41 @@ fn runtime(
         "bin-containerd-shim-runhcs-v1",
         "dir-cni-conf",
         "dir-log-containerd",
+        BOOTED,
     ]);
     let definition = services::containerd(kubelet)?;
     service(steps, &after, definition, Run::Running, &restart_on)
 }
 
+/// Docker is there already, as its makers install it; casement only asks for
+/// it, under the name that the steps after it know a runtime by.
 fn docker(steps: &mut Steps, kubelet: &Kubelet<'_>) -> Result<(), PlanError> {
-    let mut after = vec!["bin-dockerd", "dir-cni-conf"];
-    for definition in services::docker(kubelet)? {
-        let restart_on: &[&str] = match definition.name.as_str() {
-            "docker" => &["bin-dockerd"],
-            _ => &[],
-        };
-        service(steps, &after, definition, Run::Running, restart_on)?;
-        after = vec!["service-docker"];
-    }
-    Ok(())
+    let daemon = Wait {
+        condition: Condition::ServiceRunning(DOCKER.to_owned()),
+        timeout_seconds: 60,
+        remedy: Some(
+            "install Docker on the host and start its service: casement does not; or write \
+             `runtime: {kind: containerd}`"
+                .to_owned(),
+        ),
+    };
+    steps.add("service-docker", &[BOOTED], Resource::Wait(daemon))?;
+    let Some(definition) = services::cri_dockerd(kubelet)? else {
+        return Ok(());
+    };
+    let after = [
+        "service-docker",
+        "bin-cri-dockerd",
+        "dir-cni-conf",
+        "dir-log-cri-dockerd",
+    ];
+    service(
+        steps,
+        &after,
+        definition,
+        Run::Running,
+        &["bin-cri-dockerd"],
+    )
 }
 
 fn kubelet_service(steps: &mut Steps, kubelet: &Kubelet<'_>) -> Result<(), PlanError> {
@@ -253,5 +279,10 @@ fn switch(steps: &mut Steps, cluster: &Cluster, host: &Host) -> Result<(), PlanE
         isolation: wanted.isolation,
         adapter_address: host.address.into(),
     };
-    steps.add_disruptive("hns-external", &[], Resource::HnsNetwork(network))
+    let kept = adapter(steps, host)?;
+    steps.add_disruptive(
+        "hns-external",
+        &[BOOTED, kept],
+        Resource::HnsNetwork(network),
+    )
 }

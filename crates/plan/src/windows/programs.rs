@@ -17,11 +17,17 @@ fn wanted(cluster: &Cluster, release: Release) -> Vec<(Program, &'static str)> {
         programs.push((Program::KubeProxy, base));
     }
     match release.runtime() {
-        Runtime::Containerd(_) => programs.extend([
-            (Program::Containerd, "dir-containerd"),
-            (Program::ContainerdShim, "dir-containerd"),
-        ]),
-        Runtime::Dockershim | Runtime::CriDockerd => programs.push((Program::Dockerd, base)),
+        Runtime::Containerd(_) => {
+            let folder = "dir-containerd";
+            programs.push((Program::Containerd, folder));
+            programs.push((Program::ContainerdShim, folder));
+            if !cluster.spec.images.prepull.is_empty() {
+                programs.push((Program::Ctr, folder));
+            }
+        }
+        // The daemon is there already.
+        Runtime::Dockershim => {}
+        Runtime::CriDockerd => programs.push((Program::CriDockerd, base)),
     }
     let flannel = |agent: NetworkAgent, plugin: Program| {
         let daemon = match agent {

@@ -12,6 +12,9 @@ pub struct Wait {
     pub condition: Condition,
     /// For how long at most.
     pub timeout_seconds: u32,
+    /// What a person can do where only a person can bring it about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub remedy: Option<String>,
 }
 
 impl Wait {

@@ -5,7 +5,7 @@ use std::net::Ipv4Addr;
 use std::sync::Mutex;
 
 use casement_plan::{Blob, ClusterFacts, Inputs, NodeFacts};
-use casement_resource::wire::{Event, HostFacts, ObservedStep, OperatingSystem, Tally};
+use casement_resource::wire::{Event, HostFacts, ObservedStep, OperatingSystem, Tally, What};
 use casement_resource::{Change, Diff, NodeDocument, RunId, Secret, Sha256, Stage};
 use casement_spec::{Cluster, Named, Program};
 
@@ -222,8 +222,7 @@ fn run(api: &FakeApi, hosts: &mut [FakeHost]) -> Vec<HostOutcome> {
     });
     let inputs = Inputs {
         programs: programs.collect(),
-        open_programs: false,
-        registry_ca: None,
+        ..Inputs::default()
     };
     let cluster = cluster();
     let apply = Apply {
@@ -301,4 +300,31 @@ fn a_host_that_is_right_costs_no_token_and_no_change() {
     assert!(!api.asked("mint win1"));
     assert!(api.asked("sweep win1"), "a killed run may have left one");
     assert!(!api.asked("schedulable win1 false"));
+}
+
+#[test]
+fn a_reboot_is_told_with_the_time_that_it_may_take() {
+    let document = casement_plan::windows::prepare(
+        &cluster(),
+        &cluster().spec.hosts[0],
+        &Inputs {
+            open_programs: true,
+            ..Inputs::default()
+        },
+    );
+    let document = document.unwrap();
+    let began = |id: &str| Event {
+        run: "r".parse().unwrap(),
+        sequence: 1,
+        at: 0,
+        what: What::StepBegan {
+            id: id.parse().unwrap(),
+            changes: Vec::new(),
+            disruptive: true,
+        },
+    };
+    let told = super::going_away(&document, &began("reboot"));
+    let text = "reboots for the feature Containers; it has 40 minutes to come back";
+    assert_eq!(told.as_deref(), Some(text));
+    assert_eq!(super::going_away(&document, &began("dir-base")), None);
 }

@@ -12,7 +12,11 @@ use winreg::enums::HKEY_LOCAL_MACHINE;
 use crate::object::{Kind, Object, Table, add, missing, query, release};
 use crate::wmi::table;
 
+const ABOVE: &str = r"SOFTWARE\casement-lab";
 const KEY: &str = r"SOFTWARE\casement-lab\dynamic-ports";
+/// What Windows gives out unless told otherwise.
+const USUAL_FIRST: u16 = 49152;
+const USUAL_COUNT: u16 = 16384;
 const NOT_FOUND: HRESULT = 0x8004_1002_u32.cast_signed();
 
 /// The range of a protocol, and what a caller has put into it.
@@ -44,8 +48,8 @@ impl Settings {
         };
         Some(Self {
             class,
-            first: read("First").unwrap_or(49152).into(),
-            count: read("Count").unwrap_or(16384).into(),
+            first: read("First").unwrap_or(USUAL_FIRST).into(),
+            count: read("Count").unwrap_or(USUAL_COUNT).into(),
         })
     }
 
@@ -68,6 +72,14 @@ impl Settings {
             return E_INVALIDARG;
         }
         let root = RegKey::predef(HKEY_LOCAL_MACHINE);
+        if (first, count) == (USUAL_FIRST.into(), USUAL_COUNT.into()) {
+            // As a Windows that nobody has set: a host that was is compared with
+            // what it was before. A key with others below it stays.
+            for key in [format!(r"{KEY}\{}", self.class), KEY.into(), ABOVE.into()] {
+                let _ = root.delete_subkey(key);
+            }
+            return S_OK;
+        }
         let saved = root
             .create_subkey(format!(r"{KEY}\{}", self.class))
             .and_then(|(key, _)| {

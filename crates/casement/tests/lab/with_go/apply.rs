@@ -2,8 +2,9 @@
 //! to do, drift found and mended.
 
 use std::fs;
+use std::io::{BufRead as _, BufReader};
 use std::path::PathBuf;
-use std::process::{Child, Command};
+use std::process::{Child, Command, Stdio};
 
 use serde_json::Value;
 
@@ -27,14 +28,17 @@ fn apply_makes_windows_hosts_ready_nodes_and_mends_what_drifted() {
     let lab = Lab::named("apply");
     lab.run(&["up", "--hosts", "2"]);
 
+    images_are_pulled_before(&lab);
+    without_containers(&lab, "win2");
     let planned = succeed(&mut verb(&lab, &["plan"]));
     assert!(
         planned.contains("service kubelet") && planned.contains("known after join"),
         "{planned}"
     );
     let nodes = NodesSeen::watch(&lab);
-    let done = succeed(&mut verb(&lab, &["apply", "--yes"]));
+    let done = applied_over_a_reboot(&lab, "win2");
     assert!(done.contains("win1 and win2 are Ready"), "{done}");
+    the_image_is_there(&lab);
 
     nodes.were_tainted_from_the_first_moment();
     nodes_are_ready_and_tainted(&lab);
@@ -51,6 +55,59 @@ fn apply_makes_windows_hosts_ready_nodes_and_mends_what_drifted() {
     drift_is_found_and_mended(&lab);
     repairs(&lab, "auto");
     after_a_reboot_the_network_is_back_without_a_person(&lab);
+}
+
+/// Asks for an image of the lab's own registry.
+fn images_are_pulled_before(lab: &Lab) {
+    let file = lab.folder().join("cluster.yaml");
+    let text = fs::read_to_string(&file).unwrap();
+    let registry = text.lines().find_map(|line| line.split_once("registry: "));
+    let (_, registry) = registry.unwrap();
+    let ca = "    ca: ./registry-ca.crt\n";
+    let prepull = format!("{ca}    prepull: [{registry}/lab/web:latest]\n");
+    fs::write(&file, text.replace(ca, &prepull)).unwrap();
+}
+
+fn the_image_is_there(lab: &Lab) {
+    let ctr = r"C:\k\containerd\ctr.exe --address \\.\pipe\containerd-containerd -n k8s.io";
+    for host in ["win1", "win2"] {
+        let images = lab.cmd(host, &format!("{ctr} images check --quiet"));
+        assert!(images.contains("/lab/web:latest"), "{images}");
+    }
+}
+
+/// Hosts of the lab have the feature from the start; this one loses it.
+fn without_containers(lab: &Lab, host: &str) {
+    let key = r"HKLM\SOFTWARE\casement-lab\features\Containers";
+    for value in ["From", "To", "Boot"] {
+        lab.cmd(
+            host,
+            &format!("reg add {key} /v {value} /t REG_DWORD /d 0 /f"),
+        );
+    }
+}
+
+/// Wine says yes to a reboot and stays up: the lab does it when casement says
+/// that it waits for one.
+fn applied_over_a_reboot(lab: &Lab, host: &str) -> String {
+    let mut apply = verb(lab, &["apply", "--yes"]);
+    apply.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut apply = apply.spawn().unwrap();
+    let mut rebooted = false;
+    let waits = format!("{host}: reboots for the feature Containers; it has 40 minutes");
+    for line in BufReader::new(apply.stderr.take().unwrap()).lines() {
+        let line = line.unwrap();
+        println!("{line}");
+        if line.contains(&waits) {
+            assert!(!rebooted, "one reboot is enough");
+            rebooted = true;
+            lab.run(&["reboot", host, "--off", "1"]);
+        }
+    }
+    let output = apply.wait_with_output().unwrap();
+    assert!(output.status.success(), "{}", text(&output));
+    assert!(rebooted, "{host} was not rebooted");
+    text(&output)
 }
 
 /// Changes what the agents do about drift, and nothing else.

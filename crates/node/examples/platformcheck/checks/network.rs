@@ -4,8 +4,8 @@ use std::net::{IpAddr, SocketAddr, TcpListener};
 
 use casement_node::platform::{Level, NewEndpoint};
 use casement_resource::{
-    Condition, ConditionFacts, DynamicPorts, HnsNetwork, HnsNetworkType, InterfaceRef, Protocol,
-    RouteEntry,
+    AdapterSeen, Condition, ConditionFacts, DynamicPorts, HnsNetwork, HnsNetworkType, InterfaceRef,
+    Protocol, RouteEntry,
 };
 
 use super::{Check, Host, Outcome, did, equal, so};
@@ -15,6 +15,7 @@ pub const CHECKS: &[Check] = &[
     ("notice", notice),
     ("conditions", conditions),
     ("forwarding", forwarding),
+    ("settings of the adapter", adapter),
     ("routes", routes),
     ("dynamic ports", ports),
     ("HNS network and endpoint", hns),
@@ -87,6 +88,30 @@ fn forwarding(host: &Host) -> Outcome {
     }
     let nowhere = InterfaceRef::Address("192.0.2.1".parse().unwrap());
     equal(did(network.forwarding(&nowhere))?, None)
+}
+
+/// What a switch may lose, changed and given back.
+fn adapter(host: &Host) -> Outcome {
+    let network = &host.platform;
+    let read = || did(network.adapter(host.ip()))?.ok_or("no such adapter".to_owned());
+    let before = read()?;
+    let has = before.addresses.iter().any(|net| net.addr() == host.ip());
+    so(has, &format!("{before:?}"))?;
+    let changed = AdapterSeen {
+        name_servers: vec!["192.0.2.53".parse().unwrap()],
+        metric: Some(42),
+        ..before.clone()
+    };
+    for settings in [&changed, &changed, &before] {
+        did(network.restore_adapter(host.ip(), settings))?;
+        equal(&read()?, settings)?;
+    }
+    let nowhere = "192.0.2.1".parse().unwrap();
+    equal(did(network.adapter(nowhere))?, None)?;
+    so(
+        network.restore_adapter(nowhere, &before).is_err(),
+        "an adapter that is not there was set",
+    )
 }
 
 /// A neighbour that need not exist, on the host's own network.

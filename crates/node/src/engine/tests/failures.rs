@@ -149,6 +149,7 @@ fn waiting_ends_with_what_is_there_instead() {
         Resource::Wait(Wait {
             condition: Condition::ServiceRunning("x".to_owned()),
             timeout_seconds: 3,
+            remedy: None,
         }),
     );
     let (_, events) = rig.converge(&document(vec![wait]));
