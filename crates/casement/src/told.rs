@@ -27,7 +27,7 @@ pub fn problem(error: &RunError) -> Problem {
         )
         .seen("held by", &busy.holder.controller)
         .seen("run", &busy.holder.run)
-        .seen("for", &held_for(busy.holder.since, now())),
+        .seen("for", held_for(busy.holder.since, now())),
         RunError::Cut { said, .. } => Problem::new(
             "CAS-RUN-003",
             error.to_string(),
