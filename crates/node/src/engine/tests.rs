@@ -17,6 +17,7 @@ use crate::state::journal::Journal;
 use crate::state::order::{Order, Task};
 
 mod adapters;
+mod docker;
 mod failures;
 mod faults;
 mod images;
