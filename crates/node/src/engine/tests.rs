@@ -20,6 +20,7 @@ use crate::state::order::{Order, Task};
 
 mod adapters;
 mod bad_cases;
+mod docker;
 mod failures;
 mod faults;
 mod images;

@@ -10,7 +10,7 @@ use casement_plan::offline::documents;
 use casement_plan::{Blob, ClusterFacts, Inputs};
 use casement_resource::wire::{Event, Outcome};
 use casement_resource::{NodeDocument, Sha256, WindowsFeatureFacts};
-use casement_spec::{Named, Network, NetworkMode, Program};
+use casement_spec::{Cluster, Named, Network, NetworkMode, Program};
 
 use super::{Faults, Order, Rig, Task, failed, windows_host};
 use crate::sim::World;
@@ -30,9 +30,14 @@ spec:
 
 /// What a Windows host gets in a mode, stage by stage.
 pub(super) fn real(mode: NetworkMode) -> Vec<NodeDocument> {
+    real_of(|cluster| cluster.spec.network = Network::of(mode))
+}
+
+/// The same of a cluster that differs in something.
+pub(super) fn real_of(change: impl FnOnce(&mut Cluster)) -> Vec<NodeDocument> {
     let loaded = casement_source::load("cluster.yaml", SPEC);
     let mut cluster = loaded.cluster.unwrap();
-    cluster.spec.network = Network::of(mode);
+    change(&mut cluster);
     let blob = |program: &Program| Blob {
         sha256: Sha256::of(program.name().as_bytes()),
         size: program.name().len() as u64,
@@ -81,14 +86,14 @@ fn over_boots(rig: &Rig, order: &Order) -> Option<(Outcome, Vec<Event>)> {
     }
 }
 
-fn converge(rig: &mut Rig, document: &NodeDocument) -> (Outcome, Vec<Event>) {
+pub(super) fn converge(rig: &mut Rig, document: &NodeDocument) -> (Outcome, Vec<Event>) {
     let order = rig.order(Task::Converge(document.clone()));
     over_boots(rig, &order).unwrap()
 }
 
 /// The host after a removal: it was booted once, and the feature that came
 /// with that goes with the next one.
-fn restored() -> World {
+pub(super) fn restored() -> World {
     let mut world = windows_host();
     world.reboot();
     let feature = world.features.get_mut("containers").unwrap();

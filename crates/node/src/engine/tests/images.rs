@@ -127,7 +127,7 @@ fn docker() -> ImageStore {
 }
 
 /// A daemon of somebody's, with its program.
-fn has_docker(world: &mut World) {
+pub(super) fn has_docker(world: &mut World) {
     let service = world.services["windefend"].clone();
     world.services.insert("docker".to_owned(), service);
     let notes = world.entries[&r"C:\k\notes.txt".parse().unwrap()].clone();

@@ -12,9 +12,13 @@ pub(super) struct Containerd<'a> {
 }
 
 impl Containerd<'_> {
-    fn run(&self, doing: &str, words: &[&str]) -> Result<String> {
+    fn words<'b>(&'b self, words: &[&'b str]) -> Vec<&'b str> {
         let first = ["--address", self.address, "--namespace", "k8s.io"];
-        self.tool.run(doing, &[&first, words].concat())
+        [&first, words].concat()
+    }
+
+    fn run(&self, doing: &str, words: &[&str]) -> Result<String> {
+        self.tool.run(doing, &self.words(words))
     }
 
     /// What a name stands for, whole or not.
@@ -33,19 +37,31 @@ impl Containerd<'_> {
     }
 }
 
+/// What a name stands for, if all of it is there: a pull that was cut off leaves
+/// a name with some of its parts, or with none of them unpacked.
+///
+/// The columns are name, type, digest, status, count of parts, sizes, and
+/// whether it is unpacked; an image without layers has one part, and nothing to
+/// unpack.
+fn whole<'a>(table: &'a str, name: &str) -> Option<&'a str> {
+    let mut lines = table.lines().map(str::split_whitespace);
+    let mut words = lines.find_map(|mut words| (words.next() == Some(name)).then_some(words))?;
+    let digest = words.find(|word| word.starts_with("sha256:"))?;
+    let complete = words.next() == Some("complete");
+    let no_layers = words.next() == Some("(1/1)");
+    let ready = complete && (no_layers || words.last() == Some("true"));
+    ready.then_some(digest)
+}
+
 impl Store for Containerd<'_> {
     fn find(&self, names: &[&str]) -> Result<BTreeMap<String, String>> {
         let mut found = BTreeMap::new();
         for name in names {
-            // A pull that was cut off leaves a name behind, and no image.
             let filter = format!("name=={name}");
-            let words = ["images", "check", "--quiet", &filter];
-            let whole = self.run("check an image", &words)?;
-            if !whole.lines().any(|line| line.trim() == *name) {
-                continue;
-            }
-            if let Some(digest) = self.digest(name)? {
-                found.insert((*name).to_owned(), digest);
+            // A name whose list of parts is gone makes the answer an error, too.
+            let ended = self.tool.ask(&self.words(&["images", "check", &filter]))?;
+            if let Some(digest) = whole(&ended.output, name) {
+                found.insert((*name).to_owned(), digest.to_owned());
             }
         }
         Ok(found)
@@ -115,5 +131,22 @@ impl Store for Containerd<'_> {
             }
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_is_there_and_unpacked_counts() {
+        let table = |rest: &str| format!("REF TYPE DIGEST STATUS\nr/a:1 t/x sha256:12 {rest}\n");
+        let found = |rest: &str| whole(&table(rest), "r/a:1").is_some();
+        assert!(found("complete (3/3) 1.0 MiB/1.0 MiB true"));
+        assert!(!found("complete (3/3) 1.0 MiB/1.0 MiB false"));
+        assert!(!found("incomplete (1/3) 1.0 KiB/1.0 MiB false"));
+        assert!(!found("unavailable (0/?) 0.0 B/? false"));
+        assert!(found("complete (1/1) 0.5 KiB/0.5 KiB false"), "no layers");
+        assert_eq!(whole(&table("complete (3/3) 1 1 true"), "r/a"), None);
     }
 }
