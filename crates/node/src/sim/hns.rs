@@ -7,6 +7,7 @@ use crate::platform::{Hns, NewEndpoint, Result};
 
 impl Hns for Sim {
     fn hns_networks(&self) -> Result<Vec<HnsNetworkFacts>> {
+        self.read("hns_networks")?;
         Ok(self.lock().networks.clone())
     }
 
@@ -59,6 +60,7 @@ impl Hns for Sim {
     }
 
     fn hns_endpoints(&self) -> Result<Vec<HnsEndpointFacts>> {
+        self.read("hns_endpoints")?;
         Ok(self.lock().endpoints.clone())
     }
 
