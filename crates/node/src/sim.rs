@@ -38,6 +38,11 @@ pub struct Faults {
     pub kill_at: Option<u64>,
     /// This change fails, counted from 1.
     pub fail_at: Option<u64>,
+    /// The process is killed at this look, counted from 1. Before it or after it
+    /// is the same: a look leaves nothing.
+    pub kill_at_look: Option<u64>,
+    /// This look fails, counted from 1.
+    pub fail_at_look: Option<u64>,
     /// Changes whose name starts with this fail.
     pub failing: Option<String>,
     /// Changes whose name starts with this are said to be done, and are not.
@@ -61,6 +66,7 @@ pub struct Sim {
     faults: Mutex<Faults>,
     points: AtomicU64,
     changes: AtomicU64,
+    looks: AtomicU64,
     notices: Mutex<Vec<(Level, String)>>,
     cut: Cut,
 }
@@ -122,6 +128,7 @@ impl Sim {
         *self.faults.lock().unwrap_or_else(PoisonError::into_inner) = faults;
         self.points.store(0, Ordering::SeqCst);
         self.changes.store(0, Ordering::SeqCst);
+        self.looks.store(0, Ordering::SeqCst);
     }
 
     /// How many changes were asked for since then.
@@ -134,6 +141,12 @@ impl Sim {
     #[must_use]
     pub fn points(&self) -> u64 {
         self.points.load(Ordering::SeqCst)
+    }
+
+    /// How many looks there were since then.
+    #[must_use]
+    pub fn looks(&self) -> u64 {
+        self.looks.load(Ordering::SeqCst)
     }
 
     /// Passes a point at which the process may be killed; the journal of a test
@@ -154,6 +167,19 @@ impl Sim {
 
     fn lock(&self) -> MutexGuard<'_, World> {
         self.world.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// One look, by name: every method that only tells something begins with it.
+    fn read(&self, name: &str) -> Result<()> {
+        let number = self.looks.fetch_add(1, Ordering::SeqCst) + 1;
+        let faults = self.faults();
+        if faults.kill_at_look == Some(number) {
+            std::panic::resume_unwind(Box::new(Killed));
+        }
+        if faults.fail_at_look == Some(number) {
+            return Err(refused(name, "a fault was asked for"));
+        }
+        Ok(())
     }
 
     /// One change, by name.
@@ -219,6 +245,7 @@ impl Platform for Sim {
 
 impl Conditions for Sim {
     fn condition(&self, condition: &Condition) -> Result<ConditionFacts> {
+        self.read("condition")?;
         let world = self.lock();
         // A program offers what it is known by as soon as it runs.
         let offered = world.services.values().any(|service| {
@@ -226,7 +253,7 @@ impl Conditions for Sim {
             service.state == ServiceState::Running && ready == Some(condition)
         });
         let holds = match condition {
-            Condition::FileExists(path) => world.entries.contains_key(path),
+            Condition::FileExists(path) => offered || world.entries.contains_key(path),
             Condition::ServiceRunning(name) => {
                 let service = world.services.get(&name.to_lowercase());
                 service.is_some_and(|service| service.state == ServiceState::Running)

@@ -1,11 +1,14 @@
 //! The engine on the simulated host.
 
 use std::collections::BTreeMap;
+use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::time::SystemTime;
 
-use casement_resource::wire::{Event, Outcome, RemoveWhat, What};
+use casement_resource::wire::{Event, ObservedStep, Outcome, RemoveWhat, What};
 use casement_resource::{NodeDocument, Secret, SecretName};
 
 use super::documents::linux::{linux_full, linux_host};
@@ -187,17 +190,41 @@ fn a_second_run_changes_nothing_and_gives_reasons() {
     }
 }
 
+/// Everything in a folder, with when it was written.
+fn written(folder: &Path) -> BTreeMap<PathBuf, (SystemTime, Vec<u8>)> {
+    let mut found = BTreeMap::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let time = fs::metadata(&path).unwrap().modified().unwrap();
+        let bytes = fs::read(&path).unwrap_or_default();
+        if path.is_dir() {
+            found.append(&mut written(&path));
+        }
+        found.insert(path, (time, bytes));
+    }
+    found
+}
+
+/// No call that changes anything is made, and the agent's own folder stays as it
+/// is, whether all is to be done or nothing.
 #[test]
 fn observing_changes_nothing() {
     for (host, full) in hosts() {
-        let rig = Rig::new(host.clone());
-        let seen = observe(&rig.sim, &rig.layout, &full).unwrap();
-        assert!(
-            seen.steps
-                .iter()
-                .all(|step| !step.seen.as_ref().unwrap().is_right())
-        );
-        assert_eq!(rig.sim.world(), host);
+        let mut rig = Rig::new(host.clone());
+        for made in [false, true] {
+            if made {
+                assert_eq!(rig.converge(&full).0, Outcome::Done);
+            }
+            let (world, files) = (rig.sim.world(), written(rig.layout.root()));
+            rig.sim.set_faults(Faults::default());
+            let seen = observe(&rig.sim, &rig.layout, &full).unwrap();
+            let right = |step: &ObservedStep| step.seen.as_ref().unwrap().is_right();
+            assert!(seen.steps.iter().all(|step| right(step) == made));
+            assert!(rig.sim.looks() > 0);
+            assert_eq!(rig.sim.changes(), 0);
+            assert_eq!(rig.sim.world(), world);
+            assert_eq!(written(rig.layout.root()), files);
+        }
     }
 }
 

@@ -8,6 +8,7 @@ use crate::platform::{Features, Identity, Result};
 
 impl Features for Sim {
     fn windows_feature(&self, name: &str) -> Result<State> {
+        self.read("windows_feature")?;
         let world = self.lock();
         let feature = world.features.get(&name.to_lowercase());
         Ok(feature.map_or(State::Unknown, |feature| feature.state))
@@ -24,6 +25,7 @@ impl Features for Sim {
     }
 
     fn waiting_for_reboot(&self) -> Result<Vec<String>> {
+        self.read("waiting_for_reboot")?;
         let world = self.lock();
         let waits =
             |feature: &Feature| matches!(feature.state, State::OnAfterBoot | State::OffAfterBoot);
@@ -34,17 +36,18 @@ impl Features for Sim {
     }
 
     fn boot(&self) -> Result<u32> {
+        self.read("boot")?;
         Ok(self.lock().boot)
     }
 
     /// The process is gone with the boot.
     fn begin_reboot(&self) -> Result<()> {
-        let before = self.boot()?;
+        let before = self.lock().boot;
         self.change("begin_reboot", |world| {
             world.reboot();
             Ok(())
         })?;
-        if self.boot()? != before {
+        if self.lock().boot != before {
             std::panic::resume_unwind(Box::new(Killed));
         }
         Ok(())
@@ -53,6 +56,7 @@ impl Features for Sim {
 
 impl Identity for Sim {
     fn hostname(&self) -> Result<HostnameFacts> {
+        self.read("hostname")?;
         let world = self.lock();
         let next = world.next_hostname.as_ref();
         Ok(HostnameFacts {

@@ -10,6 +10,7 @@ use crate::platform::{Entry, EntryKind, Files, Form, Result};
 
 impl Files for Sim {
     fn entry(&self, path: &HostPath) -> Result<Option<Entry>> {
+        self.read("entry")?;
         // A drive is always there.
         let found = match path.parent() {
             None => Some((Thing::Directory, WIDE.to_owned())),
@@ -30,6 +31,7 @@ impl Files for Sim {
     }
 
     fn open(&self, path: &HostPath) -> Result<Box<dyn Read>> {
+        self.read("open")?;
         match self.lock().entries.get(path) {
             Some((Thing::File(bytes), _)) => Ok(Box::new(io::Cursor::new(bytes.clone()))),
             _ => Err(refused(&format!("open {path}"), "no such file")),
@@ -37,6 +39,7 @@ impl Files for Sim {
     }
 
     fn list(&self, path: &HostPath) -> Result<Vec<String>> {
+        self.read("list")?;
         let world = self.lock();
         let inside = |it: &&HostPath| it.parent().as_ref() == Some(path);
         let names = world
@@ -79,6 +82,7 @@ impl Files for Sim {
     }
 
     fn read_link(&self, path: &HostPath) -> Result<Option<String>> {
+        self.read("read_link")?;
         Ok(match self.lock().entries.get(path) {
             Some((Thing::Link(target), _)) => Some(target.clone()),
             _ => None,

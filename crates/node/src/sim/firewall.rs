@@ -7,6 +7,7 @@ use crate::platform::{Firewall, Result};
 
 impl Firewall for Sim {
     fn firewall_rules(&self, name: &str) -> Result<Vec<FirewallRuleFacts>> {
+        self.read("firewall_rules")?;
         let world = self.lock();
         let rules = world.firewall.get(&name.to_lowercase());
         Ok(rules.cloned().unwrap_or_default())

@@ -20,6 +20,7 @@ impl World {
 
 impl Hns for Sim {
     fn hns_networks(&self) -> Result<Vec<HnsNetworkFacts>> {
+        self.read("hns_networks")?;
         Ok(self.lock().networks.clone())
     }
 
@@ -83,6 +84,7 @@ impl Hns for Sim {
     }
 
     fn hns_endpoints(&self) -> Result<Vec<HnsEndpointFacts>> {
+        self.read("hns_endpoints")?;
         Ok(self.lock().endpoints.clone())
     }
 

@@ -46,6 +46,7 @@ pub struct Unit {
 impl Sim {
     /// Looks at what only Linux has.
     pub(super) fn linux<T>(&self, look: impl FnOnce(&LinuxWorld) -> T) -> Result<T> {
+        self.read("linux")?;
         let world = self.lock();
         let linux = world.linux.as_ref();
         linux

@@ -2,16 +2,17 @@
 
 use casement_resource::wire::InterfaceFacts;
 use casement_resource::{
-    AdapterSeen, DynamicPorts, DynamicPortsFacts, InterfaceRef, Protocol, RouteEntry,
+    AdapterSeen, DynamicPorts, DynamicPortsFacts, InterfaceRef, Protocol, RouteEntry, SysctlName,
 };
 use ipnet::IpNet;
 use std::net::IpAddr;
 
 use super::{Sim, refused};
-use crate::platform::{Network, Result};
+use crate::platform::{Kernel, Network, Result};
 
 impl Network for Sim {
     fn dynamic_ports(&self, protocol: Protocol) -> Result<DynamicPortsFacts> {
+        self.read("dynamic_ports")?;
         let world = self.lock();
         let range = world.dynamic_ports.get(&protocol);
         range
@@ -34,6 +35,7 @@ impl Network for Sim {
     }
 
     fn adapter(&self, address: IpAddr) -> Result<Option<AdapterSeen>> {
+        self.read("adapter")?;
         let world = self.lock();
         let there = world.interfaces.iter().any(|it| it.has(address));
         Ok(there.then(|| world.adapter.clone()))
@@ -47,10 +49,12 @@ impl Network for Sim {
     }
 
     fn interfaces(&self) -> Result<Vec<InterfaceFacts>> {
+        self.read("interfaces")?;
         Ok(self.lock().interfaces.clone())
     }
 
     fn interface(&self, reference: &InterfaceRef) -> Result<Option<u32>> {
+        self.read("interface")?;
         let world = self.lock();
         let address = match reference {
             InterfaceRef::Address(address) => Some(*address),
@@ -66,6 +70,7 @@ impl Network for Sim {
     }
 
     fn routes(&self, destination: &IpNet) -> Result<Vec<RouteEntry>> {
+        self.read("routes")?;
         let world = self.lock();
         Ok(world
             .routes
@@ -93,11 +98,17 @@ impl Network for Sim {
     }
 
     fn forwarding(&self, interface: &InterfaceRef) -> Result<Option<bool>> {
+        if *interface == InterfaceRef::Every {
+            return Ok(self.sysctl(&every()?)?.map(|value| value == "1"));
+        }
         let index = self.interface(interface)?;
         Ok(index.map(|index| self.lock().forwarding.contains(&index)))
     }
 
     fn set_forwarding(&self, interface: &InterfaceRef, on: bool) -> Result<()> {
+        if *interface == InterfaceRef::Every {
+            return self.set_sysctl(&every()?, if on { "1" } else { "0" });
+        }
         let index = self.interface(interface)?;
         let Some(index) = index else {
             return Err(refused("set_forwarding", "no such interface"));
@@ -111,4 +122,10 @@ impl Network for Sim {
             Ok(())
         })
     }
+}
+
+/// The value of Linux that switches all interfaces at once.
+fn every() -> Result<SysctlName> {
+    let name = "net.ipv4.ip_forward".parse();
+    name.map_err(|_| refused("forwarding", "no such value"))
 }

@@ -29,7 +29,8 @@ impl Programs for Sim {
         let [name, verb, flag, file] = program.arguments.as_slice() else {
             return Err(refused("run", "not kubeadm join --config FILE"));
         };
-        if !name.ends_with("kubeadm.exe") || verb != "join" || flag != "--config" {
+        let kubeadm = name.ends_with("kubeadm.exe") || name.ends_with("/kubeadm");
+        if !kubeadm || verb != "join" || flag != "--config" {
             return Err(refused(&format!("run {name}"), "no such program"));
         }
         let file: HostPath = file.parse().map_err(|_| refused("run", "no such file"))?;
@@ -110,16 +111,15 @@ impl Sim {
     }
 
     fn join(&self, folder: &HostPath, conf: &HostPath, server: &str) -> Result<()> {
-        let path = |text: &str| {
-            text.parse::<HostPath>()
-                .map_err(|_| refused("run", "no path"))
+        let no_path = |_| refused("run", "no path");
+        let bootstrap = folder.join("bootstrap-kubelet.conf").map_err(no_path)?;
+        let kubelet = match folder.is_windows() {
+            true => r"C:\var\lib\kubelet",
+            false => "/var/lib/kubelet",
         };
-        let bootstrap = folder
-            .join("bootstrap-kubelet.conf")
-            .map_err(|_| refused("run", "no path"))?;
-        let kubelet = path(r"C:\var\lib\kubelet")?;
-        let pki = path(r"C:\var\lib\kubelet\pki")?;
-        let certificate = path(r"C:\var\lib\kubelet\pki\kubelet-client-current.pem")?;
+        let kubelet: HostPath = kubelet.parse().map_err(no_path)?;
+        let pki = kubelet.join("pki").map_err(no_path)?;
+        let certificate = pki.join("kubelet-client-current.pem").map_err(no_path)?;
         let conf_text = format!("clusters:\n- cluster:\n    server: https://{server}\n");
         let put = |world: &mut World, path: &HostPath, text: &str| {
             let file = (Thing::File(text.as_bytes().to_vec()), WIDE.to_owned());

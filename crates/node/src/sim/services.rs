@@ -9,6 +9,7 @@ use crate::platform::{Result, Services};
 
 impl Services for Sim {
     fn service(&self, name: &str) -> Result<Option<ServiceSeen>> {
+        self.read("service")?;
         let world = self.lock();
         Ok(world
             .services
@@ -24,6 +25,7 @@ impl Services for Sim {
     }
 
     fn save_service(&self, name: &str) -> Result<Option<serde_json::Value>> {
+        self.read("save_service")?;
         let world = self.lock();
         let service = world.services.get(&name.to_lowercase());
         Ok(service.and_then(|service| serde_json::to_value(service).ok()))

@@ -7,6 +7,7 @@ use crate::platform::{Environment, Registry, Result};
 
 impl Environment for Sim {
     fn env(&self, name: &str) -> Result<Option<String>> {
+        self.read("env")?;
         Ok(self.lock().variables.get(name).cloned())
     }
 
@@ -21,6 +22,7 @@ impl Environment for Sim {
     }
 
     fn path_entries(&self) -> Result<Vec<String>> {
+        self.read("path_entries")?;
         Ok(self.lock().search_path.clone())
     }
 
@@ -34,10 +36,12 @@ impl Environment for Sim {
 
 impl Registry for Sim {
     fn registry_key_exists(&self, key: &str) -> Result<bool> {
+        self.read("registry_key_exists")?;
         Ok(self.lock().keys.contains(key))
     }
 
     fn registry_value(&self, key: &str, name: &str) -> Result<Option<RegistryData>> {
+        self.read("registry_value")?;
         Ok(self
             .lock()
             .values

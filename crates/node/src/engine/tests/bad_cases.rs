@@ -10,7 +10,7 @@ use casement_resource::{
 };
 use casement_spec::NetworkMode;
 
-use super::faults::{apply, assert_made_good, real, undisturbed};
+use super::faults::windows_case;
 use super::{Faults, Rig, Task, changed, document, failed, full, windows_host};
 use crate::engine::documents::{file, service, step};
 use crate::sim::Thing;
@@ -32,26 +32,24 @@ fn one_failure(events: &[Event], id: &str) -> Failure {
 
 #[test]
 fn a_full_disk_leaves_no_part_of_a_file_and_is_made_good() {
-    let documents = real(NetworkMode::L3Routes);
-    let wanted = undisturbed(&documents);
+    let case = windows_case(NetworkMode::L3Routes);
     for room in [0, 7, 40] {
-        let mut rig = super::faults::rig();
-        rig.sim.set_faults(Faults {
+        let mut rig = case.disturbed(Faults {
             room: Some(room),
             ..Faults::default()
         });
-        assert!(!apply(&mut rig, &documents));
+        assert_ne!(rig.sim.world(), case.wanted, "it had room enough");
         for (path, (thing, _)) in rig.sim.world().entries {
-            let whole = wanted.entries.get(&path).map(|(thing, _)| thing);
+            let whole = case.wanted.entries.get(&path).map(|(thing, _)| thing);
             let before = windows_host().entries.remove(&path);
             let before = before.map(|(thing, _)| thing);
             assert!(Some(&thing) == whole || Some(thing) == before, "{path}");
         }
-        let (_, events) = rig.converge(&documents[0]);
+        let (_, events) = rig.converge(&case.documents[0]);
         for failure in failed(&events).values() {
             assert_told(failure, Code::System);
         }
-        assert_made_good(&mut rig, &documents, &wanted, &format!("{room} bytes"));
+        case.assert_made_good(&mut rig, &format!("{room} bytes"));
     }
 }
 

@@ -1,8 +1,9 @@
-//! The documents that hosts really get, with a fault at every place: whatever
-//! fails or is killed, the next run ends where an undisturbed one does, and a
-//! removal restores what was there.
+//! The documents that hosts really get, and those with something of every kind,
+//! with a fault at every place: whatever fails or is killed, the next run ends
+//! where an undisturbed one does, and a removal restores what was there.
 
 use std::fs;
+use std::sync::OnceLock;
 use std::thread;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -12,10 +13,11 @@ use casement_resource::wire::{Event, Outcome};
 use casement_resource::{NodeDocument, Sha256, WindowsFeatureFacts};
 use casement_spec::{Cluster, Named, Network, NetworkMode, Program};
 
-use super::{Faults, Order, Rig, Task, failed, windows_host};
+use super::{Faults, Order, Rig, Task, failed, full, linux_full, linux_host, windows_host};
 use crate::sim::World;
 
-const SPEC: &str = "
+/// A Windows host of a cluster that exists.
+const WINDOWS: &str = "
 apiVersion: casement.dev/v1alpha1
 kind: Cluster
 metadata: {name: shop}
@@ -28,6 +30,108 @@ spec:
     - {name: win1, address: 198.18.0.11, os: windows-2022, roles: [worker]}
 ";
 
+/// A Linux host of a cluster that casement makes.
+const LINUX: &str = "
+apiVersion: casement.dev/v1alpha1
+kind: Cluster
+metadata: {name: shop}
+spec:
+  kubernetes: {version: 1.36.3}
+  network: {mode: l3-routes}
+  hosts:
+    - {name: control, address: 198.18.0.10, os: linux, roles: [control-plane]}
+    - {name: lin1, address: 198.18.0.11, os: linux, roles: [worker]}
+    - {name: win1, address: 198.18.0.12, os: windows-2022, roles: [worker]}
+";
+
+/// A host, and what it is to be, stage by stage.
+pub(super) struct Case {
+    name: String,
+    host: World,
+    pub(super) documents: Vec<NodeDocument>,
+    /// What it is after an apply that nothing disturbs.
+    pub(super) wanted: World,
+    /// What it is after a removal.
+    removed: World,
+    /// How far apart the looks are that are disturbed. All of them are in the wide
+    /// documents, which have every kind; of the real ones, whose looks are the same
+    /// over and over, there is a sample, another one in each run.
+    stride: usize,
+}
+
+/// Of the looks at hosts that get real documents, one in so many is disturbed.
+const SAMPLED: usize = 12;
+
+impl Case {
+    fn new(name: String, host: World, documents: Vec<NodeDocument>) -> Self {
+        let mut case = Self {
+            name,
+            wanted: host.clone(),
+            removed: host.clone(),
+            stride: if documents.len() > 1 { SAMPLED } else { 1 },
+            host,
+            documents,
+        };
+        let mut rig = case.rig();
+        case.wanted = undisturbed(&mut rig, &case.documents);
+        assert_ne!(case.wanted, case.host, "{}", case.name);
+        if case.wanted.boot != case.host.boot {
+            case.removed = restored();
+        }
+        case
+    }
+
+    /// What a host gets in a mode.
+    fn real(spec: &str, mode: NetworkMode, name: &str, host: World) -> Self {
+        let documents = documents_of(spec, name, |cluster| {
+            cluster.spec.network = Network::of(mode);
+        });
+        Self::new(format!("{name}, {}", mode.name()), host, documents)
+    }
+
+    fn rig(&self) -> Rig {
+        with_blobs(self.host.clone())
+    }
+
+    fn apply(&self, rig: &mut Rig) -> bool {
+        apply(rig, &self.documents)
+    }
+
+    /// The host after an apply with these faults.
+    pub(super) fn disturbed(&self, faults: Faults) -> Rig {
+        let mut rig = self.rig();
+        rig.sim.set_faults(faults);
+        self.apply(&mut rig);
+        rig
+    }
+
+    /// The looks that are disturbed, from one that the seed chooses.
+    fn looks(&self) -> impl Iterator<Item = u64> + use<> {
+        let first = Chance(seed()).below(self.stride as u64) + 1;
+        (first..).step_by(self.stride)
+    }
+
+    /// An apply without a fault, which must end well and as wanted; then a removal.
+    pub(super) fn assert_made_good(&self, rig: &mut Rig, fault: &str) {
+        let name = &self.name;
+        rig.sim.set_faults(Faults::default());
+        for document in &self.documents {
+            let (outcome, events) = converge(rig, document);
+            let failed = failed(&events);
+            assert_eq!(outcome, Outcome::Done, "{name}, {fault}: {failed:?}");
+        }
+        assert_same(&rig.sim.world(), &self.wanted, &format!("{name}, {fault}"));
+        assert_eq!(rig.remove(), Outcome::Done, "{name}, {fault}");
+        let told = format!("{name}, {fault}: after the removal");
+        assert_same(&rig.sim.world(), &self.removed, &told);
+    }
+}
+
+/// A Windows host that gets real documents.
+pub(super) fn windows_case(mode: NetworkMode) -> Case {
+    Case::real(WINDOWS, mode, "win1", windows_host())
+}
+
 /// What a Windows host gets in a mode, stage by stage.
 pub(super) fn real(mode: NetworkMode) -> Vec<NodeDocument> {
     real_of(|cluster| cluster.spec.network = Network::of(mode))
@@ -35,7 +139,11 @@ pub(super) fn real(mode: NetworkMode) -> Vec<NodeDocument> {
 
 /// The same of a cluster that differs in something.
 pub(super) fn real_of(change: impl FnOnce(&mut Cluster)) -> Vec<NodeDocument> {
-    let loaded = casement_source::load("cluster.yaml", SPEC);
+    documents_of(WINDOWS, "win1", change)
+}
+
+fn documents_of(spec: &str, host: &str, change: impl FnOnce(&mut Cluster)) -> Vec<NodeDocument> {
+    let loaded = casement_source::load("cluster.yaml", spec);
     let mut cluster = loaded.cluster.unwrap();
     change(&mut cluster);
     let blob = |program: &Program| Blob {
@@ -50,13 +158,17 @@ pub(super) fn real_of(change: impl FnOnce(&mut Cluster)) -> Vec<NodeDocument> {
     let facts = ClusterFacts::assumed(&cluster).unwrap();
     let plans = documents(&cluster, &inputs, &facts).unwrap();
     let mut plans = plans.into_iter();
-    let plan = plans.find(|plan| plan.host.name.as_str() == "win1");
+    let plan = plans.find(|plan| plan.host.name.as_str() == host);
     plan.unwrap().documents
 }
 
-/// A host with the blobs that these documents need.
+/// A Windows host with the blobs that real documents need.
 pub(super) fn rig() -> Rig {
-    let rig = Rig::new(windows_host());
+    with_blobs(windows_host())
+}
+
+fn with_blobs(host: World) -> Rig {
+    let rig = Rig::new(host);
     for program in Program::ALL {
         let bytes = program.name().as_bytes();
         fs::write(rig.layout.blob(&Sha256::of(bytes)), bytes).unwrap();
@@ -66,7 +178,7 @@ pub(super) fn rig() -> Rig {
 
 /// Stage after stage, as a controller does it; `false` if one was cut off or did
 /// not end well.
-pub(super) fn apply(rig: &mut Rig, documents: &[NodeDocument]) -> bool {
+fn apply(rig: &mut Rig, documents: &[NodeDocument]) -> bool {
     documents.iter().all(|document| {
         let order = rig.order(Task::Converge(document.clone()));
         let ended = over_boots(rig, &order);
@@ -91,7 +203,16 @@ pub(super) fn converge(rig: &mut Rig, document: &NodeDocument) -> (Outcome, Vec<
     over_boots(rig, &order).unwrap()
 }
 
-/// The host after a removal: it was booted once, and the feature that came
+/// What a host is after an apply that nothing disturbs.
+fn undisturbed(rig: &mut Rig, documents: &[NodeDocument]) -> World {
+    for document in documents {
+        let (outcome, events) = converge(rig, document);
+        assert_eq!(outcome, Outcome::Done, "{:?}", failed(&events));
+    }
+    rig.sim.world()
+}
+
+/// A Windows host after a removal: it was booted once, and the feature that came
 /// with that goes with the next one.
 pub(super) fn restored() -> World {
     let mut world = windows_host();
@@ -101,125 +222,158 @@ pub(super) fn restored() -> World {
     world
 }
 
-/// An apply without a fault, which must end well and as wanted; then a removal.
-pub(super) fn assert_made_good(
-    rig: &mut Rig,
-    documents: &[NodeDocument],
-    wanted: &World,
-    fault: &str,
-) {
-    rig.sim.set_faults(Faults::default());
-    for document in documents {
-        let (outcome, events) = converge(rig, document);
-        assert_eq!(outcome, Outcome::Done, "{fault}: {:?}", failed(&events));
-    }
-    assert_eq!(rig.sim.world(), *wanted, "{fault}");
-    assert_eq!(rig.remove(), Outcome::Done, "{fault}");
-    assert_eq!(rig.sim.world(), restored(), "{fault}: after the removal");
+/// In a list of things that are independent of one another, one that failed at
+/// first comes last.
+fn sorted(world: &World) -> World {
+    let mut world = world.clone();
+    world.routes.sort_by_key(|route| format!("{route:?}"));
+    world.endpoints.sort_by(|one, other| one.id.cmp(&other.id));
+    world
 }
 
-pub(super) fn undisturbed(documents: &[NodeDocument]) -> World {
-    let mut rig = rig();
-    for document in documents {
-        let (outcome, events) = converge(&mut rig, document);
-        assert_eq!(outcome, Outcome::Done, "{:?}", failed(&events));
+/// Tells only what differs: a whole host is too much to read.
+fn assert_same(now: &World, wanted: &World, told: &str) {
+    if now == wanted || sorted(now) == sorted(wanted) {
+        return;
     }
-    rig.sim.world()
+    let (now, wanted) = (format!("{now:#?}"), format!("{wanted:#?}"));
+    let only = |one: &str, other: &str| {
+        let lines = one.lines().filter(|line| !other.contains(*line));
+        lines.take(20).collect::<Vec<_>>().join("\n")
+    };
+    let (more, less) = (only(&now, &wanted), only(&wanted, &now));
+    panic!("{told}\nfound:\n{more}\nwanted:\n{less}\n(or the same in another order)");
 }
 
-/// The same for every mode, each in a thread of its own.
-fn in_every_mode(test: impl Fn(&str, &[NodeDocument], &World) + Sync) {
+/// Real documents of both systems in every mode, and the two wide ones; each case
+/// in a thread of its own.
+fn in_every_case(test: impl Fn(&Case) + Sync) {
+    println!("CASEMENT_SEED={} replays this run", seed());
+    let mut makers: Vec<Box<dyn FnOnce() -> Case + Send>> = Vec::new();
+    for mode in NetworkMode::ALL.iter().copied() {
+        makers.push(Box::new(move || windows_case(mode)));
+        makers.push(Box::new(move || {
+            Case::real(LINUX, mode, "lin1", linux_host())
+        }));
+    }
+    let wide = |name: &str, host: World, document| Case::new(name.to_owned(), host, vec![document]);
+    makers.push(Box::new(move || {
+        wide("wide Windows", windows_host(), full())
+    }));
+    makers.push(Box::new(move || {
+        wide("wide Linux", linux_host(), linux_full())
+    }));
     let test = &test;
     thread::scope(|scope| {
-        for mode in NetworkMode::ALL {
-            scope.spawn(move || {
-                let documents = real(*mode);
-                let wanted = undisturbed(&documents);
-                test(mode.name(), &documents, &wanted);
-            });
+        for maker in makers {
+            scope.spawn(move || test(&maker()));
         }
     });
 }
 
 #[test]
 fn a_change_that_fails_is_made_good_whichever_it_is() {
-    in_every_mode(|mode, documents, wanted| {
+    in_every_case(|case| {
         for number in 1.. {
-            let mut rig = rig();
-            rig.sim.set_faults(Faults {
+            let mut rig = case.disturbed(Faults {
                 fail_at: Some(number),
                 ..Faults::default()
             });
-            apply(&mut rig, documents);
             if rig.sim.changes() < number {
-                assert!(number > 40, "{mode} has only {number} changes");
+                assert!(number > 20, "{} has only {number} changes", case.name);
                 return;
             }
-            let fault = format!("{mode}, change {number} fails");
-            assert_made_good(&mut rig, documents, wanted, &fault);
+            case.assert_made_good(&mut rig, &format!("change {number} fails"));
         }
     });
 }
 
 #[test]
 fn a_kill_is_made_good_wherever_it_is() {
-    in_every_mode(|mode, documents, wanted| {
+    in_every_case(|case| {
         for point in 1.. {
-            let mut rig = rig();
-            rig.sim.set_faults(Faults {
+            let mut rig = case.disturbed(Faults {
                 kill_at: Some(point),
                 ..Faults::default()
             });
-            apply(&mut rig, documents);
             if rig.sim.points() < point {
-                assert!(point > 100, "{mode} has only {point} points");
+                assert!(point > 100, "{} has only {point} points", case.name);
                 return;
             }
-            let fault = format!("{mode}, killed at point {point}");
-            assert_made_good(&mut rig, documents, wanted, &fault);
+            case.assert_made_good(&mut rig, &format!("killed at point {point}"));
         }
     });
 }
 
-/// How many rows of faults there are in a run of the tests.
+#[test]
+fn a_look_that_fails_is_made_good_whichever_it_is() {
+    in_every_case(|case| {
+        for number in case.looks() {
+            let mut rig = case.disturbed(Faults {
+                fail_at_look: Some(number),
+                ..Faults::default()
+            });
+            if rig.sim.looks() < number {
+                assert!(number > 40, "{} has only {number} looks", case.name);
+                return;
+            }
+            case.assert_made_good(&mut rig, &format!("look {number} fails"));
+        }
+    });
+}
+
+#[test]
+fn a_kill_at_a_look_is_made_good_wherever_it_is() {
+    in_every_case(|case| {
+        for number in case.looks() {
+            let mut rig = case.disturbed(Faults {
+                kill_at_look: Some(number),
+                ..Faults::default()
+            });
+            if rig.sim.looks() < number {
+                assert!(number > 40, "{} has only {number} looks", case.name);
+                return;
+            }
+            case.assert_made_good(&mut rig, &format!("killed at look {number}"));
+        }
+    });
+}
+
+/// How many rows of faults there are in a run of the tests, at least.
 const ROWS: u64 = 1_000;
 
 #[test]
 fn rows_of_faults_are_made_good() {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
-    let given = std::env::var("CASEMENT_SEED").ok();
-    let given = given.and_then(|text| text.parse::<u64>().ok());
-    let seed = given.unwrap_or(u64::from(now.subsec_nanos()));
-    println!("CASEMENT_SEED={seed} replays this run");
-    let modes = NetworkMode::ALL.len() as u64;
-    in_every_mode(|mode, documents, wanted| {
-        for row in 0..ROWS.div_ceil(modes) {
+    let seed = seed();
+    let cases = 2 * NetworkMode::ALL.len() as u64 + 2;
+    in_every_case(|case| {
+        for row in 0..ROWS.div_ceil(cases) {
             let mut chance = Chance(seed.wrapping_add(row << 32));
-            let mut rig = rig();
+            let mut rig = case.rig();
             let mut told = Vec::new();
             for _ in 0..=chance.below(3) {
-                let at = Some(chance.below(400) + 1);
-                let faults = match chance.below(2) {
-                    0 => Faults {
-                        kill_at: at,
-                        ..Faults::default()
-                    },
-                    _ => Faults {
-                        fail_at: at.map(|at| at / 4 + 1),
-                        ..Faults::default()
-                    },
-                };
+                let faults = chance.faults();
                 told.push(format!("{faults:?}"));
                 rig.sim.set_faults(faults);
-                apply(&mut rig, documents);
+                case.apply(&mut rig);
             }
-            let fault = format!(
-                "CASEMENT_SEED={seed}, {mode}, row {row}: {}",
-                told.join(", ")
-            );
-            assert_made_good(&mut rig, documents, wanted, &fault);
+            let told = told.join(", ");
+            let fault = format!("CASEMENT_SEED={seed}, row {row}: {told}");
+            case.assert_made_good(&mut rig, &fault);
         }
     });
+}
+
+/// What chance begins with: one for all tests of a run.
+fn seed() -> u64 {
+    static SEED: OnceLock<u64> = OnceLock::new();
+    let seed = *SEED.get_or_init(|| {
+        let given = std::env::var("CASEMENT_SEED").ok();
+        let given = given.and_then(|text| text.parse().ok());
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+        given.unwrap_or(u64::from(now.subsec_nanos()))
+    });
+    seed
 }
 
 /// splitmix64.
@@ -232,5 +386,18 @@ impl Chance {
         number = (number ^ (number >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         number = (number ^ (number >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         (number ^ (number >> 31)) % limit
+    }
+
+    /// One fault, somewhere in what an apply of these sizes passes.
+    fn faults(&mut self) -> Faults {
+        let mut faults = Faults::default();
+        let (fault, at) = match self.below(4) {
+            0 => (&mut faults.kill_at, self.below(400)),
+            1 => (&mut faults.fail_at, self.below(100)),
+            2 => (&mut faults.kill_at_look, self.below(400)),
+            _ => (&mut faults.fail_at_look, self.below(400)),
+        };
+        *fault = Some(at + 1);
+        faults
     }
 }
