@@ -1,4 +1,5 @@
-//! The command line: `channel`, `serve`, `host NAME`, `version`.
+//! The command line: `channel`, `receive HASH SIZE`, `serve`, `host NAME`,
+//! `version`.
 //!
 //! It is called by programs, so there is no more to it than that.
 
@@ -14,10 +15,12 @@ use sha2::Digest;
 
 use crate::channel::Channel;
 use crate::platform::Result;
+use crate::receive::{Expected, receive};
 use crate::state::Layout;
 use crate::system;
 
-const USAGE: &str = "usage: casement-node [--state-dir FOLDER] channel|serve|host NAME|version";
+const USAGE: &str = "usage: casement-node [--state-dir FOLDER] \
+     channel|receive HASH SIZE|serve|host NAME|version";
 
 /// What the arguments say.
 #[derive(Debug, PartialEq, Eq)]
@@ -29,6 +32,7 @@ struct Arguments {
 #[derive(Debug, PartialEq, Eq)]
 enum Verb {
     Channel,
+    Receive(Expected),
     Serve { detach: bool },
     Host(String),
     Version,
@@ -66,6 +70,10 @@ fn parse(mut arguments: impl Iterator<Item = OsString>) -> Option<Arguments> {
         second.as_deref().and_then(|word| word.to_str()),
     ) {
         ("channel", None) => Verb::Channel,
+        ("receive", Some(hash)) => Verb::Receive(Expected {
+            sha256: hash.parse().ok()?,
+            size: arguments.next()?.to_str()?.parse().ok()?,
+        }),
         ("serve", None) => Verb::Serve { detach: false },
         ("serve", Some("--detach")) => Verb::Serve { detach: true },
         ("host", Some(name)) => Verb::Host(name.to_owned()),
@@ -86,6 +94,13 @@ fn carry_out(arguments: Arguments) -> Result<()> {
     );
     match arguments.verb {
         Verb::Channel => channel(&layout),
+        Verb::Receive(expected) => receive(
+            &*system::platform(&layout),
+            &layout,
+            &expected,
+            &mut io::stdin().lock(),
+            &mut io::stdout().lock(),
+        ),
         Verb::Serve { detach } => {
             if detach {
                 leave_session();
@@ -160,6 +175,17 @@ mod tests {
             parsed("host kubelet").unwrap().verb,
             Verb::Host("kubelet".to_owned())
         );
+        let hash = Sha256::of(b"blob");
+        let receive = parsed(&format!("receive {hash} 17")).unwrap().verb;
+        let expected = Expected {
+            sha256: hash,
+            size: 17,
+        };
+        assert_eq!(receive, Verb::Receive(expected));
+        let no_hash = ["receive", "receive 17", "receive x 17"];
+        for wrong in no_hash {
+            assert_eq!(parsed(wrong), None, "{wrong}");
+        }
         for wrong in ["", "host", "channel x", "version --x y", "--state-dir"] {
             assert_eq!(parsed(wrong), None, "{wrong}");
         }
