@@ -22,12 +22,14 @@ mod output;
 mod plan;
 mod render;
 mod reset;
+mod secret;
 mod shown;
 mod spec;
 mod spec_file;
 mod status;
 mod survey;
 mod told;
+mod way;
 mod whole_file;
 
 /// Kubernetes clusters with Linux and Windows workers, from one file

@@ -1,9 +1,12 @@
 //! One host: its session, its agent, and the conversation with it.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use casement_remote::{Agent, AgentHome, Channel, HostOs, Incoming, Reconnect, Session, Target};
+use casement_remote::{
+    Agent, AgentHome, Channel, Connection, Dial as _, HostOs, Incoming, Reconnect, Transport as _,
+    Way,
+};
 use casement_resource::wire::{
     Event, HostFacts, ObservedStep, Outcome, RemoveWhat, Tally, ToAgent, ToController, What,
 };
@@ -26,9 +29,9 @@ pub type Blobs = BTreeMap<Sha256, PathBuf>;
 
 /// An open conversation with one host's agent.
 pub struct Link {
-    target: Target,
+    way: Way,
     home: AgentHome,
-    session: Session,
+    session: Connection,
     channel: Channel,
     controller: String,
     facts: HostFacts,
@@ -57,7 +60,7 @@ impl Link {
     /// Connects, brings the agent where it is missing, and says hello. The file
     /// says which system the host runs, so that nothing has to be guessed.
     pub async fn open(
-        target: &Target,
+        way: &Way,
         os: HostOs,
         agents: &Agents,
         controller: &str,
@@ -65,15 +68,15 @@ impl Link {
         let agent = match os {
             HostOs::Windows => agents.windows.clone(),
             HostOs::Linux => agents.linux.clone().ok_or_else(|| RunError::NoAgent {
-                host: target.name.clone(),
+                host: way.name().to_owned(),
                 os: "Linux",
             })?,
         };
-        let session = Session::connect(target).await?;
+        let session = way.connect().await?;
         let home = AgentHome::new(agent);
         let opened = home.open(&session, controller, |_| {}).await?;
         let mut link = Self {
-            target: target.clone(),
+            way: way.clone(),
             home,
             session,
             channel: opened.channel,
@@ -91,7 +94,7 @@ impl Link {
 
     /// The host's name in the spec.
     pub fn name(&self) -> &str {
-        &self.target.name
+        self.way.name()
     }
 
     fn take_hello(&mut self, message: ToController) -> Result<(), RunError> {
@@ -129,14 +132,15 @@ impl Link {
         if missing.is_empty() {
             return Ok(());
         }
-        let sftp = self.session.sftp().await?;
+        let mut files: Vec<(&Path, Sha256)> = Vec::new();
         for hash in missing {
             let from = blobs.get(hash).ok_or_else(|| RunError::NoBlob {
-                host: self.target.name.clone(),
+                host: self.name().to_owned(),
                 sha256: hash.to_string(),
             })?;
-            self.home.put_blob(&sftp, from, hash, |_| {}).await?;
+            files.push((from, *hash));
         }
+        self.session.bring(&self.home, &files, |_| {}).await?;
         Ok(())
     }
 
@@ -228,7 +232,7 @@ impl Link {
     }
 
     fn ended(&self, outcome: Outcome, tally: Tally) -> Result<Tally, RunError> {
-        let host = self.target.name.clone();
+        let host = self.name().to_owned();
         match outcome {
             Outcome::Done => Ok(tally),
             Outcome::Failed => Err(RunError::Failed { host, tally }),
@@ -270,7 +274,7 @@ impl Link {
 
     async fn reopen(&mut self) -> Result<(), RunError> {
         let patience = Reconnect::default();
-        self.session = patience.connect(&self.target, |_| {}).await?;
+        self.session = patience.connect(&self.way, |_| {}).await?;
         let opened = self
             .home
             .open(&self.session, &self.controller, |_| {})
@@ -299,13 +303,13 @@ impl Link {
     fn cut(&self) -> RunError {
         let noise: Vec<&str> = self.channel.noise().collect();
         RunError::Cut {
-            host: self.target.name.clone(),
+            host: self.name().to_owned(),
             said: noise.join("\n"),
         }
     }
 
     fn unexpected(&self, message: ToController) -> RunError {
-        let host = self.target.name.clone();
+        let host = self.name().to_owned();
         match message {
             ToController::Failed(failure) => RunError::Agent {
                 host,

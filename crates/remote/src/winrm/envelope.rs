@@ -13,8 +13,7 @@ const CMD: &str = "http://schemas.microsoft.com/wbem/wsman/1/windows/shell/cmd";
 const TRANSFER: &str = "http://schemas.xmlsoap.org/ws/2004/09/transfer";
 const CONFIG: &str = "http://schemas.microsoft.com/wbem/wsman/1/config";
 
-/// One request.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// One request. It has no `Debug`: what a command is told may hold secrets.
 pub(crate) enum Request<'a> {
     /// Opens a shell. The host deletes it when nobody has spoken to it for so
     /// long: what a killed controller leaves goes away by itself.
