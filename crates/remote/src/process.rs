@@ -179,17 +179,17 @@ impl Stdin {
             source,
         };
         let mut ended = self.ended.clone();
-        let written = async {
-            match &self.way {
-                StdinWay::Ssh(channel) => {
-                    let written = channel.data_bytes(data).await;
-                    written.map_err(|source| lost(Some(Box::new(source))))
-                }
-                StdinWay::WinRm(input) => input.write(&data).await,
-            }
+        let channel = match &self.way {
+            StdinWay::Ssh(channel) => channel,
+            StdinWay::WinRm(_) if *ended.borrow() => return Err(lost(None)),
+            // The host answers in any case; a request that is given up half-way
+            // would take the connection along.
+            StdinWay::WinRm(input) => return input.write(&data).await,
         };
         tokio::select! {
-            written = written => written,
+            written = channel.data_bytes(data) => {
+                written.map_err(|source| lost(Some(Box::new(source))))
+            }
             _ = ended.wait_for(|ended| *ended) => Err(lost(None)),
         }
     }

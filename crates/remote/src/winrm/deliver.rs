@@ -124,23 +124,25 @@ impl WinRmSession {
         };
         let start = std::io::SeekFrom::Start(resumed);
         file.seek(start).await.map_err(unreadable)?;
-        receiver.say(&ToReceiver::From { bytes: resumed }).await?;
+        let mut listens = receiver.say(&ToReceiver::From { bytes: resumed }).await?;
         let mut done = resumed;
-        loop {
+        while listens {
             let piece = read_piece(&mut file).await.map_err(unreadable)?;
             if piece.is_empty() {
                 break;
             }
             done += piece.len() as u64;
             let data = STANDARD.encode(piece);
-            receiver.say(&ToReceiver::Data(data)).await?;
+            listens = receiver.say(&ToReceiver::Data(data)).await?;
             progress(Progress {
                 done,
                 total,
                 resumed,
             });
         }
-        receiver.say(&ToReceiver::End).await?;
+        if listens {
+            receiver.say(&ToReceiver::End).await?;
+        }
         match receiver.hear().await? {
             FromReceiver::Done => Ok(total - resumed),
             FromReceiver::Failed(failure) => Err(self.failed("write", &name, failure.to_string())),
@@ -180,9 +182,11 @@ impl<'a> Receiver<'a> {
         }
     }
 
-    async fn say(&mut self, message: &ToReceiver) -> Result<(), RemoteError> {
+    /// False when it does not listen any more: what it said last, or the cut,
+    /// is still to be heard, and says more than this failure.
+    async fn say(&mut self, message: &ToReceiver) -> Result<bool, RemoteError> {
         let line = encode(message).map_err(|source| self.wire(source))?;
-        self.process.write(line).await
+        Ok(self.process.write(line).await.is_ok())
     }
 
     async fn hear(&mut self) -> Result<FromReceiver, RemoteError> {
