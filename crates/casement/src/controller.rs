@@ -7,15 +7,16 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use casement_cluster::Cluster as KubeCluster;
 use casement_diag::Problem;
 use casement_plan::{Blob, Inputs};
-use casement_remote::{HostOs, Target, hash_file, load_key};
+use casement_remote::{HostOs, Way, hash_file};
 use casement_run::RunError;
 use casement_run::kube::Kube;
 use casement_run::link::{Agents, Blobs, Link};
-use casement_spec::{Cluster, Host, SecretRef, SshCredential, WindowsUpdate};
+use casement_spec::{Cluster, Host, WindowsUpdate};
 use clap::Args;
 use futures_util::future::join_all;
 
 use crate::failure::CommandError;
+use crate::way::Ways;
 use crate::{agents, spec_file, told};
 
 /// What all verbs that look at hosts take.
@@ -169,19 +170,20 @@ async fn call(cluster: &Cluster, agents: &Agents) -> Result<Called, Problem> {
     let user = std::env::var("USER").unwrap_or_else(|_| "somebody".to_owned());
     let controller = format!("{user}, process {}", std::process::id());
     let managed = cluster.spec.hosts.iter().filter(|host| host.managed);
-    let targets: Vec<(Target, HostOs)> = managed
-        .map(|host| Ok((target(cluster, host)?, system(host))))
+    let mut ways = Ways::default();
+    let targets: Vec<(Way, HostOs)> = managed
+        .map(|host| Ok((ways.to(cluster, host)?, system(host))))
         .collect::<Result<_, Problem>>()?;
     let opened = join_all(
         targets
             .iter()
-            .map(|(target, os)| Link::open(target, *os, agents, &controller)),
+            .map(|(way, os)| Link::open(way, *os, agents, &controller)),
     );
     let (mut links, mut lost) = (Vec::new(), Vec::new());
-    for ((target, _), opened) in targets.iter().zip(opened.await) {
+    for ((way, _), opened) in targets.iter().zip(opened.await) {
         match opened {
             Ok(link) => links.push(link),
-            Err(error) => lost.push((target.name.clone(), error)),
+            Err(error) => lost.push((way.name().to_owned(), error)),
         }
     }
     Ok((links, lost))
@@ -195,27 +197,7 @@ fn system(host: &Host) -> HostOs {
     }
 }
 
-fn not_yet(what: &str, remedy: &str) -> Problem {
+/// What is planned, and not there.
+pub fn not_yet(what: &str, remedy: &str) -> Problem {
     Problem::new("CAS-SPEC-101", what, remedy)
-}
-
-fn target(cluster: &Cluster, host: &Host) -> Result<Target, Problem> {
-    let login = cluster.login(host);
-    let SshCredential::Key {
-        key: SecretRef::File(path),
-        passphrase: None,
-    } = login.credential
-    else {
-        return Err(not_yet(
-            "only a key in a file that nothing locks is supported yet",
-            "access.ssh.key: {file: PATH}",
-        ));
-    };
-    let key = load_key(path.as_std_path())
-        .map_err(|error| Problem::new(error.code(), error.to_string(), error.remedy()))?;
-    let known_hosts = login.known_hosts.as_std_path().to_owned();
-    let address = host.address.to_string();
-    let mut target = Target::new(host.name.as_str(), address, login.user, key, known_hosts);
-    target.port = login.port;
-    Ok(target)
 }

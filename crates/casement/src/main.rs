@@ -25,12 +25,14 @@ mod progress;
 mod render;
 mod report;
 mod reset;
+mod secret;
 mod signals;
 mod spec;
 mod spec_file;
 mod status;
 mod survey;
 mod told;
+mod way;
 mod whole_file;
 
 /// Kubernetes clusters with Linux and Windows workers, from one file

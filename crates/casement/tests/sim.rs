@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::Mutex;
 
 use casement_lab::sim::{SimHost, SimSpec, SimSystem, make_key};
-use casement_remote::{Agent, HostOs, Sha256, Target, load_key};
+use casement_remote::{Agent, HostOs, Sha256, Target, Way, load_key};
 use casement_resource::wire::{Event, What};
 use casement_resource::{
     Access, Directory, Env, File, HnsNetwork, HnsNetworkType, NodeDocument, Resource, Stage, Step,
@@ -20,7 +20,7 @@ const ADDRESS: Ipv4Addr = Ipv4Addr::new(127, 18, 0, 11);
 
 struct Rig {
     host: SimHost,
-    target: Target,
+    way: Way,
     _folder: tempfile::TempDir,
 }
 
@@ -47,13 +47,13 @@ impl Rig {
         target.port = host.port();
         Self {
             host,
-            target,
+            way: Way::Ssh(target),
             _folder: folder,
         }
     }
 
     async fn link(&self, os: HostOs) -> Link {
-        let link = Link::open(&self.target, os, &agents(), "test").await;
+        let link = Link::open(&self.way, os, &agents(), "test").await;
         link.unwrap()
     }
 }

@@ -1,5 +1,5 @@
-//! The command line: `channel`, `serve` and `host NAME` for programs, `observe`,
-//! `version` and `help` for people.
+//! The command line: `channel`, `receive HASH SIZE`, `serve` and `host NAME` for
+//! programs, `observe`, `version` and `help` for people.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -13,6 +13,7 @@ use sha2::Digest;
 
 use crate::channel::Channel;
 use crate::platform::Result;
+use crate::receive::receive;
 use crate::state::Layout;
 use crate::system;
 
@@ -69,6 +70,16 @@ fn carry_out(arguments: Arguments) -> Result<ExitCode> {
     };
     match arguments.verb {
         Verb::Channel => channel(&layout, allowed())?,
+        Verb::Receive(expected) => {
+            allowed()?;
+            receive(
+                &*system::platform(&layout),
+                &layout,
+                &expected,
+                &mut io::stdin().lock(),
+                &mut io::stdout().lock(),
+            )?;
+        }
         Verb::Serve { detach } => {
             allowed()?;
             if detach {

@@ -3,8 +3,8 @@
 //!
 //! [`platform`] says what is asked of an operating system, [`kinds`] what each
 //! kind of resource does with it, [`engine`] in which order and with which
-//! records; [`channel`] speaks with the controller, [`serve`] is the service
-//! that outlives the connection.
+//! records; [`channel`] speaks with the controller, [`receive`] takes blobs from
+//! it, [`serve`] is the service that outlives the connection.
 //!
 //! It knows nothing of clusters and opens no connection to anywhere.
 
@@ -14,6 +14,7 @@ pub mod command;
 pub mod engine;
 pub mod kinds;
 pub mod platform;
+pub mod receive;
 pub mod serve;
 pub mod state;
 

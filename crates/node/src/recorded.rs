@@ -5,16 +5,17 @@
 //! It changes no answer, and no agent that is shipped has it.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use casement_resource::wire::{HostFacts, InterfaceFacts};
 use casement_resource::{
-    Access, Condition, ConditionFacts, DynamicPorts, DynamicPortsFacts, Enablement, FirewallRule,
-    FirewallRuleFacts, HnsEndpointFacts, HnsNetwork, HnsNetworkFacts, HostPath, HostnameFacts,
-    InterfaceRef, KernelModuleFacts, LinkName, LinkSeen, LinkType, ModuleName, PackageName,
-    PackageVersion, Protocol, RegistryData, RouteEntry, ServiceDefinition, ServiceSeen, StartType,
-    SwapArea, SysctlName, UnitName, UnitSeen, WindowsFeatureFacts,
+    Access, AdapterSeen, Condition, ConditionFacts, DynamicPorts, DynamicPortsFacts, Enablement,
+    FirewallRule, FirewallRuleFacts, HnsEndpointFacts, HnsNetwork, HnsNetworkFacts, HostPath,
+    HostnameFacts, InterfaceRef, KernelModuleFacts, LinkName, LinkSeen, LinkType, ModuleName,
+    PackageName, PackageVersion, Protocol, RegistryData, RouteEntry, ServiceDefinition,
+    ServiceSeen, StartType, SwapArea, SysctlName, UnitName, UnitSeen, WindowsFeatureFacts,
 };
 use ipnet::IpNet;
 use serde_json::Value;
@@ -194,6 +195,8 @@ recorded! {
         fn set_forwarding(interface: &InterfaceRef, on: bool) -> Result<()>;
         fn dynamic_ports(protocol: Protocol) -> Result<DynamicPortsFacts>;
         fn set_dynamic_ports(ports: &DynamicPorts) -> Result<()>;
+        fn adapter(address: IpAddr) -> Result<Option<AdapterSeen>>;
+        fn restore_adapter(address: IpAddr, settings: &AdapterSeen) -> Result<()>;
     }
     Conditions {
         fn condition(condition: &Condition) -> Result<ConditionFacts>;

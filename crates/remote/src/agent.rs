@@ -9,8 +9,8 @@ use crate::channel::{Channel, ChannelEnd, Incoming};
 use crate::command::{HostOs, program_line};
 use crate::error::RemoteError;
 use crate::places::{Places, RemotePath, hash_file};
-use crate::session::Session;
 use crate::sftp::{Progress, Sftp};
+use crate::transport::Transport;
 
 /// The agent's executable here, for one system.
 #[derive(Debug, Clone)]
@@ -103,9 +103,9 @@ impl AgentHome {
     /// The answer is the agent's `hello`, or whatever it said instead of it.
     pub async fn open(
         &self,
-        session: &Session,
+        session: &impl Transport,
         controller: &str,
-        progress: impl FnMut(Progress),
+        progress: impl FnMut(Progress) + Send,
     ) -> Result<Opened, RemoteError> {
         let opened = match self.greet(session, controller).await? {
             Greeting::Answer(channel, answer) if self.is_from_it(&answer) => {
@@ -142,7 +142,11 @@ impl AgentHome {
         }
     }
 
-    async fn greet(&self, session: &Session, controller: &str) -> Result<Greeting, RemoteError> {
+    async fn greet(
+        &self,
+        session: &impl Transport,
+        controller: &str,
+    ) -> Result<Greeting, RemoteError> {
         let mut channel = self.channel(session).await?;
         let hello = ToAgent::Hello {
             protocol: PROTOCOL,
@@ -165,51 +169,27 @@ impl AgentHome {
         }
     }
 
-    /// Makes sure that it is there. One that is there with the right size is read
-    /// back and, if it differs, replaced.
+    /// Makes sure that it is there. One that is there and is something else is
+    /// replaced.
     pub async fn deliver(
         &self,
-        session: &Session,
-        progress: impl FnMut(Progress),
+        session: &impl Transport,
+        progress: impl FnMut(Progress) + Send,
     ) -> Result<Delivery, RemoteError> {
-        let sftp = session.sftp().await?;
-        let path = self.path();
-        if let Some(found) = sftp.stat(&path).await? {
-            if found.size == self.agent.size && self.reads_back(&sftp).await? {
-                return Ok(Delivery::Reused);
-            }
-            sftp.remove(&path).await?;
-        }
-        if let Some(folder) = path.parent() {
-            sftp.make_folders(&folder).await?;
-        }
-        let agent = &self.agent;
-        let sent = sftp.put_blob(&agent.path, &agent.hash, &path, progress);
-        Ok(Delivery::Sent(sent.await?))
+        session.deliver(&self.agent, &self.path(), progress).await
     }
 
     /// Starts `casement-node channel` and says nothing. An agent that is not there
     /// shows as an end without a message.
-    pub async fn channel(&self, session: &Session) -> Result<Channel, RemoteError> {
+    pub async fn channel(&self, session: &impl Transport) -> Result<Channel, RemoteError> {
         let process = session.start(&self.line(&["channel"])).await?;
         Ok(Channel::new(process))
     }
 
     /// Takes the agent away, and the folders above it that are empty then and
     /// that only casement uses. Its process must have ended.
-    pub async fn remove(&self, session: &Session) -> Result<(), RemoteError> {
-        let sftp = session.sftp().await?;
-        sftp.remove(&self.path()).await?;
-        let mut folder = self.path().parent();
-        // agent/<hash>, agent, casement.
-        for _ in 0..3 {
-            let Some(path) = folder else { break };
-            if !sftp.remove_empty(&path).await? {
-                break;
-            }
-            folder = path.parent();
-        }
-        Ok(())
+    pub async fn remove(&self, session: &impl Transport) -> Result<(), RemoteError> {
+        session.take_away(&self.path()).await
     }
 
     /// Brings a blob to the host's store. Returns the bytes that were sent.
@@ -223,10 +203,5 @@ impl AgentHome {
         sftp.make_folders(&self.places.blobs).await?;
         let to = self.places.blob(hash);
         sftp.put_blob(from, hash, &to, progress).await
-    }
-
-    async fn reads_back(&self, sftp: &Sftp) -> Result<bool, RemoteError> {
-        let content = sftp.read(&self.path()).await?;
-        Ok(Sha256::of(&content) == self.agent.hash)
     }
 }

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::target::Target;
+use crate::winrm::{WinRmError, WinRmTarget};
 
 mod report;
 
@@ -20,6 +21,7 @@ struct Parts {
     name: String,
     address: String,
     port: u16,
+    winrm: bool,
 }
 
 impl Place {
@@ -29,7 +31,23 @@ impl Place {
             name: target.name.clone(),
             address: target.address.clone(),
             port: target.port,
+            winrm: false,
         }))
+    }
+
+    /// The place that a target over WinRM names.
+    pub fn of_winrm(target: &WinRmTarget) -> Self {
+        Self(Arc::new(Parts {
+            name: target.name.clone(),
+            address: target.address.clone(),
+            port: target.port,
+            winrm: true,
+        }))
+    }
+
+    /// Whether it is reached over WinRM.
+    pub fn is_winrm(&self) -> bool {
+        self.0.winrm
     }
 
     /// The host's name in the user's file.
@@ -42,7 +60,7 @@ impl Place {
         &self.0.address
     }
 
-    /// The port of its SSH server.
+    /// The port of its SSH server, or of WinRM.
     pub fn port(&self) -> u16 {
         self.0.port
     }
@@ -55,7 +73,7 @@ impl fmt::Display for Place {
             write!(formatter, "{} (", self.name())?;
         }
         formatter.write_str(self.address())?;
-        if self.port() != 22 {
+        if self.is_winrm() || self.port() != 22 {
             write!(formatter, " port {}", self.port())?;
         }
         if named {
@@ -259,6 +277,9 @@ pub enum RemoteError {
         /// The cause.
         source: io::Error,
     },
+    /// Something that only WinRM knows.
+    #[error(transparent)]
+    WinRm(#[from] WinRmError),
     /// The two sides do not understand each other.
     #[error("the agent on {place} and this casement do not understand each other")]
     Wire {

@@ -1,9 +1,10 @@
-//! Sessions with hosts over SSH: strict host keys, commands, files by SFTP, the
-//! agent's delivery and its control channel, and coming back after a cut.
+//! Sessions with hosts over SSH (strict host keys, files by SFTP) and WinRM (TLS or
+//! sealed messages, files as lines): commands, the agent's delivery and its
+//! control channel, and coming back after a cut.
 //!
 //! What travels is opaque here: messages of [`casement_resource::wire`], and blobs
 //! named by their SHA-256. Nothing in this crate knows what a document means, nor
-//! what a host should look like. WinRM will stand beside SSH; it is not here yet.
+//! what a host should look like.
 //!
 //! ```no_run
 //! # async fn example() -> Result<(), casement_remote::RemoteError> {
@@ -31,6 +32,8 @@ mod reconnect;
 mod session;
 mod sftp;
 mod target;
+mod transport;
+pub mod winrm;
 
 pub use agent::{Agent, AgentHome, Delivery, Opened};
 pub use casement_resource::Sha256;
@@ -46,3 +49,4 @@ pub use russh::keys::PrivateKey;
 pub use session::Session;
 pub use sftp::{FileFacts, Progress, Sftp};
 pub use target::{HostKeyPolicy, Target};
+pub use transport::{Connection, Dial, Transport, Way};

@@ -6,6 +6,7 @@ use russh::{ChannelMsg, ChannelReadHalf, ChannelWriteHalf};
 use tokio::sync::{mpsc, watch};
 
 use crate::error::{Place, RemoteError};
+use crate::winrm;
 
 /// What comes from a process, in the order in which it came.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,9 +45,14 @@ pub struct Process {
 
 /// The way to a process's standard input.
 pub(crate) struct Stdin {
-    channel: ChannelWriteHalf<Msg>,
+    way: StdinWay,
     ended: watch::Receiver<bool>,
     pub(crate) place: Place,
+}
+
+enum StdinWay {
+    Ssh(ChannelWriteHalf<Msg>),
+    WinRm(winrm::Input),
 }
 
 impl Process {
@@ -82,7 +88,7 @@ impl Process {
         let (end, ended) = watch::channel(false);
         tokio::spawn(pump(reader, early, sender, end));
         let stdin = Stdin {
-            channel: writer,
+            way: StdinWay::Ssh(writer),
             ended,
             place: place.clone(),
         };
@@ -91,6 +97,25 @@ impl Process {
             stdin,
             place,
         })
+    }
+
+    /// A command of a WinRM shell that was started.
+    pub(crate) fn over_winrm(
+        events: mpsc::UnboundedReceiver<ProcessEvent>,
+        input: winrm::Input,
+        ended: watch::Receiver<bool>,
+        place: Place,
+    ) -> Self {
+        let stdin = Stdin {
+            way: StdinWay::WinRm(input),
+            ended,
+            place: place.clone(),
+        };
+        Self {
+            events,
+            stdin,
+            place,
+        }
     }
 
     /// The next event; `None` after the end. May be dropped half-way.
@@ -105,7 +130,10 @@ impl Process {
 
     /// Ends the standard input. A process that has ended already does not mind.
     pub async fn send_eof(&self) {
-        drop(self.stdin.channel.eof().await);
+        match &self.stdin.way {
+            StdinWay::Ssh(channel) => drop(channel.eof().await),
+            StdinWay::WinRm(input) => drop(input.end().await),
+        }
     }
 
     /// Collects everything until exit status *and* close have come: a server may
@@ -151,8 +179,15 @@ impl Stdin {
             source,
         };
         let mut ended = self.ended.clone();
+        let channel = match &self.way {
+            StdinWay::Ssh(channel) => channel,
+            StdinWay::WinRm(_) if *ended.borrow() => return Err(lost(None)),
+            // The host answers in any case; a request that is given up half-way
+            // would take the connection along.
+            StdinWay::WinRm(input) => return input.write(&data).await,
+        };
         tokio::select! {
-            written = self.channel.data_bytes(data) => {
+            written = channel.data_bytes(data) => {
                 written.map_err(|source| lost(Some(Box::new(source))))
             }
             _ = ended.wait_for(|ended| *ended) => Err(lost(None)),

@@ -6,9 +6,8 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::error::{Place, RemoteError};
-use crate::session::Session;
-use crate::target::Target;
+use crate::error::RemoteError;
+use crate::transport::Dial;
 
 /// How patient to be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,11 +45,11 @@ pub struct Attempt<'a> {
 impl Reconnect {
     /// Connects until it works, the deadline passes, or an error shows that
     /// waiting does not help (a changed host key, a refused login).
-    pub async fn connect(
+    pub async fn connect<D: Dial>(
         &self,
-        target: &Target,
+        target: &D,
         mut failed: impl FnMut(Attempt<'_>),
-    ) -> Result<Session, RemoteError> {
+    ) -> Result<D::Session, RemoteError> {
         let start = Instant::now();
         let mut pause = self.first_pause;
         let mut number = 0;
@@ -58,8 +57,9 @@ impl Reconnect {
             number += 1;
             let left = self.deadline.saturating_sub(start.elapsed());
             let mut target = target.clone();
-            target.connect_timeout = target.connect_timeout.min(left);
-            let error = match Session::connect(&target).await {
+            let patience = target.patience();
+            *patience = left.min(*patience);
+            let error = match target.connect().await {
                 Ok(session) => return Ok(session),
                 Err(error) => error,
             };
@@ -74,7 +74,7 @@ impl Reconnect {
             });
             if elapsed + pause >= self.deadline {
                 return Err(RemoteError::NotBack {
-                    place: Place::of(&target),
+                    place: target.place(),
                     waited: self.deadline,
                     attempts: number,
                     last: Box::new(error),

@@ -127,7 +127,7 @@ impl Session {
     }
 }
 
-async fn dial(place: &Place) -> Result<TcpStream, RemoteError> {
+pub(crate) async fn dial(place: &Place) -> Result<TcpStream, RemoteError> {
     let found = tokio::net::lookup_host((place.address(), place.port())).await;
     let place = || place.clone();
     let addresses: Vec<_> = found

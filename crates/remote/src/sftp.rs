@@ -11,6 +11,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use crate::error::{Place, RemoteError};
 use crate::places::RemotePath;
 
+mod agent;
 mod blob;
 mod transfer;
 

@@ -7,6 +7,7 @@
 mod event;
 mod line;
 mod message;
+mod receive;
 
 pub use event::{Event, Outcome, RunKind, Tally, What};
 pub use line::{Decoder, LIMIT, Line, LineError, PREFIX, encode};
@@ -14,3 +15,4 @@ pub use message::{
     Busy, HostFacts, InterfaceFacts, LockHolder, ObservedStep, OperatingSystem, PROTOCOL,
     RemoveWhat, ToAgent, ToController,
 };
+pub use receive::{FromReceiver, ToReceiver};

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use casement_remote::{
-    Agent, AgentHome, Channel, HostOs, Incoming, Progress, Reconnect, RemoteError, Session, Target,
+    Agent, AgentHome, Channel, Connection, Dial as _, HostOs, Incoming, Progress, Reconnect,
+    RemoteError, Transport as _, Way,
 };
 use casement_resource::wire::{
     Event, HostFacts, ObservedStep, Outcome, RemoveWhat, Tally, ToAgent, ToController, What,
@@ -34,9 +35,9 @@ pub type Blobs = BTreeMap<Sha256, PathBuf>;
 
 /// An open conversation with one host's agent.
 pub struct Link {
-    target: Target,
+    way: Way,
     home: AgentHome,
-    session: Session,
+    session: Connection,
     channel: Channel,
     controller: String,
     facts: HostFacts,
@@ -66,7 +67,7 @@ impl Link {
     /// Connects, brings the agent where it is missing, and says hello. The file
     /// says which system the host runs, so that nothing has to be guessed.
     pub async fn open(
-        target: &Target,
+        way: &Way,
         os: HostOs,
         agents: &Agents,
         controller: &str,
@@ -74,15 +75,15 @@ impl Link {
         let agent = match os {
             HostOs::Windows => agents.windows.clone(),
             HostOs::Linux => agents.linux.clone().ok_or_else(|| RunError::NoAgent {
-                host: target.name.clone(),
+                host: way.name().to_owned(),
                 os: "Linux",
             })?,
         };
-        let session = Session::connect(target).await?;
+        let session = way.connect().await?;
         let home = AgentHome::new(agent);
         let opened = home.open(&session, controller, |_| {}).await?;
         let mut link = Self {
-            target: target.clone(),
+            way: way.clone(),
             home,
             session,
             channel: opened.channel,
@@ -106,7 +107,7 @@ impl Link {
 
     /// The host's name in the spec.
     pub fn name(&self) -> &str {
-        &self.target.name
+        self.way.name()
     }
 
     fn take_hello(&mut self, message: ToController) -> Result<(), RunError> {
@@ -160,7 +161,7 @@ impl Link {
         let mut files = Vec::new();
         for hash in missing {
             let from = blobs.get(hash).ok_or_else(|| RunError::NoBlob {
-                host: self.target.name.clone(),
+                host: self.name().to_owned(),
                 sha256: hash.to_string(),
             })?;
             // One that cannot be read is told when its turn comes.
@@ -190,9 +191,9 @@ impl Link {
         hash: &Sha256,
         tell: &(dyn Fn(u64) + Sync),
     ) -> Result<(), RemoteError> {
-        let sftp = self.session.sftp().await?;
         let progress = |progress: Progress| tell(progress.done);
-        self.home.put_blob(&sftp, from, hash, progress).await?;
+        let files = [(from, *hash)];
+        self.session.bring(&self.home, &files, progress).await?;
         Ok(())
     }
 
@@ -296,7 +297,7 @@ impl Link {
     }
 
     fn ended(&self, outcome: Outcome, tally: Tally) -> Result<Tally, RunError> {
-        let host = self.target.name.clone();
+        let host = self.name().to_owned();
         match outcome {
             Outcome::Done => Ok(tally),
             Outcome::Failed => Err(RunError::Failed { host, tally }),
@@ -346,7 +347,7 @@ impl Link {
                 deadline: left,
                 ..patience
             };
-            self.session = patience.connect(&self.target, |_| {}).await?;
+            self.session = patience.connect(&self.way, |_| {}).await?;
             let opening = self.home.open(&self.session, &self.controller, |_| {});
             match opening.await {
                 Ok(opened) => {
@@ -381,13 +382,13 @@ impl Link {
     fn cut(&self) -> RunError {
         let noise: Vec<&str> = self.channel.noise().collect();
         RunError::Cut {
-            host: self.target.name.clone(),
+            host: self.name().to_owned(),
             said: noise.join("\n"),
         }
     }
 
     fn unexpected(&self, message: ToController) -> RunError {
-        let host = self.target.name.clone();
+        let host = self.name().to_owned();
         match message {
             ToController::Failed(failure) => RunError::Agent {
                 host,

@@ -79,4 +79,4 @@ pub use windows::{
     DefenderPolicy, RebootPolicy, RepairPolicy, Windows, WindowsComponents, WindowsUpdate,
 };
 pub use windows_path::WindowsPath;
-pub use winrm::{HostWinRm, WinRm, WinRmAuth, WinRmTransport};
+pub use winrm::{Fingerprint, HostWinRm, WinRm, WinRmAuth, WinRmTransport};

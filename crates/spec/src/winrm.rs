@@ -4,6 +4,7 @@ use camino::Utf8PathBuf;
 use serde::Serialize;
 
 use crate::named::named;
+use crate::text::checked_text;
 use crate::{SecretRef, defaults};
 
 named! {
@@ -28,6 +29,26 @@ named! {
     }
 }
 
+checked_text! {
+    /// The SHA-256 hash of a certificate, as 64 hexadecimal digits.
+    pub struct Fingerprint("SHA-256 fingerprint", fingerprint_fault, mend = fingerprint_mended);
+}
+
+fn fingerprint_fault(text: &str) -> Option<String> {
+    let digits = text.chars().filter(char::is_ascii_hexdigit).count();
+    if digits == 40 {
+        return Some("40 digits are a SHA-1 thumbprint, which is not enough".to_owned());
+    }
+    let plain = |letter: char| letter.is_ascii_digit() || ('a'..='f').contains(&letter);
+    let right = text.len() == 64 && text.chars().all(plain);
+    (!right).then(|| "it has not 64 digits from 0 to f".to_owned())
+}
+
+fn fingerprint_mended(text: &str) -> String {
+    let digits = text.chars().filter(|letter| !": ".contains(*letter));
+    digits.collect::<String>().to_ascii_lowercase()
+}
+
 /// Login over WinRM, for all Windows hosts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -45,6 +66,9 @@ pub struct WinRm {
     /// Who signed the hosts' certificates, as a PEM file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ca: Option<Utf8PathBuf>,
+    /// The one certificate that is taken, whoever signed it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fingerprint: Option<Fingerprint>,
 }
 
 /// Login over WinRM to one host: each field stands before the cluster's.
@@ -69,6 +93,9 @@ pub struct HostWinRm {
     /// Who signed the host's certificate, as a PEM file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ca: Option<Utf8PathBuf>,
+    /// The one certificate that is taken, whoever signed it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fingerprint: Option<Fingerprint>,
 }
 
 impl HostWinRm {
@@ -84,6 +111,8 @@ impl HostWinRm {
         let password = self.password.clone();
         let password = password.or_else(|| all.map(|all| all.password.clone()));
         let auth = self.auth.or(all.map(|all| all.auth));
+        let fingerprint = self.fingerprint.clone();
+        let fingerprint = fingerprint.or_else(|| all.and_then(|a| a.fingerprint.clone()));
         WinRm {
             user: user.unwrap_or_else(|| defaults::user(crate::OsFamily::Windows).to_owned()),
             password: password.unwrap_or(SecretRef::Prompt),
@@ -91,6 +120,7 @@ impl HostWinRm {
             port: port.unwrap_or_else(|| defaults::winrm_port(transport)),
             auth: auth.unwrap_or(WinRmAuth::Ntlm),
             ca: self.ca.clone().or_else(|| all.and_then(|a| a.ca.clone())),
+            fingerprint,
         }
     }
 }
@@ -109,5 +139,19 @@ mod tests {
         };
         assert_eq!(host.over(Some(&all)).port, 5985);
         assert_eq!(HostWinRm::default().over(Some(&all)), all);
+    }
+
+    #[test]
+    fn a_fingerprint_is_sha_256_and_a_thumbprint_is_none() {
+        let right = "0123456789abcdef".repeat(4);
+        assert_eq!(right.parse::<Fingerprint>().unwrap().as_str(), right);
+        let mut pairs: Vec<&str> = Vec::new();
+        pairs.extend((0..32).map(|at| &right[2 * at..2 * at + 2]));
+        let written = pairs.join(":").to_uppercase();
+        let invalid = written.parse::<Fingerprint>().unwrap_err();
+        assert_eq!(invalid.suggestion, Some(right.clone()));
+        let thumbprint = right[..40].parse::<Fingerprint>().unwrap_err();
+        assert!(thumbprint.reason.contains("SHA-1"), "{thumbprint}");
+        assert!(right[..63].parse::<Fingerprint>().is_err());
     }
 }

@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use crate::receive::Expected;
 use crate::system;
 
 /// What the arguments say.
@@ -15,6 +16,7 @@ pub(super) struct Arguments {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Verb {
     Channel,
+    Receive(Expected),
     Serve {
         detach: bool,
     },
@@ -27,7 +29,9 @@ pub(super) enum Verb {
     Help,
 }
 
-const VERBS: [&str; 6] = ["channel", "help", "host", "observe", "serve", "version"];
+const VERBS: [&str; 7] = [
+    "channel", "help", "host", "observe", "receive", "serve", "version",
+];
 
 /// Reads arguments, or says what is wrong with them.
 pub(super) fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Arguments, String> {
@@ -54,6 +58,11 @@ fn verb(words: &[OsString]) -> Result<Verb, String> {
         ["-h" | "--help", ..] | [_, "-h" | "--help", ..] | ["help"] => Ok(Verb::Help),
         ["-V" | "--version" | "version"] => Ok(Verb::Version),
         ["channel"] => Ok(Verb::Channel),
+        ["receive", hash, size] => match (hash.parse(), size.parse()) {
+            (Ok(sha256), Ok(size)) => Ok(Verb::Receive(Expected { sha256, size })),
+            _ => Err("`receive` wants a SHA-256 and a size in bytes".to_owned()),
+        },
+        ["receive", ..] => Err("`receive` wants a SHA-256 and a size in bytes".to_owned()),
         ["serve"] => Ok(Verb::Serve { detach: false }),
         ["serve", "--detach"] => Ok(Verb::Serve { detach: true }),
         ["host"] => Err("`host` wants the name of a service".to_owned()),
@@ -119,6 +128,7 @@ For people
 
 For programs
   channel              answer a controller on standard input and output
+  receive HASH SIZE    take a file in from standard input, as lines of text
   serve [--detach]     be the service `casement`, which carries changes out
   host NAME            be the service NAME, and run its program
 

@@ -356,16 +356,19 @@ fn network() -> Vec<Step> {
             "adapter",
             Resource::AdapterSettings(AdapterSettings { address }),
         ),
-        step(
-            "network",
-            Resource::HnsNetwork(HnsNetwork {
-                name: "cbr0".to_owned(),
-                network_type: HnsNetworkType::L2Bridge,
-                subnet: "10.244.1.0/24".parse().unwrap(),
-                gateway: "10.244.1.1".parse().unwrap(),
-                isolation: None,
-                adapter_address: ADDRESS.parse().unwrap(),
-            }),
+        with_after(
+            step(
+                "network",
+                Resource::HnsNetwork(HnsNetwork {
+                    name: "cbr0".to_owned(),
+                    network_type: HnsNetworkType::L2Bridge,
+                    subnet: "10.244.1.0/24".parse().unwrap(),
+                    gateway: "10.244.1.1".parse().unwrap(),
+                    isolation: None,
+                    adapter_address: ADDRESS.parse().unwrap(),
+                }),
+            ),
+            &["adapter"],
         ),
         with_after(
             step(

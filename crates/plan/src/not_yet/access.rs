@@ -1,7 +1,7 @@
 //! Ways to hosts.
 
 use casement_diag::FieldPath;
-use casement_spec::{Access, HostAccess, SecretRef, SshCredential};
+use casement_spec::{Access, HostAccess, SecretRef, SshCredential, WinRmAuth};
 
 use super::Refusals;
 
@@ -9,7 +9,7 @@ const FILE: &str = "name a file: `key: ~/.ssh/id_ed25519`";
 const PASSPHRASE: &str = "use a key without one: `key: ~/.ssh/id_ed25519`";
 const PASSWORD: &str = "log in with a key: `key: ~/.ssh/id_ed25519`";
 const SUDO: &str = "log in as root on Linux hosts that are `managed`";
-const WINRM: &str = "reach Windows hosts over SSH: `access.ssh`";
+const KERBEROS: &str = "use `auth: ntlm`; where NTLM is off, reach hosts over SSH: `access.ssh`";
 const BASTION: &str = "leave it out: hosts are reached directly";
 
 /// What all hosts have.
@@ -17,7 +17,8 @@ pub(super) fn all(refusals: &mut Refusals<'_>, at: &FieldPath, access: &Access) 
     let ssh = at.field("ssh");
     credential(refusals, &ssh, &access.ssh.credential);
     refusals.field_if(ssh.field("sudo"), access.ssh.sudo.is_some(), SUDO);
-    refusals.field_if(at.field("winrm"), access.winrm.is_some(), WINRM);
+    let auth = access.winrm.as_ref().map(|winrm| winrm.auth);
+    winrm(refusals, at, auth);
     refusals.field_if(at.field("bastion"), access.bastion.is_some(), BASTION);
 }
 
@@ -28,8 +29,15 @@ pub(super) fn host(refusals: &mut Refusals<'_>, at: &FieldPath, access: &HostAcc
         credential(refusals, &ssh, given);
     }
     refusals.field_if(ssh.field("sudo"), access.ssh.sudo.is_some(), SUDO);
-    refusals.field_if(at.field("winrm"), access.winrm.is_some(), WINRM);
+    let auth = access.winrm.as_ref().and_then(|winrm| winrm.auth);
+    winrm(refusals, at, auth);
     refusals.field_if(at.field("bastion"), access.bastion.is_some(), BASTION);
+}
+
+fn winrm(refusals: &mut Refusals<'_>, at: &FieldPath, auth: Option<WinRmAuth>) {
+    if let Some(auth @ WinRmAuth::Kerberos) = auth {
+        refusals.value(at.field("winrm").field("auth"), auth, KERBEROS);
+    }
 }
 
 fn credential(refusals: &mut Refusals<'_>, at: &FieldPath, credential: &SshCredential) {

@@ -9,6 +9,9 @@ impl RemoteError {
             Self::HostKeyUnknown { .. } => "CAS-SSH-001",
             Self::HostKeyChanged { .. } => "CAS-SSH-002",
             Self::Refused { .. } => "CAS-SSH-003",
+            Self::NotListening { place } if place.is_winrm() => "CAS-REM-003",
+            Self::NoAnswer { place, .. } if place.is_winrm() => "CAS-REM-007",
+            Self::WinRm(error) => error.code(),
             Self::NoAnswer { .. } => "CAS-SSH-004",
             Self::NotListening { .. } => "CAS-SSH-005",
             Self::NoRoute { .. } => "CAS-SSH-006",
@@ -100,6 +103,7 @@ impl RemoteError {
                 vec![pair("path", path.clone()), pair("it says", answer.clone())]
             }
             Self::Wire { source, .. } => vec![pair("reason", source.to_string())],
+            Self::WinRm(error) => error.details(),
             _ => Vec::new(),
         }
     }
@@ -140,6 +144,12 @@ impl RemoteError {
             Self::NoAnswer { place, .. } => format!(
                 "Is it switched on, is {} its address, and do firewalls let TCP port {} through?",
                 place.address(),
+                place.port()
+            ),
+            Self::NotListening { place } if place.is_winrm() => format!(
+                "The machine is there, but WinRM does not listen on port {} (5986 is \
+                 `transport: https`, 5985 `transport: http`). On the host: \
+                 `winrm enumerate winrm/config/listener`; `winrm quickconfig` makes one.",
                 place.port()
             ),
             Self::NotListening { place } => format!(
@@ -191,6 +201,7 @@ impl RemoteError {
                 "Is there space on the disk, and may that account write there?".to_owned()
             }
             Self::LocalFile { .. } => "Check the path and who may read it.".to_owned(),
+            Self::WinRm(error) => error.remedy(),
             Self::Wire { .. } => {
                 "Agent and casement must be of one version: was `--agent-dir` pointed at another \
                  one's? Otherwise this is a defect, please report it."

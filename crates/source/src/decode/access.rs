@@ -149,6 +149,10 @@ fn winrm(reader: &mut Reader<'_>, at: &At<'_>) -> Option<HostWinRm> {
         reader.named::<WinRmAuth>(&at, "authentication of WinRM")
     });
     let ca = if_given(mapping.get("ca"), |at| reader.file(&at));
+    let fingerprint = if_given(mapping.get("fingerprint"), |at| {
+        let example = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08";
+        reader.parse(&at, "a fingerprint", example)
+    });
     Some(HostWinRm {
         user: user?,
         password: password?,
@@ -156,6 +160,7 @@ fn winrm(reader: &mut Reader<'_>, at: &At<'_>) -> Option<HostWinRm> {
         port: port?,
         auth: auth?,
         ca: ca?,
+        fingerprint: fingerprint?,
     })
 }
 

@@ -132,6 +132,11 @@ pub(crate) static WINRM: Shape = Shape {
             Kind::Text,
             "Who signed the hosts' certificates, as a PEM file.",
         ),
+        optional(
+            "fingerprint",
+            Kind::Text,
+            "The SHA-256 hash of the one certificate that is taken, whoever signed it.",
+        ),
     ],
 };
 

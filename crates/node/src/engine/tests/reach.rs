@@ -21,7 +21,7 @@ fn the_list_of_what_is_reached_on_a_simulated_windows_is_right() {
     let mut functions = rig.book.calls();
     let mut rig = super::faults::rig();
     for document in real(casement_spec::NetworkMode::L3Routes) {
-        rig.converge(&document);
+        super::faults::converge(&mut rig, &document);
     }
     functions.extend(rig.book.calls());
     let mut rig = Rig::new(windows_host());

@@ -1,0 +1,184 @@
+//! Who is let in: the server's side of NTLM, and basic login.
+
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use casement_resource::Secret;
+
+use crate::ntlm::crypto::{Key, account_key, hmac_md5, md5, rc4_once, utf16};
+use crate::ntlm::message::{Fields, Pair, VERSION, field, flags, put_pair, read_pairs};
+use crate::ntlm::seal::{Sealing, Side};
+use crate::server::Shared;
+
+const SERVER_CHALLENGE: [u8; 8] = [7, 1, 6, 2, 5, 3, 4, 9];
+const MIC: std::ops::Range<usize> = 72..88;
+
+/// One connection, as the guard knows it.
+pub struct Guard {
+    shared: Arc<Shared>,
+    first: Vec<u8>,
+    challenge: Vec<u8>,
+    pub sealing: Option<Sealing>,
+    pub is_in: bool,
+}
+
+/// What the guard says to a request.
+pub enum Verdict {
+    /// Let it through.
+    In,
+    /// 401, with this to say.
+    Out(Vec<String>),
+}
+
+impl Guard {
+    pub fn new(shared: Arc<Shared>) -> Self {
+        Self {
+            shared,
+            first: Vec::new(),
+            challenge: Vec::new(),
+            sealing: None,
+            is_in: false,
+        }
+    }
+
+    pub fn judge(&mut self, authorization: Option<&str>) -> Verdict {
+        let Some((method, token)) = authorization.and_then(|said| said.split_once(' ')) else {
+            return match self.is_in {
+                true => Verdict::In,
+                false => Verdict::Out(self.offers()),
+            };
+        };
+        let Ok(token) = STANDARD.decode(token) else {
+            return Verdict::Out(self.offers());
+        };
+        let settings = self.shared.settings();
+        match method {
+            "Basic" if settings.basic => {
+                let right = format!("{}:{}", settings.user, settings.password);
+                match token == right.as_bytes() {
+                    true => Verdict::In,
+                    false => Verdict::Out(self.offers()),
+                }
+            }
+            "Negotiate" if settings.negotiate => match token.get(8) {
+                Some(1) => {
+                    self.challenge = self.challenge();
+                    self.first = token;
+                    let token = STANDARD.encode(&self.challenge);
+                    Verdict::Out(vec![format!("Negotiate {token}")])
+                }
+                Some(3) => match self.check(&token) {
+                    Some(key) => {
+                        self.is_in = true;
+                        if self.shared.certificate.is_none() {
+                            self.sealing = Some(Sealing::new(&key, Side::Server));
+                        }
+                        Verdict::In
+                    }
+                    None => Verdict::Out(self.offers()),
+                },
+                _ => Verdict::Out(self.offers()),
+            },
+            _ => Verdict::Out(self.offers()),
+        }
+    }
+
+    fn offers(&self) -> Vec<String> {
+        let settings = self.shared.settings();
+        let mut offers = Vec::new();
+        if settings.negotiate {
+            offers.push("Negotiate".to_owned());
+        }
+        if settings.basic {
+            offers.push("Basic realm=\"WSMAN\"".to_owned());
+        }
+        offers
+    }
+
+    fn challenge(&self) -> Vec<u8> {
+        let settings = self.shared.settings();
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+        let now = i64::try_from(now.as_secs()).unwrap() + settings.clock_ahead;
+        let time = u64::try_from(now + 11_644_473_600).unwrap() * 10_000_000;
+        let mut pairs = Vec::new();
+        for (id, name) in [(2, "WIN1"), (1, "WIN1"), (4, "win1"), (3, "win1")] {
+            put_pair(&mut pairs, id, &utf16(name));
+        }
+        put_pair(&mut pairs, Pair::Time as u16, &time.to_le_bytes());
+        put_pair(&mut pairs, Pair::End as u16, &[]);
+        let mut fields = Fields::after(56);
+        let target = fields.put(&utf16("WIN1"));
+        let info = fields.put(&pairs);
+        let asked = match settings.seals {
+            true => flags::OURS,
+            false => flags::OURS & !flags::SEAL,
+        };
+        let mut message = b"NTLMSSP\0\x02\0\0\0".to_vec();
+        message.extend_from_slice(&target);
+        message.extend_from_slice(&asked.to_le_bytes());
+        message.extend_from_slice(&SERVER_CHALLENGE);
+        message.extend_from_slice(&[0; 8]);
+        message.extend_from_slice(&info);
+        message.extend_from_slice(&VERSION);
+        message.extend_from_slice(&fields.payload);
+        message
+    }
+
+    /// The session's key, if the proof, the integrity code and the binding to the
+    /// TLS connection are right.
+    fn check(&self, message: &[u8]) -> Option<Key> {
+        let settings = self.shared.settings();
+        let text = |at| {
+            let units: Vec<u16> = field(message, at)?
+                .chunks_exact(2)
+                .map(|pair| u16::from_le_bytes([pair[0], pair[1]]))
+                .collect();
+            String::from_utf16(&units).ok()
+        };
+        let (domain, user) = (text(28)?, text(36)?);
+        if !user.eq_ignore_ascii_case(&settings.user) {
+            return None;
+        }
+        let password = Secret::new(settings.password.clone());
+        let key = account_key(&password, &user, &domain);
+        let (proof, about) = field(message, 20)?.split_at_checked(16)?;
+        if hmac_md5(&key, &[&SERVER_CHALLENGE, about]) != proof {
+            return None;
+        }
+        let mut session: Key = field(message, 52)?.try_into().ok()?;
+        rc4_once(&hmac_md5(&key, &[proof]), &mut session);
+        let pairs = read_pairs(about.get(28..)?).ok()?;
+        let pair = |wanted: Pair| {
+            let found = pairs.iter().find(|(id, _)| *id == wanted as u16);
+            found.map(|(_, value)| value.clone())
+        };
+        let signed = pair(Pair::Flags)?.first()? & 2 == 2;
+        let mut without = message.to_vec();
+        without.get_mut(MIC)?.fill(0);
+        let mic = hmac_md5(&session, &[&self.first, &self.challenge, &without]);
+        if !signed || message.get(MIC)? != mic {
+            return None;
+        }
+        match &self.shared.certificate {
+            Some(certificate) => {
+                (pair(Pair::ChannelBinding)? == binding(certificate)).then_some(session)
+            }
+            None => Some(session),
+        }
+    }
+}
+
+/// What a login over TLS must carry (RFC 5929, for a certificate signed with
+/// SHA-256).
+fn binding(certificate: &[u8]) -> Key {
+    use sha2::Digest as _;
+    let hash = sha2::Sha256::digest(certificate);
+    let data = [b"tls-server-end-point:".as_slice(), &hash].concat();
+    md5(&[
+        &[0; 16],
+        &u32::try_from(data.len()).unwrap().to_le_bytes(),
+        &data,
+    ])
+}

@@ -1,0 +1,214 @@
+//! What stands behind the shells: a little of cmd, over a folder here that is
+//! drive C, and the real agent on a simulated Windows.
+
+use std::fs;
+use std::io::PipeReader;
+use std::io::{Read as _, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use casement_node::channel::Channel;
+use casement_node::receive::{Expected, receive};
+use casement_node::serve::{Life, serve};
+use casement_node::sim::{Door, Sim, World, door};
+use casement_node::state::Layout;
+use casement_resource::Sha256;
+
+use crate::shell::Tap;
+
+pub struct Host {
+    drive: PathBuf,
+    pub layout: Layout,
+    pub sim: Arc<Sim>,
+    backstage: Arc<Door>,
+    pub lines: Mutex<Vec<String>>,
+    /// Stands for a security product that does not like what it sees.
+    pub no_certutil: Mutex<bool>,
+}
+
+struct Streams<'a> {
+    stdin: &'a mut PipeReader,
+    stdout: &'a mut Tap,
+    stderr: &'a mut Tap,
+}
+
+impl Host {
+    pub fn new(folder: &Path) -> Arc<Self> {
+        let layout = Layout::new(folder.join("state"));
+        let sim = Arc::new(Sim::new(World::default()));
+        let (backstage, listener) = door();
+        let (platform, state) = (Arc::clone(&sim), layout.clone());
+        std::thread::spawn(move || {
+            let _ = serve(platform, &state, Box::new(listener), Life::UntilStopped);
+        });
+        let drive = folder.join("drive");
+        fs::create_dir_all(drive.join("C:")).unwrap();
+        Arc::new(Self {
+            drive,
+            layout,
+            sim,
+            backstage: Arc::new(backstage),
+            lines: Mutex::default(),
+            no_certutil: Mutex::default(),
+        })
+    }
+
+    /// Where a path of the host is here.
+    pub fn there(&self, path: &str) -> PathBuf {
+        self.drive.join(path.replace('\\', "/"))
+    }
+
+    /// Runs a line as cmd would, and says its exit code.
+    pub fn run(&self, line: &str, mut stdin: PipeReader, mut stdout: Tap, mut stderr: Tap) -> u32 {
+        self.lines.lock().unwrap().push(line.to_owned());
+        let mut streams = Streams {
+            stdin: &mut stdin,
+            stdout: &mut stdout,
+            stderr: &mut stderr,
+        };
+        let mut code = 0;
+        for part in line.split(" & ") {
+            for (at, command) in part.split(" && ").enumerate() {
+                if at > 0 && code != 0 {
+                    break;
+                }
+                code = self.command(command.trim(), &mut streams);
+            }
+        }
+        code
+    }
+
+    fn command(&self, command: &str, streams: &mut Streams<'_>) -> u32 {
+        let quiet = command.ends_with(" >nul") || command.ends_with(" 2>nul");
+        let command = command.trim_end_matches(" >nul").trim_end_matches(" 2>nul");
+        let quoted: Vec<PathBuf> = command
+            .split('"')
+            .skip(1)
+            .step_by(2)
+            .map(|path| self.there(path))
+            .collect();
+        let path = |at: usize| quoted.get(at).unwrap_or_else(|| panic!("{command}"));
+        let word = command.split([' ', '"']).next().unwrap();
+        let done = |done: std::io::Result<()>| u32::from(done.is_err());
+        match word {
+            "mkdir" => done(fs::create_dir_all(path(0))),
+            "del" => {
+                let removed = quoted.iter().map(fs::remove_file);
+                u32::from(removed.filter(Result::is_err).count() > 0)
+            }
+            "move" => done(fs::rename(path(0), path(1))),
+            "rmdir" => done(fs::remove_dir(path(0))),
+            "findstr" => done(self.copy_lines(path(1), streams.stdin)),
+            "certutil" => self.certutil(command, &quoted, quiet, streams),
+            "if" => {
+                let exit = |code: &str| code.trim_matches(['(', ')']).parse().unwrap();
+                let codes: Vec<&str> = command.split("exit ").skip(1).collect();
+                let code = codes[usize::from(!path(0).exists())];
+                exit(code.split(')').next().unwrap())
+            }
+            "cmd" => self.program(command, path(0), streams),
+            "echo" => {
+                let text = command.trim_start_matches("echo ");
+                done(streams.stdout.write_all(format!("{text}\r\n").as_bytes()))
+            }
+            "sort" => {
+                let mut text = String::new();
+                streams.stdin.read_to_string(&mut text).unwrap();
+                let mut lines: Vec<&str> = text.lines().collect();
+                lines.sort_unstable();
+                done(streams.stdout.write_all(lines.join("\r\n").as_bytes()))
+            }
+            "exit" => command.trim_start_matches("exit ").parse().unwrap(),
+            other => {
+                let text = format!("'{other}' is not recognized\r\n");
+                streams.stderr.write_all(text.as_bytes()).unwrap();
+                1
+            }
+        }
+    }
+
+    /// `findstr "^" > FILE`: every line, with an end.
+    fn copy_lines(&self, to: &Path, stdin: &mut PipeReader) -> std::io::Result<()> {
+        let mut text = Vec::new();
+        stdin.read_to_end(&mut text)?;
+        fs::write(to, text)
+    }
+
+    fn certutil(
+        &self,
+        command: &str,
+        paths: &[PathBuf],
+        quiet: bool,
+        streams: &mut Streams<'_>,
+    ) -> u32 {
+        if *self.no_certutil.lock().unwrap() {
+            let text = "This program is blocked by group policy.\r\n";
+            streams.stderr.write_all(text.as_bytes()).unwrap();
+            return 1;
+        }
+        let Ok(content) = fs::read(&paths[0]) else {
+            let text = "CertUtil: -hashfile command FAILED: 0x80070002\r\n";
+            streams.stdout.write_all(text.as_bytes()).unwrap();
+            return 2;
+        };
+        if command.contains("-decode") {
+            assert!(quiet);
+            let text: String = String::from_utf8(content)
+                .unwrap()
+                .split_whitespace()
+                .collect();
+            return u32::from(fs::write(&paths[1], STANDARD.decode(text).unwrap()).is_err());
+        }
+        let said = format!(
+            "SHA256-Hash der Datei:\r\n{}\r\nCertUtil: erfolgreich.\r\n",
+            Sha256::of(&content)
+        );
+        streams.stdout.write_all(said.as_bytes()).unwrap();
+        0
+    }
+
+    /// `cmd /c "PATH" VERB …`: the agent, if that is what is there.
+    fn program(&self, command: &str, path: &Path, streams: &mut Streams<'_>) -> u32 {
+        let Ok(content) = fs::read(path) else {
+            let text = "The system cannot find the path specified.\r\n";
+            streams.stderr.write_all(text.as_bytes()).unwrap();
+            return 1;
+        };
+        let words: Vec<&str> = command
+            .rsplit('"')
+            .next()
+            .unwrap()
+            .split_whitespace()
+            .collect();
+        let stdout = streams.stdout.again();
+        let ended = match words.as_slice() {
+            ["channel"] => {
+                let channel = Channel {
+                    platform: &*self.sim,
+                    layout: &self.layout,
+                    backstage: Arc::clone(&self.backstage) as _,
+                    agent: Sha256::of(&content),
+                };
+                channel.run(streams.stdin, Box::new(stdout))
+            }
+            ["receive", hash, size] => {
+                let expected = Expected {
+                    sha256: hash.parse().unwrap(),
+                    size: size.parse().unwrap(),
+                };
+                let mut stdout = stdout;
+                receive(
+                    &*self.sim,
+                    &self.layout,
+                    &expected,
+                    streams.stdin,
+                    &mut stdout,
+                )
+            }
+            other => panic!("the agent does not know {other:?}"),
+        };
+        u32::from(ended.is_err())
+    }
+}

@@ -1,0 +1,22 @@
+//! WinRM against a server in this process, which speaks WS-Management over HTTP
+//! with sealed NTLM and over TLS; and that server against pywinrm, which somebody
+//! else wrote: client and server cannot be wrong together.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    missing_docs,
+    reason = "tests fail by panicking"
+)]
+
+mod agent;
+mod connect;
+mod guard;
+mod host;
+mod ntlm;
+mod pywinrm;
+#[path = "../../src/winrm/sealed.rs"]
+mod sealed;
+mod server;
+mod shell;
+mod soap;

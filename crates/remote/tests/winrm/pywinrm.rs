@@ -1,0 +1,95 @@
+//! pywinrm as a client of our server: what it says and understands is somebody
+//! else's reading of the same protocols.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Mutex;
+use std::{env, fs};
+
+use crate::server::{PASSWORD, Server};
+
+const PACKAGE: &str = "pywinrm==0.5.0";
+const DRIVER: &str = include_str!("driver.py");
+
+/// Made once, however many tests ask for it.
+static MADE: Mutex<()> = Mutex::new(());
+
+fn python() -> PathBuf {
+    let _alone = MADE.lock().unwrap();
+    let cache = env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
+    let cache = cache.unwrap_or_else(|| Path::new(&env::var_os("HOME").unwrap()).join(".cache"));
+    let folder = cache.join("casement/tools/pywinrm-0.5.0");
+    let ready = folder.join("casement-ready");
+    if !ready.exists() {
+        let pip = folder.join("bin/pip");
+        let mut venv = Command::new("python3");
+        venv.args(["-m", "venv"]).arg(&folder);
+        let mut install = Command::new(pip);
+        install.args(["install", "--quiet", PACKAGE]);
+        for mut command in [venv, install] {
+            let done = command.status();
+            assert!(
+                done.is_ok_and(|status| status.success()),
+                "{PACKAGE} is needed; this did not work: {command:?}"
+            );
+        }
+        fs::write(&ready, "").unwrap();
+    }
+    folder.join("bin/python")
+}
+
+/// What the driver says. The password goes through the environment.
+async fn ask(server: &Server, transport: &str, password: &str) -> String {
+    let scheme = match server.shared.certificate {
+        Some(_) => "https",
+        None => "http",
+    };
+    let mut command = Command::new(python());
+    command
+        .args(["-c", DRIVER])
+        .arg(format!("{scheme}://127.0.0.1:{}/wsman", server.port))
+        .arg(transport)
+        .arg(server.ca())
+        .env("CASEMENT_TEST_PASSWORD", password)
+        .env_remove("http_proxy")
+        .env("no_proxy", "*");
+    let output = tokio::task::spawn_blocking(move || command.output().unwrap());
+    let output = output.await.unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.success(), "{said}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+const RIGHT: &str = "echo 0 hällo\nsort 0 one two\nexit 7\ntimed out\n";
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs python3 with venv, and PyPI the first time"]
+async fn pywinrm_is_let_in_over_sealed_http_and_works() {
+    let server = Server::http().await;
+    assert_eq!(ask(&server, "ntlm", PASSWORD).await, RIGHT);
+    let bodies = server.shared.bodies.lock().unwrap();
+    assert!(!bodies.is_empty());
+    for body in bodies.iter() {
+        assert!(body.starts_with(b"--Encrypted Boundary\r\n"));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs python3 with venv, and PyPI the first time"]
+async fn pywinrm_is_let_in_over_tls_with_its_binding_and_works() {
+    let server = Server::https().await;
+    assert_eq!(ask(&server, "ntlm", PASSWORD).await, RIGHT);
+    // It sends what is beyond ASCII in another encoding than we do.
+    let plain = "password-Of-The-Test";
+    server.change(|settings| (settings.basic, settings.password) = (true, plain.to_owned()));
+    assert_eq!(ask(&server, "basic", plain).await, RIGHT);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs python3 with venv, and PyPI the first time"]
+async fn pywinrm_is_turned_away_with_a_wrong_password() {
+    for server in [Server::http().await, Server::https().await] {
+        assert_eq!(ask(&server, "ntlm", "another").await, "refused\n");
+        assert!(server.actions().is_empty());
+    }
+}
