@@ -190,6 +190,7 @@ impl Host {
                     layout: &self.layout,
                     backstage: Arc::clone(&self.backstage) as _,
                     agent: Sha256::of(&content),
+                    allowed: Ok(()),
                 };
                 channel.run(streams.stdin, Box::new(stdout))
             }
