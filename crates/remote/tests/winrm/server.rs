@@ -191,9 +191,14 @@ impl Server {
 
     /// Waits until the host has no shell left.
     pub async fn no_shell_is_left(&self) {
-        while !self.shared.shells.lock().unwrap().is_empty() {
-            tokio::time::sleep(Duration::from_millis(10)).await;
-        }
+        let gone = async {
+            while !self.shared.shells.lock().unwrap().is_empty() {
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+        };
+        let limit = Duration::from_secs(30);
+        let waited = tokio::time::timeout(limit, gone).await;
+        waited.expect("a shell is left");
     }
 }
 
