@@ -367,13 +367,12 @@ fn rows_of_faults_are_made_good() {
 /// What chance begins with: one for all tests of a run.
 fn seed() -> u64 {
     static SEED: OnceLock<u64> = OnceLock::new();
-    let seed = *SEED.get_or_init(|| {
+    *SEED.get_or_init(|| {
         let given = std::env::var("CASEMENT_SEED").ok();
         let given = given.and_then(|text| text.parse().ok());
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
         given.unwrap_or(u64::from(now.subsec_nanos()))
-    });
-    seed
+    })
 }
 
 /// splitmix64.
