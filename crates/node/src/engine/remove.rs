@@ -1,6 +1,7 @@
 //! Taking back what casement made, what was made last first.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use casement_resource::wire::{Outcome, RemoveWhat, What};
 use casement_resource::{Code, Failure, Resource, ResourceId};
@@ -91,6 +92,7 @@ impl Engine<'_> {
                 continue;
             }
             things += 1;
+            self.insist(record);
             if self.is_left(record) {
                 records.put(id, &record.resource, record.prior.clone())?;
                 numbers.set(id, Fate::Failed);
@@ -103,6 +105,23 @@ impl Engine<'_> {
             }
         }
         self.sink.write(What::Looked { things, left })
+    }
+
+    /// A program that was still ending may have put a thing back: a folder that it
+    /// makes when it starts, a file that it writes when it stops.
+    fn insist(&self, record: &Record) {
+        const TRIES: u32 = 10;
+        const PAUSE: Duration = Duration::from_millis(500);
+        let secrets = BTreeMap::new();
+        for _ in 0..TRIES {
+            if !self.is_left(record) {
+                return;
+            }
+            // Whether it helped is seen, not told.
+            let at = self.place(false, &secrets);
+            let _ = kinds::undo(&at, &record.resource, &record.prior);
+            self.platform.pause(PAUSE);
+        }
     }
 
     /// Whether a thing is as casement made it, and not as it was before. That it
