@@ -113,7 +113,7 @@ mod tests {
         let access = access.replace("FILE", password.to_str().unwrap());
         let text = format!(
             "apiVersion: casement.dev/v1alpha1\nkind: Cluster\nmetadata: {{name: shop}}\nspec:\n  \
-             kubernetes: {{version: 1.36.3}}\n  existing: {{kubeconfig: ./admin.conf}}\n  \
+             kubernetes: {{version: 1.36.3}}\n  existing: {{kubeconfig: ./admin.conf}}\n  network: {{mode: l3-routes}}\n  \
              hosts:\n    - {{name: windows01, address: 10.3.0.4, os: windows-2022}}\n  \
              access:\n    winrm: {access}\n"
         );
