@@ -110,6 +110,7 @@ const ASKED: [(&str, &str); 7] = [
 
 impl Snapshot {
     pub fn of(machine: &Machine) -> Self {
+        settle(machine);
         let mut said = BTreeMap::new();
         for (title, command) in ASKED {
             // `grep` fails at values that nobody may read.
@@ -131,6 +132,13 @@ impl Snapshot {
         all.extend(differences(&self.said, &after.said));
         assert!(all.is_empty(), "{}", all.join("\n"));
     }
+}
+
+/// The kernel tries an address of its own for a second before it has it.
+fn settle(machine: &Machine) {
+    let wait = "for i in $(seq 100); do [ -z \"$(ip -6 address show tentative)\" ] && break; \
+                sleep 0.1; done; ip -6 address show tentative";
+    assert_eq!(machine.inside(&["sh", "-c", wait]), "");
 }
 
 fn differences(before: &BTreeMap<String, String>, after: &BTreeMap<String, String>) -> Vec<String> {
