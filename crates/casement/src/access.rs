@@ -39,26 +39,13 @@ enum Way {
 /// Runs the verb.
 pub fn run_access(arguments: &AccessArgs) -> Result<(), CommandError> {
     let cluster = spec_file::read_with_paths(&arguments.file)?;
-    let host = find(&cluster, &arguments.host)?;
+    let host = spec_file::host(&cluster, &arguments.host, "name a host as the file does")?;
     let commands = commands(&cluster, host, arguments.way, cfg!(windows));
     if !arguments.run {
         let lines = commands.iter().map(|words| shown(words) + "\n");
         return output::print(&lines.collect::<String>());
     }
     run(&commands)
-}
-
-fn find<'a>(cluster: &'a Cluster, name: &str) -> Result<&'a Host, CommandError> {
-    let hosts = &cluster.spec.hosts;
-    let found = hosts.iter().find(|host| host.name.as_str() == name);
-    found.ok_or_else(|| {
-        let known: Vec<&str> = hosts.iter().map(|host| host.name.as_str()).collect();
-        let what = format!("`{name}` is not one of the hosts in the file");
-        CommandError::usage(
-            Problem::new("CAS-CTL-004", what, "name a host as the file does")
-                .seen("hosts", known.join(", ")),
-        )
-    })
 }
 
 /// One command, or a tunnel and then what goes through it.

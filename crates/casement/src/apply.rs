@@ -137,11 +137,10 @@ fn conclude(
     changes: usize,
     started: Instant,
 ) -> Result<(), CommandError> {
-    for (progress, outcome) in progress
-        .iter()
-        .flat_map(|it| outcomes.iter().map(move |o| (it, o)))
-    {
-        progress.ended(&outcome.host, &outcome.result);
+    if let Some(progress) = progress {
+        for outcome in outcomes {
+            progress.ended(&outcome.host, &outcome.result);
+        }
     }
     let record = progress.and_then(Progress::finish);
     let problem = |host: &str, error: &RunError| match progress {

@@ -218,6 +218,29 @@ impl Tracked {
         let share = (place as f64 + done) / parts as f64;
         self.row.share = self.row.share.max(share);
     }
+
+    fn take(&mut self, part: &'static str, what: &What) {
+        self.row.state = State::Working;
+        self.row.part = part;
+        match what {
+            What::Began { steps, .. } => (self.steps, self.passed) = (*steps, 0),
+            What::StepBegan { id, disruptive, .. } => {
+                let cut = if *disruptive {
+                    " (the connection may drop)"
+                } else {
+                    ""
+                };
+                self.row.text = format!("{id}{cut}");
+            }
+            What::StepChanged { .. }
+            | What::StepRight { .. }
+            | What::StepFailed { .. }
+            | What::StepSkipped { .. }
+            | What::StepRemoved { .. } => self.passed += 1,
+            _ => {}
+        }
+        self.advance();
+    }
 }
 
 impl Shared {
@@ -314,31 +337,6 @@ impl Shared {
         if let Some(screen) = &mut self.screen {
             screen.draw(|width, height| board::lines(&rows, elapsed, width, height));
         }
-    }
-}
-
-impl Tracked {
-    fn take(&mut self, part: &'static str, what: &What) {
-        self.row.state = State::Working;
-        self.row.part = part;
-        match what {
-            What::Began { steps, .. } => (self.steps, self.passed) = (*steps, 0),
-            What::StepBegan { id, disruptive, .. } => {
-                let cut = if *disruptive {
-                    " (the connection may drop)"
-                } else {
-                    ""
-                };
-                self.row.text = format!("{id}{cut}");
-            }
-            What::StepChanged { .. }
-            | What::StepRight { .. }
-            | What::StepFailed { .. }
-            | What::StepSkipped { .. }
-            | What::StepRemoved { .. } => self.passed += 1,
-            _ => {}
-        }
-        self.advance();
     }
 }
 

@@ -19,7 +19,7 @@ use serde_json::json;
 use crate::controller::{Controller, FileArgs};
 use crate::failure::CommandError;
 use crate::progress::{Progress, ProgressArgs, REMOVE, RunRecord};
-use crate::{clock, confirm, signals, told};
+use crate::{clock, confirm, signals, spec_file, told};
 use proof::Proof;
 
 /// Take hosts out of the cluster and remove what casement put there.
@@ -133,23 +133,11 @@ fn say(
 }
 
 fn refuse_unknown(arguments: &ResetArgs, controller: &Controller) -> Result<(), CommandError> {
-    let hosts = &controller.cluster.spec.hosts;
-    let known: Vec<&str> = hosts.iter().map(|host| host.name.as_str()).collect();
-    match arguments
-        .hosts
-        .iter()
-        .find(|name| !known.contains(&name.as_str()))
-    {
-        Some(name) => Err(CommandError::usage(
-            Problem::new(
-                "CAS-CTL-004",
-                format!("`{name}` is not one of the hosts in the file"),
-                "name hosts as the file does, or use --all",
-            )
-            .seen("hosts", known.join(", ")),
-        )),
-        None => Ok(()),
+    let remedy = "name hosts as the file does, or use --all";
+    for name in &arguments.hosts {
+        spec_file::host(&controller.cluster, name, remedy)?;
     }
+    Ok(())
 }
 
 fn ask(arguments: &ResetArgs, controller: &Controller) -> Result<(), CommandError> {

@@ -8,7 +8,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use casement_diag::{Diagnostic, Problem, Style, has_errors, render_all, summary};
 use casement_plan::not_yet;
 use casement_source::{Loaded, SourceMap, load_bytes};
-use casement_spec::Cluster;
+use casement_spec::{Cluster, Host};
 
 use crate::failure::CommandError;
 
@@ -52,6 +52,18 @@ pub fn read_to_act(path: &Path) -> Result<Cluster, CommandError> {
     }
     resolve(&mut cluster, path)?;
     Ok(cluster)
+}
+
+/// The host that a person named on the command line.
+pub fn host<'a>(cluster: &'a Cluster, name: &str, remedy: &str) -> Result<&'a Host, CommandError> {
+    let hosts = &cluster.spec.hosts;
+    let found = hosts.iter().find(|host| host.name.as_str() == name);
+    found.ok_or_else(|| {
+        let known: Vec<&str> = hosts.iter().map(|host| host.name.as_str()).collect();
+        let what = format!("`{name}` is not one of the hosts in the file");
+        let problem = Problem::new("CAS-CTL-004", what, remedy);
+        CommandError::usage(problem.seen("hosts", known.join(", ")))
+    })
 }
 
 /// Reads no more than a cluster file can have: a device or a disk image given

@@ -161,7 +161,8 @@ fn recognise(pid: Pid, lab: &Path) -> Option<Found> {
     })
 }
 
-fn all_processes() -> Vec<Pid> {
+/// The processes that can be seen from here.
+pub(crate) fn all_processes() -> Vec<Pid> {
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
     entries
         .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
@@ -169,7 +170,8 @@ fn all_processes() -> Vec<Pid> {
         .collect()
 }
 
-fn command_line(pid: Pid) -> Option<Vec<OsString>> {
+/// What a process was started with; none if it is gone.
+pub(crate) fn command_line(pid: Pid) -> Option<Vec<OsString>> {
     let bytes = fs::read(format!("/proc/{}/cmdline", pid.as_raw_nonzero())).ok()?;
     let words = bytes.split(|byte| *byte == 0);
     Some(

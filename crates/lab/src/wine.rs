@@ -4,10 +4,10 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use crate::command;
 use crate::problem::{AtPath, Problem, Result};
 use crate::registry_file::{Data, RegistryFile};
 use crate::windows::WindowsRelease;
+use crate::{capsule, command};
 
 /// DLLs of ours that stand before Wine's own; with a star, in whichever folder.
 const OVERRIDES: [&str; 7] = [
@@ -126,10 +126,11 @@ fn has_services(registry: &str) -> bool {
 
 /// Whether services are looked after, on the host that asks.
 pub fn has_service_manager() -> bool {
-    let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
-    processes
-        .filter_map(|process| fs::read(process.path().join("cmdline")).ok())
-        .any(|line| line.starts_with(br"C:\windows\system32\services.exe"))
+    let lines = capsule::all_processes()
+        .into_iter()
+        .filter_map(capsule::command_line);
+    let mut programs = lines.filter_map(|words| words.into_iter().next());
+    programs.any(|program| program == r"C:\windows\system32\services.exe")
 }
 
 /// The rule that comes with Windows' OpenSSH server.
