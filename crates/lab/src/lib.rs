@@ -6,6 +6,7 @@
 //! everything else is what runs inside a host, or what is built once.
 
 pub mod adapters;
+pub mod api;
 pub mod capsule;
 pub mod check;
 pub mod command;

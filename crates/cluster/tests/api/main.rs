@@ -1,4 +1,5 @@
-//! The API side against a made-up server, and against a lab's real one.
+//! The API side against a made-up server, against the lab's embedded one, and against
+//! a lab's real one.
 
 #![allow(
     clippy::unwrap_used,
@@ -7,5 +8,6 @@
     reason = "tests fail by panicking"
 )]
 
+mod both;
 mod errors;
-mod outside;
+mod server;

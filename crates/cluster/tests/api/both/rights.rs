@@ -14,13 +14,13 @@ use kube::{Api, Client};
 use serde_json::json;
 
 use super::changes::{daemon_set, planned};
-use super::{STATE, client, config_with_token};
+use crate::server::Server;
 
 const NAME: &str = "casement-rights-test";
 
 /// Applies rights.yaml under another name and logs in as a user who has it.
-async fn least_privileged() -> Cluster {
-    let client = client().await;
+async fn least_privileged(server: &Server) -> Cluster {
+    let client = server.client().await;
     let text = include_str!("../../../rights.yaml");
     let params = PatchParams::apply("test").force();
     for part in text.split("\n---\n") {
@@ -58,9 +58,9 @@ async fn least_privileged() -> Cluster {
     let params = PostParams::default();
     let token = accounts.create_token_request(NAME, &params, &request).await;
     let token = token.unwrap().status.unwrap().token;
-    let config = config_with_token(&token).await;
-    let server = config.cluster_url.to_string();
-    Cluster::over(Client::try_from(config).unwrap(), server)
+    let config = server.config_with_token(&token).await;
+    let url = config.cluster_url.to_string();
+    Cluster::over(Client::try_from(config).unwrap(), url)
         .await
         .unwrap()
 }
@@ -82,15 +82,13 @@ async fn settled(cluster: &Cluster, missing: usize) -> Option<ClusterError> {
     panic!("never {missing} rights missing");
 }
 
-#[tokio::test]
-#[ignore = "needs root and go"]
-async fn the_documented_roles_are_enough_and_one_less_is_told() {
-    let _state = STATE.lock().await;
-    let cluster = least_privileged().await;
+pub async fn the_documented_roles_are_enough_and_one_less_is_told(server: &Server) {
+    let _state = server.state().await;
+    let cluster = least_privileged(server).await;
     settled(&cluster, 0).await;
-    everything(&cluster).await;
+    everything(server, &cluster).await;
 
-    let roles: Api<ClusterRole> = Api::all(client().await);
+    let roles: Api<ClusterRole> = Api::all(server.client().await);
     let mut role = roles.get(NAME).await.unwrap();
     let rule = &mut role.rules.as_mut().unwrap()[0];
     rule.verbs.retain(|verb| verb != "watch");
@@ -105,7 +103,7 @@ async fn the_documented_roles_are_enough_and_one_less_is_told() {
 }
 
 /// All that casement does, as that user.
-async fn everything(cluster: &Cluster) {
+async fn everything(server: &Server, cluster: &Cluster) {
     let order = TokenOrder {
         host: "rights01".to_owned(),
         run: "rights".to_owned(),
@@ -129,7 +127,7 @@ async fn everything(cluster: &Cluster) {
         let removal = cluster.plan_removal(&change.object).await.unwrap();
         cluster.carry_out(&removal.unwrap()).await.unwrap();
     }
-    let sets = daemon_set("rights", serde_json::Value::Null).await;
+    let sets = daemon_set(server, "rights", serde_json::Value::Null).await;
     let change = planned(cluster, "rights").await.unwrap();
     let done = cluster.carry_out(&change).await.unwrap();
     assert_eq!(done, CarriedOut::Changed);

@@ -6,7 +6,7 @@ use casement_cluster::{Cluster, TokenOrder};
 use kube::Client;
 use secrecy::ExposeSecret as _;
 
-use super::{cluster, config_with_token};
+use crate::server::Server;
 
 fn order(host: &str, run: &str) -> TokenOrder {
     TokenOrder {
@@ -18,8 +18,8 @@ fn order(host: &str, run: &str) -> TokenOrder {
 
 /// Whether the server knows the bearer of this token. It caches what it knows
 /// for some seconds, so a change is waited for.
-async fn is_accepted(token: &str) -> bool {
-    let client = Client::try_from(config_with_token(token).await).unwrap();
+async fn is_accepted(server: &Server, token: &str) -> bool {
+    let client = Client::try_from(server.config_with_token(token).await).unwrap();
     match client.list_core_api_versions().await {
         Ok(_) => true,
         Err(kube::Error::Api(status)) if status.code == 401 => false,
@@ -27,9 +27,9 @@ async fn is_accepted(token: &str) -> bool {
     }
 }
 
-async fn becomes(token: &str, wanted: bool) {
+async fn becomes(server: &Server, token: &str, wanted: bool) {
     for _ in 0..200 {
-        if is_accepted(token).await == wanted {
+        if is_accepted(server, token).await == wanted {
             return;
         }
         tokio::time::sleep(Duration::from_millis(100)).await;
@@ -45,21 +45,17 @@ async fn mint(cluster: &Cluster, host: &str, run: &str) -> (String, String) {
     )
 }
 
-#[tokio::test]
-#[ignore = "needs root and go"]
-async fn a_token_is_accepted_until_it_is_deleted() {
-    let cluster = cluster().await;
+pub async fn a_token_is_accepted_until_it_is_deleted(server: &Server) {
+    let cluster = server.cluster().await;
     let (id, value) = mint(&cluster, "tokens-a", "r1").await;
-    becomes(&value, true).await;
+    becomes(server, &value, true).await;
     cluster.delete_token(&id).await.unwrap();
-    becomes(&value, false).await;
+    becomes(server, &value, false).await;
     cluster.delete_token(&id).await.unwrap();
 }
 
-#[tokio::test]
-#[ignore = "needs root and go"]
-async fn leftovers_of_these_hosts_go_and_others_stay() {
-    let cluster = cluster().await;
+pub async fn leftovers_of_these_hosts_go_and_others_stay(server: &Server) {
+    let cluster = server.cluster().await;
     let (old, _) = mint(&cluster, "tokens-b", "killed").await;
     let (mine, _) = mint(&cluster, "tokens-b", "r2").await;
     let (other, _) = mint(&cluster, "tokens-c", "elsewhere").await;

@@ -8,13 +8,11 @@ use kube::Api;
 use kube::api::{Patch, PatchParams, PostParams};
 use serde_json::json;
 
-use super::{client, cluster};
+use crate::server::Server;
 
-#[tokio::test]
-#[ignore = "needs root and go"]
-async fn a_watch_tells_the_reason_and_every_change() {
-    let cluster = cluster().await;
-    let nodes: Api<Node> = Api::all(client().await);
+pub async fn a_watch_tells_the_reason_and_every_change(server: &Server) {
+    let cluster = server.cluster().await;
+    let nodes: Api<Node> = Api::all(server.client().await);
     let mut watch = cluster.watch_node("Watched01");
     assert_eq!(watch.next().await.unwrap(), NodeState::default());
 
@@ -56,11 +54,9 @@ async fn a_watch_tells_the_reason_and_every_change() {
     assert!(!cluster.delete_node("watched01").await.unwrap());
 }
 
-#[tokio::test]
-#[ignore = "needs root and go"]
-async fn a_cordon_by_somebody_else_stays() {
-    let cluster = cluster().await;
-    let nodes: Api<Node> = Api::all(client().await);
+pub async fn a_cordon_by_somebody_else_stays(server: &Server) {
+    let cluster = server.cluster().await;
+    let nodes: Api<Node> = Api::all(server.client().await);
     let node = json!({"metadata": {"name": "cordoned01"}});
     let node = serde_json::from_value(node).unwrap();
     nodes.create(&PostParams::default(), &node).await.unwrap();

@@ -10,10 +10,10 @@ use kube::Api;
 use kube::api::{DeleteParams, Patch, PatchParams, PostParams};
 use serde_json::{Value, json};
 
-use super::{STATE, client, cluster};
+use crate::server::Server;
 
-pub async fn daemon_set(name: &str, selector: Value) -> Api<DaemonSet> {
-    let client = client().await;
+pub async fn daemon_set(server: &Server, name: &str, selector: Value) -> Api<DaemonSet> {
+    let client = server.client().await;
     let spaces: Api<Namespace> = Api::all(client.clone());
     let space = serde_json::from_value(json!({"metadata": {"name": "cluster-tests"}})).unwrap();
     let _ = spaces.create(&PostParams::default(), &space).await;
@@ -61,13 +61,11 @@ async fn edit(sets: &Api<DaemonSet>, name: &str, selector: Value) {
         .unwrap();
 }
 
-#[tokio::test]
-#[ignore = "needs root and go"]
-async fn a_selector_is_added_and_taken_back() {
-    let _state = STATE.lock().await;
-    let cluster = cluster().await;
+pub async fn a_selector_is_added_and_taken_back(server: &Server) {
+    let _state = server.state().await;
+    let cluster = server.cluster().await;
     for (name, before) in [("bare", Value::Null), ("zoned", json!({"zone": "a"}))] {
-        let sets = daemon_set(name, before.clone()).await;
+        let sets = daemon_set(server, name, before.clone()).await;
         let change = planned(&cluster, name).await.unwrap();
         let done = cluster.carry_out(&change).await.unwrap();
         assert_eq!(done, CarriedOut::Changed);
@@ -80,18 +78,16 @@ async fn a_selector_is_added_and_taken_back() {
         let restored = cluster.restore().await.unwrap();
         assert_eq!(restored[0].how, RestoredHow::Restored);
         assert_eq!(selector(&sets, name).await, before);
-        let state: Api<ConfigMap> = Api::namespaced(client().await, "kube-system");
+        let state: Api<ConfigMap> = Api::namespaced(server.client().await, "kube-system");
         assert!(state.get_opt("casement-state").await.unwrap().is_none());
         sets.delete(name, &DeleteParams::default()).await.unwrap();
     }
 }
 
-#[tokio::test]
-#[ignore = "needs root and go"]
-async fn an_edit_after_the_plan_is_a_conflict() {
-    let _state = STATE.lock().await;
-    let cluster = cluster().await;
-    let sets = daemon_set("edited", Value::Null).await;
+pub async fn an_edit_after_the_plan_is_a_conflict(server: &Server) {
+    let _state = server.state().await;
+    let cluster = server.cluster().await;
+    let sets = daemon_set(server, "edited", Value::Null).await;
     let change = planned(&cluster, "edited").await.unwrap();
     edit(&sets, "edited", json!({"kubernetes.io/os": "plan9"})).await;
     let error = cluster.carry_out(&change).await.unwrap_err();
@@ -112,13 +108,11 @@ async fn an_edit_after_the_plan_is_a_conflict() {
         .unwrap();
 }
 
-#[tokio::test]
-#[ignore = "needs root and go"]
-async fn an_edit_after_the_change_survives_the_way_back() {
-    let _state = STATE.lock().await;
-    let cluster = cluster().await;
-    let sets = daemon_set("kept", Value::Null).await;
-    let gone = daemon_set("gone", Value::Null).await;
+pub async fn an_edit_after_the_change_survives_the_way_back(server: &Server) {
+    let _state = server.state().await;
+    let cluster = server.cluster().await;
+    let sets = daemon_set(server, "kept", Value::Null).await;
+    let gone = daemon_set(server, "gone", Value::Null).await;
     for name in ["kept", "gone"] {
         let change = planned(&cluster, name).await.unwrap();
         cluster.carry_out(&change).await.unwrap();
@@ -145,10 +139,8 @@ async fn an_edit_after_the_change_survives_the_way_back() {
     sets.delete("kept", &DeleteParams::default()).await.unwrap();
 }
 
-#[tokio::test]
-#[ignore = "needs root and go"]
-async fn casements_own_objects_come_and_go() {
-    let cluster = cluster().await;
+pub async fn casements_own_objects_come_and_go(server: &Server) {
+    let cluster = server.cluster().await;
     for (manifest, object) in [
         (
             node_proxier_binding("Owned01"),
@@ -176,12 +168,10 @@ async fn casements_own_objects_come_and_go() {
     }
 }
 
-#[tokio::test]
-#[ignore = "needs root and go"]
-async fn an_object_of_that_name_by_somebody_else_is_never_taken_over() {
+pub async fn an_object_of_that_name_by_somebody_else_is_never_taken_over(server: &Server) {
     use k8s_openapi::api::node::v1::RuntimeClass;
-    let cluster = cluster().await;
-    let classes: Api<RuntimeClass> = Api::all(client().await);
+    let cluster = server.cluster().await;
+    let classes: Api<RuntimeClass> = Api::all(server.client().await);
     let name = "windows-foreign";
     let theirs = json!({"metadata": {"name": name}, "handler": "theirs"});
     let theirs = serde_json::from_value(theirs).unwrap();
@@ -215,10 +205,8 @@ async fn an_object_of_that_name_by_somebody_else_is_never_taken_over() {
         .unwrap();
 }
 
-#[tokio::test]
-#[ignore = "needs root and go"]
-async fn the_server_takes_a_test_for_null_as_not_there() {
-    let sets = daemon_set("tested", json!({"zone": "a"})).await;
+pub async fn the_server_takes_a_test_for_null_as_not_there(server: &Server) {
+    let sets = daemon_set(server, "tested", json!({"zone": "a"})).await;
     let test = |path: &str| {
         let list = json!([{"op": "test", "path": path, "value": null}]);
         Patch::Json::<()>(serde_json::from_value(list).unwrap())

@@ -1,0 +1,84 @@
+//! The API server that a test speaks to.
+
+use std::path::{Path, PathBuf};
+
+use casement_cluster::Cluster;
+use casement_lab::api::{self, Running, Seed};
+use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::{Client, Config};
+use tokio::sync::{Mutex, MutexGuard};
+
+/// Tests that share the ConfigMap `casement-state` of a lab: one after the other.
+static STATE: Mutex<()> = Mutex::const_new(());
+
+/// A server, real or embedded.
+pub struct Server {
+    kubeconfig: PathBuf,
+    /// One of the test's own, and where its kubeconfig is.
+    own: Option<(Running, tempfile::TempDir)>,
+}
+
+impl Server {
+    /// A fresh one inside this process.
+    pub fn embedded() -> Self {
+        let running = api::start(Seed::default()).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let kubeconfig = folder.path().join("admin.conf");
+        std::fs::write(&kubeconfig, running.kubeconfig()).unwrap();
+        Self {
+            kubeconfig,
+            own: Some((running, folder)),
+        }
+    }
+
+    /// The real one of the lab that `CASEMENT_TEST_LAB` names.
+    pub fn of_the_lab() -> Self {
+        let folder = std::env::var_os("CASEMENT_TEST_LAB");
+        let folder: PathBuf = folder
+            .expect("CASEMENT_TEST_LAB names a lab that is up")
+            .into();
+        Self {
+            kubeconfig: folder.join("admin.conf"),
+            own: None,
+        }
+    }
+
+    pub fn is_embedded(&self) -> bool {
+        self.own.is_some()
+    }
+
+    pub fn kubeconfig(&self) -> &Path {
+        &self.kubeconfig
+    }
+
+    /// For those who write `casement-state`.
+    pub async fn state(&self) -> Option<MutexGuard<'static, ()>> {
+        match self.is_embedded() {
+            true => None,
+            false => Some(STATE.lock().await),
+        }
+    }
+
+    pub async fn cluster(&self) -> Cluster {
+        Cluster::connect(&self.kubeconfig).await.unwrap()
+    }
+
+    pub async fn config(&self) -> Config {
+        let kubeconfig = Kubeconfig::read_from(&self.kubeconfig).unwrap();
+        Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default())
+            .await
+            .unwrap()
+    }
+
+    pub async fn client(&self) -> Client {
+        Client::try_from(self.config().await).unwrap()
+    }
+
+    /// The same server with a token as the only credential.
+    pub async fn config_with_token(&self, token: &str) -> Config {
+        let mut config = self.config().await;
+        config.auth_info = Default::default();
+        config.auth_info.token = Some(token.to_owned().into());
+        config
+    }
+}

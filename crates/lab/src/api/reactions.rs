@@ -1,0 +1,194 @@
+//! What admission and the controllers of a real cluster do at once to what is
+//! written, as far as casement waits for it. No workload is run by them: Pods come
+//! from whoever models a kubelet.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use super::defaults::{fill, put, set_unowned};
+use super::kinds::{self, Kind};
+use super::managers::{self, Manager};
+use super::pki::Pki;
+use super::refusal::Refusal;
+use super::requests;
+use super::rights::User;
+use super::state::State;
+use super::store::Key;
+
+/// Before an object is made: what its maker is said to have written.
+pub(super) fn before_create(user: &User, kind: &Kind, object: &mut Value) {
+    match kind.kind {
+        "CertificateSigningRequest" => requests::note_requestor(user, object),
+        "DaemonSet" => note_template(object, 1),
+        _ => {}
+    }
+}
+
+/// Before an object is made: what nobody is said to have written.
+pub(super) fn furnish(state: &State, kind: &Kind, object: &mut Value) -> Result<(), Refusal> {
+    match kind.kind {
+        "Node" => taint_until_ready(object),
+        "Service" => give_address(state, object)?,
+        _ => {}
+    }
+    set_unowned(kind, object);
+    Ok(())
+}
+
+/// Before an object is changed.
+pub(super) fn count_generations(kind: &Kind, new: &mut Value, live: &Value) {
+    if !kind.generation || new["spec"] == live["spec"] {
+        return;
+    }
+    let generation = live["metadata"]["generation"].as_i64().unwrap_or(0) + 1;
+    put(new, &["metadata", "generation"], json!(generation));
+    if kind.kind == "DaemonSet" && new["spec"]["template"] != live["spec"]["template"] {
+        note_template(new, generation);
+    }
+}
+
+/// After an object was written.
+pub(super) fn after_write(state: &mut State, pki: &Pki, kind: &Kind, key: &Key) {
+    match kind.kind {
+        "Node" => give_pod_network(state, key),
+        "CertificateSigningRequest" => requests::approve_and_sign(state, pki, key),
+        "Namespace" => furnish_namespace(state, pki, &key.name),
+        _ => {}
+    }
+}
+
+/// Takes an object away, and with it what it owns and what ran on it.
+pub(super) fn remove(state: &mut State, key: &Key, with_dependents: bool) {
+    let Some(gone) = state.store.remove(key) else {
+        return;
+    };
+    if !with_dependents {
+        return;
+    }
+    let uid = gone["metadata"]["uid"].clone();
+    let owned = |object: &Value| {
+        let owners = object["metadata"]["ownerReferences"].as_array();
+        owners
+            .into_iter()
+            .flatten()
+            .any(|owner| owner["uid"] == uid)
+    };
+    let ran_there = |other: &Key, object: &Value| {
+        key.plural == "nodes" && other.plural == "pods" && object["spec"]["nodeName"] == key.name
+    };
+    let dependents: Vec<Key> = state
+        .store
+        .everything()
+        .filter(|(other, object)| owned(object) || ran_there(other, object))
+        .map(|(other, _)| other.clone())
+        .collect();
+    for dependent in dependents {
+        remove(state, &dependent, true);
+    }
+}
+
+/// Changes an object as one of the controllers; nothing if it is gone.
+pub(super) fn edit(state: &mut State, key: &Key, subresource: &str, edit: impl FnOnce(&mut Value)) {
+    let (Some(live), Some(kind)) = (
+        state.store.get(key).cloned(),
+        kinds::find(key.group, key.plural),
+    ) else {
+        return;
+    };
+    let mut new = Value::clone(&live);
+    edit(&mut new);
+    let manager = Manager {
+        name: "kube-controller-manager".to_owned(),
+        subresource: subresource.to_owned(),
+        api_version: kind.api_version(),
+    };
+    managers::note_update(Some(&live), &mut new, &manager);
+    if new != *live {
+        state.store.put(key.clone(), new);
+    }
+}
+
+/// A new node takes no pods before its kubelet says that it is Ready.
+fn taint_until_ready(object: &mut Value) {
+    let taint = json!({"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"});
+    fill(object, &["spec", "taints"], json!([]));
+    if let Some(Value::Array(taints)) = object.pointer_mut("/spec/taints")
+        && !taints.contains(&taint)
+    {
+        taints.push(taint);
+    }
+}
+
+fn give_address(state: &State, object: &mut Value) -> Result<(), Refusal> {
+    if object["spec"]["type"] == "ExternalName" {
+        return Ok(());
+    }
+    if object["spec"]["clusterIP"]
+        .as_str()
+        .unwrap_or_default()
+        .is_empty()
+    {
+        let free = state.free_service_address();
+        let free = free.ok_or_else(|| Refusal::internal("the range of services is full"))?;
+        put(object, &["spec", "clusterIP"], json!(free.to_string()));
+    }
+    let address = object["spec"]["clusterIP"].clone();
+    fill(object, &["spec", "clusterIPs"], json!([address]));
+    fill(object, &["spec", "ipFamilies"], json!(["IPv4"]));
+    fill(object, &["spec", "ipFamilyPolicy"], json!("SingleStack"));
+    Ok(())
+}
+
+fn note_template(object: &mut Value, generation: i64) {
+    let key = "deprecated.daemonset.template.generation";
+    put(
+        object,
+        &["metadata", "annotations", key],
+        json!(generation.to_string()),
+    );
+}
+
+fn give_pod_network(state: &mut State, key: &Key) {
+    if state
+        .get("Node", "", &key.name)
+        .is_none_or(|node| node["spec"]["podCIDR"].is_string())
+    {
+        return;
+    }
+    let Some(network) = state.free_pod_network() else {
+        return;
+    };
+    edit(state, key, "", |node| {
+        put(node, &["spec", "podCIDR"], json!(network.to_string()));
+        put(node, &["spec", "podCIDRs"], json!([network.to_string()]));
+    });
+}
+
+fn furnish_namespace(state: &mut State, pki: &Pki, namespace: &str) {
+    let account = json!({"apiVersion": "v1", "kind": "ServiceAccount"});
+    let ca = json!({
+        "apiVersion": "v1", "kind": "ConfigMap", "data": {"ca.crt": pki.ca_pem()},
+    });
+    for (kind, name, mut object) in [
+        ("ServiceAccount", "default", account),
+        ("ConfigMap", "kube-root-ca.crt", ca),
+    ] {
+        let Some(kind) = kinds::named(kind) else {
+            continue;
+        };
+        let key = Key::new(kind, namespace, name);
+        let uid = super::write::uid().unwrap_or_default();
+        put(
+            &mut object,
+            &["metadata"],
+            json!({
+                "name": name, "namespace": namespace, "uid": uid,
+                "creationTimestamp": super::time::now(),
+            }),
+        );
+        if state.store.get(&key).is_none() {
+            let _made: Arc<Value> = state.store.put(key, object);
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! Times as Kubernetes writes them, and how long ago they are.
+
+use jiff::Timestamp;
+use jiff::fmt::strtime;
+
+/// Now, to the second.
+pub(super) fn now() -> String {
+    written(Timestamp::now())
+}
+
+pub(super) fn written(time: Timestamp) -> String {
+    time.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
+}
+
+/// A time that an object holds.
+pub(super) fn read(text: &str) -> Option<Timestamp> {
+    let parsed = strtime::parse("%Y-%m-%dT%H:%M:%S%.fZ", text).ok()?;
+    parsed
+        .to_datetime()
+        .ok()?
+        .to_zoned(jiff::tz::TimeZone::UTC)
+        .ok()
+        .map(|zoned| zoned.timestamp())
+}
+
+/// `5m12s`, as kubectl shows ages: two units while they matter.
+pub(super) fn age(since: Timestamp, now: Timestamp) -> String {
+    let seconds = now.duration_since(since).as_secs().max(0);
+    let (minutes, hours, days) = (seconds / 60, seconds / 3600, seconds / 86_400);
+    let two = |large: i64, unit: char, small: i64, part: char| match small {
+        0 => format!("{large}{unit}"),
+        small => format!("{large}{unit}{small}{part}"),
+    };
+    match () {
+        () if seconds < 120 => format!("{seconds}s"),
+        () if minutes < 10 => two(minutes, 'm', seconds % 60, 's'),
+        () if minutes < 180 => format!("{minutes}m"),
+        () if hours < 8 => two(hours, 'h', minutes % 60, 'm'),
+        () if hours < 48 => format!("{hours}h"),
+        () if days < 8 => two(days, 'd', hours % 24, 'h'),
+        () if days < 730 => format!("{days}d"),
+        () => two(days / 365, 'y', days % 365, 'd'),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ages_have_two_units_while_they_matter() {
+        let start = Timestamp::UNIX_EPOCH;
+        for (seconds, wanted) in [
+            (0, "0s"),
+            (119, "119s"),
+            (120, "2m"),
+            (312, "5m12s"),
+            (1200, "20m"),
+            (4 * 3600 + 60, "4h1m"),
+            (30 * 3600, "30h"),
+            (3 * 86_400 + 3600, "3d1h"),
+            (100 * 86_400, "100d"),
+        ] {
+            let then = Timestamp::from_second(seconds).unwrap();
+            assert_eq!(age(start, then), wanted);
+        }
+    }
+
+    #[test]
+    fn times_are_read_with_and_without_fractions() {
+        let plain = read("2026-01-02T03:04:05Z").unwrap();
+        assert_eq!(written(plain), "2026-01-02T03:04:05Z");
+        assert!(read("2026-01-02T03:04:05.000123Z").unwrap() > plain);
+        assert_eq!(read("yesterday"), None);
+    }
+}
