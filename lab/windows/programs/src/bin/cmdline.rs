@@ -4,10 +4,16 @@
 //! process can only give a Windows program words, which Wine quotes anew; so
 //! the command comes in an environment variable and is put together here.
 
+/// What Wine says of a process that ended before it had begun; on a busy machine
+/// that happens now and then, and nothing has run.
+#[cfg(windows)]
+const STILLBORN: i32 = 1359;
+
 #[cfg(windows)]
 fn main() {
     use std::os::windows::process::CommandExt;
     use std::process::{Command, exit};
+    use std::time::Duration;
 
     const VARIABLE: &str = "CASEMENT_LAB_COMMAND";
     let system = std::env::var("SystemRoot").unwrap_or_else(|_| r"C:\windows".to_owned());
@@ -20,11 +26,16 @@ fn main() {
         cmd.raw_arg(rest);
     }
     cmd.env_remove(VARIABLE);
-    match cmd.status() {
-        Ok(status) => exit(status.code().unwrap_or(1)),
-        Err(error) => {
-            eprintln!("cmd.exe could not be started: {error}");
-            exit(255);
+    for attempt in 1.. {
+        match cmd.status() {
+            Ok(status) => exit(status.code().unwrap_or(1)),
+            Err(error) if error.raw_os_error() == Some(STILLBORN) && attempt < 5 => {
+                std::thread::sleep(Duration::from_millis(200));
+            }
+            Err(error) => {
+                eprintln!("cmd.exe could not be started: {error}");
+                exit(255);
+            }
         }
     }
 }
