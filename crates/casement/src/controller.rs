@@ -6,9 +6,10 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use casement_cluster::Cluster as KubeCluster;
 use casement_diag::Problem;
-use casement_plan::{Blob, Inputs};
+use casement_plan::{Blob, ClusterFacts, Inputs};
 use casement_remote::{HostOs, Way, hash_file};
 use casement_run::RunError;
+use casement_run::api::Api as _;
 use casement_run::kube::Kube;
 use casement_run::link::{Agents, Blobs, Link};
 use casement_spec::{Cluster, Host, WindowsUpdate};
@@ -88,6 +89,11 @@ impl Controller {
             links,
             lost,
         })
+    }
+
+    /// What the cluster is now.
+    pub async fn facts(&self) -> Result<ClusterFacts, RunError> {
+        self.kube.facts().await
     }
 
     /// Whether at least one Windows host answered.

@@ -29,6 +29,11 @@ impl CommandError {
         }
     }
 
+    /// The exit code.
+    pub fn exit(&self) -> u8 {
+        self.exit
+    }
+
     /// Prints what there is to print.
     pub fn finish(self) -> ExitCode {
         if let Some(problem) = &self.problem {

@@ -12,6 +12,8 @@ mod clock;
 mod columns;
 mod confirm;
 mod controller;
+mod demo;
+mod doctor;
 mod explain;
 mod failure;
 mod init;
@@ -55,6 +57,8 @@ enum Verb {
     Render(render::RenderArgs),
     /// Show the hosts: their Nodes, and whether they are as the file says
     Status(status::StatusArgs),
+    /// Say what is wrong with hosts and cluster, and why
+    Doctor(doctor::DoctorArgs),
     /// Take hosts out of the cluster and remove what casement put there
     Reset(reset::ResetArgs),
     /// Make one page of a run: what happened, when, on which host
@@ -71,30 +75,44 @@ enum Verb {
     Explain(explain::ExplainArgs),
     /// Check a cluster file and print it in its usual form
     Spec(spec::SpecArgs),
+    /// The whole job on simulated hosts: plan, apply, break, repair, take back
+    Demo(demo::DemoArgs),
     /// A real control plane and Windows hosts on this Linux machine
     Lab(lab::LabArgs),
 }
 
 fn main() -> ExitCode {
     match Arguments::parse().verb {
-        Verb::Init(arguments) => end(init::run_init(&arguments)),
-        Verb::Apply(arguments) => conduct(apply::run_apply(arguments)),
-        Verb::Plan(arguments) => conduct(plan::run_plan(arguments)),
-        Verb::Render(arguments) => end(render::run_render(&arguments)),
-        Verb::Status(arguments) => conduct(status::run_status(arguments)),
-        Verb::Reset(arguments) => conduct(reset::run_reset(arguments)),
-        Verb::Report(arguments) => end(report::run_report(&arguments)),
-        Verb::Access(arguments) => end(access::run_access(&arguments)),
-        Verb::Catalog(arguments) => end(catalog::run_catalog(&arguments)),
-        Verb::Lock(arguments) => conduct(lock::run_lock(arguments)),
-        Verb::Lint(arguments) => end(lint::run_lint(&arguments)),
-        Verb::Explain(arguments) => end(explain::run_explain(&arguments)),
-        Verb::Spec(arguments) => end(spec::run_spec(&arguments)),
+        // It starts threads and processes of its own.
         Verb::Lab(arguments) => lab::run_lab(arguments),
+        verb => conduct(carry_out(verb)),
     }
 }
 
-/// Runs a verb that talks to hosts.
+/// Carries a verb out; the demo shows them too.
+async fn carry_out(verb: Verb) -> Result<(), failure::CommandError> {
+    match verb {
+        Verb::Init(arguments) => init::run_init(&arguments),
+        Verb::Apply(arguments) => apply::run_apply(arguments).await,
+        Verb::Plan(arguments) => plan::run_plan(arguments).await,
+        Verb::Render(arguments) => render::run_render(&arguments),
+        Verb::Status(arguments) => status::run_status(arguments).await,
+        Verb::Doctor(arguments) => doctor::run_doctor(arguments).await,
+        Verb::Reset(arguments) => reset::run_reset(arguments).await,
+        Verb::Report(arguments) => report::run_report(&arguments),
+        Verb::Access(arguments) => access::run_access(&arguments),
+        Verb::Catalog(arguments) => catalog::run_catalog(&arguments),
+        Verb::Lock(arguments) => lock::run_lock(arguments).await,
+        Verb::Lint(arguments) => lint::run_lint(&arguments),
+        Verb::Explain(arguments) => explain::run_explain(&arguments),
+        Verb::Spec(arguments) => spec::run_spec(&arguments),
+        Verb::Demo(arguments) => demo::run_demo(arguments).await,
+        // `main` has it.
+        Verb::Lab(_) => Ok(()),
+    }
+}
+
+/// Runs a verb.
 fn conduct(verb: impl Future<Output = Result<(), failure::CommandError>>) -> ExitCode {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)

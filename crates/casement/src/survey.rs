@@ -96,7 +96,7 @@ fn kept(stage: Stage, diff: Diff) -> Result<Seen, RunError> {
 }
 
 /// The documents that can be made now, and the stages that cannot.
-fn documents(
+pub fn documents(
     controller: &Controller,
     host: &Host,
     facts: &ClusterFacts,

@@ -30,6 +30,7 @@ mod restore;
 mod rights;
 mod state;
 mod token;
+mod trouble;
 mod watch;
 
 pub use change::{CarriedOut, ClusterChange, ObjectRef, Way};
@@ -41,6 +42,7 @@ pub use owned::{node_proxier_binding, node_proxier_binding_ref, runtime_class, r
 pub use restore::{Restored, RestoredHow};
 pub use rights::{RIGHTS, RIGHTS_YAML, Right};
 pub use token::{BootstrapToken, TokenOrder};
+pub use trouble::{NodeWord, OpenRequest, PodTrouble, Troubles};
 pub use watch::{NodeState, NodeWatch};
 
 /// The name under which casement's fields are managed.

@@ -61,6 +61,7 @@ mod write;
 mod writing;
 
 pub use seed::{Flannel, Seed, SeedNode};
+pub(crate) use time::{now, now_exactly, since};
 
 use pki::Pki;
 use rights::User;

@@ -44,6 +44,11 @@ impl Places {
         self.state.join(name.as_str())
     }
 
+    /// The folder in which each demo has its own.
+    pub fn demos(&self) -> PathBuf {
+        self.state.with_file_name("demo")
+    }
+
     /// What was built once and is kept for all labs.
     pub fn cache(&self) -> &Path {
         &self.cache

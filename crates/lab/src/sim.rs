@@ -5,23 +5,38 @@
 //! they fail; what Windows itself does is "as understood".
 
 mod agent;
+mod client;
+mod cluster;
+mod controllers;
+mod disk;
+mod kubeadm;
+mod kubelet;
+mod mishap;
+mod node;
+mod pods;
 mod server;
 mod worlds;
 
 use std::io;
 use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
 use casement_node::serve::{Life, serve};
-use casement_node::sim::{Door, Sim, door};
+use casement_node::sim::{Door, Sim, World, door};
 use casement_node::state::Layout;
 use russh::keys::ssh_key::private::{Ed25519Keypair, KeypairData};
 use russh::keys::{PrivateKey, PublicKey};
 use tokio::net::TcpListener;
+use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
 
+pub use cluster::{MOST_HOSTS, SimCluster, SimError};
+pub use disk::stand_in;
+pub use kubelet::{Kubelet, Runtime, verdict};
+pub use mishap::Mishap;
 pub use worlds::{bare_linux, bare_windows};
 
 /// What a simulated host is.
@@ -52,18 +67,23 @@ pub struct SimHost {
     inner: Arc<Inner>,
     port: u16,
     server: JoinHandle<()>,
+    kubelet: JoinHandle<()>,
 }
 
 /// What all sessions of a host share.
 struct Inner {
     spec: SimSpec,
     sim: Arc<Sim>,
+    /// As it was handed over.
+    before: Mutex<World>,
     layout: Layout,
     /// The host's disk as SFTP shows it.
     disk: PathBuf,
     /// The way to the service `casement`, which is made when it is first needed
     /// and is gone after it was retired.
     door: Mutex<Option<Arc<Door>>>,
+    /// Whether it had the service when its power went.
+    installed: AtomicBool,
     accepted: PublicKey,
     host_key: PrivateKey,
     wires: Mutex<Vec<JoinHandle<()>>>,
@@ -77,6 +97,7 @@ impl SimHost {
             SimSystem::Windows => bare_windows(&spec.name, spec.address),
             SimSystem::Linux => bare_linux(&spec.name, spec.address),
         };
+        let before = world.clone();
         let disk = folder.join("disk");
         let state = match spec.system {
             SimSystem::Windows => disk.join("ProgramData/casement"),
@@ -92,6 +113,8 @@ impl SimHost {
             layout: Layout::new(state),
             disk,
             door: Mutex::default(),
+            installed: AtomicBool::default(),
+            before: Mutex::new(before),
             accepted,
             wires: Mutex::default(),
         });
@@ -101,12 +124,58 @@ impl SimHost {
                 inner.cut();
             }
         });
+        let runtime = Handle::current();
+        inner
+            .sim
+            .on_run(move |sim, program| kubeadm::run(sim, program, &runtime));
         let server = tokio::spawn(server::listen(listener, Arc::clone(&inner)));
+        let kubelet = tokio::spawn(node::live(Arc::downgrade(&inner)));
         Ok(Self {
             inner,
             port,
             server,
+            kubelet,
         })
+    }
+
+    /// What it is.
+    #[must_use]
+    pub fn spec(&self) -> &SimSpec {
+        &self.inner.spec
+    }
+
+    /// Takes its power: connections are lost, and what HNS does not keep.
+    pub fn power_off(&self) {
+        self.inner.cut();
+        let door = self.inner.door().take();
+        self.inner.installed.store(door.is_some(), Ordering::SeqCst);
+        self.inner.sim.meddle(World::reboot);
+    }
+
+    /// Gives it back: the service `casement` starts where it was installed.
+    pub fn power_on(&self) {
+        if self.inner.installed.load(Ordering::SeqCst) {
+            self.inner.backstage();
+        }
+    }
+
+    /// Stops its SSH server, for good.
+    pub fn unplug(&self) {
+        self.server.abort();
+        self.inner.cut();
+    }
+
+    /// Changes the host before it is handed over.
+    pub fn furnish(&self, change: impl Fn(&mut World)) {
+        let before = self.inner.before.lock();
+        change(&mut before.unwrap_or_else(PoisonError::into_inner));
+        self.inner.sim.meddle(change);
+    }
+
+    /// What differs from the host as it was handed over, in words.
+    #[must_use]
+    pub fn left_behind(&self) -> Vec<String> {
+        worlds::differences(&self.inner.before(), &self.inner.sim.world())
     }
 
     /// The host itself, to look at and to meddle with.
@@ -141,6 +210,7 @@ impl SimHost {
 impl Drop for SimHost {
     fn drop(&mut self) {
         self.server.abort();
+        self.kubelet.abort();
         self.inner.cut();
         // The service ends when nobody can come to it any more.
         self.inner.door().take();
@@ -148,6 +218,11 @@ impl Drop for SimHost {
 }
 
 impl Inner {
+    fn before(&self) -> World {
+        let before = self.before.lock();
+        before.unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
     fn cut(&self) {
         let mut wires = self.wires.lock().unwrap_or_else(PoisonError::into_inner);
         for wire in wires.drain(..) {

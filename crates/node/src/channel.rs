@@ -19,6 +19,7 @@ use crate::state::records::Records;
 use crate::state::{Layout, journal, lock};
 
 mod link;
+mod read;
 mod retire;
 #[cfg(test)]
 mod tests;
@@ -104,6 +105,8 @@ impl Channel<'_> {
                             kept: seen.kept,
                         })
                     }),
+                ToAgent::Read { path, last } => read::end(self.platform, &path, last)
+                    .map(|text| Some(ToController::Text { text })),
                 ToAgent::Retire => {
                     retire::retire(self, &mut link).map(|()| Some(ToController::Retired))
                 }

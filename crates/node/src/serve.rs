@@ -41,10 +41,11 @@ pub fn serve(
     layout.prepare(&*platform)?;
     let runs = Arc::new(Runs::new(platform, layout.clone()));
     resume(&runs, layout)?;
-    let behind = Arc::clone(&runs);
+    let (behind, ended) = (Arc::clone(&runs), Arc::new(Ended::default()));
+    let _told = Tells(Arc::clone(&ended));
     match life {
         Life::UntilIdle(quit) => thread::spawn(move || watch(&behind, &quit)),
-        Life::UntilStopped => thread::spawn(move || keeper::keep(&behind)),
+        Life::UntilStopped => thread::spawn(move || keeper::keep(&behind, &ended)),
     };
     while let Some(duplex) = listener.accept()? {
         let guest = runs.enter();
@@ -55,6 +56,20 @@ pub fn serve(
         });
     }
     Ok(())
+}
+
+/// Whether the service has ended. Its process ends with it, but a simulated host
+/// has none, and must not be kept by a service that is gone.
+#[derive(Debug, Default)]
+struct Ended(AtomicBool);
+
+/// Says so when the service ends, however it does.
+struct Tells(Arc<Ended>);
+
+impl Drop for Tells {
+    fn drop(&mut self) {
+        self.0.0.store(true, Ordering::SeqCst);
+    }
 }
 
 /// Goes on with the run that was begun last.

@@ -5,13 +5,13 @@
 //! What it does is "as understood", not as Windows or Linux do it.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use casement_resource::wire::{HostFacts, InterfaceFacts, OperatingSystem};
 use casement_resource::{Code, Condition, ConditionFacts, Failure, ServiceState};
 
-use crate::platform::{Conditions, Level, Network, Platform, Result};
+use crate::platform::{Conditions, Ended, Level, Network, Platform, Program, Result};
 
 mod door;
 mod features;
@@ -69,12 +69,25 @@ pub struct Sim {
     looks: AtomicU64,
     notices: Mutex<Vec<(Level, String)>>,
     cut: Cut,
+    model: Model,
 }
 
 /// What happens when the host's network card is taken, or given back: every
 /// connection to it is lost.
 #[derive(Default)]
 struct Cut(Mutex<Option<Box<dyn Fn() + Send + Sync>>>);
+
+/// Programs that somebody else knows how to run.
+type Runs = Box<dyn Fn(&Sim, &Program) -> Option<Ended> + Send + Sync>;
+
+#[derive(Default)]
+struct Model(Mutex<Option<Arc<Runs>>>);
+
+impl std::fmt::Debug for Model {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("Model")
+    }
+}
 
 impl std::fmt::Debug for Cut {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -114,6 +127,20 @@ impl Sim {
     pub fn on_cut(&self, hear: impl Fn() + Send + Sync + 'static) {
         let cut = self.cut.0.lock();
         *cut.unwrap_or_else(PoisonError::into_inner) = Some(Box::new(hear));
+    }
+
+    /// Who runs programs instead of the host's own few, where it knows them.
+    pub fn on_run(&self, runs: impl Fn(&Sim, &Program) -> Option<Ended> + Send + Sync + 'static) {
+        let model = self.model.0.lock();
+        *model.unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(Box::new(runs)));
+    }
+
+    /// What somebody else's model makes of a program. It may take its time, and
+    /// look at the host meanwhile.
+    fn modelled(&self, program: &Program) -> Option<Ended> {
+        let model = self.model.0.lock();
+        let model = model.unwrap_or_else(PoisonError::into_inner).clone()?;
+        model(self, program)
     }
 
     fn lose_connections(&self) {
@@ -216,29 +243,27 @@ impl Platform for Sim {
     }
 
     fn facts(&self) -> Result<HostFacts> {
-        if self.lock().linux.is_some() {
+        let interfaces = self.interfaces()?;
+        let world = self.lock();
+        if world.linux.is_some() {
             return Ok(HostFacts {
                 os: OperatingSystem::Linux,
                 product: "Linux (simulated)".to_owned(),
                 version: "6.12.0".to_owned(),
                 architecture: "x86_64".to_owned(),
-                hostname: "sim".to_owned(),
+                hostname: world.hostname.clone(),
                 service_manager: Some("systemd".to_owned()),
-                interfaces: self.interfaces()?,
+                interfaces,
             });
         }
-        let (hostname, revision) = {
-            let world = self.lock();
-            (world.hostname.clone(), world.revision.0)
-        };
         Ok(HostFacts {
             os: OperatingSystem::Windows,
-            product: "Windows Server 2022 (simulated)".to_owned(),
-            version: format!("10.0.20348.{revision}"),
+            product: format!("{} (simulated)", world.product()),
+            version: world.version(),
             architecture: "x86_64".to_owned(),
-            hostname,
+            hostname: world.hostname.clone(),
             service_manager: Some("scm".to_owned()),
-            interfaces: self.interfaces()?,
+            interfaces,
         })
     }
 }

@@ -10,7 +10,9 @@ use casement_remote::{
 use casement_resource::wire::{
     Event, HostFacts, ObservedStep, Outcome, RemoveWhat, Tally, ToAgent, ToController, What,
 };
-use casement_resource::{Diff, NodeDocument, Resource, ResourceId, RunId, SecretName, Sha256};
+use casement_resource::{
+    Diff, HostPath, NodeDocument, Resource, ResourceId, RunId, SecretName, Sha256,
+};
 use tokio::time::Instant;
 
 use crate::error::RunError;
@@ -146,6 +148,17 @@ impl Link {
                 missing: missing_blobs,
                 kept,
             }),
+            other => Err(self.unexpected(other)),
+        }
+    }
+
+    /// The end of a text file on the host; none if it is not there.
+    pub async fn read(&mut self, path: &HostPath, last: u32) -> Result<Option<String>, RunError> {
+        let path = path.clone();
+        self.say_again(&ToAgent::Read { path, last }, Reconnect::default())
+            .await?;
+        match self.hear().await? {
+            ToController::Text { text } => Ok(text),
             other => Err(self.unexpected(other)),
         }
     }

@@ -4,8 +4,20 @@ use jiff::Timestamp;
 use jiff::fmt::strtime;
 
 /// Now, to the second.
-pub(super) fn now() -> String {
+pub(crate) fn now() -> String {
     written(Timestamp::now())
+}
+
+/// Now, as a Lease has it.
+pub(crate) fn now_exactly() -> String {
+    let now = Timestamp::now();
+    now.strftime("%Y-%m-%dT%H:%M:%S%.6fZ").to_string()
+}
+
+/// How many seconds ago a time was.
+pub(crate) fn since(text: &str) -> Option<i64> {
+    let time = read(text)?;
+    Some(Timestamp::now().duration_since(time).as_secs())
 }
 
 pub(super) fn written(time: Timestamp) -> String {

@@ -4,6 +4,7 @@
 
 use std::sync::Arc;
 use std::thread;
+use std::time::Duration;
 
 use casement_node::backstage::Backstage;
 use casement_node::channel::Channel as AgentChannel;
@@ -13,6 +14,11 @@ use russh::{Channel, ChannelId};
 use tokio_util::io::SyncIoBridge;
 
 use super::Inner;
+
+/// What fits between the agent and SSH before one waits for the other.
+const PIPE: usize = 64 * 1024;
+/// How long the agent's last words may take.
+const LAST_WORDS: Duration = Duration::from_secs(2);
 
 /// The hash of the agent that a command line starts, if it starts one: its folder
 /// is named after it.
@@ -28,7 +34,8 @@ pub fn named_in(line: &str) -> Option<Sha256> {
     names.next()?.parse().ok()
 }
 
-/// Speaks with the controller until one of both hangs up.
+/// Speaks with the controller until one of both hangs up. The agent's threads know
+/// nothing of the runtime that carries SSH: two pipes are between them.
 pub fn converse(
     host: &Arc<Inner>,
     hash: Sha256,
@@ -38,10 +45,20 @@ pub fn converse(
 ) {
     let host = Arc::clone(host);
     let runtime = tokio::runtime::Handle::current();
-    let (reader, writer) = tokio::io::split(channel.into_stream());
+    let (mut from_controller, mut to_controller) = tokio::io::split(channel.into_stream());
+    let (input, mut into_agent) = tokio::io::duplex(PIPE);
+    let (mut out_of_agent, output) = tokio::io::duplex(PIPE);
+    let inwards = tokio::spawn(async move {
+        let _ = tokio::io::copy(&mut from_controller, &mut into_agent).await;
+    });
+    let outwards = tokio::spawn(async move {
+        let _ = tokio::io::copy(&mut out_of_agent, &mut to_controller).await;
+    });
+    let bridge = runtime.clone();
+    let (ended, end) = tokio::sync::oneshot::channel();
     thread::spawn(move || {
-        let mut input = SyncIoBridge::new_with_handle(reader, runtime.clone());
-        let output = SyncIoBridge::new_with_handle(writer, runtime.clone());
+        let mut input = SyncIoBridge::new_with_handle(input, bridge.clone());
+        let output = SyncIoBridge::new_with_handle(output, bridge);
         let backstage: Arc<dyn Backstage> = host.backstage();
         let agent = AgentChannel {
             platform: &*host.sim,
@@ -51,12 +68,17 @@ pub fn converse(
             allowed: Ok(()),
         };
         let status = u32::from(agent.run(&mut input, Box::new(output)).is_err());
-        runtime.block_on(async {
-            // The connection may be gone.
-            let _ = ssh.exit_status_request(id, status).await;
-            let _ = ssh.eof(id).await;
-            let _ = ssh.close(id).await;
-        });
+        let _ = ended.send(status);
+    });
+    runtime.spawn(async move {
+        let status = end.await.unwrap_or(1);
+        // What the agent said last goes before its end.
+        let _ = tokio::time::timeout(LAST_WORDS, outwards).await;
+        inwards.abort();
+        // The connection may be gone.
+        let _ = ssh.exit_status_request(id, status).await;
+        let _ = ssh.eof(id).await;
+        let _ = ssh.close(id).await;
     });
 }
 

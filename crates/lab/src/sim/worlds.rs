@@ -4,9 +4,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
 
-use casement_node::sim::{LinuxWorld, Service, Thing, World};
+use casement_node::sim::{Feature, LinuxWorld, Service, Thing, World};
 use casement_resource::wire::InterfaceFacts;
-use casement_resource::{HostPath, ServiceState, StartType};
+use casement_resource::{
+    DynamicPortsFacts, HostPath, Protocol, ServiceState, StartType, WindowsFeatureFacts,
+};
 
 const WIDE: &str = "everybody";
 
@@ -29,6 +31,8 @@ pub fn bare_windows(name: &str, address: Ipv4Addr) -> World {
         ],
         keys: ["SOFTWARE", "SYSTEM"].map(str::to_owned).into(),
         services: [sshd(), hns()].into(),
+        features: [containers()].into(),
+        dynamic_ports: [Protocol::Tcp, Protocol::Udp].map(windows_ports).into(),
         boot: 1,
         hostname: name.to_owned(),
         interfaces: vec![card("Ethernet", address)],
@@ -53,9 +57,39 @@ pub fn bare_linux(name: &str, address: Ipv4Addr) -> World {
         hostname: name.to_owned(),
         interfaces: vec![card("eth0", address)],
         forwarding: BTreeSet::new(),
-        linux: Some(LinuxWorld::default()),
+        linux: Some(kernel()),
         ..World::default()
     }
+}
+
+/// What differs between two states of a host, in words; a boot does not count.
+pub(super) fn differences(before: &World, after: &World) -> Vec<String> {
+    let mut all = Vec::new();
+    let mut note = |what: &str, same: bool| {
+        if !same {
+            all.push(what.to_owned());
+        }
+    };
+    note("files", before.entries == after.entries);
+    note("environment", before.variables == after.variables);
+    note("search path", before.search_path == after.search_path);
+    note(
+        "registry",
+        before.keys == after.keys && before.values == after.values,
+    );
+    note("services", before.services == after.services);
+    note("firewall", before.firewall == after.firewall);
+    note("features", before.features == after.features);
+    note("HNS networks", before.networks == after.networks);
+    note("HNS endpoints", before.endpoints == after.endpoints);
+    note("interfaces", before.interfaces == after.interfaces);
+    note("adapter", before.adapter == after.adapter);
+    note("ports", before.dynamic_ports == after.dynamic_ports);
+    note("routes", before.routes == after.routes);
+    note("forwarding", before.forwarding == after.forwarding);
+    note("images", before.images == after.images);
+    note("kernel", before.linux == after.linux);
+    all
 }
 
 fn directories(paths: &[&str]) -> BTreeMap<HostPath, (Thing, String)> {
@@ -72,6 +106,34 @@ fn card(name: &str, address: Ipv4Addr) -> InterfaceFacts {
         name: name.to_owned(),
         addresses: format!("{address}/24").parse().into_iter().collect(),
     }
+}
+
+/// A kernel that forwards nothing yet.
+fn kernel() -> LinuxWorld {
+    let forwarding = "net.ipv4.ip_forward".parse();
+    let values = forwarding.map(|name| (name, "0".to_owned()));
+    LinuxWorld {
+        values: values.into_iter().collect(),
+        ..LinuxWorld::default()
+    }
+}
+
+/// The one that every node needs.
+fn containers() -> (String, Feature) {
+    let feature = Feature {
+        state: WindowsFeatureFacts::On,
+        needs_boot: true,
+    };
+    ("containers".to_owned(), feature)
+}
+
+/// The ports that Windows gives out unless told otherwise.
+fn windows_ports(protocol: Protocol) -> (Protocol, DynamicPortsFacts) {
+    let ports = DynamicPortsFacts {
+        first: 49152,
+        count: 16384,
+    };
+    (protocol, ports)
 }
 
 fn sshd() -> (String, Service) {

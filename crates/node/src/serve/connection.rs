@@ -80,7 +80,11 @@ fn answer(runs: &Arc<Runs>, message: ToAgent, controller: &str, answers: &Answer
             runs.stop(&run);
             return Ok(());
         }
-        ToAgent::Hello { .. } | ToAgent::Observe { .. } | ToAgent::Retire | ToAgent::Bye => {
+        ToAgent::Hello { .. }
+        | ToAgent::Observe { .. }
+        | ToAgent::Read { .. }
+        | ToAgent::Retire
+        | ToAgent::Bye => {
             return Err(Failure::new(
                 Code::Protocol,
                 "the service only carries runs out",

@@ -5,12 +5,14 @@
 //! other, with a journal, so that `status` and a person can see what was done.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use casement_resource::wire::{Outcome, What};
 use casement_resource::{Diff, Failure, NodeDocument, Repair, RunId};
 
+use super::Ended;
 use super::runs::{Asked, Runs};
 use crate::engine::observe;
 use crate::kinds;
@@ -45,17 +47,18 @@ pub(super) enum Found {
     Busy,
 }
 
-/// Looks for as long as the process lives.
-pub(super) fn keep(runs: &Arc<Runs>) {
+/// Looks for as long as the service lives.
+pub(super) fn keep(runs: &Arc<Runs>, ended: &Ended) {
     let mut pause = Pause::default();
-    loop {
+    while !ended.0.load(Ordering::SeqCst) {
         // Seen before the look: a restart in the meantime is not lost.
         let hns = runs.platform().hns_process().ok().flatten();
         let wait = pause.after(look(runs).unwrap_or(Found::Failed));
         let since = Instant::now();
         while since.elapsed() < wait {
             thread::sleep(GLANCE);
-            if runs.platform().hns_process().ok().flatten() != hns {
+            let restarted = runs.platform().hns_process().ok().flatten() != hns;
+            if restarted || ended.0.load(Ordering::SeqCst) {
                 break;
             }
         }

@@ -10,6 +10,9 @@ use crate::platform::{Ended, Program, Programs, Result, Services};
 
 impl Programs for Sim {
     fn run(&self, program: &Program) -> Result<Ended> {
+        if let Some(ended) = self.modelled(program) {
+            return Ok(ended);
+        }
         if let [name, arguments @ ..] = program.arguments.as_slice()
             && name == "switch"
         {

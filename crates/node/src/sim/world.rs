@@ -33,6 +33,8 @@ pub struct World {
     pub features: BTreeMap<String, Feature>,
     /// The feature, in lower case, that a boot does not put in its place.
     pub stuck: Option<String>,
+    /// The build of its Windows, if that is not Windows Server 2022's.
+    pub other_build: Option<u32>,
     /// The revision of its Windows, and the one after the next boot.
     pub revision: (u32, Option<u32>),
     /// The revisions that update packages bring, by the paths of their files.
@@ -65,6 +67,33 @@ pub struct World {
     pub registry: BTreeMap<String, RegistryImage>,
     /// What only a Linux host has; none makes it a Windows host.
     pub linux: Option<LinuxWorld>,
+}
+
+impl World {
+    /// The build of its Windows.
+    #[must_use]
+    pub fn build(&self) -> u32 {
+        self.other_build.unwrap_or(20348)
+    }
+
+    /// The name of its Windows.
+    #[must_use]
+    pub fn product(&self) -> String {
+        let year = match self.build() {
+            14393 => "2016",
+            17763 => "2019",
+            20348 => "2022",
+            26100 => "2025",
+            other => return format!("Windows Server build {other}"),
+        };
+        format!("Windows Server {year}")
+    }
+
+    /// The version of its Windows, with the revision.
+    #[must_use]
+    pub fn version(&self) -> String {
+        format!("10.0.{}.{}", self.build(), self.revision.0)
+    }
 }
 
 /// What a name stands for.

@@ -7,8 +7,12 @@ use super::{LEAVE_OUT, Refusals, VALUE, access};
 
 /// One host.
 pub(super) fn host(refusals: &mut Refusals<'_>, at: &FieldPath, host: &Host) {
-    if host.os.is_windows() && !matches!(host.os, HostOs::Windows2022 | HostOs::Windows) {
-        let help = "of the Windows Servers, `windows-2022` is";
+    let older = matches!(
+        host.os,
+        HostOs::Windows2016 | HostOs::Windows1709 | HostOs::Windows1803
+    );
+    if older {
+        let help = "of the Windows Servers, `windows-2019`, `windows-2022` and `windows-2025` are";
         refusals.value(at.field("os"), host.os, help);
     }
     roles(refusals, at, host);

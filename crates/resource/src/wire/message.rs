@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use serde::{Deserialize, Serialize};
 
 use super::event::Event;
-use crate::{Diff, Failure, NodeDocument, ResourceId, RunId, Secret, SecretName, Sha256};
+use crate::{Diff, Failure, HostPath, NodeDocument, ResourceId, RunId, Secret, SecretName, Sha256};
 
 /// The protocol that both sides must speak.
 pub const PROTOCOL: u32 = 1;
@@ -59,6 +59,14 @@ pub enum ToAgent {
         /// Which run.
         run: RunId,
     },
+    /// Tell the end of a text file, for who looks for a cause; changes nothing.
+    /// Answered by `text` or `failed`.
+    Read {
+        /// Which file.
+        path: HostPath,
+        /// How many bytes at most.
+        last: u32,
+    },
     /// After everything was removed: stop the service `casement` and delete
     /// the state folder. Answered by `retired` or `failed`.
     Retire,
@@ -101,6 +109,12 @@ pub enum ToController {
         missing_blobs: Vec<Sha256>,
         /// Whether this is the document that the agent keeps the host to.
         kept: Diff,
+    },
+    /// Answers `read`.
+    Text {
+        /// The end of it, from the beginning of a line; none if there is no such
+        /// file.
+        text: Option<String>,
     },
     /// Something happened in a run.
     Event(Event),

@@ -197,9 +197,10 @@ fn address(reader: &mut Reader<'_>, at: &At<'_>) -> Option<Ipv4Addr> {
     None
 }
 
-/// Why an address is none that a host could have, if so.
+/// Why an address is none that a host could have, if so. What begins with 127.0
+/// is what people mean by this machine; simulated hosts have others of 127.0.0.0/8.
 fn no_host(address: Ipv4Addr) -> Option<&'static str> {
-    if address.is_loopback() {
+    if matches!(address.octets(), [127, 0, ..]) {
         return Some("it means this machine");
     }
     if address.is_multicast() || address.is_broadcast() {

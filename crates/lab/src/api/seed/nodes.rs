@@ -82,9 +82,7 @@ fn status(seed: &Seed, node: &SeedNode) -> Value {
 }
 
 fn lease(name: &str) -> Value {
-    let now = jiff::Timestamp::now()
-        .strftime("%Y-%m-%dT%H:%M:%S%.6fZ")
-        .to_string();
+    let now = time::now_exactly();
     json!({
         "apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
         "metadata": {"name": name, "namespace": "kube-node-lease"},

@@ -1,0 +1,224 @@
+//! Keeps the Node of a simulated host: what its kubelet would tell the API server,
+//! and the pods that were given to it.
+
+use std::sync::Weak;
+use std::time::{Duration, Instant};
+
+use casement_node::sim::World;
+use serde_json::{Value, json};
+
+use super::client::{Client, Who};
+use super::kubelet::{self, Kubelet, Runtime};
+use super::pods::{Carries, Told};
+use super::{Inner, disk, pods};
+use crate::api::now;
+
+/// Between two looks at the host. A real kubelet takes ten seconds to tell of
+/// itself: nobody needs to wait for that here.
+const EVERY: Duration = Duration::from_millis(150);
+/// Between two words that the host is still there.
+const HEARTBEAT: Duration = Duration::from_secs(1);
+/// A Node that is not heard of for this many seconds is not Ready: 40 in a real
+/// cluster.
+const LEASE: u32 = 4;
+
+/// Lives as long as the host does.
+pub(super) async fn live(host: Weak<Inner>) {
+    let mut known = Known::default();
+    loop {
+        tokio::time::sleep(EVERY).await;
+        let Some(host) = host.upgrade() else {
+            return;
+        };
+        let world = host.sim.world();
+        let verdict = kubelet::verdict(&world);
+        if let Kubelet::Exits(why) = &verdict {
+            kubelet::end(&host.sim, why);
+        }
+        let Kubelet::Runs(runtime) = verdict else {
+            known = Known::default();
+            continue;
+        };
+        // A server that is away is tried again; so is a host that has not joined.
+        let _ = known.tell(&world, &runtime).await;
+    }
+}
+
+/// What the API server was told last.
+#[derive(Default)]
+struct Known {
+    said: Option<Value>,
+    heartbeat: Option<Instant>,
+    pods: Told,
+}
+
+impl Known {
+    async fn tell(
+        &mut self,
+        world: &World,
+        runtime: &Result<Runtime, String>,
+    ) -> Result<(), String> {
+        let node = world.hostname.to_lowercase();
+        let Some(client) = identity(world) else {
+            return Ok(());
+        };
+        let client = client?;
+        let path = format!("/api/v1/nodes/{node}");
+        let (code, seen) = client.ask("GET", &path, None).await?;
+        if code == 404 {
+            self.said = None;
+            client
+                .send("POST", "/api/v1/nodes", &registration(world, &node))
+                .await?;
+        }
+        let status = status(world, runtime);
+        let heard = seen["status"]["conditions"].is_array();
+        if self.said.as_ref() != Some(&status) || !heard {
+            let patch = json!({ "status": stamped(&status) });
+            let path = format!("{path}/status");
+            client.send("PATCH", &path, &patch).await?;
+            self.said = Some(status);
+        }
+        if self.heartbeat.is_none_or(|last| last.elapsed() > HEARTBEAT) {
+            lease(&client, &node).await?;
+            self.heartbeat = Some(Instant::now());
+        }
+        let carries = Carries::of(world, &seen["spec"]["podCIDR"], runtime);
+        pods::run(&client, &node, &carries, &mut self.pods).await
+    }
+}
+
+/// Who the kubelet is, once it has joined.
+pub(super) fn identity(world: &World) -> Option<Result<Client, String>> {
+    let (conf, pem) = match world.linux {
+        Some(_) => (
+            "/etc/kubernetes/kubelet.conf",
+            "/var/lib/kubelet/pki/kubelet-client-current.pem",
+        ),
+        None => (
+            r"C:\etc\kubernetes\kubelet.conf",
+            r"C:\var\lib\kubelet\pki\kubelet-client-current.pem",
+        ),
+    };
+    let conf = disk::text(world, conf)?;
+    let pem = disk::text(world, pem)?;
+    let value = |key: &str| {
+        let mut lines = conf.lines();
+        lines.find_map(|line| line.trim().strip_prefix(key).map(str::trim))
+    };
+    let server = value("server: https://")?;
+    let ca = disk::decoded(value("certificate-authority-data:")?)?;
+    Some(Client::new(server, &ca, &Who::Certificate(&pem)))
+}
+
+fn registration(world: &World, node: &str) -> Value {
+    let os = match world.linux {
+        Some(_) => "linux",
+        None => "windows",
+    };
+    let mut labels = json!({
+        "kubernetes.io/os": os, "kubernetes.io/arch": "amd64",
+        "kubernetes.io/hostname": node,
+    });
+    if world.linux.is_none() {
+        labels["node.kubernetes.io/windows-build"] = json!(format!("10.0.{}", world.build()));
+    }
+    json!({
+        "apiVersion": "v1", "kind": "Node",
+        "metadata": {"name": node, "labels": labels},
+        "spec": {"taints": taints(world)},
+    })
+}
+
+/// What kubeadm was told by casement's patch.
+fn taints(world: &World) -> Value {
+    let config = disk::text(world, r"C:\var\lib\kubelet\config.yaml").unwrap_or_default();
+    let line = config
+        .lines()
+        .find_map(|line| line.strip_prefix("registerWithTaints: "));
+    let taints = line.and_then(|text| serde_json::from_str(text).ok());
+    taints.unwrap_or_else(|| json!([]))
+}
+
+fn status(world: &World, runtime: &Result<Runtime, String>) -> Value {
+    let (ready, reason, message) = match runtime {
+        Ok(_) => ("True", "KubeletReady", "kubelet is posting ready status"),
+        Err(why) => ("False", "KubeletNotReady", why.as_str()),
+    };
+    let healthy =
+        |kind: &str, reason: &str| json!({"type": kind, "status": "False", "reason": reason});
+    json!({
+        "conditions": [
+            healthy("MemoryPressure", "KubeletHasSufficientMemory"),
+            healthy("DiskPressure", "KubeletHasNoDiskPressure"),
+            {"type": "Ready", "status": ready, "reason": reason, "message": message},
+        ],
+        "addresses": addresses(world),
+        "capacity": {"cpu": "4", "memory": "16Gi", "pods": "110"},
+        "allocatable": {"cpu": "4", "memory": "15Gi", "pods": "110"},
+        "nodeInfo": information(world),
+    })
+}
+
+fn addresses(world: &World) -> Value {
+    // The kubelet believes `--node-ip`, and takes the first adapter without it.
+    let own = kubelet::flag_value(world, "node-ip");
+    let first = || {
+        let first = world.interfaces.first()?.addresses.first()?;
+        Some(first.addr().to_string())
+    };
+    let address = own.or_else(first).unwrap_or_default();
+    json!([
+        {"type": "InternalIP", "address": address},
+        {"type": "Hostname", "address": world.hostname.to_lowercase()},
+    ])
+}
+
+fn information(world: &World) -> Value {
+    let (os, image, kernel) = match world.linux {
+        Some(_) => (
+            "linux",
+            "Debian GNU/Linux 12".to_owned(),
+            "6.12.0".to_owned(),
+        ),
+        None => ("windows", world.product(), world.version()),
+    };
+    json!({
+        "architecture": "amd64", "operatingSystem": os, "osImage": image,
+        "kernelVersion": kernel, "containerRuntimeVersion": "containerd://2.1.4",
+        "kubeletVersion": kubelet::version(world).unwrap_or_default(),
+        "kubeProxyVersion": "", "machineID": "", "systemUUID": "", "bootID": world.boot.to_string(),
+    })
+}
+
+/// The same with the time of each condition.
+fn stamped(status: &Value) -> Value {
+    let mut status = status.clone();
+    if let Some(conditions) = status["conditions"].as_array_mut() {
+        for condition in conditions {
+            condition["lastHeartbeatTime"] = json!(now());
+            condition["lastTransitionTime"] = json!(now());
+        }
+    }
+    status
+}
+
+async fn lease(client: &Client, node: &str) -> Result<(), String> {
+    const LEASES: &str = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases";
+    let renewed = crate::api::now_exactly();
+    let spec = json!({
+        "holderIdentity": node, "leaseDurationSeconds": LEASE, "renewTime": renewed,
+    });
+    let path = format!("{LEASES}/{node}");
+    let (code, _) = client
+        .ask("PATCH", &path, Some(&json!({ "spec": spec })))
+        .await?;
+    if code == 404 {
+        let object = json!({
+            "apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
+            "metadata": {"name": node, "namespace": "kube-node-lease"}, "spec": spec,
+        });
+        client.send("POST", LEASES, &object).await?;
+    }
+    Ok(())
+}
