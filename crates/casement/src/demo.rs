@@ -89,7 +89,8 @@ pub async fn run_demo(arguments: DemoArgs) -> Result<(), CommandError> {
 fn folder() -> Result<PathBuf, CommandError> {
     let places = Places::of_this_user()?;
     let demos = places.demos();
-    let folder = demos.join(clock::stamp());
+    // Two may begin in the same second.
+    let folder = demos.join(format!("{}-{}", clock::stamp(), std::process::id()));
     std::fs::create_dir_all(&folder).map_err(|error| unwritable(&folder, &error))?;
     Ok(folder)
 }

@@ -10,7 +10,7 @@ use kube::api::{ListParams, WatchEvent, WatchParams};
 
 use crate::connect::Cluster;
 use crate::error::ClusterError;
-use crate::facts::{node_pod_cidrs, node_ready, node_taints};
+use crate::facts::{NodeFacts, node_pod_cidrs, node_ready, node_taints};
 
 /// A server that does not answer is asked again for so long before it is told.
 const PATIENCE: u32 = 6;
@@ -28,6 +28,8 @@ pub struct NodeState {
     pub message: String,
     /// The network of its pods, once it has one.
     pub pod_cidr: Option<String>,
+    /// Its internal address, once its kubelet has told it.
+    pub address: Option<String>,
     /// Its taints (`os=windows:NoSchedule`).
     pub taints: Vec<String>,
 }
@@ -139,6 +141,7 @@ impl NodeState {
             reason,
             message,
             pod_cidr: node_pod_cidrs(node).into_iter().next(),
+            address: NodeFacts::of(node).addresses.into_iter().next(),
             taints: node_taints(node),
         }
     }

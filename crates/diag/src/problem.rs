@@ -40,6 +40,10 @@ impl Problem {
     }
 }
 
+/// The room that labels have at least: one problem below the other looks like one
+/// table.
+const NARROWEST: usize = 9;
+
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "error[{}]: {}", self.code, self.what)?;
@@ -47,10 +51,12 @@ impl fmt::Display for Problem {
             .seen
             .iter()
             .map(|(label, value)| (label.as_str(), value.as_str()));
+        let labels = self.seen.iter().map(|(label, _)| label.chars().count());
+        let width = labels.max().unwrap_or(0).max(NARROWEST);
         for (label, value) in seen.chain([("remedy", self.remedy.as_str())]) {
             for (number, line) in value.lines().enumerate() {
                 let label = if number == 0 { label } else { "" };
-                writeln!(f, "  {label:<9} {line}")?;
+                writeln!(f, "  {label:<width$} {line}")?;
             }
         }
         Ok(())

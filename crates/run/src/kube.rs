@@ -133,10 +133,11 @@ impl Api for Kube {
     }
 
     async fn joined(&self, node: &str) -> Result<NodeFacts, RunError> {
-        let has_pods = |state: &NodeState| state.exists && state.pod_cidr.is_some();
-        let state = self
-            .wait(node, TO_EXIST, "given a pod network", &|_| {}, has_pods)
-            .await?;
+        // Both are there a moment after the Node is, and others' ways to its pods
+        // are made of them.
+        let known = |state: &NodeState| state.pod_cidr.is_some() && state.address.is_some();
+        let what = "given a pod network and an address";
+        let state = self.wait(node, TO_EXIST, what, &|_| {}, known).await?;
         Ok(NodeFacts {
             name: node.to_owned(),
             address: None,

@@ -109,3 +109,101 @@ fn not_ready(host: &str, node: &NodeSeen) -> Finding {
     );
     Finding::on(host, problem.seen("it says", &node.message))
 }
+
+#[cfg(test)]
+mod tests {
+    use casement_resource::{Change, Diff};
+
+    use super::*;
+    use crate::seen::{HostSeen, PodSeen, StepSeen, Wanted};
+
+    fn host() -> HostSeen {
+        HostSeen {
+            name: "Win1".to_owned(),
+            wanted: Wanted {
+                address: [198, 18, 0, 11].into(),
+                windows: true,
+                network: "cbr0".to_owned(),
+                cni_folder: r"C:\etc\cni\net.d".to_owned(),
+                minor: 36,
+            },
+            unreachable: None,
+            facts: None,
+            wrong: Vec::new(),
+            kubelet_log: None,
+            containerd: None,
+            proxy: None,
+        }
+    }
+
+    fn node(ready: bool) -> NodeSeen {
+        NodeSeen {
+            name: "win1".to_owned(),
+            ready,
+            message: "PLEG is not healthy".to_owned(),
+            addresses: vec!["198.18.0.11".to_owned()],
+        }
+    }
+
+    fn missing(id: &str) -> StepSeen {
+        let change = Change::missing("field", "value");
+        StepSeen {
+            id: id.to_owned(),
+            what: id.to_owned(),
+            seen: Ok(Diff::Changes(vec![change])),
+        }
+    }
+
+    fn codes(host: HostSeen, ready: bool, pods: Vec<PodSeen>) -> Vec<String> {
+        let seen = Seen {
+            hosts: vec![host],
+            nodes: vec![node(ready)],
+            pods,
+            requests: Vec::new(),
+        };
+        let findings = diagnose(&seen).into_iter();
+        findings.map(|it| it.problem.code.into_owned()).collect()
+    }
+
+    #[test]
+    fn of_a_chain_only_the_beginning_is_told() {
+        let mut host = host();
+        let chain = ["runs-kubelet", "hns-network", "runs-containerd", "cni"];
+        host.wrong = chain.map(missing).to_vec();
+        assert_eq!(codes(host, false, Vec::new()), ["CAS-DOC-002"]);
+    }
+
+    #[test]
+    fn a_kubelet_that_ended_otherwise_is_told_with_its_last_words() {
+        let mut host = host();
+        host.wrong = vec![missing("runs-kubelet")];
+        host.kubelet_log = Some("I0101 started\nfailed to load config\n\n".to_owned());
+        let seen = Seen {
+            hosts: vec![host],
+            ..Seen::default()
+        };
+        let findings = diagnose(&seen);
+        let [finding] = findings.as_slice() else {
+            panic!("{findings:?}");
+        };
+        assert_eq!(finding.problem.code, "CAS-DOC-004");
+        assert!(finding.to_string().contains("failed to load config"));
+    }
+
+    #[test]
+    fn what_has_no_name_is_told_as_it_was_seen() {
+        assert_eq!(codes(host(), false, Vec::new()), ["CAS-DOC-013"]);
+        let mut other = host();
+        other.wrong = vec![missing("path")];
+        assert_eq!(codes(other, true, Vec::new()), ["CAS-DOC-015"]);
+        let pod = PodSeen {
+            name: "default/web".to_owned(),
+            node: "win1".to_owned(),
+            reason: "CrashLoopBackOff".to_owned(),
+            message: "back-off restarting failed container".to_owned(),
+        };
+        let twice = vec![pod.clone(), pod];
+        assert_eq!(codes(host(), true, twice), ["CAS-DOC-014"]);
+        assert_eq!(codes(host(), true, Vec::new()), [] as [&str; 0]);
+    }
+}

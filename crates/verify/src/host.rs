@@ -14,12 +14,30 @@ pub(crate) fn causes(host: &HostSeen, seen: &Seen) -> Vec<Finding> {
     if let Some(problem) = &host.unreachable {
         return vec![Finding::on(&host.name, problem.clone())];
     }
+    let host = &without_misled(host, seen);
     let chain = [address, runtime, kubelet, cni, network, proxy, route, drift];
     let first = chain.iter().find_map(|check| check(host));
     let beside = [bad_update(host), other_adapter(host, seen)];
     let all = beside.into_iter().flatten().chain(first);
     all.map(|problem| Finding::on(&host.name, problem))
         .collect()
+}
+
+/// The host without what only follows from a Node that tells a wrong address: ways
+/// and CNI configurations are made from those.
+fn without_misled(host: &HostSeen, seen: &Seen) -> HostSeen {
+    let mut host = host.clone();
+    let misled = seen.hosts.iter();
+    let misled = misled.filter(|host| other_adapter(host, seen).is_some());
+    let misled = misled.filter_map(|host| seen.node(&host.name));
+    let addresses: Vec<&String> = misled.flat_map(|node| &node.addresses).collect();
+    let follows = |step: &StepSeen| {
+        let way = step.id.starts_with("route-");
+        let there = |address: &&String| difference(step).contains(address.as_str());
+        way && addresses.iter().any(there) || step.id == "cni" && !addresses.is_empty()
+    };
+    host.wrong.retain(|step| !follows(step));
+    host
 }
 
 /// No adapter has the address that everything is built on.
@@ -188,8 +206,8 @@ fn route(host: &HostSeen) -> Option<Problem> {
             format!("{} has no way to the pods of another host", host.name),
             "`casement apply` makes it again",
         )
-        .seen("wanted", &step.what)
-        .seen("found", difference(step)),
+        .seen("wanted", difference(step))
+        .seen("found", "no such route"),
     )
 }
 

@@ -134,7 +134,10 @@ impl Mishap {
             Self::WrongAdapter => {
                 world.interfaces.push(card(7, "Ethernet 2"));
                 edit(world, FLAGS, |text| {
-                    text.replace("ARGS=\"", "ARGS=\"--node-ip=10.9.8.7 ")
+                    let words = text.split_inclusive([' ', '"']);
+                    let others = words.filter(|word| !word.starts_with("--node-ip="));
+                    let rest: String = others.collect();
+                    rest.replacen('"', "\"--node-ip=10.9.8.7 ", 1)
                 });
             }
             Self::WrongAddress => {

@@ -1,6 +1,4 @@
-//! Simulated hosts over real SSH: the whole way from a document to a host and back.
-
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
+//! The whole way from a document to a host and back.
 
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;

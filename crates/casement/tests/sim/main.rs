@@ -1,0 +1,11 @@
+//! Simulated hosts over real SSH, alone and in whole clusters.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test that cannot go on says where"
+)]
+
+mod demo;
+mod doctor;
+mod hosts;
