@@ -15,6 +15,9 @@ pub struct ExplainArgs {
 /// Runs the verb.
 pub fn run_explain(arguments: &ExplainArgs) -> Result<(), CommandError> {
     let code = &arguments.code;
+    if let Some(page) = casement_verify::explain(code) {
+        return crate::output::print(page);
+    }
     match casement_lint::explain(code) {
         Ok(page) => {
             crate::lint::print_data(page.text);

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::controller::{Controller, FileArgs};
 use crate::failure::CommandError;
 use crate::survey::{HostSurvey, survey};
-use crate::{offline, told};
+use crate::{offline, output, told};
 
 /// Show what `apply` would change; change nothing.
 #[derive(Debug, Args)]
@@ -86,22 +86,22 @@ fn show(hosts: &[HostSurvey], changes: &[ClusterChange], verbose: bool) {
         for seen in &host.steps {
             match &seen.step.seen {
                 Ok(Diff::Right { reason, .. }) if verbose => {
-                    println!("  = {:<44} {reason}", seen.what);
+                    row("=", &seen.what, reason);
                 }
                 Ok(Diff::Right { .. }) => quiet += 1,
                 Ok(Diff::Changes(changes)) => {
                     to_do += 1;
                     for change in changes {
-                        println!(
-                            "  {} {:<44} {change}",
+                        row(
                             sign(change.before.is_none()),
-                            seen.what
+                            &seen.what,
+                            &change.to_string(),
                         );
                     }
                 }
                 Err(failure) => {
                     to_do += 1;
-                    println!("  ? {:<44} {}", seen.what, failure.what);
+                    row("?", &seen.what, &failure.what);
                 }
             }
         }
@@ -125,6 +125,16 @@ fn show(hosts: &[HostSurvey], changes: &[ClusterChange], verbose: bool) {
         );
     }
     println!("\n{to_do} to make or change, {right} right. Nothing was changed.");
+}
+
+/// One line; on a terminal it is cut to its width, elsewhere it is whole.
+fn row(sign: &str, what: &str, value: &str) {
+    let line = format!("  {sign} {what:<36} {value}");
+    let room = terminal_size::terminal_size_of(std::io::stdout());
+    println!(
+        "{}",
+        output::cut(&line, room.map(|size| usize::from(size.0.0)))
+    );
 }
 
 fn sign(new: bool) -> &'static str {

@@ -7,8 +7,10 @@
 
 mod doctor;
 mod host;
+mod page;
 mod pods;
 mod seen;
 
 pub use doctor::{Finding, diagnose};
+pub use page::explain;
 pub use seen::{HostSeen, NodeSeen, PodSeen, RequestSeen, Seen, StepSeen, Wanted};
