@@ -5,7 +5,7 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use crate::run::{Change, HostRun, Run, StepRun, StepState};
 use crate::time;
-use crate::timeline::timeline;
+use crate::timeline::{colour, timeline};
 use crate::topology::topology;
 
 /// Everything about a run, as one HTML file. Without a cluster file there is no
@@ -69,8 +69,8 @@ fn legend(run: &Run) -> Markup {
     let parts = first.map(|host| host.parts.as_slice()).unwrap_or_default();
     html! {
         p.small {
-            @for (place, part) in parts.iter().enumerate() {
-                span.key class={ "part-" (place % 3) } {} " " (part.name) " "
+            @for part in parts {
+                span class={ "key part-" (colour(&part.name)) } {} " " (part.name) " "
             }
         }
     }

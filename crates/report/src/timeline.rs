@@ -31,11 +31,20 @@ pub fn timeline(run: &Run) -> Markup {
     }
 }
 
+/// The same part has the same colour on every host, whichever it begins with.
+pub fn colour(part: &str) -> usize {
+    match part {
+        "join" => 1,
+        "network" => 2,
+        _ => 0,
+    }
+}
+
 fn lane(host: &HostRun, y: u64, scale: &Scale) -> Markup {
     html! {
         text.name x="0" y=(y + 20) { (host.name) }
-        @for (place, part) in host.parts.iter().enumerate() {
-            (bar(part, &format!("part part-{}", place % 3), y + 2, LANE - 8, scale))
+        @for part in &host.parts {
+            (bar(part, &format!("part part-{}", colour(&part.name)), y + 2, LANE - 8, scale))
         }
         @for step in &host.steps {
             @let class = if step.state == StepState::Failed { "step failed" } else { "step" };

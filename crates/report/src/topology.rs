@@ -17,7 +17,7 @@ pub fn topology(cluster: &Cluster, run: &Run) -> Markup {
     let columns = hosts.len().clamp(1, COLUMNS);
     let rows = hosts.len().div_ceil(COLUMNS).max(1);
     let width = columns * (BOX_WIDTH + GAP) + GAP;
-    let height = TOP + rows * (BOX_HEIGHT + GAP) + GAP;
+    let height = TOP + rows * (BOX_HEIGHT + GAP);
     let center = width / 2;
     html! {
         svg.topology viewBox={ "0 0 " (width) " " (height) } role="img" aria-label="The hosts and what connects them" {
