@@ -39,6 +39,10 @@ pub fn network(
         return Err(PlanError::NoPodNetwork(name.to_owned()));
     };
     let mut steps = Steps::default();
+    // The same step as in stage A. kubeadm has started it since: from here on, a
+    // kubelet that stands still is drift.
+    let definition = services::kubelet(&kubelet)?;
+    service(&mut steps, &[], definition, Run::Running, &[])?;
     let made = match cluster.spec.network.backend {
         Backend::L3Routes => {
             switch(&mut steps, cluster, host, pods)?;
