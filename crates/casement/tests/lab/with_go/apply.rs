@@ -271,20 +271,25 @@ fn drift_is_found_and_mended(lab: &Lab) {
         r"C:\lab\hnscall.exe DELETE /networks/{}",
         ours["ID"].as_str().unwrap()
     );
+    let well = succeed(&mut verb(lab, &["doctor"]));
+    assert!(well.contains("Nothing is wrong"), "{well}");
+    let edited = r"echo x> C:\etc\cni\net.d\10-casement.conflist";
     let cases = [
+        ("a file", edited, 1, "CAS-DOC-015"),
+        ("a service", "sc stop kube-proxy", 1, "CAS-DOC-015"),
+        ("the kubelet", "sc stop kubelet", 1, "CAS-DOC-004"),
+        ("a registry value", without_path.as_str(), 1, "CAS-DOC-015"),
         (
-            "a file",
-            r"echo x> C:\etc\cni\net.d\10-casement.conflist",
+            "an exclusion of Defender's",
+            without_exclusion,
             1,
+            "CAS-DOC-015",
         ),
-        ("a service", "sc stop kube-proxy", 1),
-        ("a registry value", without_path.as_str(), 1),
-        ("an exclusion of Defender's", without_exclusion, 1),
-        ("a firewall rule", without_rules, 1),
+        ("a firewall rule", without_rules, 1, "CAS-DOC-015"),
         // With a network go the endpoints in it, and the adapter that they had.
-        ("a network", delete_network.as_str(), 3),
+        ("a network", delete_network.as_str(), 3, "CAS-DOC-006"),
     ];
-    for (what, line, count) in cases {
+    for (what, line, count, code) in cases {
         let _ = lab.ssh("Administrator", "win1", line).output();
         let status = eventually(&format!("{what} has drifted"), 30, || {
             let status = verb(lab, &["status"]).output().unwrap();
@@ -295,6 +300,11 @@ fn drift_is_found_and_mended(lab: &Lab) {
             said.contains("win1") && said.contains("drifted"),
             "{what}: {said}"
         );
+        let doctor = verb(lab, &["doctor"]).output().unwrap();
+        let said = text(&doctor);
+        assert_eq!(doctor.status.code(), Some(5), "{what}: {said}");
+        let causes = said.matches("error[").count();
+        assert!(said.contains(code) && causes == 1, "{what}: {said}");
         let plan = succeed(&mut verb(lab, &["plan"]));
         let expected = format!("{count} to make or change");
         assert!(plan.contains(&expected), "{what}, and nothing else: {plan}");
