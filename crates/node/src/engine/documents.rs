@@ -48,6 +48,7 @@ pub fn windows_host() -> World {
             ("telnet".to_owned(), feature_off(false)),
         ]),
         stuck: None,
+        other_build: None,
         revision: (3807, None),
         updates: BTreeMap::new(),
         boot: 1,
