@@ -137,6 +137,31 @@ fn give_address(state: &State, object: &mut Value) -> Result<(), Refusal> {
     fill(object, &["spec", "clusterIPs"], json!([address]));
     fill(object, &["spec", "ipFamilies"], json!(["IPv4"]));
     fill(object, &["spec", "ipFamilyPolicy"], json!("SingleStack"));
+    give_node_ports(state, object)
+}
+
+/// A port of every node for each port of the Service, where its type has them.
+fn give_node_ports(state: &State, object: &mut Value) -> Result<(), Refusal> {
+    let kind = object["spec"]["type"].as_str().unwrap_or_default();
+    match kind {
+        "NodePort" => {}
+        "LoadBalancer" => fill(
+            object,
+            &["spec", "allocateLoadBalancerNodePorts"],
+            json!(true),
+        ),
+        _ => return Ok(()),
+    }
+    fill(object, &["spec", "externalTrafficPolicy"], json!("Cluster"));
+    let mut free = state.free_node_ports().into_iter();
+    let ports = object.pointer_mut("/spec/ports");
+    for port in ports.and_then(Value::as_array_mut).into_iter().flatten() {
+        if port["nodePort"].as_u64().unwrap_or(0) == 0 {
+            let free = free.next();
+            let free = free.ok_or_else(|| Refusal::internal("the range of node ports is full"))?;
+            put(port, &["nodePort"], json!(free));
+        }
+    }
     Ok(())
 }
 

@@ -112,6 +112,19 @@ impl State {
         hosts.find(|host| !taken.contains(&host.to_string().as_str()))
     }
 
+    /// The ports of nodes that no Service has, as far as one may need them.
+    pub(super) fn free_node_ports(&self) -> Vec<u64> {
+        let services = kinds::named("Service").into_iter();
+        let services = services.flat_map(|kind| self.store.all(kind));
+        let ports = services.flat_map(|(_, service)| service["spec"]["ports"].as_array());
+        let taken: Vec<u64> = ports
+            .flatten()
+            .filter_map(|port| port["nodePort"].as_u64())
+            .collect();
+        let free = (30000..=32767).filter(|port| !taken.contains(port));
+        free.take(64).collect()
+    }
+
     /// An object by kind, namespace and name.
     pub(super) fn get(&self, kind: &str, namespace: &str, name: &str) -> Option<&Value> {
         let kind = kinds::named(kind)?;
