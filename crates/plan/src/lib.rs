@@ -10,6 +10,7 @@
 
 mod containerd;
 mod facts;
+mod host_process;
 mod join;
 mod kube_proxy;
 mod kubelet;
@@ -26,5 +27,7 @@ mod surroundings;
 pub mod windows;
 
 pub use facts::{Blob, ClusterFacts, Inputs, NodeFacts};
+pub use host_process::host_process;
 pub use not_yet::not_yet;
+pub use pods::net_conf;
 pub use steps::PlanError;

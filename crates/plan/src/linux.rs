@@ -5,8 +5,8 @@ use casement_net::Late;
 use casement_net::pod_network::PodNetwork;
 use casement_net::routes::{self, Commands, PodRoute};
 use casement_resource::{
-    Access, Directory, Forwarding, InterfaceRef, KernelModule, NodeDocument, Resource, Route, Run,
-    Stage, SwapOff, Sysctl,
+    Access, Answer, Check, Command, Directory, Forwarding, InterfaceRef, KernelModule,
+    NodeDocument, Resource, Route, Run, Stage, SwapOff, Sysctl,
 };
 use casement_spec::{Cluster, Host, NetworkMode};
 
@@ -29,6 +29,10 @@ const SYSCTLS: [(&str, &str); 2] = [
     ("net.bridge.bridge-nf-call-iptables", "1"),
     ("net.ipv4.ip_forward", "1"),
 ];
+
+const BRIDGE_MODULE: &str = "br_netfilter";
+/// flannel's own number on Linux, before Windows nodes come.
+const LINUX_VNI: u32 = 1;
 
 /// Stage A of a worker that casement joins to a cluster of its own making.
 pub fn prepare(cluster: &Cluster, host: &Host) -> Result<NodeDocument, PlanError> {
@@ -125,6 +129,10 @@ pub fn network(
     let every = InterfaceRef::Every;
     let forwarding = Resource::Forwarding(Forwarding { interface: every });
     steps.add("forwarding", &[], forwarding)?;
+    if cluster.spec.existing.is_some() && cluster.spec.network.mode().is_flannel() {
+        bridged(&mut steps)?;
+        old_overlay(&mut steps, cluster)?;
+    }
     if cluster.spec.network.mode() != NetworkMode::L3Routes {
         return steps.finish(host.name.as_str(), Stage::Network);
     }
@@ -142,6 +150,68 @@ pub fn network(
         conflist(&mut steps, cluster, host, facts, pods)?;
     }
     steps.finish(host.name.as_str(), Stage::Network)
+}
+
+/// What a node of somebody else's making may lack: packets of bridged pods have to
+/// pass the rules of services.
+fn bridged(steps: &mut Steps) -> Result<(), PlanError> {
+    let (name, value) = SYSCTLS[0];
+    let module = KernelModule {
+        name: BRIDGE_MODULE.parse()?,
+    };
+    let place = "/etc/modules-load.d/casement.conf";
+    file(steps, "modules", &[], place, format!("{BRIDGE_MODULE}\n"))?;
+    let lines = SYSCTLS.map(|(name, value)| format!("{name} = {value}\n"));
+    let place = "/etc/sysctl.d/99-casement.conf";
+    file(steps, "sysctls", &["modules"], place, lines.concat())?;
+    let id = format!("module-{BRIDGE_MODULE}");
+    steps.add(&id, &["modules"], Resource::KernelModule(module))?;
+    let sysctl = Sysctl {
+        name: name.parse()?,
+        value: value.to_owned(),
+    };
+    let after = [id.as_str(), "sysctls"];
+    steps.add(&format!("sysctl-{name}"), &after, Resource::Sysctl(sysctl))
+}
+
+/// flannel makes a device for its new number and leaves the old one, with routes
+/// that nothing answers any more.
+fn old_overlay(steps: &mut Steps, cluster: &Cluster) -> Result<(), PlanError> {
+    let Some(vxlan) = cluster.spec.network.backend.vxlan() else {
+        return Ok(());
+    };
+    if vxlan.vni.get() == LINUX_VNI {
+        return Ok(());
+    }
+    let device = format!("flannel.{LINUX_VNI}");
+    let ip = |words: [&str; 3]| Command {
+        program: "ip".to_owned(),
+        arguments: words
+            .into_iter()
+            .chain([device.as_str()])
+            .map(str::to_owned)
+            .collect(),
+    };
+    let check = Check {
+        name: format!("flannel's old device {device} is gone"),
+        ask: ip(["link", "show", "dev"]),
+        wanted: Answer::Contains("does not exist".to_owned()),
+        act: ip(["link", "delete", "dev"]),
+        undo: None,
+        folder: path("/")?,
+        timeout_seconds: 20,
+    };
+    steps.add("old-overlay", &[], Resource::Check(check))
+}
+
+/// The settings that a Linux host has to have, as name and value, for one that is
+/// only looked at.
+pub fn settings(cluster: &Cluster) -> Vec<(&'static str, &'static str)> {
+    let bridged = cluster.spec.network.mode().is_flannel();
+    let needed = SYSCTLS.iter().copied();
+    needed
+        .filter(|(name, _)| bridged || !name.starts_with("net.bridge"))
+        .collect()
 }
 
 fn known_pods(host: &Host, facts: &ClusterFacts) -> Result<PodNetwork, PlanError> {

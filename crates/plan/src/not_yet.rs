@@ -10,9 +10,10 @@ mod host;
 use std::fmt::Display;
 
 use casement_diag::{Code, Diagnostic, FieldPath, Part};
+use casement_spec::host_process::{images_to_name, is_image};
 use casement_spec::{
-    Artifacts, CidrAllocation, Cluster, Images, JoinMethod, Kubernetes, Network, NetworkMode,
-    Proxy, Runtime, Windows, WindowsComponents, WindowsUpdate,
+    Artifacts, CidrAllocation, Cluster, ClusterSpec, ImageRef, JoinMethod, Kubernetes,
+    NetworkAgent, NetworkMode, Proxy, Runtime, WindowsComponents, WindowsUpdate,
 };
 
 /// A field that casement does not act on yet.
@@ -55,16 +56,16 @@ pub fn not_yet(cluster: &Cluster, written: &dyn Fn(&FieldPath) -> bool) -> Vec<D
         let help = "leave it out: nodes join with kubeadm";
         refusals.value(field, spec.join.method, help);
     }
-    network(&mut refusals, &at.field("network"), &spec.network);
+    network(&mut refusals, &at.field("network"), spec);
     for (index, host) in spec.hosts.iter().enumerate() {
         host::host(&mut refusals, &at.field("hosts").index(index), host);
     }
     access::all(&mut refusals, &at.field("access"), &spec.access);
     runtime(&mut refusals, &at.field("runtime"), &spec.runtime);
-    windows(&mut refusals, &at.field("windows"), &spec.windows);
+    windows(&mut refusals, &at.field("windows"), cluster);
     proxy(&mut refusals, &at.field("proxy"), &spec.proxy);
     artifacts(&mut refusals, &at.field("artifacts"), &spec.artifacts);
-    images(&mut refusals, &at.field("images"), &spec.images);
+    images(&mut refusals, &at.field("images"), cluster);
     if spec.machines.is_some() {
         let help = "leave it out: `hosts` lists machines that are there already";
         refusals.field(at.field("machines"), None, help);
@@ -159,19 +160,32 @@ fn kubernetes(refusals: &mut Refusals<'_>, at: &FieldPath, spec: &Kubernetes) {
     }
 }
 
-fn network(refusals: &mut Refusals<'_>, at: &FieldPath, spec: &Network) {
+fn network(refusals: &mut Refusals<'_>, at: &FieldPath, spec: &ClusterSpec) {
+    let calico = spec.windows.components == WindowsComponents::HostProcess;
+    let spec = &spec.network;
     let mode = spec.mode();
-    if mode != NetworkMode::L3Routes {
-        let help = "`l3-routes` is: casement makes the routes, no daemon is needed";
+    let there = match mode {
+        NetworkMode::L3Routes | NetworkMode::FlannelOverlay => true,
+        // Its own containers make the network on Windows.
+        NetworkMode::CalicoVxlan => calico,
+        NetworkMode::FlannelHostGw => false,
+    };
+    if !there {
+        let help = "`l3-routes` is: casement makes the routes, no daemon is needed; \
+                    `flannel-overlay` is too";
         refusals.value(at.field("mode"), mode, help);
-    } else if spec.hns_network.as_str() != "cbr0" {
+    } else if mode == NetworkMode::L3Routes && spec.hns_network.as_str() != "cbr0" {
         let help = "leave it out: it is `cbr0`";
         refusals.value(at.field("hnsNetwork"), &spec.hns_network, help);
     }
-    let name = "leave it out: `l3-routes` does not touch CNI on Linux";
+    if spec.backend.agent() == Some(NetworkAgent::Casement) {
+        let help = "leave it out: flannel's own daemon runs on Windows";
+        refusals.value(at.field("agent"), NetworkAgent::Casement, help);
+    }
+    let name = "leave it out: CNI on Linux is not touched";
     let other = spec.cni_name.as_str() != "cbr0";
     refusals.field_if_written(at.field("cniName"), &spec.cni_name, other, name);
-    let mtu = "leave it out: routed pods use the MTU of the host";
+    let mtu = "leave it out: the MTU of the host decides";
     refusals.field_if_given(at.field("mtu"), spec.mtu.as_ref(), mtu);
     let interface = "leave it out: it is the one that has the host's address";
     refusals.field_if_given(at.field("interface"), spec.interface.as_ref(), interface);
@@ -182,9 +196,14 @@ fn runtime(refusals: &mut Refusals<'_>, at: &FieldPath, spec: &Runtime) {
     refusals.field_if_given(at.field("version"), spec.version.as_ref(), help);
 }
 
-fn windows(refusals: &mut Refusals<'_>, at: &FieldPath, spec: &Windows) {
-    if spec.components != WindowsComponents::Services {
-        let help = "leave it out: they run as services";
+fn windows(refusals: &mut Refusals<'_>, at: &FieldPath, cluster: &Cluster) {
+    let spec = &cluster.spec.windows;
+    // Their conflists and routes are casement's, and need a service beside them.
+    let routed = cluster.spec.network.mode() == NetworkMode::L3Routes;
+    let open = routed || !images_to_name(cluster).is_empty();
+    if spec.components == WindowsComponents::HostProcess && open {
+        let help = "leave it out: they run as services; `calico-vxlan`, and `flannel-overlay` \
+                    with images of one's own, may run in containers";
         refusals.value(at.field("components"), spec.components, help);
     }
     for (index, update) in spec.updates.iter().enumerate() {
@@ -209,10 +228,14 @@ fn artifacts(refusals: &mut Refusals<'_>, at: &FieldPath, spec: &Artifacts) {
     refusals.field_if_written(at.field("lock"), &spec.lock, false, OVERRIDES);
 }
 
-fn images(refusals: &mut Refusals<'_>, at: &FieldPath, spec: &Images) {
+fn images(refusals: &mut Refusals<'_>, at: &FieldPath, cluster: &Cluster) {
+    let spec = &cluster.spec.images;
     let there = spec.credentials.is_some();
     let help = "use a registry that needs none";
     refusals.field_if(at.field("credentials"), there, help);
     let help = "leave it out: `registry` serves all images";
-    refusals.field_if(at.field("overrides"), !spec.overrides.is_empty(), help);
+    let in_containers = cluster.spec.windows.components == WindowsComponents::HostProcess;
+    let used = |image: &ImageRef| in_containers && is_image(image);
+    let unused = spec.overrides.keys().any(|image| !used(image));
+    refusals.field_if(at.field("overrides"), unused, help);
 }

@@ -27,6 +27,7 @@ mod cluster;
 pub mod defaults;
 mod files;
 mod host;
+pub mod host_process;
 mod images;
 mod invalid;
 mod kubernetes;

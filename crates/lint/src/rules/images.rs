@@ -3,12 +3,21 @@
 use casement_catalog::{ImageFit, build_of_tag, image_fit};
 use casement_diag::Diagnostic;
 use casement_source::foreign::Value;
+use casement_spec::host_process::images_to_name;
 
 use crate::context::Context;
 use crate::pod::BUILD_LABEL;
 use crate::rule::{Rule, rule};
 
 pub(crate) const RULES: &[Rule] = &[
+    rule!(
+        "CAS-IMG-014",
+        Error,
+        Spec,
+        "-",
+        "an image that nobody publishes is not named",
+        unpublished
+    ),
     rule!(
         "CAS-POD-012",
         Error,
@@ -34,6 +43,32 @@ pub(crate) const RULES: &[Rule] = &[
         placeholder
     ),
 ];
+
+/// Containers of the host need images, and not every one is published.
+fn unpublished(context: &Context<'_>) -> Vec<Diagnostic> {
+    let Some(spec) = context.spec else {
+        return Vec::new();
+    };
+    let mode = spec.cluster.spec.network.mode();
+    let missing = images_to_name(&spec.cluster);
+    let findings = missing.into_iter().map(|name| {
+        let bare = name.strip_prefix("docker.io/").unwrap_or(name);
+        let finding = Diagnostic::error(
+            context.spec_path("windows.components"),
+            format!(
+                "`windows.components: host-process` in `{mode}` needs an image for `{bare}`, and \
+                 nobody publishes one"
+            ),
+        );
+        context
+            .spec_label(finding, "network.mode", "for this network")
+            .help(format!(
+                "name your own: `images.overrides: {{{bare}: REGISTRY/IMAGE:TAG}}`, or write \
+                 `components: services`"
+            ))
+    });
+    findings.collect()
+}
 
 /// The build that an image is for, if its tag says so.
 fn build_of(image: &str) -> Option<u32> {

@@ -48,7 +48,7 @@ pub(crate) const RULES: &[Rule] = &[
     rule!(
         "CAS-VER-005",
         Error,
-        Together,
+        SpecFirst,
         "L037",
         "this containerd cannot run HostProcess containers as written",
         host_process
@@ -283,6 +283,22 @@ fn host_process(context: &Context<'_>) -> Vec<Diagnostic> {
         return Vec::new();
     }
     let mut findings = Vec::new();
+    let components = context
+        .spec
+        .map(|spec| spec.cluster.spec.windows.components);
+    if components == Some(WindowsComponents::HostProcess) && containerd < Version::new(1, 6, 0) {
+        let finding = Diagnostic::error(
+            context.spec_path("windows.components"),
+            format!(
+                "`windows.components: host-process` needs containerd 1.6, and `runtime.version` is {containerd}"
+            ),
+        );
+        findings.push(
+            context
+                .spec_label(finding, "runtime.version", "this containerd")
+                .help("take containerd 1.7 or newer, or write `components: services`"),
+        );
+    }
     for pod in context.pods.iter().filter(|pod| pod.has_host_process()) {
         let Some(name) = pod.object.at("metadata.name") else {
             continue;

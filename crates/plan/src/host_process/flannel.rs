@@ -1,0 +1,68 @@
+//! flannel on Windows nodes, from an image that the file names: it finds flannel's own
+//! configuration and the Windows one beside it.
+
+use casement_net::Late;
+use casement_spec::Cluster;
+use casement_spec::host_process::FLANNEL_IMAGE;
+use serde_json::{Value, json};
+
+use super::{Server, config_map, from_pod, image};
+use crate::facts::ClusterFacts;
+use crate::pods;
+use crate::release::Release;
+
+/// Where flannel's own manifest puts it.
+const SPACE: &str = "kube-flannel";
+const MAP: &str = "kube-flannel-windows-cfg";
+const START: &str = "$env:CONTAINER_SANDBOX_MOUNT_POINT/flannel/start.ps1";
+const FOLDER: &str = "$env:CONTAINER_SANDBOX_MOUNT_POINT/flannel/";
+
+pub(super) fn objects(cluster: &Cluster, server: &Server) -> Vec<Value> {
+    let mut objects: Vec<Value> = conflist(cluster)
+        .map(|text| config_map(SPACE, MAP, json!({"cni-conf-containerd.json": text})))
+        .into_iter()
+        .collect();
+    objects.push(daemon_set(cluster, server));
+    objects
+}
+
+/// The Windows nodes' conflist: the same on each, since the daemon's plugin fills in
+/// the node's own network.
+fn conflist(cluster: &Cluster) -> Option<String> {
+    let host = cluster.windows_hosts().next()?;
+    let release = Release::of(cluster).ok()?;
+    let facts = ClusterFacts::of_spec(cluster);
+    pods::conflist(cluster, host, release, Late::AfterJoin, &facts)
+}
+
+fn daemon_set(cluster: &Cluster, server: &Server) -> Value {
+    let services = cluster.spec.kubernetes.service_cidr.net().to_string();
+    let mut environment = vec![
+        json!({"name": "CNI_BIN_PATH", "value": "C:\\opt\\cni\\bin"}),
+        json!({"name": "CNI_CONFIG_PATH", "value": "C:\\etc\\cni\\net.d"}),
+        json!({"name": "SERVICE_SUBNET", "value": services}),
+        from_pod("POD_NAME", "metadata.name"),
+        from_pod("POD_NAMESPACE", "metadata.namespace"),
+    ];
+    environment.extend(server.environment());
+    let container = json!({
+        "name": "kube-flannel",
+        "image": image(cluster, FLANNEL_IMAGE, "latest"),
+        "args": [START],
+        "workingDir": FOLDER,
+        "env": environment,
+        "resources": {"requests": {"cpu": "100m", "memory": "100Mi"}},
+        "volumeMounts": [
+            {"name": "flannel-cfg", "mountPath": "/mounts/kube-flannel/"},
+            {"name": "flannel-windows-cfg", "mountPath": "/mounts/kube-flannel-windows/"},
+        ],
+    });
+    let pod = json!({
+        "containers": [container],
+        "volumes": [
+            {"name": "flannel-cfg", "configMap": {"name": "kube-flannel-cfg"}},
+            {"name": "flannel-windows-cfg", "configMap": {"name": MAP}},
+        ],
+    });
+    super::daemon_set(SPACE, "kube-flannel-ds-windows-amd64", "flannel", pod)
+}
