@@ -2,6 +2,7 @@
 
 use std::time::Instant;
 
+use casement_cluster::ClusterChange;
 use casement_run::RunError;
 use casement_run::apply::{Apply, Happening, HostOutcome};
 use clap::Args;
@@ -11,7 +12,7 @@ use crate::controller::{Controller, FileArgs};
 use crate::failure::CommandError;
 use crate::progress::{Progress, ProgressArgs, RunRecord};
 use crate::survey::{HostSurvey, survey};
-use crate::{clock, confirm, signals, told};
+use crate::{changes, clock, confirm, read_only, signals, told};
 
 /// Make the hosts and the cluster what the file says.
 #[derive(Debug, Args)]
@@ -21,6 +22,9 @@ pub struct ApplyArgs {
     /// Do not ask
     #[arg(long)]
     yes: bool,
+    /// Agree to changes that stop the network of all pods for about a minute
+    #[arg(long)]
+    allow_network_outage: bool,
     #[command(flatten)]
     progress: ProgressArgs,
 }
@@ -30,19 +34,18 @@ pub async fn run_apply(arguments: ApplyArgs) -> Result<(), CommandError> {
     let started = Instant::now();
     let mut controller = Controller::open(&arguments.file).await?;
     let kube = controller.kube.clone();
-    kube.cluster
-        .check_rights()
-        .await
-        .map_err(|error| told::cluster(&error))?;
     let changes = if controller.reaches_a_windows_host() {
-        let changes = kube.changes(&controller.windows()).await;
+        let changes = controller.changes(arguments.allow_network_outage).await;
         changes.map_err(|error| told::problem(&error))?
     } else {
         // Nobody would use what is made for them in the cluster.
         return conclude(&controller, None, &[], 0, started);
     };
+    for look in read_only::look_at(&controller.cluster).await {
+        eprint!("{look}");
+    }
     if !arguments.yes {
-        ask(&mut controller, changes.len()).await?;
+        ask(&mut controller, &changes).await?;
     }
     let mut record = RunRecord::begin("apply", &kube.run);
     let objects: Vec<String> = changes.iter().map(|it| it.object.to_string()).collect();
@@ -52,12 +55,11 @@ pub async fn run_apply(arguments: ApplyArgs) -> Result<(), CommandError> {
     let names: Vec<String> = controller.answering().map(str::to_owned).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let progress = Progress::begin(&arguments.progress, &names, record)?;
+    let tell = |text: String| progress.line(&format!("cluster: {text}"));
     for change in &changes {
-        progress.line(&format!("cluster: {}", change.object));
-        kube.cluster
-            .carry_out(change)
-            .await
-            .map_err(|error| told::cluster(&error))?;
+        tell(change.object.to_string());
+        let done = kube.cluster.carry_out_telling(change, &tell).await;
+        done.map_err(|error| told::cluster(&error))?;
     }
     let outcomes = carry_out(&mut controller, &progress).await;
     let outcomes = outcomes.map_err(|error| told::problem(&error))?;
@@ -97,15 +99,21 @@ async fn carry_out(
 }
 
 /// Shows what would change, and asks.
-async fn ask(controller: &mut Controller, changes: usize) -> Result<(), CommandError> {
+async fn ask(controller: &mut Controller, changes: &[ClusterChange]) -> Result<(), CommandError> {
     let surveys = survey(controller).await;
     let surveys = surveys.map_err(|error| told::problem(&error))?;
     let cluster = &controller.cluster;
     let hosts = cluster.spec.hosts.len();
     eprintln!(
-        "{}: Kubernetes {}, {hosts} hosts\n\n  {:<20}  {changes} objects change",
-        cluster.metadata.name, cluster.spec.kubernetes.version, "cluster",
+        "{}: Kubernetes {}, {hosts} hosts\n\n  {:<20}  {} objects change",
+        cluster.metadata.name,
+        cluster.spec.kubernetes.version,
+        "cluster",
+        changes.len(),
     );
+    for change in changes.iter().filter(|change| change.outage.is_some()) {
+        eprintln!("  {:<20}  {}", "", changes::line(change));
+    }
     for (name, answer) in &surveys {
         match answer {
             Ok(answer) => eprintln!("  {name:<20}  {:<24} {}", to_do(answer), answer.system),

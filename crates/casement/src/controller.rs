@@ -1,16 +1,16 @@
 //! From a cluster file to open conversations with its hosts and its cluster.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use casement_cluster::Cluster as KubeCluster;
+use casement_cluster::{Cluster as KubeCluster, ClusterChange};
 use casement_diag::Problem;
 use casement_plan::{Blob, ClusterFacts, Inputs};
 use casement_remote::{HostOs, Way, hash_file};
 use casement_run::RunError;
 use casement_run::api::Api as _;
-use casement_run::kube::Kube;
+use casement_run::kube::{Kube, builds_of};
 use casement_run::link::{Agents, Blobs, Link};
 use casement_spec::{Cluster, Host, WindowsUpdate};
 use clap::Args;
@@ -18,7 +18,7 @@ use futures_util::future::join_all;
 
 use crate::failure::CommandError;
 use crate::way::Ways;
-use crate::{agents, spec_file, told};
+use crate::{agents, changes, spec_file, told};
 
 /// What all verbs that look at hosts take.
 #[derive(Debug, Args)]
@@ -102,6 +102,28 @@ impl Controller {
         self.links.iter().any(|link| windows.contains(&link.name()))
     }
 
+    /// The builds of Windows: those that the file names, and those that hosts say.
+    pub fn windows_builds(&self) -> BTreeSet<u32> {
+        let mut builds = builds_of(&self.cluster);
+        let windows = self.windows();
+        let links = self.links.iter();
+        let links = links.filter(|link| windows.contains(&link.name()));
+        let said =
+            links.filter_map(|link| link.facts().version.split('.').nth(2)?.parse::<u32>().ok());
+        builds.extend(said);
+        builds
+    }
+
+    /// What has to change in the cluster; told before anything is: what is in the
+    /// way, rights that are missing, and an outage that nobody has agreed to.
+    pub async fn changes(&self, may_stop_pods: bool) -> Result<Vec<ClusterChange>, RunError> {
+        self.kube.check_rights(&self.cluster).await?;
+        let builds = self.windows_builds();
+        let changes = self.kube.changes(&self.cluster, &builds).await?;
+        refuse_outage(&changes, may_stop_pods)?;
+        Ok(changes)
+    }
+
     /// The names of the hosts that answered.
     pub fn answering(&self) -> impl Iterator<Item = &str> {
         self.links.iter().map(Link::name)
@@ -111,6 +133,16 @@ impl Controller {
     pub fn windows(&self) -> Vec<&str> {
         let hosts = self.cluster.windows_hosts();
         hosts.map(|host| host.name.as_str()).collect()
+    }
+}
+
+/// Fails where a change stops pods, and nobody has agreed to that.
+pub fn refuse_outage(changes: &[ClusterChange], agreed: bool) -> Result<(), RunError> {
+    let cuts = changes.iter().filter(|change| change.outage.is_some());
+    let cuts: Vec<String> = cuts.map(changes::line).collect();
+    match cuts.is_empty() || agreed {
+        true => Ok(()),
+        false => Err(RunError::Outage(cuts)),
     }
 }
 

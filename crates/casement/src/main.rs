@@ -8,6 +8,7 @@ mod access;
 mod agents;
 mod apply;
 mod catalog;
+mod changes;
 mod clock;
 mod columns;
 mod confirm;
@@ -24,9 +25,11 @@ mod offline;
 mod output;
 mod plan;
 mod progress;
+mod read_only;
 mod render;
 mod report;
 mod reset;
+mod sample;
 mod secret;
 mod signals;
 mod spec;
@@ -61,6 +64,8 @@ enum Verb {
     Doctor(doctor::DoctorArgs),
     /// Take hosts out of the cluster and remove what casement put there
     Reset(reset::ResetArgs),
+    /// A web page served from Windows, and one from Linux
+    Sample(sample::SampleArgs),
     /// Make one page of a run: what happened, when, on which host
     Report(report::ReportArgs),
     /// Print the command that opens a host: a shell, its desktop, its console
@@ -99,6 +104,7 @@ async fn carry_out(verb: Verb) -> Result<(), failure::CommandError> {
         Verb::Status(arguments) => status::run_status(arguments).await,
         Verb::Doctor(arguments) => doctor::run_doctor(arguments).await,
         Verb::Reset(arguments) => reset::run_reset(arguments).await,
+        Verb::Sample(arguments) => sample::run_sample(arguments).await,
         Verb::Report(arguments) => report::run_report(&arguments),
         Verb::Access(arguments) => access::run_access(&arguments),
         Verb::Catalog(arguments) => catalog::run_catalog(&arguments),

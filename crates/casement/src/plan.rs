@@ -7,8 +7,9 @@ use serde_json::{Value, json};
 
 use crate::controller::{Controller, FileArgs};
 use crate::failure::CommandError;
+use crate::read_only::{self, ReadOnly};
 use crate::survey::{HostSurvey, survey};
-use crate::{offline, output, told};
+use crate::{changes, offline, output, told};
 
 /// Show what `apply` would change; change nothing.
 #[derive(Debug, Args)]
@@ -42,8 +43,11 @@ pub async fn run_plan(arguments: PlanArgs) -> Result<(), CommandError> {
     let mut controller = Controller::open(&arguments.file).await?;
     let looked = survey(&mut controller).await;
     let looked = looked.map_err(|error| told::problem(&error))?;
-    let changes = controller.kube.changes(&controller.windows()).await;
+    // Reading takes fewer rights than changing: those are `apply`'s to check.
+    let builds = controller.windows_builds();
+    let changes = controller.kube.changes(&controller.cluster, &builds).await;
     let changes = changes.map_err(|error| told::problem(&error))?;
+    let read_only = read_only::look_at(&controller.cluster).await;
     let mut hosts = Vec::new();
     let mut failed = false;
     for (name, result) in looked {
@@ -60,9 +64,9 @@ pub async fn run_plan(arguments: PlanArgs) -> Result<(), CommandError> {
         eprint!("{name}\n{}", told::problem(error));
     }
     if arguments.output == "json" {
-        println!("{:#}", document(&hosts, &changes));
+        println!("{:#}", document(&hosts, &read_only, &changes));
     } else {
-        show(&hosts, &changes, arguments.verbose);
+        show(&hosts, &read_only, &changes, arguments.verbose);
     }
     for link in std::mem::take(&mut controller.links) {
         link.close().await;
@@ -78,7 +82,7 @@ pub async fn run_plan(arguments: PlanArgs) -> Result<(), CommandError> {
     }
 }
 
-fn show(hosts: &[HostSurvey], changes: &[ClusterChange], verbose: bool) {
+fn show(hosts: &[HostSurvey], read_only: &[ReadOnly], changes: &[ClusterChange], verbose: bool) {
     let (mut to_do, mut right) = (changes.len(), 0);
     for host in hosts {
         println!("{}", host.name);
@@ -113,17 +117,10 @@ fn show(hosts: &[HostSurvey], changes: &[ClusterChange], verbose: bool) {
             println!("  + stage {stage:?}: known after join");
         }
     }
-    if !changes.is_empty() {
-        println!("cluster");
+    for host in read_only {
+        print!("{host}");
     }
-    for change in changes {
-        println!(
-            "  {} {} {}",
-            sign(change.before.is_none()),
-            change.object,
-            change.field
-        );
-    }
+    print!("{}", changes::shown(changes));
     println!("\n{to_do} to make or change, {right} right. Nothing was changed.");
 }
 
@@ -141,7 +138,7 @@ fn sign(new: bool) -> &'static str {
     if new { "+" } else { "~" }
 }
 
-fn document(hosts: &[HostSurvey], changes: &[ClusterChange]) -> Value {
+fn document(hosts: &[HostSurvey], read_only: &[ReadOnly], changes: &[ClusterChange]) -> Value {
     let hosts = hosts.iter().map(|host| {
         json!({
             "name": host.name,
@@ -150,5 +147,9 @@ fn document(hosts: &[HostSurvey], changes: &[ClusterChange]) -> Value {
             "knownAfterJoin": host.open,
         })
     });
-    json!({"hosts": hosts.collect::<Vec<_>>(), "cluster": changes})
+    json!({
+        "hosts": hosts.collect::<Vec<_>>(),
+        "readOnly": read_only,
+        "cluster": changes,
+    })
 }

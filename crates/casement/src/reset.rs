@@ -5,21 +5,21 @@ mod proof;
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-use casement_cluster::{RestoredHow, runtime_class_ref};
+use casement_cluster::RestoredHow;
 use casement_diag::Problem;
 use casement_resource::RunId;
 use casement_resource::wire::Event;
 use casement_run::RunError;
 use casement_run::link::Link;
-use casement_run::reset::take_back;
+use casement_run::reset::{Drain, take_back};
 use clap::Args;
 use futures_util::future::join_all;
 use serde_json::json;
 
-use crate::controller::{Controller, FileArgs};
+use crate::controller::{Controller, FileArgs, refuse_outage};
 use crate::failure::CommandError;
 use crate::progress::{Progress, ProgressArgs, REMOVE, RunRecord};
-use crate::{clock, confirm, signals, spec_file, told};
+use crate::{changes, clock, confirm, signals, spec_file, told};
 use proof::Proof;
 
 /// Take hosts out of the cluster and remove what casement put there.
@@ -36,6 +36,13 @@ pub struct ResetArgs {
     /// Also put the cluster's objects back as they were
     #[arg(long, requires = "all")]
     cluster: bool,
+    /// With --cluster: agree to changes that stop the network of all pods for about
+    /// a minute
+    #[arg(long, requires = "cluster")]
+    allow_network_outage: bool,
+    /// Leave the pods of a host to their controllers, instead of moving them first
+    #[arg(long)]
+    no_drain: bool,
     /// Do not ask
     #[arg(long)]
     yes: bool,
@@ -54,6 +61,12 @@ pub async fn run_reset(arguments: ResetArgs) -> Result<(), CommandError> {
     let started = Instant::now();
     let mut controller = Controller::open_to_remove(&arguments.file).await?;
     refuse_unknown(&arguments, &controller)?;
+    if arguments.cluster {
+        let back = controller.kube.changes_back().await;
+        let back = back.map_err(|error| told::problem(&error))?;
+        let agreed = arguments.allow_network_outage;
+        refuse_outage(&back, agreed).map_err(|error| told::problem(&error))?;
+    }
     if !arguments.yes {
         ask(&arguments, &controller)?;
     }
@@ -68,7 +81,7 @@ pub async fn run_reset(arguments: ResetArgs) -> Result<(), CommandError> {
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let record = RunRecord::begin("reset", &controller.kube.run);
     let progress = Progress::begin(&arguments.progress, &names, record)?;
-    let results = take_all_back(&controller, chosen, &progress).await?;
+    let results = take_all_back(&controller, chosen, &arguments, &progress).await?;
     let record = progress.finish();
     let lost = std::mem::take(&mut controller.lost).into_iter();
     let lost = lost.filter(|(name, _)| arguments.means(name));
@@ -85,6 +98,7 @@ pub async fn run_reset(arguments: ResetArgs) -> Result<(), CommandError> {
 async fn take_all_back(
     controller: &Controller,
     links: Vec<Link>,
+    arguments: &ResetArgs,
     progress: &Progress,
 ) -> Result<Vec<(String, Result<Proof, RunError>)>, CommandError> {
     let run = format!("{}-remove", controller.kube.run);
@@ -94,7 +108,11 @@ async fn take_all_back(
     let stop = signals::heed("reset", progress);
     let resets = links.into_iter().map(|mut link| {
         link.heed(stop.clone());
-        reset_one(link, controller, &run, progress)
+        let drain = match arguments.no_drain {
+            true => Drain::Not,
+            false => Drain::First,
+        };
+        reset_one(link, controller, &run, drain, progress)
     });
     Ok(join_all(resets).await)
 }
@@ -159,10 +177,14 @@ async fn reset_one(
     link: Link,
     controller: &Controller,
     run: &RunId,
+    drain: Drain,
     progress: &Progress,
 ) -> (String, Result<Proof, RunError>) {
     let name = link.name().to_owned();
-    let is_node = controller.windows().contains(&name.as_str());
+    let node = controller
+        .windows()
+        .contains(&name.as_str())
+        .then_some(drain);
     let proof = Mutex::new(Proof::default());
     let tell = |event: &Event| {
         let mut proof = proof.lock().unwrap_or_else(PoisonError::into_inner);
@@ -170,7 +192,7 @@ async fn reset_one(
         progress.event(&name, REMOVE, event);
     };
     let waiting = |reason: String| progress.waiting(&name, &reason);
-    let result = take_back(link, &controller.kube, run, is_node, &tell, &waiting).await;
+    let result = take_back(link, &controller.kube, run, node, &tell, &waiting).await;
     let proof = proof.into_inner().unwrap_or_else(PoisonError::into_inner);
     let count = u32::try_from(proof.removed.len()).unwrap_or(u32::MAX);
     let result = result.map(|()| count);
@@ -179,21 +201,25 @@ async fn reset_one(
 }
 
 async fn restore(controller: &Controller) -> Result<(), CommandError> {
-    let cluster = &controller.kube.cluster;
-    let told = |error: &casement_cluster::ClusterError| CommandError::from(told::cluster(error));
-    let class = runtime_class_ref("windows-2022");
-    let removal = cluster.plan_removal(&class).await.map_err(|e| told(&e))?;
-    if let Some(change) = removal {
-        cluster.carry_out(&change).await.map_err(|e| told(&e))?;
-    }
-    for restored in cluster.restore().await.map_err(|e| told(&e))? {
-        if let RestoredHow::Kept { .. } = restored.how {
+    let tell = |text: String| eprintln!("cluster: {text}");
+    let restored = controller.kube.restore(&tell).await;
+    let mut kept = 0;
+    for field in restored.map_err(|error| told::problem(&error))? {
+        if let RestoredHow::Kept { ours, found } = &field.how {
+            kept += 1;
             println!(
-                "{} {}: somebody else has changed it since; their value stays",
-                restored.object, restored.field
+                "{} {}: somebody else has changed it since; their value stays\n  \
+                 casement's  {}\n  theirs      {}",
+                field.object,
+                field.field,
+                changes::value(ours.as_ref()),
+                changes::value(found.as_ref()),
             );
         }
     }
-    println!("The cluster's objects are as they were.");
+    match kept {
+        0 => println!("The cluster's objects are as they were."),
+        _ => println!("All else of the cluster's objects is as it was."),
+    }
     Ok(())
 }

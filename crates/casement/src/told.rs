@@ -20,6 +20,13 @@ pub fn problem(error: &RunError) -> Problem {
             "`casement status` shows the host; its logs are in C:\\var\\log",
         )
         .seen("last seen", last),
+        RunError::Unfit(problems) => unfit(error, problems),
+        RunError::Outage(changes) => Problem::new(
+            "CAS-API-015",
+            error.to_string(),
+            "choose the hour, and say so: --allow-network-outage",
+        )
+        .seen("changes", changes.join("\n")),
         RunError::Busy { busy, .. } => Problem::new(
             "CAS-RUN-002",
             error.to_string(),
@@ -45,6 +52,27 @@ pub fn problem(error: &RunError) -> Problem {
             "casement apply goes on from where it was",
         ),
     }
+}
+
+/// One reason is told as it is; several in one list, each with its own way on.
+fn unfit(error: &RunError, problems: &[Problem]) -> Problem {
+    if let [problem] = problems {
+        return problem.clone();
+    }
+    let whole = Problem::new(
+        "CAS-FIT-000",
+        error.to_string(),
+        "mend each of these; nothing was changed",
+    );
+    problems.iter().fold(whole, |whole, problem| {
+        let seen = problem
+            .seen
+            .iter()
+            .map(|(label, value)| format!("{label} {value}"));
+        let seen = seen.collect::<Vec<_>>().join(", ");
+        let text = format!("{}\n{seen}\n{}", problem.what, problem.remedy);
+        whole.seen(problem.code.clone(), text)
+    })
 }
 
 /// Seconds since 1970.

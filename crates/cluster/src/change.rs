@@ -2,7 +2,10 @@
 
 use std::fmt;
 
-use kube::api::{Api, ApiResource, DeleteParams, DynamicObject, Patch, PatchParams, Preconditions};
+use kube::api::{
+    Api, ApiResource, DeleteParams, DynamicObject, Patch, PatchParams, Preconditions,
+    ValidationDirective,
+};
 use kube::core::GroupVersionKind;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -61,6 +64,11 @@ pub enum Way {
     Apply,
     /// An object of casement's own goes.
     Delete,
+    /// flannel's pods on Linux start anew, all at once, with this overlay.
+    Restart {
+        /// Its number.
+        vni: u32,
+    },
 }
 
 /// One change.
@@ -77,6 +85,10 @@ pub struct ClusterChange {
     pub after: Option<Value>,
     /// How it is made.
     pub way: Way,
+    /// What stands still meanwhile, if anything does: such a change is made only
+    /// with somebody's word for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outage: Option<String>,
 }
 
 /// What carrying a change out came to.
@@ -92,10 +104,23 @@ impl Cluster {
     /// Makes a change. What was planned on must still be there: otherwise the
     /// other's value stays, and it is a [`ClusterError::Conflict`].
     pub async fn carry_out(&self, change: &ClusterChange) -> Result<CarriedOut, ClusterError> {
+        self.carry_out_telling(change, &|_| {}).await
+    }
+
+    /// The same; `tell` hears what is waited for.
+    pub async fn carry_out_telling(
+        &self,
+        change: &ClusterChange,
+        tell: &(dyn Fn(String) + Sync),
+    ) -> Result<CarriedOut, ClusterError> {
         match change.way {
             Way::Patch => self.patch_field(change).await,
             Way::Apply => self.apply_owned(change).await,
             Way::Delete => self.delete_owned(&change.object).await,
+            Way::Restart { vni } => {
+                self.restart_flannel(vni, tell).await?;
+                Ok(CarriedOut::Changed)
+            }
         }
     }
 
@@ -116,12 +141,16 @@ impl Cluster {
         if found != change.before {
             return Err(conflict(found));
         }
+        let was_due = change.outage.is_some() && self.is_restart_pending().await?;
         self.remember(change).await?;
         if self.send_patch(change, &live).await? {
             return Ok(CarriedOut::Changed);
         }
         let live = self.get(&change.object).await?;
         self.forget(&change.object, &change.field).await?;
+        if change.outage.is_some() && !was_due {
+            self.note_restart(false).await?;
+        }
         Err(conflict(
             live.and_then(|live| live.pointer(&change.field).cloned()),
         ))
@@ -165,7 +194,10 @@ impl Cluster {
         if self.plan_owned(manifest).await?.is_none() {
             return Ok(CarriedOut::Already);
         }
-        let params = PatchParams::apply(FIELD_MANAGER).force();
+        let params = PatchParams {
+            field_validation: Some(ValidationDirective::Strict),
+            ..PatchParams::apply(FIELD_MANAGER).force()
+        };
         let api = self.api(&change.object);
         let patch = Patch::Apply(manifest);
         let applied = api.patch(&change.object.name, &params, &patch).await;

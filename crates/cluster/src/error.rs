@@ -1,5 +1,6 @@
 //! What can go wrong with the API: one code, one cause, both values, a way on.
 
+use std::collections::BTreeMap;
 use std::error::Error as _;
 use std::io;
 use std::path::PathBuf;
@@ -103,6 +104,26 @@ pub enum ClusterError {
         /// What casement would set.
         wanted: Value,
     },
+    /// flannel did not come back after its restart.
+    #[error("flannel is not back with VNI {vni} on {} nodes after {seconds} s", nodes.len())]
+    FlannelNotBack {
+        /// The number of the overlay that it should have.
+        vni: u32,
+        /// For how long it was waited for.
+        seconds: u64,
+        /// The nodes, each with what was last seen of it.
+        nodes: BTreeMap<String, String>,
+    },
+    /// Pods that do not leave a node.
+    #[error("{} pods do not leave Node {node} within {seconds} s", pods.len())]
+    NotDrained {
+        /// The node.
+        node: String,
+        /// For how long it was waited for.
+        seconds: u64,
+        /// The pods, each with what keeps it.
+        pods: BTreeMap<String, String>,
+    },
     /// Anything else that the API says.
     #[error("the API server could not {what}")]
     Api {
@@ -152,6 +173,8 @@ impl ClusterError {
             Self::Conflict { .. } => "CAS-API-010",
             Self::NotOurs { .. } => "CAS-API-011",
             Self::Api { .. } => "CAS-API-012",
+            Self::FlannelNotBack { .. } => "CAS-API-013",
+            Self::NotDrained { .. } => "CAS-API-014",
         }
     }
 
@@ -199,6 +222,11 @@ impl ClusterError {
                 pair("needed", wanted.to_string()),
             ],
             Self::Api { source, .. } => vec![pair("it says", innermost(source.as_ref()))],
+            Self::FlannelNotBack { nodes: seen, .. } | Self::NotDrained { pods: seen, .. } => {
+                let seen = seen.iter();
+                seen.map(|(name, what)| (name.clone(), what.clone()))
+                    .collect()
+            }
             _ => Vec::new(),
         }
     }
@@ -238,6 +266,14 @@ impl ClusterError {
             }
             Self::NotOurs { .. } => {
                 "Rename or remove that object, or change it to what casement needs."
+            }
+            Self::FlannelNotBack { .. } => {
+                "`kubectl -n kube-flannel get pods -o wide` and their logs say why; run casement \
+                 again when they run."
+            }
+            Self::NotDrained { .. } => {
+                "Make room for them elsewhere or relax their PodDisruptionBudget, and run it \
+                 again; `casement reset --no-drain` leaves them to their controllers."
             }
             Self::Api { .. } => "Run it again; if it stays so, look at the API server's log.",
         }

@@ -113,7 +113,7 @@ impl Cluster {
         })
     }
 
-    async fn nodes(&self) -> Result<Vec<NodeFacts>, ClusterError> {
+    pub(crate) async fn nodes(&self) -> Result<Vec<NodeFacts>, ClusterError> {
         let api: Api<Node> = Api::all(self.client.clone());
         let list = api.list(&ListParams::default()).await;
         let list = list.map_err(self.failed("list Nodes"))?;

@@ -21,13 +21,17 @@
 
 mod change;
 mod connect;
+mod drain;
 mod error;
 mod facts;
+mod flannel;
 mod node;
 mod owned;
 mod patch;
+mod request;
 mod restore;
 mod rights;
+mod sample;
 mod state;
 mod token;
 mod trouble;
@@ -35,15 +39,29 @@ mod watch;
 
 pub use change::{CarriedOut, ClusterChange, ObjectRef, Way};
 pub use connect::Cluster;
+pub use drain::Drained;
 pub use error::ClusterError;
 pub use facts::{ClusterFacts, Cni, DaemonSetFacts, NodeFacts};
+pub use flannel::{FlannelFacts, FlannelLease, NetConfSeen};
 pub use node::Cordon;
-pub use owned::{node_proxier_binding, node_proxier_binding_ref, runtime_class, runtime_class_ref};
+pub use owned::{
+    node_proxier_binding, node_proxier_binding_ref, overlay_binding, overlay_binding_ref,
+    overlay_role, overlay_role_ref, runtime_class, runtime_class_ref,
+};
+pub use request::Joining;
 pub use restore::{Restored, RestoredHow};
-pub use rights::{RIGHTS, RIGHTS_YAML, Right};
+pub use rights::{
+    RIGHTS, RIGHTS_YAML, Right, flannel_rights, host_process_refs, host_process_rights,
+};
+pub use sample::{
+    Expose, Sample, SamplePart, SampleService, SampleStatus, sample_objects, sample_rights,
+};
 pub use token::{BootstrapToken, TokenOrder};
 pub use trouble::{NodeWord, OpenRequest, PodTrouble, Troubles};
 pub use watch::{NodeState, NodeWatch};
+
+/// A taint, as the API has it.
+pub use k8s_openapi::api::core::v1::Taint as NodeTaint;
 
 /// The name under which casement's fields are managed.
 pub const FIELD_MANAGER: &str = "casement";

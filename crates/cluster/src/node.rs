@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use k8s_openapi::api::core::v1::Node;
+use k8s_openapi::api::core::v1::{Node, Taint};
 use kube::api::{Api, DeleteParams, Patch, PatchParams};
 use serde_json::{Value, json};
 
@@ -13,6 +13,9 @@ use crate::facts::NodeFacts;
 
 /// Says that casement cordoned the node, and may take that back.
 const CORDONED: &str = "casement.dev/cordoned";
+
+/// A kubelet writes its Node often.
+const ATTEMPTS: u32 = 10;
 
 /// What cordoning or uncordoning came to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,6 +74,51 @@ impl Cluster {
         self.patch_node(name, json!({"metadata": {"annotations": annotations}}))
             .await?;
         Ok(true)
+    }
+
+    /// Adds taints that the Node lacks, and keeps all others; says whether one was
+    /// missing. The kubelet registers with them; a Node that was there before did
+    /// not.
+    pub async fn taint_node(&self, name: &str, taints: &[Taint]) -> Result<bool, ClusterError> {
+        let name = name.to_lowercase();
+        for _ in 0..ATTEMPTS {
+            let Some(node) = self.find_node(&name).await? else {
+                return Ok(false);
+            };
+            let held = node.spec.and_then(|spec| spec.taints).unwrap_or_default();
+            let lacks = |taint: &&Taint| {
+                let same = |other: &Taint| {
+                    (&other.key, &other.effect, &other.value)
+                        == (&taint.key, &taint.effect, &taint.value)
+                };
+                !held.iter().any(same)
+            };
+            let missing: Vec<&Taint> = taints.iter().filter(lacks).collect();
+            if missing.is_empty() {
+                return Ok(false);
+            }
+            let all: Vec<&Taint> = held.iter().chain(missing).collect();
+            // The list is one value: a taint that somebody adds meanwhile must not
+            // be lost, so the version that was read has to be there still.
+            let patch = json!({
+                "metadata": {"resourceVersion": node.metadata.resource_version},
+                "spec": {"taints": all},
+            });
+            let params = PatchParams {
+                field_manager: Some(FIELD_MANAGER.to_owned()),
+                ..PatchParams::default()
+            };
+            let (api, patch) = (self.node_api(), Patch::Merge(patch));
+            match api.patch(&name, &params, &patch).await {
+                Ok(_) => return Ok(true),
+                Err(kube::Error::Api(status)) if status.code == 409 => {}
+                Err(error) => return Err(self.failed(format!("taint Node {name}"))(error)),
+            }
+        }
+        Err(ClusterError::NotUnderstood {
+            what: format!("Node {name}"),
+            reason: "it changes faster than a taint can be added".to_owned(),
+        })
     }
 
     /// Keeps new pods away until [`Cluster::uncordon`].

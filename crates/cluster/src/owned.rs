@@ -7,32 +7,60 @@ use crate::change::{ClusterChange, ObjectRef, Way};
 use crate::connect::Cluster;
 use crate::error::ClusterError;
 
+const RBAC: &str = "rbac.authorization.k8s.io";
+const RBAC_V1: &str = "rbac.authorization.k8s.io/v1";
+/// What a node's overlay daemon may do beyond the node's own rights.
+const OVERLAY: &str = "casement:overlay";
+
 /// The name of a node's binding for kube-proxy.
 pub fn node_proxier_binding_ref(node: &str) -> ObjectRef {
     let name = format!("casement:node-proxier:{}", node.to_lowercase());
-    ObjectRef::new(
-        "rbac.authorization.k8s.io/v1",
-        "ClusterRoleBinding",
-        None,
-        &name,
-    )
+    ObjectRef::new(RBAC_V1, "ClusterRoleBinding", None, &name)
 }
 
 /// Lets one node's own user read what kube-proxy needs. One binding for each
 /// node: a group would hold every node of the cluster.
 pub fn node_proxier_binding(node: &str) -> Value {
-    let group = "rbac.authorization.k8s.io";
+    let object = node_proxier_binding_ref(node);
+    binding(&object, "system:node-proxier", node)
+}
+
+/// The name of the overlay's role.
+pub fn overlay_role_ref() -> ObjectRef {
+    ObjectRef::new(RBAC_V1, "ClusterRole", None, OVERLAY)
+}
+
+/// A node may change its own Node; the overlay has to see all others.
+pub fn overlay_role() -> Value {
+    let rule = json!({
+        "apiGroups": [""], "resources": ["nodes"], "verbs": ["get", "list", "watch"],
+    });
+    manifest(&overlay_role_ref(), [("rules", json!([rule]))])
+}
+
+/// The name of a node's binding for the overlay.
+pub fn overlay_binding_ref(node: &str) -> ObjectRef {
+    let name = format!("{OVERLAY}:{}", node.to_lowercase());
+    ObjectRef::new(RBAC_V1, "ClusterRoleBinding", None, &name)
+}
+
+/// Lets one node's own user see all nodes, as flannel's contract needs.
+pub fn overlay_binding(node: &str) -> Value {
+    binding(&overlay_binding_ref(node), OVERLAY, node)
+}
+
+fn binding(object: &ObjectRef, role: &str, node: &str) -> Value {
     let user = format!("system:node:{}", node.to_lowercase());
     manifest(
-        &node_proxier_binding_ref(node),
+        object,
         [
             (
                 "roleRef",
-                json!({"apiGroup": group, "kind": "ClusterRole", "name": "system:node-proxier"}),
+                json!({"apiGroup": RBAC, "kind": "ClusterRole", "name": role}),
             ),
             (
                 "subjects",
-                json!([{"apiGroup": group, "kind": "User", "name": user}]),
+                json!([{"apiGroup": RBAC, "kind": "User", "name": user}]),
             ),
         ],
     )
@@ -118,6 +146,7 @@ impl Cluster {
             before,
             after: Some(manifest.clone()),
             way: Way::Apply,
+            outage: None,
         }))
     }
 
@@ -134,11 +163,12 @@ impl Cluster {
             before: Some(content(&live)),
             after: None,
             way: Way::Delete,
+            outage: None,
         }))
     }
 }
 
-fn reference(manifest: &Value) -> Result<ObjectRef, ClusterError> {
+pub(crate) fn reference(manifest: &Value) -> Result<ObjectRef, ClusterError> {
     let text = |pointer: &str| manifest.pointer(pointer).and_then(Value::as_str);
     let parts = (
         text("/apiVersion"),
@@ -157,13 +187,18 @@ fn reference(manifest: &Value) -> Result<ObjectRef, ClusterError> {
     }
 }
 
-/// What `live` holds of the fields that `shape` has; lists are compared whole.
+/// What `live` holds of the fields that `shape` has. Lists of one length are
+/// looked at one by one, since the server fills in what their entries leave out.
 fn project(live: &Value, shape: &Value) -> Value {
     match (live, shape) {
         (Value::Object(live), Value::Object(shape)) => shape
             .iter()
             .filter_map(|(key, shape)| Some((key.clone(), project(live.get(key)?, shape))))
             .collect(),
+        (Value::Array(live), Value::Array(shape)) if live.len() == shape.len() => {
+            let pairs = live.iter().zip(shape);
+            pairs.map(|(live, shape)| project(live, shape)).collect()
+        }
         (live, _) => live.clone(),
     }
 }

@@ -55,6 +55,7 @@ mod tests {
             before: live.pointer(field).cloned(),
             after,
             way: Way::Patch,
+            outage: None,
         };
         let patch = operations(&live, &change);
         let list = serde_json::to_value(&patch).unwrap();

@@ -49,6 +49,7 @@ impl Cluster {
                     before: entry.after,
                     after: entry.before,
                     way: Way::Patch,
+                    outage: entry.outage,
                 });
             }
         }
@@ -56,7 +57,8 @@ impl Cluster {
     }
 
     /// Puts every remembered value back where casement's own is still there, and
-    /// forgets it. The ConfigMap goes with the last one.
+    /// forgets it. The ConfigMap goes with the last one, or with the restart of
+    /// flannel that is due then.
     pub async fn restore(&self) -> Result<Vec<Restored>, ClusterError> {
         let mut outcomes = Vec::new();
         for entry in self.remembered().await? {
@@ -66,6 +68,7 @@ impl Cluster {
                 before: entry.after,
                 after: entry.before,
                 way: Way::Patch,
+                outage: entry.outage,
             };
             let how = self.restore_field(&change).await?;
             self.forget(&change.object, &change.field).await?;
@@ -79,6 +82,11 @@ impl Cluster {
         Ok(outcomes)
     }
 
+    /// Whether flannel has to start anew with what it is set to now.
+    pub async fn is_restart_due(&self) -> Result<bool, ClusterError> {
+        self.is_restart_pending().await
+    }
+
     async fn restore_field(&self, change: &ClusterChange) -> Result<RestoredHow, ClusterError> {
         let Some(live) = self.get(&change.object).await? else {
             return Ok(RestoredHow::Gone);
@@ -88,6 +96,9 @@ impl Cluster {
             return Ok(RestoredHow::Already);
         }
         if found == change.before {
+            if change.outage.is_some() {
+                self.note_restart(true).await?;
+            }
             if self.send_patch(change, &live).await? {
                 return Ok(RestoredHow::Restored);
             }

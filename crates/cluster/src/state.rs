@@ -16,6 +16,9 @@ use crate::{FIELD_MANAGER, OWNED_LABEL};
 
 const NAMESPACE: &str = "kube-system";
 const NAME: &str = "casement-state";
+/// There from before a change of flannel's configuration until its pods run with it:
+/// a run that is cut off in between leaves word for the next.
+const RESTART: &str = "restart.flannel";
 /// Two runs at once may each have to look again.
 const ATTEMPTS: u32 = 10;
 
@@ -27,6 +30,8 @@ pub(crate) struct Remembered {
     pub(crate) field: String,
     pub(crate) before: Option<Value>,
     pub(crate) after: Option<Value>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) outage: Option<String>,
 }
 
 type Entries = BTreeMap<String, String>;
@@ -62,12 +67,37 @@ impl Cluster {
                 field: change.field.clone(),
                 before,
                 after: change.after.clone(),
+                outage: change.outage.clone(),
             };
+            if change.outage.is_some() {
+                entries.insert(RESTART.to_owned(), "due".to_owned());
+            }
             if let Ok(text) = serde_json::to_string(&entry) {
                 entries.insert(key, text);
             }
         })
         .await
+    }
+
+    /// Notes that flannel's pods have to start anew, or that they have.
+    pub(crate) async fn note_restart(&self, due: bool) -> Result<(), ClusterError> {
+        if !due && !self.is_restart_pending().await? {
+            return Ok(());
+        }
+        self.edit_state(|entries| match due {
+            true => {
+                entries.insert(RESTART.to_owned(), "due".to_owned());
+            }
+            false => {
+                entries.remove(RESTART);
+            }
+        })
+        .await
+    }
+
+    /// Whether they have to.
+    pub(crate) async fn is_restart_pending(&self) -> Result<bool, ClusterError> {
+        Ok(self.entries().await?.contains_key(RESTART))
     }
 
     /// Drops a note.
@@ -81,15 +111,19 @@ impl Cluster {
 
     /// All notes.
     pub(crate) async fn remembered(&self) -> Result<Vec<Remembered>, ClusterError> {
+        let entries = self.entries().await?;
+        Ok(entries.values().filter_map(|text| read(text)).collect())
+    }
+
+    async fn entries(&self) -> Result<Entries, ClusterError> {
         let state = self.state().get_opt(NAME).await;
         let state = state.map_err(self.failed("read ConfigMap kube-system/casement-state"))?;
-        let entries = state.and_then(|state| state.data).unwrap_or_default();
-        Ok(entries.values().filter_map(|text| read(text)).collect())
+        Ok(state.and_then(|state| state.data).unwrap_or_default())
     }
 
     /// Removes the ConfigMap once nothing is left in it.
     pub(crate) async fn drop_state(&self) -> Result<(), ClusterError> {
-        if !self.remembered().await?.is_empty() {
+        if !self.entries().await?.is_empty() {
             return Ok(());
         }
         match self.state().delete(NAME, &DeleteParams::default()).await {

@@ -10,6 +10,7 @@ use secrecy::{ExposeSecret as _, SecretString};
 
 use crate::connect::Cluster;
 use crate::error::ClusterError;
+use crate::request::Joining;
 use crate::{FIELD_MANAGER, OWNED_LABEL};
 
 const NAMESPACE: &str = "kube-system";
@@ -96,6 +97,23 @@ impl Cluster {
             }
         }
         Ok(deleted)
+    }
+
+    /// Whether a token is one that this run made for this node.
+    pub(crate) async fn is_token_of(
+        &self,
+        id: &str,
+        joining: &Joining,
+    ) -> Result<bool, ClusterError> {
+        let (key, value) = OWNED_LABEL;
+        let (run, host) = (&joining.run, &joining.node);
+        let labels = format!("{key}={value},{RUN_LABEL}={run},{HOST_LABEL}={host}");
+        let params = ListParams::default().labels(&labels);
+        let list = self.secrets().list_metadata(&params).await;
+        let list = list.map_err(self.failed("list bootstrap tokens"))?;
+        let name = format!("bootstrap-token-{id}");
+        let mut names = list.iter().filter_map(|it| it.metadata.name.as_deref());
+        Ok(names.any(|found| found == name))
     }
 
     async fn delete_secret(&self, name: &str) -> Result<(), ClusterError> {

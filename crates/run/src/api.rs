@@ -5,6 +5,7 @@ use std::future::Future;
 
 use casement_plan::{ClusterFacts, NodeFacts};
 use casement_resource::Secret;
+use casement_spec::Taint;
 
 use crate::error::RunError;
 
@@ -54,6 +55,29 @@ pub trait Api: Sync {
         &self,
         node: &str,
         labels: &BTreeMap<String, String>,
+    ) -> impl Future<Output = Result<(), RunError>> + Send;
+
+    /// Puts taints on the Node that it lacks.
+    fn taint(
+        &self,
+        node: &str,
+        taints: &[Taint],
+    ) -> impl Future<Output = Result<(), RunError>> + Send;
+
+    /// Stands by while a node joins: watches its certificate request, and approves
+    /// it where nobody else does. Ends only with an error; it is dropped when the
+    /// node has joined.
+    fn attend(
+        &self,
+        node: &str,
+        tell: &(dyn Fn(String) + Sync),
+    ) -> impl Future<Output = Result<(), RunError>> + Send;
+
+    /// Moves pods off the Node.
+    fn drain(
+        &self,
+        node: &str,
+        tell: &(dyn Fn(String) + Sync),
     ) -> impl Future<Output = Result<(), RunError>> + Send;
 
     /// Takes the Node, and what was made for it, out of the cluster.

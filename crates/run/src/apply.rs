@@ -3,7 +3,7 @@
 use casement_plan::{ClusterFacts, Inputs, linux, windows};
 use casement_resource::wire::{Event, Tally, What};
 use casement_resource::{NodeDocument, Resource, RunId, Stage};
-use casement_spec::{Cluster, Host as HostSpec};
+use casement_spec::{Cluster, Host as HostSpec, Taint};
 use futures_util::future::join_all;
 
 use crate::api::Api;
@@ -142,6 +142,8 @@ impl<A: Api> Apply<'_, A> {
         if joined > 0 {
             self.api.schedulable(name, false).await?;
         }
+        let taints: Vec<Taint> = spec.taints.iter().cloned().collect();
+        self.api.taint(name, &taints).await?;
         Ok(prepared + joined)
     }
 
@@ -150,12 +152,32 @@ impl<A: Api> Apply<'_, A> {
     async fn join<H: Host>(&self, host: &mut H, document: &NodeDocument) -> Result<u32, RunError> {
         let name = host.name().to_owned();
         let tokens = Tokens::new(self.api, &name);
-        let joined = self.converge(host, document, &tokens).await;
+        let waiting = |reason| {
+            (self.tell)(Happening::Waiting {
+                host: &name,
+                reason,
+            })
+        };
+        let joined = tokio::select! {
+            biased;
+            () = self.stand_by(&name, &waiting) => Ok(0),
+            joined = self.converge(host, document, &tokens) => joined,
+        };
         let revoked = tokens.revoke().await;
         // The first error is the one to tell.
         let changed = joined?;
         revoked?;
         Ok(changed)
+    }
+
+    /// Watches the joining node's certificate request; never ends. What keeps it
+    /// from watching is told and is no reason to give up the join: most clusters
+    /// approve by themselves.
+    async fn stand_by(&self, name: &str, tell: &(dyn Fn(String) + Sync)) {
+        if let Err(error) = self.api.attend(name, tell).await {
+            tell(format!("its certificate request is not watched: {error}"));
+        }
+        std::future::pending().await
     }
 
     /// Stage C, and then the Node's own word that it is ready.

@@ -14,6 +14,12 @@ pub enum RunError {
     /// The cluster.
     #[error(transparent)]
     Cluster(#[from] casement_cluster::ClusterError),
+    /// The cluster cannot take the nodes that the file asks for.
+    #[error("the cluster cannot take Windows nodes as the file says, for {} reasons", .0.len())]
+    Unfit(Vec<casement_diag::Problem>),
+    /// Changes that need somebody's word.
+    #[error("{} of the changes stop the network of all pods for a while", .0.len())]
+    Outage(Vec<String>),
     /// A Node that did not get so far.
     #[error("the Node `{node}` is not {what} after {seconds} s")]
     NodeNot {

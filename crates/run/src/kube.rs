@@ -1,23 +1,34 @@
 //! The real cluster behind a run.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use casement_catalog::{WINDOWS, WindowsRelease, windows_of_build, windows_of_year};
 use casement_cluster::{
-    Cluster, NodeState, TokenOrder, node_proxier_binding, node_proxier_binding_ref, runtime_class,
+    Cluster, ClusterChange, ClusterFacts as SeenFacts, Joining, NodeState, NodeTaint, RIGHTS,
+    Restored, TokenOrder, Way, flannel_rights, host_process_refs, host_process_rights,
+    node_proxier_binding, node_proxier_binding_ref, overlay_binding, overlay_binding_ref,
+    overlay_role, overlay_role_ref, runtime_class, runtime_class_ref,
 };
-use casement_plan::{ClusterFacts, NodeFacts};
+use casement_plan::{ClusterFacts, NodeFacts, host_process};
 use casement_resource::Secret;
+use casement_spec::{Cluster as Spec, Taint, WindowsComponents};
 use secrecy::ExposeSecret as _;
-use tokio::time::timeout;
+use serde_json::Value;
+use tokio::time::{sleep, timeout};
 
 use crate::api::{Api, Token};
 use crate::error::RunError;
+use crate::fit::unfit;
 
 /// How long a kubelet may take to show its Node.
 const TO_EXIST: Duration = Duration::from_secs(120);
 /// How long a Node may take from its network to Ready.
 const TO_BE_READY: Duration = Duration::from_secs(300);
+/// How long pods may take to leave a Node: longer than most grace periods.
+const TO_DRAIN: Duration = Duration::from_secs(180);
+/// Until a server that did not answer is asked again.
+const LOOK_AGAIN: Duration = Duration::from_secs(1);
 /// A token is used within minutes; it must outlive a slow host.
 const TOKEN: Duration = Duration::from_secs(1800);
 
@@ -31,20 +42,90 @@ pub struct Kube {
 }
 
 impl Kube {
-    /// The objects that a Windows node needs: each as a change, and only those
-    /// that are not there yet.
+    /// Everything that has to change in the cluster: each as a change, and only what
+    /// is not there yet. What stops pods comes last.
+    ///
+    /// # Errors
+    /// [`RunError::Unfit`] with all that is in the way, before anything changed.
     pub async fn changes(
         &self,
-        windows: &[&str],
-    ) -> Result<Vec<casement_cluster::ClusterChange>, RunError> {
+        spec: &Spec,
+        builds: &BTreeSet<u32>,
+    ) -> Result<Vec<ClusterChange>, RunError> {
         let facts = self.cluster.facts().await?;
+        let overlay = spec.spec.network.mode().is_flannel();
+        let flannel = match overlay {
+            true => self.cluster.flannel(&facts).await?,
+            false => None,
+        };
+        let problems = unfit(spec, &facts, flannel.as_ref());
+        if !problems.is_empty() {
+            return Err(RunError::Unfit(problems));
+        }
         let mut changes = facts.os_selector_changes();
-        let mut wanted = vec![runtime_class("windows-2022", "10.0.20348")];
-        wanted.extend(windows.iter().map(|node| node_proxier_binding(node)));
-        for manifest in &wanted {
+        let components = host_process(spec, &facts_of(&facts));
+        for manifest in wanted(spec, builds).iter().chain(&components) {
             changes.extend(self.cluster.plan_owned(manifest).await?);
         }
+        if let (Some(flannel), Some(net_conf)) = (flannel, casement_plan::net_conf(spec)) {
+            changes.extend(flannel.changes(&net_conf, &facts.nodes));
+        }
         Ok(changes)
+    }
+
+    /// Fails with all rights that a run for this file lacks.
+    pub async fn check_rights(&self, spec: &Spec) -> Result<(), RunError> {
+        let mut rights = RIGHTS.to_vec();
+        if spec.spec.network.mode().is_flannel() {
+            let facts = self.cluster.facts().await?;
+            let place = facts.cni.and_then(|cni| cni.daemon_set.namespace);
+            rights.extend(place.iter().flat_map(|place| flannel_rights(place)));
+        }
+        if spec.spec.windows.components == WindowsComponents::HostProcess {
+            rights.extend(host_process_rights());
+        }
+        Ok(self.cluster.check_these_rights(&rights).await?)
+    }
+
+    /// What taking the cluster's objects back comes to: casement's own go, and
+    /// others get their values back; what stops pods comes last.
+    pub async fn changes_back(&self) -> Result<Vec<ClusterChange>, RunError> {
+        let releases = WINDOWS.iter().filter(|release| release.containerd);
+        let classes = releases.map(|release| runtime_class_ref(&class_name(release)));
+        let mut changes = Vec::new();
+        let own = classes.chain([overlay_role_ref()]);
+        for object in own.chain(host_process_refs()) {
+            changes.extend(self.cluster.plan_removal(&object).await?);
+        }
+        let (later, now): (Vec<_>, Vec<_>) = self
+            .cluster
+            .plan_restore()
+            .await?
+            .into_iter()
+            .partition(|change| change.outage.is_some());
+        changes.extend(now);
+        changes.extend(later);
+        Ok(changes)
+    }
+
+    /// Gives the cluster's objects back what they held, and starts flannel anew
+    /// where that changed its network.
+    pub async fn restore(&self, tell: &(dyn Fn(String) + Sync)) -> Result<Vec<Restored>, RunError> {
+        for change in self.changes_back().await? {
+            if change.way == Way::Delete {
+                self.cluster.carry_out(&change).await?;
+            }
+        }
+        let restored = self.cluster.restore().await?;
+        if self.cluster.is_restart_due().await? {
+            let facts = self.cluster.facts().await?;
+            if let Some(flannel) = self.cluster.flannel(&facts).await?
+                && let Some(restart) = flannel.restart_as_it_is(&facts.nodes)
+            {
+                self.cluster.carry_out_telling(&restart, tell).await?;
+            }
+        }
+        Ok(restored)
     }
 
     /// Waits for a state of the Node; the error has the last state seen.
@@ -80,29 +161,67 @@ impl Kube {
     }
 }
 
+/// What a plan needs of what was seen.
+fn facts_of(facts: &SeenFacts) -> ClusterFacts {
+    let nodes = facts.nodes.iter().map(|node| NodeFacts {
+        name: node.name.clone(),
+        address: node.addresses.iter().find_map(|text| text.parse().ok()),
+        pods: node.pod_cidrs.iter().find_map(|text| text.parse().ok()),
+    });
+    ClusterFacts {
+        api_server: facts.endpoint.clone(),
+        ca_hashes: facts.ca_hashes.clone(),
+        ca: facts.ca_pem.clone(),
+        nodes: nodes.collect(),
+    }
+}
+
+/// The objects of casement's own.
+fn wanted(spec: &Spec, builds: &BTreeSet<u32>) -> Vec<Value> {
+    let mut wanted: Vec<Value> = builds
+        .iter()
+        .filter_map(|build| windows_of_build(*build))
+        .map(|release| runtime_class(&class_name(release), &release.node_label()))
+        .collect();
+    let nodes = || spec.windows_hosts().map(|host| host.name.as_str());
+    wanted.extend(nodes().map(node_proxier_binding));
+    if spec.spec.network.mode().is_flannel() {
+        wanted.push(overlay_role());
+        wanted.extend(nodes().map(overlay_binding));
+    }
+    wanted
+}
+
+/// `windows-2022`.
+fn class_name(release: &WindowsRelease) -> String {
+    let name = release.name.strip_prefix("Server ");
+    format!("windows-{}", name.unwrap_or(release.name).to_lowercase())
+}
+
+/// The builds of Windows that the file names; hosts whose release is to be found
+/// out say theirs themselves.
+pub fn builds_of(spec: &Spec) -> BTreeSet<u32> {
+    let years = spec.windows_hosts().map(|host| host.os.to_string());
+    let releases = years.filter_map(|os| windows_of_year(os.strip_prefix("windows-")?));
+    releases.map(|release| release.build).collect()
+}
+
 fn described(state: &NodeState) -> String {
+    let reason = match state.reason.as_str() {
+        "" => String::new(),
+        reason => format!(" ({reason})"),
+    };
     match (state.exists, state.ready) {
         (false, _) => "there is no Node yet".to_owned(),
         (true, true) => "the Node is Ready".to_owned(),
-        (true, false) if state.message.is_empty() => "the Node is NotReady".to_owned(),
-        (true, false) => format!("the Node is NotReady: {}", state.message),
+        (true, false) if state.message.is_empty() => format!("the Node is NotReady{reason}"),
+        (true, false) => format!("the Node is NotReady{reason}: {}", state.message),
     }
 }
 
 impl Api for Kube {
     async fn facts(&self) -> Result<ClusterFacts, RunError> {
-        let facts = self.cluster.facts().await?;
-        let nodes = facts.nodes.iter().map(|node| NodeFacts {
-            name: node.name.clone(),
-            address: node.addresses.iter().find_map(|text| text.parse().ok()),
-            pods: node.pod_cidrs.iter().find_map(|text| text.parse().ok()),
-        });
-        Ok(ClusterFacts {
-            api_server: facts.endpoint.clone(),
-            ca_hashes: facts.ca_hashes.clone(),
-            ca: facts.ca_pem.clone(),
-            nodes: nodes.collect(),
-        })
+        Ok(facts_of(&self.cluster.facts().await?))
     }
 
     async fn mint(&self, host: &str) -> Result<Token, RunError> {
@@ -167,13 +286,48 @@ impl Api for Kube {
         Ok(())
     }
 
+    async fn taint(&self, node: &str, taints: &[Taint]) -> Result<(), RunError> {
+        let taints: Vec<NodeTaint> = taints.iter().map(node_taint).collect();
+        self.cluster.taint_node(node, &taints).await?;
+        Ok(())
+    }
+
+    async fn attend(&self, node: &str, tell: &(dyn Fn(String) + Sync)) -> Result<(), RunError> {
+        let joining = Joining {
+            node: node.to_owned(),
+            run: self.run.clone(),
+        };
+        loop {
+            match self.cluster.attend_request(&joining, tell).await {
+                Err(error) if error.is_transient() => sleep(LOOK_AGAIN).await,
+                ended => return Ok(ended?),
+            }
+        }
+    }
+
+    async fn drain(&self, node: &str, tell: &(dyn Fn(String) + Sync)) -> Result<(), RunError> {
+        self.cluster.drain(node, TO_DRAIN, tell).await?;
+        Ok(())
+    }
+
     async fn forget(&self, node: &str) -> Result<(), RunError> {
         self.sweep(&[node]).await?;
         self.cluster.delete_node(node).await?;
-        let binding = node_proxier_binding_ref(node);
-        if let Some(change) = self.cluster.plan_removal(&binding).await? {
-            self.cluster.carry_out(&change).await?;
+        for binding in [node_proxier_binding_ref(node), overlay_binding_ref(node)] {
+            if let Some(change) = self.cluster.plan_removal(&binding).await? {
+                self.cluster.carry_out(&change).await?;
+            }
         }
         Ok(())
+    }
+}
+
+fn node_taint(taint: &Taint) -> NodeTaint {
+    let value = taint.value.to_string();
+    NodeTaint {
+        key: taint.key.to_string(),
+        value: (!value.is_empty()).then_some(value),
+        effect: taint.effect.to_string(),
+        time_added: None,
     }
 }

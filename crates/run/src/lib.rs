@@ -7,6 +7,7 @@
 pub mod api;
 pub mod apply;
 mod error;
+pub mod fit;
 pub mod host;
 pub mod kube;
 pub mod link;

@@ -50,6 +50,7 @@ impl DaemonSetFacts {
             before: None,
             after: Some(Value::from("linux")),
             way: Way::Patch,
+            outage: None,
         })
     }
 }

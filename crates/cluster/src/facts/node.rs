@@ -1,7 +1,11 @@
 //! A Node, as far as casement looks at it.
 
+use std::collections::BTreeMap;
+
 use k8s_openapi::api::core::v1::{Node, NodeCondition};
 use serde::{Deserialize, Serialize};
+
+use crate::flannel::FlannelLease;
 
 /// What a Node says about itself.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -23,6 +27,12 @@ pub struct NodeFacts {
     pub taints: Vec<String>,
     /// Whether it is cordoned.
     pub unschedulable: bool,
+    /// Its labels.
+    #[serde(default)]
+    pub labels: BTreeMap<String, String>,
+    /// What flannel's daemon there says of itself, if one runs.
+    #[serde(default)]
+    pub flannel: Option<FlannelLease>,
 }
 
 impl NodeFacts {
@@ -55,7 +65,15 @@ impl NodeFacts {
                 .collect(),
             taints: taints(node),
             unschedulable: spec.and_then(|spec| spec.unschedulable).unwrap_or(false),
+            labels: node.metadata.labels.clone().unwrap_or_default(),
+            flannel: FlannelLease::of(node.metadata.annotations.as_ref()),
         }
+    }
+
+    /// The build of its Windows, as its kubelet labelled it.
+    pub fn windows_build(&self) -> Option<u32> {
+        let label = self.labels.get("node.kubernetes.io/windows-build")?;
+        label.rsplit('.').next()?.parse().ok()
     }
 }
 

@@ -5,8 +5,11 @@
 mod answers;
 mod changes;
 mod facts;
+mod flannel;
 mod nodes;
+mod requests;
 mod rights;
+mod samples;
 mod tokens;
 
 /// Makes each function a test twice over: `embedded` needs nothing, `outside` a lab
@@ -58,12 +61,27 @@ on_both! {
         facts_are_what_kubeadm_wrote,
         a_server_with_another_ca_is_not_trusted,
     }
+    flannel {
+        a_change_of_the_overlay_is_planned_made_checked_and_taken_back,
+        an_edit_beside_the_overlay_survives_and_one_of_it_is_told,
+        an_edit_while_it_was_planned_stops_the_change,
+        a_run_that_ended_after_the_file_is_gone_on_with,
+    }
     nodes {
         a_watch_tells_the_reason_and_every_change,
         a_cordon_by_somebody_else_stays,
+        a_taint_is_added_beside_those_of_others,
+        pods_leave_a_node_but_those_of_daemon_sets,
+    }
+    requests {
+        a_request_is_approved_only_where_nobody_does_and_only_its_own,
     }
     rights {
         the_documented_roles_are_enough_and_one_less_is_told,
+    }
+    samples {
+        a_sample_is_deployed_once_and_deleted_whole,
+        somebody_elses_service_of_that_name_is_not_taken_over,
     }
     tokens {
         a_token_is_accepted_until_it_is_deleted,

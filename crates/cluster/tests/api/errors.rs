@@ -180,6 +180,7 @@ async fn an_edit_in_the_last_moment_is_a_conflict() {
         before: Some(json!("old")),
         after: Some(json!("new")),
         way: Way::Patch,
+        outage: None,
     };
     let error = cluster.await.unwrap().carry_out(&change).await.unwrap_err();
     let ClusterError::Conflict { found, .. } = &error else {

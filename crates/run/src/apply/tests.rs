@@ -7,7 +7,7 @@ use std::sync::Mutex;
 use casement_plan::{Blob, ClusterFacts, Inputs, NodeFacts};
 use casement_resource::wire::{Event, HostFacts, ObservedStep, OperatingSystem, Tally, What};
 use casement_resource::{Change, Diff, NodeDocument, RunId, Secret, Sha256, Stage};
-use casement_spec::{Cluster, Named, Program};
+use casement_spec::{Cluster, Named, Program, Taint};
 
 use super::{Apply, Happening, HostOutcome};
 use crate::api::{Api, Token};
@@ -100,6 +100,22 @@ impl Api for FakeApi {
     }
 
     async fn label(&self, _: &str, _: &BTreeMap<String, String>) -> Result<(), RunError> {
+        Ok(())
+    }
+
+    async fn taint(&self, node: &str, taints: &[Taint]) -> Result<(), RunError> {
+        let taints: Vec<String> = taints.iter().map(ToString::to_string).collect();
+        self.note(format!("taint {node} {}", taints.join(" ")));
+        Ok(())
+    }
+
+    async fn attend(&self, node: &str, _: &(dyn Fn(String) + Sync)) -> Result<(), RunError> {
+        self.note(format!("attend {node}"));
+        std::future::pending().await
+    }
+
+    async fn drain(&self, node: &str, _: &(dyn Fn(String) + Sync)) -> Result<(), RunError> {
+        self.note(format!("drain {node}"));
         Ok(())
     }
 
@@ -255,10 +271,12 @@ fn a_host_goes_through_all_stages_and_its_token_does_not_outlive_the_join() {
     assert_eq!(
         asked,
         [
+            "attend win1",
             "mint win1",
             "revoke win1",
             "joined win1",
             "schedulable win1 false",
+            "taint win1 os=windows:NoSchedule",
             "sweep win1",
             "ready win1",
             "schedulable win1 true",

@@ -134,9 +134,8 @@ fn masked(value: &Value) -> Value {
 
 fn masked_field((key, value): (&String, &Value)) -> Option<(String, Value)> {
     let value = match key.as_str() {
-        "uid" | "resourceVersion" | "creationTimestamp" | "deletionTimestamp" | "time" => {
-            Value::from(format!("<{key}>"))
-        }
+        "uid" | "resourceVersion" | "creationTimestamp" | "deletionTimestamp" | "time"
+        | "serverAddress" => Value::from(format!("<{key}>")),
         "columnDefinitions" => masked_columns(value),
         // A real cluster's controllers look at what comes, sooner or later.
         "observedGeneration" => return None,

@@ -206,6 +206,7 @@ pub async fn an_object_of_that_name_by_somebody_else_is_never_taken_over(server:
 }
 
 pub async fn the_server_takes_a_test_for_null_as_not_there(server: &Server) {
+    let _state = server.state().await;
     let sets = daemon_set(server, "tested", json!({"zone": "a"})).await;
     let test = |path: &str| {
         let list = json!([{"op": "test", "path": path, "value": null}]);

@@ -1,11 +1,12 @@
 //! A node that comes, becomes Ready, is cordoned and goes.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
-use casement_cluster::{Cordon, NodeState};
-use k8s_openapi::api::core::v1::Node;
+use casement_cluster::{Cordon, Drained, NodeState, NodeTaint};
+use k8s_openapi::api::core::v1::{Node, Pod};
 use kube::Api;
-use kube::api::{Patch, PatchParams, PostParams};
+use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams};
 use serde_json::json;
 
 use crate::server::Server;
@@ -94,4 +95,116 @@ pub async fn a_cordon_by_somebody_else_stays(server: &Server) {
     assert!(cluster.annotate_node("cordoned01", &labels).await.unwrap());
     assert!(!cluster.annotate_node("cordoned01", &labels).await.unwrap());
     assert!(cluster.delete_node("cordoned01").await.unwrap());
+}
+
+pub async fn a_taint_is_added_beside_those_of_others(server: &Server) {
+    let cluster = server.cluster().await;
+    let nodes: Api<Node> = Api::all(server.client().await);
+    let theirs = json!([{"key": "zone", "value": "a", "effect": "PreferNoSchedule"}]);
+    let node = json!({"metadata": {"name": "tainted01"}, "spec": {"taints": theirs}});
+    let node = serde_json::from_value(node).unwrap();
+    nodes.create(&PostParams::default(), &node).await.unwrap();
+    let ours = [NodeTaint {
+        key: "os".to_owned(),
+        value: Some("windows".to_owned()),
+        effect: "NoSchedule".to_owned(),
+        time_added: None,
+    }];
+    assert!(cluster.taint_node("Tainted01", &ours).await.unwrap());
+    assert!(!cluster.taint_node("tainted01", &ours).await.unwrap());
+    let taints = cluster.node("tainted01").await.unwrap().unwrap().taints;
+    for taint in ["zone=a:PreferNoSchedule", "os=windows:NoSchedule"] {
+        assert!(taints.iter().any(|found| found == taint), "{taints:?}");
+    }
+    assert!(cluster.delete_node("tainted01").await.unwrap());
+    assert!(!cluster.taint_node("tainted01", &ours).await.unwrap());
+}
+
+pub async fn pods_leave_a_node_but_those_of_daemon_sets(server: &Server) {
+    let _state = server.state().await;
+    let cluster = server.cluster().await;
+    let client = server.client().await;
+    let nodes: Api<Node> = Api::all(client.clone());
+    let now = k8s_openapi::jiff::Timestamp::now().to_string();
+    let condition = json!({
+        "type": "Ready", "status": "True", "reason": "KubeletReady", "message": "",
+        "lastHeartbeatTime": now, "lastTransitionTime": now,
+    });
+    let resources = json!({"cpu": "2", "memory": "4Gi", "pods": "110"});
+    let node = json!({
+        "metadata": {"name": "drained01"},
+        "status": {
+            "conditions": [condition], "capacity": resources, "allocatable": resources,
+        },
+    });
+    let node = serde_json::from_value(node).unwrap();
+    nodes.create(&PostParams::default(), &node).await.unwrap();
+    let pods: Api<Pod> = Api::default_namespaced(client.clone());
+    let sets = super::changes::daemon_set(server, "drained", serde_json::Value::Null).await;
+    let set = sets.get("drained").await.unwrap();
+    let in_sets: Api<Pod> = Api::namespaced(client, "cluster-tests");
+    let owner = json!([{
+        "apiVersion": "apps/v1", "kind": "DaemonSet", "name": "drained", "controller": true,
+        "uid": set.metadata.uid.unwrap(),
+    }]);
+    let spec = json!({
+        "nodeName": "drained01", "tolerations": [{"operator": "Exists"}],
+        "terminationGracePeriodSeconds": 5,
+        "containers": [{"name": "c", "image": "example.invalid/c"}],
+    });
+    let made = |name: &str, metadata: serde_json::Value| {
+        let mut metadata = metadata;
+        metadata["name"] = json!(name);
+        serde_json::from_value(json!({"metadata": metadata, "spec": spec})).unwrap()
+    };
+    let params = PostParams::default();
+    pods.create(&params, &made("drained-web", json!({})))
+        .await
+        .unwrap();
+    if server.is_embedded() {
+        // The controller of DaemonSets, where there is none.
+        let metadata = json!({"ownerReferences": owner, "labels": {"app": "drained"}});
+        let pod = made("drained-daemon", metadata);
+        in_sets.create(&params, &pod).await.unwrap();
+    }
+    let here = ListParams::default().fields("spec.nodeName=drained01");
+    let daemon = loop {
+        let list = in_sets.list(&here).await.unwrap();
+        if let Some(pod) = list.items.into_iter().next() {
+            break pod.metadata.name.unwrap();
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    };
+
+    // Who a kubelet would be: what should end, has ended.
+    let kubelet = tokio::spawn({
+        let pods = pods.clone();
+        async move {
+            loop {
+                let pod = pods.get_opt("drained-web").await.ok().flatten();
+                if pod.is_some_and(|pod| pod.metadata.deletion_timestamp.is_some()) {
+                    let at_once = DeleteParams::default().grace_period(0);
+                    let _ = pods.delete("drained-web", &at_once).await;
+                }
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        }
+    });
+    let limit = Duration::from_secs(60);
+    let drained = cluster.drain("Drained01", limit, &|_| {}).await.unwrap();
+    kubelet.abort();
+    assert_eq!(drained, Drained::Gone(1));
+    assert!(pods.get_opt("drained-web").await.unwrap().is_none());
+    let node = cluster.node("drained01").await.unwrap().unwrap();
+    assert!(node.unschedulable);
+    let left = in_sets.get_opt(&daemon).await.unwrap();
+    assert!(left.is_some_and(|pod| pod.metadata.deletion_timestamp.is_none()));
+    assert!(cluster.delete_node("drained01").await.unwrap());
+    let gone = cluster.drain("drained01", limit, &|_| {}).await.unwrap();
+    assert_eq!(gone, Drained::NoNode);
+    let at_once = DeleteParams::default().grace_period(0);
+    sets.delete("drained", &DeleteParams::default())
+        .await
+        .unwrap();
+    let _ = in_sets.delete(&daemon, &at_once).await;
 }

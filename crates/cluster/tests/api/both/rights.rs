@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use casement_cluster::{
-    CarriedOut, Cluster, ClusterError, RestoredHow, TokenOrder, node_proxier_binding, runtime_class,
+    CarriedOut, Cluster, ClusterError, Expose, RestoredHow, Sample, TokenOrder,
+    node_proxier_binding, runtime_class,
 };
 use k8s_openapi::api::authentication::v1::TokenRequest;
-use k8s_openapi::api::core::v1::ServiceAccount;
+use k8s_openapi::api::core::v1::{Namespace, ServiceAccount};
 use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding, Role, RoleBinding};
 use kube::api::{DeleteParams, Patch, PatchParams, PostParams};
 use kube::{Api, Client};
@@ -19,7 +20,7 @@ use crate::server::Server;
 const NAME: &str = "casement-rights-test";
 
 /// Applies rights.yaml under another name and logs in as a user who has it.
-async fn least_privileged(server: &Server) -> Cluster {
+pub async fn least_privileged(server: &Server) -> Cluster {
     let client = server.client().await;
     let text = include_str!("../../../rights.yaml");
     let params = PatchParams::apply("test").force();
@@ -38,6 +39,10 @@ async fn least_privileged(server: &Server) -> Cluster {
         let (role, binding) = (Patch::Apply(role), Patch::Apply(binding));
         match namespace {
             Some(namespace) => {
+                let spaces: Api<Namespace> = Api::all(client.clone());
+                let space = json!({"metadata": {"name": namespace}});
+                let space = serde_json::from_value(space).unwrap();
+                let _ = spaces.create(&PostParams::default(), &space).await;
                 let roles: Api<Role> = Api::namespaced(client.clone(), &namespace);
                 roles.patch(NAME, &params, &role).await.unwrap();
                 let bindings: Api<RoleBinding> = Api::namespaced(client.clone(), &namespace);
@@ -66,9 +71,13 @@ async fn least_privileged(server: &Server) -> Cluster {
 }
 
 /// The authorizer learns of new roles a moment later.
-async fn settled(cluster: &Cluster, missing: usize) -> Option<ClusterError> {
+pub async fn settled(cluster: &Cluster, missing: usize) -> Option<ClusterError> {
     for _ in 0..100 {
-        let error = cluster.check_rights().await.err();
+        let mut rights = casement_cluster::RIGHTS.to_vec();
+        rights.extend(casement_cluster::flannel_rights("kube-flannel"));
+        rights.extend(casement_cluster::host_process_rights());
+        rights.extend(casement_cluster::sample_rights("default"));
+        let error = cluster.check_these_rights(&rights).await.err();
         let count = match &error {
             Some(ClusterError::MissingRights { missing }) => missing.len(),
             Some(error) => panic!("{error}"),
@@ -118,6 +127,8 @@ async fn everything(server: &Server, cluster: &Cluster) {
     let labels = BTreeMap::from([("rights.example/x".to_owned(), "y".to_owned())]);
     cluster.label_node("lin1", &labels).await.unwrap();
     cluster.delete_node("rights-none").await.unwrap();
+    let drained = cluster.drain("rights-none", Duration::ZERO, &|_| {}).await;
+    assert_eq!(drained.unwrap(), casement_cluster::Drained::NoNode);
     for manifest in [
         node_proxier_binding("rights01"),
         runtime_class("windows-rights", "10.0.20348"),
@@ -127,6 +138,8 @@ async fn everything(server: &Server, cluster: &Cluster) {
         let removal = cluster.plan_removal(&change.object).await.unwrap();
         cluster.carry_out(&removal.unwrap()).await.unwrap();
     }
+    as_sample(cluster).await;
+    as_host_process(cluster).await;
     let sets = daemon_set(server, "rights", serde_json::Value::Null).await;
     let change = planned(cluster, "rights").await.unwrap();
     let done = cluster.carry_out(&change).await.unwrap();
@@ -136,4 +149,42 @@ async fn everything(server: &Server, cluster: &Cluster) {
     sets.delete("rights", &DeleteParams::default())
         .await
         .unwrap();
+}
+
+async fn as_sample(cluster: &Cluster) {
+    let facts = cluster.facts().await.unwrap();
+    let mut sample = Sample::of(&facts, "default", Expose::ClusterIp);
+    sample.windows = vec![20348];
+    cluster.deploy_sample(&sample).await.unwrap();
+    cluster.sample_status("default").await.unwrap();
+    cluster.delete_sample("default").await.unwrap();
+}
+
+/// Every object of `components: host-process`, with strict validation.
+async fn as_host_process(cluster: &Cluster) {
+    let names = "overrides: {sigwindowstools/flannel: r.example/flannel:v1, \
+                 sigwindowstools/kube-proxy: r.example/kube-proxy:v1}";
+    for (mode, images) in [("calico-vxlan", ""), ("flannel-overlay", names)] {
+        let text = format!(
+            "apiVersion: casement.dev/v1alpha1\nkind: Cluster\nmetadata: {{name: shop}}\n\
+             spec:\n  kubernetes: {{version: 1.36.3}}\n  existing: {{kubeconfig: ./admin.conf}}\n  \
+             network: {{mode: {mode}}}\n  windows: {{components: host-process}}\n  \
+             images: {{{images}}}\n  hosts:\n    \
+             - {{name: win1, address: 10.3.0.4, os: windows-2022}}\n"
+        );
+        let loaded = casement_source::load_bytes("cluster.yaml", text.as_bytes());
+        let spec = loaded.cluster.expect("the file is right");
+        let facts = casement_plan::ClusterFacts::of_spec(&spec);
+        for manifest in casement_plan::host_process(&spec, &facts) {
+            let change = cluster.plan_owned(&manifest).await.unwrap().unwrap();
+            let done = cluster.carry_out(&change).await.unwrap();
+            assert_eq!(done, CarriedOut::Changed, "{}", change.object);
+            let again = cluster.plan_owned(&manifest).await.unwrap();
+            assert_eq!(again, None, "{} is right the second time", change.object);
+        }
+    }
+    for object in casement_cluster::host_process_refs() {
+        let removal = cluster.plan_removal(&object).await.unwrap();
+        cluster.carry_out(&removal.unwrap()).await.unwrap();
+    }
 }

@@ -1,0 +1,131 @@
+use casement_cluster::{Cni, NetConfSeen, ObjectRef};
+
+use super::*;
+
+fn spec(mode: &str, version: &str) -> Cluster {
+    let text = format!(
+        "apiVersion: casement.dev/v1alpha1\nkind: Cluster\nmetadata: {{name: shop}}\nspec:\n  \
+         kubernetes: {{version: {version}, podCidr: 10.244.0.0/16, serviceCidr: 10.96.0.0/16}}\n  \
+         existing: {{kubeconfig: ./admin.conf}}\n  network: {{mode: {mode}}}\n  hosts:\n    \
+         - {{name: win1, address: 10.3.0.4, os: windows-2022}}\n"
+    );
+    let loaded = casement_source::load_bytes("cluster.yaml", text.as_bytes());
+    loaded.cluster.expect("the file is right")
+}
+
+fn facts(cni: Option<&str>) -> ClusterFacts {
+    ClusterFacts {
+        server: "https://10.3.0.1:6443".to_owned(),
+        version: "v1.36.3".to_owned(),
+        endpoint: "10.3.0.1:6443".to_owned(),
+        pod_cidrs: vec!["10.244.0.0/16".to_owned()],
+        service_cidrs: vec!["10.96.0.0/16".to_owned()],
+        dns_domain: "cluster.local".to_owned(),
+        cluster_dns: vec!["10.96.0.10".to_owned()],
+        ca_hashes: Vec::new(),
+        ca_pem: String::new(),
+        nodes: Vec::new(),
+        daemon_sets: Vec::new(),
+        cni: cni.map(|name| Cni {
+            name: name.to_owned(),
+            daemon_set: ObjectRef::new("apps/v1", "DaemonSet", Some("kube-system"), "x"),
+        }),
+    }
+}
+
+fn flannel(backend: &str, network: &str) -> FlannelFacts {
+    FlannelFacts {
+        config_map: ObjectRef::new("v1", "ConfigMap", Some("kube-flannel"), "kube-flannel-cfg"),
+        daemon_set: ObjectRef::new("apps/v1", "DaemonSet", Some("kube-flannel"), "x"),
+        selectors: Vec::new(),
+        text: String::new(),
+        net_conf: NetConfSeen {
+            network: network.to_owned(),
+            backend: backend.to_owned(),
+            vni: 1,
+            port: 8472,
+            direct_routing: false,
+            ipv6: false,
+        },
+        restart_pending: false,
+    }
+}
+
+fn codes(problems: &[Problem]) -> Vec<&str> {
+    problems.iter().map(|problem| &*problem.code).collect()
+}
+
+#[test]
+fn a_cluster_as_the_file_says_is_fit() {
+    let (overlay, routes) = (
+        spec("flannel-overlay", "1.36.3"),
+        spec("l3-routes", "1.36.3"),
+    );
+    let found = flannel("vxlan", "10.244.0.0/16");
+    assert_eq!(unfit(&overlay, &facts(Some("flannel")), Some(&found)), []);
+    assert_eq!(unfit(&routes, &facts(None), None), []);
+}
+
+#[test]
+fn a_pod_network_that_cannot_carry_windows_is_named() {
+    let problems = unfit(&spec("l3-routes", "1.36.3"), &facts(Some("Cilium")), None);
+    assert_eq!(codes(&problems), ["CAS-FIT-003"]);
+    assert!(
+        problems[0].what.starts_with("Cilium cannot carry"),
+        "{}",
+        problems[0]
+    );
+    let problems = unfit(
+        &spec("flannel-overlay", "1.36.3"),
+        &facts(Some("Calico")),
+        None,
+    );
+    assert_eq!(codes(&problems), ["CAS-FIT-004"]);
+    assert!(problems[0].remedy.contains("calico-vxlan"));
+    let problems = unfit(&spec("flannel-overlay", "1.36.3"), &facts(None), None);
+    assert_eq!(codes(&problems), ["CAS-FIT-004"]);
+}
+
+#[test]
+fn a_kubelet_newer_than_the_server_or_much_older_is_told() {
+    let at = |server: &str, kubelet: &str| {
+        let mut facts = facts(None);
+        facts.version = server.to_owned();
+        codes_of(&unfit(&spec("l3-routes", kubelet), &facts, None))
+    };
+    assert_eq!(at("v1.35.1", "1.36.3"), ["CAS-FIT-001"]);
+    assert_eq!(at("v1.36.3", "1.32.0"), ["CAS-FIT-001"]);
+    assert_eq!(at("v1.36.3", "1.33.0"), [""; 0]);
+    assert_eq!(at("v1.99.0", "1.36.3"), ["CAS-FIT-002"]);
+    assert_eq!(at("v1.34.2+k3s1", "1.34.1"), [""; 0]);
+}
+
+fn codes_of(problems: &[Problem]) -> Vec<String> {
+    codes(problems).into_iter().map(str::to_owned).collect()
+}
+
+#[test]
+fn all_that_differs_is_told_at_once() {
+    let mut facts = facts(Some("flannel"));
+    facts.pod_cidrs = vec!["10.10.0.0/16".to_owned()];
+    facts.service_cidrs = vec!["10.97.0.0/16".to_owned()];
+    let mut found = flannel("host-gw", "10.10.0.0/16");
+    found.net_conf.ipv6 = true;
+    let problems = unfit(&spec("flannel-overlay", "1.36.3"), &facts, Some(&found));
+    assert_eq!(
+        codes(&problems),
+        [
+            "CAS-FIT-005",
+            "CAS-FIT-006",
+            "CAS-FIT-008",
+            "CAS-FIT-007",
+            "CAS-FIT-009"
+        ]
+    );
+    for problem in &problems {
+        assert!(
+            !problem.remedy.is_empty() && !problem.seen.is_empty(),
+            "{problem}"
+        );
+    }
+}
