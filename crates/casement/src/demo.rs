@@ -54,6 +54,9 @@ pub async fn run_demo(arguments: DemoArgs) -> Result<(), CommandError> {
     show_spec(&folder)?;
     verb("plan").await?;
     verb("apply --yes").await?;
+    if arguments.fail.is_none() {
+        verb("sample deploy").await?;
+    }
     if let Some(name) = &arguments.fail {
         let mishap = Mishap::ALL.into_iter().find(|it| it.name() == name);
         fail(&cluster, mishap.ok_or_else(gone)?).await?;
@@ -71,6 +74,7 @@ pub async fn run_demo(arguments: DemoArgs) -> Result<(), CommandError> {
     let broken = cluster.host("windows1").ok_or_else(gone)?;
     reboot(broken).await?;
     verb("status").await?;
+    verb("sample delete").await?;
     verb("reset --all --cluster --yes").await?;
     prove(&cluster)?;
     say(&format!(
@@ -138,8 +142,8 @@ fn show_spec(folder: &Path) -> Result<(), CommandError> {
 
 /// Types a command, and carries it out.
 async fn verb(line: &str) -> Result<(), CommandError> {
-    let line = match line.split_once(' ') {
-        Some(("report", _)) => line.to_owned(),
+    let line = match line.split(' ').next() {
+        Some("report" | "sample") => line.to_owned(),
         _ => format!("{line} --agent-dir agent"),
     };
     say(&format!("\n$ casement {line}\n"))?;

@@ -1,6 +1,8 @@
 //! `casement sample`.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use casement_cluster::{
@@ -144,9 +146,14 @@ async fn deploy(arguments: &DeployArgs) -> Result<(), CommandError> {
         eprintln!("{object}: {word}");
     }
     let limit = Duration::from_secs(arguments.wait);
+    let told = Mutex::new(BTreeSet::new());
+    // Each reason once: many looks see the same.
     let waiting = |status: &SampleStatus| {
+        let mut told = told.lock().unwrap_or_else(PoisonError::into_inner);
         for part in status.parts.iter().filter(|part| !part.reason.is_empty()) {
-            eprintln!("{}: {}", part.name, part.reason);
+            if told.insert((part.name.clone(), part.reason.clone())) {
+                eprintln!("{}: {}", part.name, part.reason);
+            }
         }
     };
     let status = cluster

@@ -63,6 +63,9 @@ impl SampleStatus {
     }
 }
 
+/// Between two looks at most.
+const MOMENT: Duration = Duration::from_millis(500);
+
 impl Cluster {
     /// How the sample does now; empty if it is not there.
     pub async fn sample_status(&self, namespace: &str) -> Result<SampleStatus, ClusterError> {
@@ -92,8 +95,10 @@ impl Cluster {
                 .timeout(10);
             let watch = pods.watch(&params, &version).await;
             let mut watch = watch.map_err(self.failed("watch pods"))?.boxed();
-            // Whatever comes, or an end of the watch: it is looked at again.
-            let _ = timeout_at(end, watch.next()).await;
+            // Whatever comes, it is looked at again; a Deployment counts its pods a
+            // moment after they have changed, and is not watched.
+            let soon = end.min(Instant::now() + MOMENT);
+            let _ = timeout_at(soon, watch.next()).await;
         }
     }
 
