@@ -1,5 +1,6 @@
 //! `casement apply`.
 
+use std::collections::BTreeMap;
 use std::time::Instant;
 
 use casement_cluster::ClusterChange;
@@ -39,7 +40,7 @@ pub async fn run_apply(arguments: ApplyArgs) -> Result<(), CommandError> {
         changes.map_err(|error| told::problem(&error))?
     } else {
         // Nobody would use what is made for them in the cluster.
-        return conclude(&controller, None, &[], 0, started);
+        return conclude(&controller, None, &[], &Made::default(), started);
     };
     for look in read_only::look_at(&controller.cluster).await {
         eprint!("{look}");
@@ -63,13 +64,28 @@ pub async fn run_apply(arguments: ApplyArgs) -> Result<(), CommandError> {
     }
     let outcomes = carry_out(&mut controller, &progress).await;
     let outcomes = outcomes.map_err(|error| told::problem(&error))?;
-    conclude(
-        &controller,
-        Some(&progress),
-        &outcomes,
-        changes.len(),
-        started,
-    )
+    let made = Made {
+        objects: changes.len(),
+        pods: pods(&controller).await,
+    };
+    conclude(&controller, Some(&progress), &outcomes, &made, started)
+}
+
+/// What there is in the cluster at the end, for the record.
+#[derive(Default)]
+struct Made {
+    /// How many objects were changed.
+    objects: usize,
+    /// The network of each Node's pods.
+    pods: BTreeMap<String, String>,
+}
+
+/// A record is worth having without them.
+async fn pods(controller: &Controller) -> BTreeMap<String, String> {
+    let nodes = controller.facts().await.map(|facts| facts.nodes);
+    let nodes = nodes.unwrap_or_default().into_iter();
+    let pods = nodes.filter_map(|node| Some((node.name, node.pods?.to_string())));
+    pods.collect()
 }
 
 async fn carry_out(
@@ -142,7 +158,7 @@ fn conclude(
     controller: &Controller,
     progress: Option<&Progress>,
     outcomes: &[HostOutcome],
-    changes: usize,
+    made: &Made,
     started: Instant,
 ) -> Result<(), CommandError> {
     if let Some(progress) = progress {
@@ -169,13 +185,15 @@ fn conclude(
     }
     let end = End::of(&results);
     if let Some(record) = record {
-        let hosts: Vec<Value> = results.iter().map(|(host, it)| summary(host, it)).collect();
+        let hosts = results.iter();
+        let hosts = hosts.map(|(host, it)| summary(host, it, made.pods.get(*host)));
+        let hosts: Vec<Value> = hosts.collect();
         let folder = record.close(end.word(), &hosts);
         if end != End::Done {
             eprintln!("\nThe record of this run is in {}", folder.display());
         }
     }
-    let changed = changes
+    let changed = made.objects
         + results
             .iter()
             .map(|(_, it)| it.unwrap_or(0) as usize)
@@ -214,10 +232,10 @@ impl End {
     }
 }
 
-fn summary(host: &str, result: &Result<u32, &RunError>) -> Value {
+fn summary(host: &str, result: &Result<u32, &RunError>, pods: Option<&String>) -> Value {
     match result {
-        Ok(changed) => json!({"name": host, "changed": changed}),
-        Err(error) => json!({"name": host, "error": error.to_string()}),
+        Ok(changed) => json!({"name": host, "changed": changed, "pods": pods}),
+        Err(error) => json!({"name": host, "error": error.to_string(), "pods": pods}),
     }
 }
 

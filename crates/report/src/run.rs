@@ -46,6 +46,8 @@ pub struct HostRun {
     pub changed: u32,
     /// Why it did not end well.
     pub error: Option<String>,
+    /// The network of its pods.
+    pub pods: Option<String>,
     /// The parts of the run, as they were at work.
     pub parts: Vec<Span>,
     /// Everything that was done.
@@ -127,6 +129,7 @@ struct HostSummary {
     #[serde(default)]
     removed: Vec<String>,
     error: Option<String>,
+    pods: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -198,6 +201,7 @@ fn host_run(summary: &HostSummary, events: &[EventLine], start: u64) -> HostRun 
         name: summary.name.clone(),
         changed: summary.changed.max(removed),
         error: summary.error.clone(),
+        pods: summary.pods.clone(),
         ..HostRun::default()
     };
     let mut begun = BTreeMap::new();

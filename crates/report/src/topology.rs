@@ -1,12 +1,12 @@
 //! The cluster as a picture: its hosts, their systems, what connects their pods.
 
-use casement_spec::{Cluster, Host, NetworkMode};
+use casement_spec::{Backend, Cluster, Host, NetworkMode};
 use maud::{Markup, html};
 
 use crate::run::Run;
 
 const BOX_WIDTH: usize = 210;
-const BOX_HEIGHT: usize = 86;
+const BOX_HEIGHT: usize = 102;
 const GAP: usize = 26;
 const COLUMNS: usize = 4;
 const TOP: usize = 92;
@@ -45,7 +45,14 @@ fn connected_by(cluster: &Cluster) -> String {
     let network = &cluster.spec.network;
     match network.mode() {
         NetworkMode::L3Routes => "pods reach each other over routes of the hosts".to_owned(),
-        mode => format!("pod network: {mode}"),
+        mode => match network.backend {
+            Backend::FlannelOverlay { vxlan, .. } | Backend::CalicoVxlan { vxlan } => format!(
+                "{mode}: VXLAN {} over UDP {} between the hosts",
+                vxlan.vni.get(),
+                vxlan.port
+            ),
+            _ => format!("{mode}: routes of the hosts"),
+        },
     }
 }
 
@@ -57,11 +64,15 @@ fn host_box(host: &Host, (x, y): (usize, usize), run: &Run) -> Markup {
         Some(host) if host.changed == 0 => ("right", "✓ as it should be"),
         Some(_) => ("right", "✓ done"),
     };
+    let pods = ended.and_then(|host| host.pods.as_deref());
     html! {
         rect class={ "host " (class) } x=(x) y=(y) width=(BOX_WIDTH) height=(BOX_HEIGHT) rx="6" {}
         text.name x=(x + 12) y=(y + 22) { (host.name) }
         text.small x=(x + 12) y=(y + 40) { (host.os) }
         text.small x=(x + 12) y=(y + 56) { (host.address) }
-        text.small.word x=(x + 12) y=(y + 74) { (word) }
+        @if let Some(pods) = pods {
+            text.small x=(x + 12) y=(y + 72) { "pods " (pods) }
+        }
+        text.small.word x=(x + 12) y=(y + 90) { (word) }
     }
 }
