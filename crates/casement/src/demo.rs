@@ -46,9 +46,9 @@ pub async fn run_demo(arguments: DemoArgs) -> Result<(), CommandError> {
     let cluster = cluster.map_err(|error| no_ground(&error))?;
     enter(&folder)?;
     say(&format!(
-        "A Linux cluster and {windows} bare Windows servers, all simulated in this process: \
-         no root,\nno containers, no downloads. The commands are the ones for real hosts, and so \
-         is what\nthey do. Everything is below {}\n",
+        "A Linux cluster and {windows} bare Windows servers, all simulated in this process:\n\
+         no root, no containers, no downloads. The commands are the ones for real\n\
+         hosts, and so is what they do. Everything is below\n{}\n",
         folder.display()
     ))?;
     show_spec(&folder)?;
@@ -78,14 +78,14 @@ pub async fn run_demo(arguments: DemoArgs) -> Result<(), CommandError> {
     verb("reset --all --cluster --yes").await?;
     prove(&cluster)?;
     say(&format!(
-        "\nDone in {}. What it left to look at:\n  the file      {}\n  the access    {}\n  \
-         the records   {}\n  the report    {}\n\nOn hosts of your own: `casement init`, then \
-         `casement apply`.\n",
+        "\nDone in {}. What it left, in\n{}:\n  \
+         cluster.yaml    the file\n  \
+         admin.conf      the way into the cluster, which is gone with this process\n  \
+         .casement/runs  the records of what was done\n  \
+         {report}     the same as a page, to be opened in a browser\n\n\
+         On hosts of your own: `casement init`, then `casement apply`.\n",
         clock::duration(started.elapsed()),
-        folder.join("cluster.yaml").display(),
-        folder.join("admin.conf").display(),
-        folder.join(".casement/runs").display(),
-        folder.join(report).display(),
+        folder.display(),
     ))
 }
 
@@ -170,8 +170,8 @@ async fn reboot(host: &SimHost) -> Result<(), CommandError> {
     host.cut();
     host.power_off();
     say(&format!(
-        "\nNow {name} loses its power. Windows does not keep HNS networks: before {before}, \
-         after the\nboot {}. Nobody types anything:\n",
+        "\nNow {name} loses its power. Windows does not keep HNS networks:\n\
+         before {before}, after the boot {}. Nobody types anything:\n",
         networks(host)
     ))?;
     let since = Instant::now();
@@ -184,10 +184,15 @@ async fn reboot(host: &SimHost) -> Result<(), CommandError> {
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
     for (_, notice) in host.sim().notices().iter().skip(told) {
-        say(&format!("  {name}, event log: {notice}\n"))?;
+        for line in notice.split("; ") {
+            say(&format!(
+                "{}\n",
+                output::cut(&format!("  {line}"), Some(80))
+            ))?;
+        }
     }
     say(&format!(
-        "  {name} has {} again, {} after the boot.\n",
+        "So its event log says. It has {} again, {} after the boot.\n",
         networks(host),
         clock::duration(since.elapsed())
     ))

@@ -27,7 +27,7 @@ fn the_whole_job_is_done_and_taken_back_without_a_trace() {
     let handed_over = said.matches("as it was handed over").count();
     assert_eq!(handed_over, 3, "{said}");
     assert!(said.contains("windows1 and windows2 are Ready"), "{said}");
-    assert!(said.contains("windows1 has cbr0 again"), "{said}");
+    assert!(said.contains("It has cbr0 again"), "{said}");
     assert!(
         said.contains("The cluster's objects are as they were."),
         "{said}"
