@@ -50,7 +50,9 @@ pub fn converse(
             agent: hash,
             allowed: Ok(()),
         };
-        let status = u32::from(agent.run(&mut input, Box::new(output)).is_err());
+        // sshd kills it when its connection is gone.
+        let run = || agent.run(&mut input, Box::new(output)).is_err();
+        let status = u32::from(host.sim.in_session(run));
         runtime.block_on(async {
             // The connection may be gone.
             let _ = ssh.exit_status_request(id, status).await;

@@ -98,6 +98,8 @@ fn foreign(name: &str, command: &str, state: ServiceState) -> (String, Service) 
         start: StartType::Automatic,
         depends_on: Vec::new(),
         state,
+        recovers: false,
+        given: BTreeMap::new(),
     };
     (name.to_owned(), service)
 }
