@@ -64,3 +64,9 @@ impl Vmcompute {
         match *self {}
     }
 }
+
+pub(crate) fn destroy_layer(_path: &str) -> Result<(), HcnError> {
+    Err(HcnError::Absent {
+        library: "vmcompute.dll",
+    })
+}

@@ -1,5 +1,6 @@
 //! Windows' host compute network (HNS) as two small, safe interfaces: [`Hcn`]
-//! over `computenetwork.dll` and [`Hns`] over `vmcompute.dll!HNSCall`.
+//! over `computenetwork.dll` and [`Hns`] over `vmcompute.dll!HNSCall`; and
+//! [`destroy_layer`], which only the host compute service can do.
 //!
 //! Both libraries come with the Windows feature `Containers`, so a program that
 //! imports them does not even start on a host without it. Here they are loaded
@@ -24,6 +25,7 @@ mod guid;
 mod hcn;
 mod hns;
 mod kind;
+mod layer;
 mod record;
 
 #[cfg(not(windows))]
@@ -41,3 +43,4 @@ pub use guid::Guid;
 pub use hcn::{Hcn, by_id, by_name, by_network, everything};
 pub use hns::{Hns, Method};
 pub use kind::Kind;
+pub use layer::destroy_layer;

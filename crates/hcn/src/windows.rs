@@ -7,4 +7,4 @@ mod text;
 mod vmcompute;
 
 pub(crate) use compute_network::{ComputeNetwork, Handle};
-pub(crate) use vmcompute::Vmcompute;
+pub(crate) use vmcompute::{Vmcompute, destroy_layer};

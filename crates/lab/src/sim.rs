@@ -224,6 +224,7 @@ impl Inner {
     }
 
     fn cut(&self) {
+        self.sim.close_sessions();
         let mut wires = self.wires.lock().unwrap_or_else(PoisonError::into_inner);
         for wire in wires.drain(..) {
             wire.abort();

@@ -16,6 +16,7 @@ mod adapter;
 mod archive;
 mod artifact;
 mod check;
+mod container_store;
 mod defender;
 mod directory;
 mod dynamic_ports;
@@ -104,6 +105,7 @@ fn kind(resource: &Resource) -> &dyn Kind {
         Resource::Hostname(it) => it,
         Resource::TimeSync(it) => it,
         Resource::Image(it) => it,
+        Resource::ContainerStore(it) => it,
         Resource::Wait(it) => it,
         Resource::Join(it) => it,
         Resource::Kubeconfig(it) => it,
@@ -174,6 +176,7 @@ pub fn is_thing(resource: &Resource) -> bool {
         Resource::Directory(_)
             | Resource::File(_)
             | Resource::Artifact(_)
+            | Resource::ContainerStore(_)
             | Resource::Kubeconfig(_)
             | Resource::Symlink(_)
             | Resource::Env(_)
@@ -189,6 +192,44 @@ pub fn is_thing(resource: &Resource) -> bool {
             | Resource::NetworkLink(_)
             | Resource::Join(_)
     )
+}
+
+/// Whether one thing cannot go well once another is gone: a network gives its
+/// adapter back, and what the adapter had must be known then.
+#[must_use]
+pub fn stands_on(one: &Resource, other: &Resource) -> bool {
+    match (one, other) {
+        (Resource::HnsNetwork(network), Resource::AdapterSettings(adapter)) => {
+            network.adapter_address == adapter.address
+        }
+        _ => false,
+    }
+}
+
+/// The condition under which whoever keeps a thing answers. The thing can be asked
+/// for only then, so its keeper is the last to be stopped.
+#[must_use]
+pub fn keeper(resource: &Resource) -> Option<&Condition> {
+    match resource {
+        Resource::Image(image) => Some(image.store.ready()),
+        Resource::ContainerStore(store) => Some(&store.ready),
+        _ => None,
+    }
+}
+
+/// Whether a thing that casement made takes along whatever its keeper has.
+#[must_use]
+pub fn takes_all_along(resource: &Resource, prior: &Prior) -> bool {
+    let made = matches!(prior, Prior::Directory { access: None, .. });
+    made && matches!(resource, Resource::ContainerStore(_))
+}
+
+/// Has the keeper of a thing let go of what is in it.
+pub fn let_go(at: &Place<'_>, resource: &Resource) -> Result<()> {
+    match resource {
+        Resource::ContainerStore(store) => container_store::let_go(store, at),
+        _ => Ok(()),
+    }
 }
 
 /// Deletes what may still hold a secret after a kill.

@@ -12,6 +12,8 @@ pub mod backstage;
 pub mod channel;
 pub mod command;
 pub mod engine;
+#[cfg(any(windows, test, feature = "testing"))]
+pub mod going_down;
 pub mod kinds;
 pub mod platform;
 pub mod receive;
@@ -48,6 +50,8 @@ pub mod system {
     pub use crate::linux::{
         backstage, check_standing, check_way, default_state_dir, host, platform, serve,
     };
+    #[cfg(all(windows, feature = "testing"))]
+    pub use crate::windows::tell_service_that_host_goes_down;
     #[cfg(windows)]
     pub use crate::windows::{
         backstage, check_standing, check_way, default_state_dir, host, platform, serve,

@@ -65,6 +65,7 @@ impl crate::platform::Features for Linux {}
 impl crate::platform::Firewall for Linux {}
 impl crate::platform::Hns for Linux {}
 impl crate::platform::Identity for Linux {}
+impl crate::platform::Layers for Linux {}
 
 /// Where the state folder is unless told otherwise.
 #[must_use]

@@ -42,6 +42,7 @@ pub trait Platform:
     + Network
     + Conditions
     + Programs
+    + Layers
     + Kernel
     + Swaps
     + Packages
@@ -333,6 +334,15 @@ pub struct NewEndpoint {
     pub address: IpAddr,
 }
 
+/// A load balancer of HNS, which its first generation calls a policy list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Balancer {
+    /// Its id.
+    pub id: String,
+    /// The ids of the endpoints that it spreads to.
+    pub endpoints: Vec<String>,
+}
+
 /// The Host Networking Service of Windows.
 pub trait Hns {
     /// The process that HNS is now: another one has forgotten what is not
@@ -352,8 +362,8 @@ pub trait Hns {
         Err(unsupported(&format!("HNS network `{}`", network.name)))
     }
 
-    /// Deletes a network with its endpoints and their load balancers; returns
-    /// when the host has its address back.
+    /// Deletes a network that has no endpoints any more; returns when the host has
+    /// its address back.
     fn delete_hns_network(&self, id: &str) -> Result<()> {
         Err(unsupported(&format!("HNS network `{id}`")))
     }
@@ -373,9 +383,27 @@ pub trait Hns {
         Err(unsupported(&format!("HNS endpoint `{id}`")))
     }
 
-    /// Deletes an endpoint; absent is fine.
+    /// Deletes an endpoint that no load balancer uses any more; absent is fine.
     fn delete_hns_endpoint(&self, id: &str) -> Result<()> {
         Err(unsupported(&format!("HNS endpoint `{id}`")))
+    }
+
+    /// All load balancers.
+    fn hns_balancers(&self) -> Result<Vec<Balancer>> {
+        Err(unsupported("HNS load balancer"))
+    }
+
+    /// Deletes a load balancer; absent is fine.
+    fn delete_hns_balancer(&self, id: &str) -> Result<()> {
+        Err(unsupported(&format!("HNS load balancer `{id}`")))
+    }
+}
+
+/// Layers of containers, which on Windows are no plain folders.
+pub trait Layers {
+    /// Deletes a layer with all that is in it, whoever owns it; absent is fine.
+    fn destroy_layer(&self, path: &HostPath) -> Result<()> {
+        Err(unsupported(&format!("container layer `{path}`")))
     }
 }
 

@@ -21,9 +21,9 @@ use ipnet::IpNet;
 use serde_json::Value;
 
 use crate::platform::{
-    Conditions, Ended, Entry, Environment, Features, Files, Firewall, Form, Hns, Identity, Kernel,
-    Level, Links, Network, NewEndpoint, Packages, Platform, Program, Programs, Registry, Result,
-    Services, Swaps, Units,
+    Balancer, Conditions, Ended, Entry, Environment, Features, Files, Firewall, Form, Hns,
+    Identity, Kernel, Layers, Level, Links, Network, NewEndpoint, Packages, Platform, Program,
+    Programs, Registry, Result, Services, Swaps, Units,
 };
 
 /// How often each stand-in of this process was called so far, by its name.
@@ -184,6 +184,11 @@ recorded! {
         fn create_hns_endpoint(endpoint: &NewEndpoint) -> Result<()>;
         fn attach_hns_endpoint(id: &str) -> Result<()>;
         fn delete_hns_endpoint(id: &str) -> Result<()>;
+        fn hns_balancers() -> Result<Vec<Balancer>>;
+        fn delete_hns_balancer(id: &str) -> Result<()>;
+    }
+    Layers {
+        fn destroy_layer(path: &HostPath) -> Result<()>;
     }
     Network {
         fn interfaces() -> Result<Vec<InterfaceFacts>>;

@@ -13,6 +13,7 @@ use casement_resource::{Code, Condition, ConditionFacts, Failure, ServiceState};
 
 use crate::platform::{Conditions, Ended, Level, Network, Platform, Program, Result};
 
+mod containers;
 mod door;
 mod features;
 mod files;
@@ -23,12 +24,13 @@ mod linux;
 mod network;
 mod programs;
 mod services;
+mod sessions;
 mod settings;
 mod world;
 
 pub use door::{Door, DoorListener, door};
 pub use linux::{LinuxWorld, Unit};
-pub use world::{Feature, RegistryImage, Service, SimImage, Thing, World};
+pub use world::{Container, Feature, RegistryImage, Service, SimImage, Thing, World};
 
 /// What goes wrong, and when.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -67,6 +69,10 @@ pub struct Sim {
     points: AtomicU64,
     changes: AtomicU64,
     looks: AtomicU64,
+    /// How often all sessions were closed.
+    closed: AtomicU64,
+    /// The services that ended when the host last went down, in that order.
+    ended: Mutex<Vec<String>>,
     notices: Mutex<Vec<(Level, String)>>,
     cut: Cut,
     model: Model,
@@ -143,7 +149,15 @@ impl Sim {
         model(self, program)
     }
 
+    /// The services that ended when the host last went down, in that order.
+    #[must_use]
+    pub fn ended(&self) -> Vec<String> {
+        let ended = self.ended.lock();
+        ended.unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
     fn lose_connections(&self) {
+        self.close_sessions();
         let cut = self.cut.0.lock();
         if let Some(hear) = cut.unwrap_or_else(PoisonError::into_inner).as_ref() {
             hear();
@@ -198,6 +212,7 @@ impl Sim {
 
     /// One look, by name: every method that only tells something begins with it.
     fn read(&self, name: &str) -> Result<()> {
+        self.outlive();
         let number = self.looks.fetch_add(1, Ordering::SeqCst) + 1;
         let faults = self.faults();
         if faults.kill_at_look == Some(number) {
@@ -215,6 +230,7 @@ impl Sim {
         name: &str,
         change: impl FnOnce(&mut World) -> Result<T>,
     ) -> Result<T> {
+        self.outlive();
         self.point();
         let faults = self.faults();
         let hit = |prefix: &Option<String>| prefix.as_ref().is_some_and(|it| name.starts_with(it));

@@ -32,6 +32,7 @@ mod hns;
 mod host;
 mod identity;
 mod job;
+mod layers;
 mod network;
 mod patience;
 mod pipe;
@@ -83,6 +84,9 @@ pub fn backstage(layout: &Layout) -> Box<dyn Backstage> {
 pub fn serve(layout: &Layout) -> Result<(), Failure> {
     service::run(layout)
 }
+
+#[cfg(feature = "testing")]
+pub use report::direct::going_down as tell_service_that_host_goes_down;
 
 /// The body of a service that runs a program of the node's.
 pub fn host(layout: &Layout, name: &str) -> Result<(), Failure> {

@@ -60,6 +60,7 @@ pub fn prepare(cluster: &Cluster, host: &Host) -> Result<NodeDocument, PlanError
         };
         steps.add(id, &[], Resource::Directory(directory))?;
     }
+    services::container_store(&mut steps, &kubelet)?;
     if let Some(containerd) = Containerd::of(&kubelet) {
         let place = places.below(&places.containerd, &["config.toml"]);
         let text = containerd.configuration();
@@ -71,7 +72,12 @@ pub fn prepare(cluster: &Cluster, host: &Host) -> Result<NodeDocument, PlanError
             text,
         )?;
         let definition = services::containerd(&kubelet)?;
-        let after = ["containerd-config", "dir-log-containerd", "module-overlay"];
+        let after = [
+            "containerd-config",
+            "dir-containerd-data",
+            "dir-log-containerd",
+            "module-overlay",
+        ];
         service(&mut steps, &after, definition, Run::Running, &after[..1])?;
     }
     let definition = services::kubelet(&kubelet)?;

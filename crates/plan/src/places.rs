@@ -38,6 +38,8 @@ pub struct Places {
 pub const WINDOWS_DOCKER: &str = r"C:\Program Files\docker\docker.exe";
 /// containerd's pipe as the file system names it.
 pub const CONTAINERD_PIPE: &str = r"\\.\pipe\containerd-containerd";
+/// containerd's socket on Linux.
+pub const CONTAINERD_SOCKET: &str = "/run/containerd/containerd.sock";
 /// What `host-local` has given away, on Windows.
 pub const WINDOWS_CNI_LEASES: &str = r"C:\var\lib\cni\networks";
 /// What the CNI plugins themselves keep, on Windows.

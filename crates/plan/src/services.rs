@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 
 use casement_resource::{
-    Access, Condition, File, Resource, Run, Service, ServiceDefinition, StartType,
+    Access, Condition, ContainerStore, File, Resource, Run, Service, ServiceDefinition, StartType,
 };
 
+use crate::containerd::Containerd;
 use crate::kubelet::Kubelet;
 use crate::places::{self, Places};
 use crate::release::Runtime;
@@ -38,7 +39,7 @@ pub(crate) fn containerd(kubelet: &Kubelet<'_>) -> Result<ServiceDefinition, Pla
         let pipe = Condition::NamedPipe(places::CONTAINERD_PIPE.to_owned());
         (places.below(&places.containerd, &["containerd.exe"]), pipe)
     } else {
-        let socket = path("/run/containerd/containerd.sock")?;
+        let socket = path(places::CONTAINERD_SOCKET)?;
         (places.program("containerd"), Condition::FileExists(socket))
     };
     let configuration = places.below(&places.containerd, &["config.toml"]);
@@ -48,6 +49,40 @@ pub(crate) fn containerd(kubelet: &Kubelet<'_>) -> Result<ServiceDefinition, Pla
         ready: Some(ready),
         ..definition(places, "containerd")?
     })
+}
+
+/// The step that makes the folder in which containerd keeps everything.
+pub(crate) fn container_store(steps: &mut Steps, kubelet: &Kubelet<'_>) -> Result<(), PlanError> {
+    const LONGEST_SECONDS: u32 = 120;
+    let Some(containerd) = Containerd::of(kubelet) else {
+        return Ok(());
+    };
+    let places = kubelet.places;
+    let data = places.containerd_data;
+    let Some(ready) = self::containerd(kubelet)?.ready else {
+        return Ok(());
+    };
+    let (ctr, address, layers) = if kubelet.host.os.is_windows() {
+        // Where containerd's snapshotter for Windows has them.
+        let parts = ["root", "io.containerd.snapshotter.v1.windows", "snapshots"];
+        (
+            places.below(containerd.folder, &["ctr.exe"]),
+            places::CONTAINERD_PIPE,
+            Some(path(&places.below(data, &parts))?),
+        )
+    } else {
+        (places.program("ctr"), places::CONTAINERD_SOCKET, None)
+    };
+    let store = ContainerStore {
+        path: path(data)?,
+        ctr: path(&ctr)?,
+        address: address.to_owned(),
+        ready,
+        layers,
+        timeout_seconds: LONGEST_SECONDS,
+    };
+    let id = "dir-containerd-data";
+    steps.add(id, &[], Resource::ContainerStore(store))
 }
 
 /// The kubelet, after what runs its containers.

@@ -10,6 +10,7 @@ pub(crate) mod adapter;
 pub(crate) mod artifact;
 pub(crate) mod check;
 pub(crate) mod condition;
+pub(crate) mod container_store;
 pub(crate) mod defender;
 pub(crate) mod directory;
 pub(crate) mod dynamic_ports;
@@ -87,6 +88,8 @@ pub enum Resource {
     TimeSync(time_sync::TimeSync),
     /// An image that is there before a pod asks for it.
     Image(image::Image),
+    /// Where containerd keeps everything.
+    ContainerStore(container_store::ContainerStore),
     /// A condition with a deadline.
     Wait(wait::Wait),
     /// Membership in a Kubernetes cluster, through kubeadm.
@@ -142,6 +145,8 @@ impl Resource {
             Self::Hostname(_) => "hostname".to_owned(),
             Self::TimeSync(_) => "timeSync".to_owned(),
             Self::Image(it) => format!("image {}", it.name),
+            // A folder to everybody else, and one that was a plain one stays.
+            Self::ContainerStore(it) => format!("directory {}", it.path),
             Self::Wait(it) => format!("wait {}", it.condition),
             Self::Join(it) => format!("join {}", it.node_name),
             Self::Kubeconfig(it) => format!("kubeconfig {}", it.path),
@@ -167,7 +172,7 @@ impl Resource {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub enum Prior {
-    /// Before a directory.
+    /// Before a directory or a container store.
     Directory {
         /// It and those of its parents that were absent, outermost first.
         missing: Vec<HostPath>,

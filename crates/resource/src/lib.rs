@@ -36,6 +36,7 @@ pub use kind::artifact::{
 };
 pub use kind::check::{Answer, Check, CheckFacts, Command};
 pub use kind::condition::{Condition, ConditionFacts};
+pub use kind::container_store::ContainerStore;
 pub use kind::defender::{DefenderExclusion, DefenderFacts, Exclusion};
 pub use kind::directory::{Access, AccessFacts, Directory, DirectoryFacts};
 pub use kind::dynamic_ports::{DynamicPorts, DynamicPortsFacts};

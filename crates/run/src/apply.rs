@@ -142,7 +142,7 @@ impl<A: Api> Apply<'_, A> {
         if joined > 0 {
             self.api.schedulable(name, false).await?;
         }
-        let taints: Vec<Taint> = spec.taints.iter().cloned().collect();
+        let taints: Vec<Taint> = spec.taints.to_vec();
         self.api.taint(name, &taints).await?;
         Ok(prepared + joined)
     }

@@ -1,4 +1,4 @@
-//! `vmcompute.dll!HNSCall`.
+//! `vmcompute.dll`: `HNSCall`, and `DestroyLayer`.
 
 use std::mem;
 
@@ -49,4 +49,29 @@ impl Vmcompute {
             reason: "there is none".to_owned(),
         })
     }
+}
+
+/// How the storage of containers is addressed; hcsshim has the same.
+#[repr(C)]
+struct Driver {
+    /// 1: a filter driver, and ids that are whole paths.
+    flavour: usize,
+    home: *const u16,
+}
+
+type DestroyLayer = unsafe extern "system" fn(driver: *const Driver, id: *const u16) -> u32;
+
+pub(crate) fn destroy_layer(path: &str) -> Result<(), HcnError> {
+    const NAME: &str = "DestroyLayer";
+    let function = Library::load("vmcompute.dll")?.function(NAME)?;
+    // SAFETY: the function of that name has this signature.
+    let destroy = unsafe { mem::transmute::<*mut _, DestroyLayer>(function.as_ptr()) };
+    let (home, id) = (wide(""), wide(path));
+    let driver = Driver {
+        flavour: 1,
+        home: home.as_ptr(),
+    };
+    // SAFETY: a driver and terminated strings that outlive the call.
+    let code = unsafe { destroy(&driver, id.as_ptr()) };
+    record::outcome(NAME, code, None)
 }

@@ -67,7 +67,9 @@ pub fn converse(
             agent: hash,
             allowed: Ok(()),
         };
-        let status = u32::from(agent.run(&mut input, Box::new(output)).is_err());
+        // sshd kills it when its connection is gone.
+        let run = || agent.run(&mut input, Box::new(output)).is_err();
+        let status = u32::from(host.sim.in_session(run));
         let _ = ended.send(status);
     });
     runtime.spawn(async move {

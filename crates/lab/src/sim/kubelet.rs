@@ -249,6 +249,8 @@ mod tests {
             start: StartType::Automatic,
             depends_on: Vec::new(),
             state: ServiceState::Running,
+            recovers: false,
+            given: BTreeMap::new(),
         };
         (name.to_owned(), service)
     }

@@ -160,6 +160,8 @@ fn foreign(name: &str, command: &str, state: ServiceState) -> (String, Service) 
         start: StartType::Automatic,
         depends_on: Vec::new(),
         state,
+        recovers: false,
+        given: BTreeMap::new(),
     };
     (name.to_owned(), service)
 }

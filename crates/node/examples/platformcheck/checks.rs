@@ -61,7 +61,10 @@ pub fn main() -> ExitCode {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let layout = Layout::new(system::default_state_dir());
     match words.as_slice() {
-        ["--state-dir", root, "host", name] => end(system::host(&Layout::new(root.into()), name)),
+        ["--state-dir", root, "host", name] => {
+            hosting::await_the_end();
+            end(system::host(&Layout::new(root.into()), name))
+        }
         ["--state-dir", root, "serve"] => end(system::serve(&Layout::new(root.into()))),
         ["child", rest @ ..] => hosting::child(rest),
         ["check", address] => check(&Host::new(layout, address)),

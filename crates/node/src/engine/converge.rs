@@ -151,8 +151,17 @@ impl Engine<'_> {
 
 /// Notes that a step is right as it is.
 fn settle(step: &Step, records: &mut Records) -> Result<()> {
-    if kinds::leaves_nothing(&step.resource) && records.get(&step.id).is_some() {
+    let record = records.get(&step.id);
+    if kinds::leaves_nothing(&step.resource) && record.is_some() {
         return records.forget(&step.id);
+    }
+    // What it is to be may have changed to what it is: it goes as it is by now.
+    if let Some(record) = record
+        && record.resource != step.resource
+        && record.resource.identity() == step.resource.identity()
+    {
+        let prior = record.prior.clone();
+        records.put(&step.id, &step.resource, prior)?;
     }
     // A service that does not run is not stale either.
     records.clear_stale(&step.id)

@@ -4,13 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use casement_resource::wire::InterfaceFacts;
 use casement_resource::{
-    Access, AdapterSeen, AdapterSettings, Condition, DefenderExclusion, Directory, DynamicPorts,
-    DynamicPortsFacts, Effect, Env, Exclusion, File, FirewallRule, FirewallRuleFacts, Forwarding,
-    HnsEndpoint, HnsNetwork, HnsNetworkFacts, HnsNetworkType, Hostname, Image, ImageSource,
-    ImageStore, InterfaceRef, Join, Kubeconfig, NodeDocument, PathEntry, Protocol, Reboot,
-    RegistryData, RegistryValue, Resource, Route, Run, Service, ServiceDefinition, ServiceState,
-    SourceVip, Stage, StartType, Step, Taint, TimeSync, UpdateFloor, Wait, WaitsForBoot,
-    WindowsFeature, WindowsFeatureFacts, WindowsUpdate,
+    Access, AdapterSeen, AdapterSettings, Condition, ContainerStore, DefenderExclusion, Directory,
+    DynamicPorts, DynamicPortsFacts, Effect, Env, Exclusion, File, FirewallRule, FirewallRuleFacts,
+    Forwarding, HnsEndpoint, HnsNetwork, HnsNetworkFacts, HnsNetworkType, Hostname, Image,
+    ImageSource, ImageStore, InterfaceRef, Join, Kubeconfig, NodeDocument, PathEntry, Protocol,
+    Reboot, RegistryData, RegistryValue, Resource, Route, Run, Service, ServiceDefinition,
+    ServiceState, SourceVip, Stage, StartType, Step, Taint, TimeSync, UpdateFloor, Wait,
+    WaitsForBoot, WindowsFeature, WindowsFeatureFacts, WindowsUpdate,
 };
 
 use crate::sim::{Feature as SimFeature, RegistryImage, Service as SimService, Thing, World};
@@ -63,6 +63,8 @@ pub fn windows_host() -> World {
             management_address: None,
         }],
         endpoints: Vec::new(),
+        balancers: Vec::new(),
+        taken: Vec::new(),
         interfaces: vec![InterfaceFacts {
             index: 7,
             name: "Ethernet".to_owned(),
@@ -78,6 +80,8 @@ pub fn windows_host() -> World {
         routes: Vec::new(),
         forwarding: BTreeSet::new(),
         images: BTreeMap::new(),
+        containers: BTreeMap::new(),
+        layers: BTreeSet::new(),
         registry: BTreeMap::from([
             (BASE.to_owned(), registry_image("10.0.20348.3807")),
             (OLD.to_owned(), registry_image("10.0.17763.5000")),
@@ -105,6 +109,8 @@ fn foreign_service(command: &str) -> SimService {
         start: StartType::Manual,
         depends_on: Vec::new(),
         state: ServiceState::Running,
+        recovers: false,
+        given: BTreeMap::new(),
     }
 }
 
@@ -297,6 +303,24 @@ pub fn image(name: &str) -> Step {
     )
 }
 
+/// Where the service `containerd` keeps everything.
+pub fn container_store() -> Step {
+    let path = |text: &str| text.parse().unwrap();
+    step(
+        "store",
+        Resource::ContainerStore(ContainerStore {
+            path: path(r"C:\ProgramData\containerd"),
+            ctr: path(r"C:\k\ctr.exe"),
+            address: r"\\.\pipe\containerd".to_owned(),
+            ready: Condition::NamedPipe(r"\\.\pipe\containerd".to_owned()),
+            layers: Some(path(
+                r"C:\ProgramData\containerd\root\io.containerd.snapshotter.v1.windows\snapshots",
+            )),
+            timeout_seconds: 60,
+        }),
+    )
+}
+
 pub fn service(name: &str, run: Run, depends_on: &[&str], restart_on: &[&str]) -> Step {
     let pipe = Condition::NamedPipe(format!(r"\\.\pipe\{name}"));
     step(
@@ -392,17 +416,24 @@ fn network() -> Vec<Step> {
             ),
             &["network"],
         ),
-        step(
-            "route",
-            Resource::Route(Route {
-                destination: "10.244.2.0/24".parse().unwrap(),
-                next_hop: "198.18.0.12".parse().unwrap(),
-                interface: host.clone(),
-            }),
+        // The switch gives the address to another interface.
+        with_after(
+            step(
+                "route",
+                Resource::Route(Route {
+                    destination: "10.244.2.0/24".parse().unwrap(),
+                    next_hop: "198.18.0.12".parse().unwrap(),
+                    interface: host.clone(),
+                }),
+            ),
+            &["network"],
         ),
-        step(
-            "forwarding",
-            Resource::Forwarding(Forwarding { interface: host }),
+        with_after(
+            step(
+                "forwarding",
+                Resource::Forwarding(Forwarding { interface: host }),
+            ),
+            &["network"],
         ),
     ]
 }
@@ -432,6 +463,7 @@ pub fn full() -> NodeDocument {
         rule("casement kubelet", Protocol::Tcp, 10250),
         exclusion(Exclusion::Path(r"C:\k".to_owned())),
         exclusion(Exclusion::Process(r"C:\k\kubelet.exe".to_owned())),
+        container_store(),
         with_after(
             service("containerd", Run::Running, &[], &["config"]),
             &["config"],

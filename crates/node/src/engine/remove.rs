@@ -4,13 +4,17 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use casement_resource::wire::{Outcome, RemoveWhat, What};
-use casement_resource::{Code, Failure, Resource, ResourceId};
+use casement_resource::{Code, Failure, Resource, ResourceId, ServiceDefinition};
 
 use super::tally::Fate;
 use super::{Engine, Numbers};
 use crate::kinds;
 use crate::platform::Result;
 use crate::state::records::{Record, Records};
+
+mod keepers;
+
+use keepers::Keepers;
 
 impl Engine<'_> {
     pub(super) fn remove(
@@ -23,16 +27,22 @@ impl Engine<'_> {
             chosen.retain(|(id, _)| ids.contains(id));
         }
         let mut numbers = Numbers::default();
-        // Those can be asked for only while somebody runs who keeps them.
-        let kept_by_services = |record: &Record| matches!(record.resource, Resource::Image(_));
-        let (first, rest): (Vec<_>, Vec<_>) = chosen
-            .into_iter()
-            .partition(|(_, record)| kept_by_services(record));
-        if !self.take_back_all(&first, records, &mut numbers)? {
+        let is_image = |record: &Record| matches!(record.resource, Resource::Image(_));
+        let (images, rest): (Vec<_>, Vec<_>) =
+            chosen.into_iter().partition(|(_, record)| is_image(record));
+        let keepers = Keepers::of(&images, &rest);
+        self.stop_services(&rest, |service| !keepers.is(service));
+        self.let_go(&rest);
+        if !self.take_back_all(&images, &keepers, records, &mut numbers)? {
             return Ok((Outcome::Stopped, numbers));
         }
-        self.stop_services(&rest);
-        if !self.take_back_all(&rest, records, &mut numbers)? {
+        if let Some(image) = keepers.needed(&images, &rest, records) {
+            let ids: Vec<&ResourceId> = rest.iter().map(|(id, _)| id).collect();
+            self.leave(&ids, image, &mut numbers)?;
+            return Ok((Outcome::Failed, numbers));
+        }
+        self.stop_services(&rest, |_| true);
+        if !self.take_back_all(&rest, &keepers, records, &mut numbers)? {
             return Ok((Outcome::Stopped, numbers));
         }
         self.look_again(&rest, records, &mut numbers)?;
@@ -48,31 +58,56 @@ impl Engine<'_> {
     fn take_back_all(
         &mut self,
         chosen: &[(ResourceId, Record)],
+        keepers: &Keepers,
         records: &mut Records,
         numbers: &mut Numbers,
     ) -> Result<bool> {
-        for (id, record) in chosen {
+        let mut left: Vec<(&ResourceId, &Resource)> = Vec::new();
+        for (own, record) in chosen {
             if self.stopped() {
                 return Ok(false);
             }
-            let (id, thing) = (id.clone(), record.resource.identity());
+            let stands = |it: &&(&ResourceId, &Resource)| kinds::stands_on(it.1, &record.resource);
+            if let Some((because, _)) = left.iter().find(stands) {
+                self.leave(&[own], because, numbers)?;
+                continue;
+            }
+            let (id, thing) = (own.clone(), record.resource.identity());
             self.sink.write(What::StepBegan {
                 id: id.clone(),
                 changes: Vec::new(),
                 disruptive: matches!(record.resource, Resource::HnsNetwork(_)),
             })?;
-            match self.take_back(&id, record, records) {
+            match self.take_back(&id, record, keepers, records) {
                 Ok(()) => {
                     numbers.set(&id, Fate::Changed);
                     self.sink.write(What::StepRemoved { id, thing })?;
                 }
                 Err(failure) => {
+                    left.push((own, &record.resource));
                     numbers.set(&id, Fate::Failed);
                     self.sink.write(What::StepFailed { id, failure })?;
                 }
             }
         }
         Ok(true)
+    }
+
+    /// Tells of each that it is left for the next removal.
+    fn leave(
+        &mut self,
+        ids: &[&ResourceId],
+        because: &ResourceId,
+        numbers: &mut Numbers,
+    ) -> Result<()> {
+        for id in ids {
+            numbers.set(id, Fate::Skipped);
+            self.sink.write(What::StepSkipped {
+                id: (*id).clone(),
+                because: because.clone(),
+            })?;
+        }
+        Ok(())
     }
 
     /// The proof: each thing is looked for once more when all are gone, since a
@@ -136,21 +171,53 @@ impl Engine<'_> {
 
     /// A running program writes into the folders that are about to go. One
     /// that cannot be stopped is reported when its own turn comes.
-    fn stop_services(&self, chosen: &[(ResourceId, Record)]) {
+    fn stop_services(
+        &self,
+        chosen: &[(ResourceId, Record)],
+        which: impl Fn(&ServiceDefinition) -> bool,
+    ) {
         for (_, record) in chosen {
-            if let Resource::Service(service) = &record.resource {
+            if let Resource::Service(service) = &record.resource
+                && which(&service.definition)
+            {
                 let _ = self.platform.stop_service(&service.definition.name);
             }
         }
     }
 
-    fn take_back(&self, id: &ResourceId, record: &Record, records: &mut Records) -> Result<()> {
+    /// Whoever keeps something that casement made lets go of it while it can. What
+    /// it does not do, the removal itself does: it need not be told.
+    fn let_go(&self, chosen: &[(ResourceId, Record)]) {
+        const TRIES: u32 = 3;
+        const PAUSE: Duration = Duration::from_millis(500);
         let secrets = BTreeMap::new();
-        kinds::undo(
-            &self.place(false, &secrets),
-            &record.resource,
-            &record.prior,
-        )?;
+        for (_, record) in chosen {
+            if !kinds::takes_all_along(&record.resource, &record.prior) {
+                continue;
+            }
+            for _ in 0..TRIES {
+                let at = self.place(false, &secrets);
+                if kinds::let_go(&at, &record.resource).is_ok() {
+                    break;
+                }
+                self.platform.pause(PAUSE);
+            }
+        }
+    }
+
+    fn take_back(
+        &self,
+        id: &ResourceId,
+        record: &Record,
+        keepers: &Keepers,
+        records: &mut Records,
+    ) -> Result<()> {
+        let secrets = BTreeMap::new();
+        let at = self.place(false, &secrets);
+        let undone = kinds::undo(&at, &record.resource, &record.prior);
+        if !keepers.takes_along(&record.resource) {
+            undone?;
+        }
         records.forget(id)
     }
 }

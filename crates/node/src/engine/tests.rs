@@ -23,6 +23,7 @@ use crate::state::order::{Order, Task};
 
 mod adapters;
 mod bad_cases;
+mod containers;
 mod docker;
 mod failures;
 mod faults;
@@ -34,6 +35,7 @@ mod properties;
 mod reach;
 mod reboots;
 mod restarts;
+mod semantics;
 mod shared;
 
 /// A simulated host with its state folder.

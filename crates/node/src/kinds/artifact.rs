@@ -57,7 +57,7 @@ impl Kind for Artifact {
             if targets.contains_key(&path) {
                 continue;
             }
-            for folder in missing(at.platform, path.parent())? {
+            for folder in missing(at, path.parent())? {
                 if !absent.contains(&folder) {
                     absent.push(folder);
                 }
@@ -90,7 +90,8 @@ impl Kind for Artifact {
             restore(at, path, saved.as_ref())?;
         }
         for folder in missing.iter().rev() {
-            remove_made_parents(at.platform, std::slice::from_ref(folder))?;
+            let folder = std::slice::from_ref(folder);
+            remove_made_parents(at, folder, &self.destination)?;
         }
         Ok(())
     }

@@ -6,6 +6,7 @@ use casement_resource::{
 
 use super::{Kind, Place, wrong_prior};
 use crate::platform::{EntryKind, Platform, Result};
+use crate::state::records::Records;
 
 impl Kind for Directory {
     fn look(&self, at: &Place<'_>) -> Result<Diff> {
@@ -26,7 +27,7 @@ impl Kind for Directory {
                 Some(access.descriptor)
             }
         };
-        let missing = missing(at.platform, Some(self.path.clone()))?;
+        let missing = missing(at, Some(self.path.clone()))?;
         Ok(Prior::Directory { missing, access })
     }
 
@@ -63,7 +64,7 @@ impl Kind for Directory {
                 }
             }
         }
-        remove_made_parents(at.platform, missing)
+        remove_made_parents(at, missing, &self.path)
     }
 }
 
@@ -75,14 +76,21 @@ fn observe(files: &dyn Platform, path: &HostPath) -> Result<DirectoryFacts> {
     })
 }
 
-/// A path and those of its parents that are absent, outermost first.
-pub(super) fn missing(files: &dyn Platform, start: Option<HostPath>) -> Result<Vec<HostPath>> {
+/// A path and those of its parents that were absent before casement, outermost
+/// first: what is absent now, and what another record says that casement made.
+/// So of several things in one folder, the last to go takes the folder along,
+/// whichever that is.
+pub(super) fn missing(at: &Place<'_>, start: Option<HostPath>) -> Result<Vec<HostPath>> {
+    let records = Records::load(at.layout)?.backwards();
+    let made = |path: &HostPath| {
+        let mut folders = records.iter().flat_map(|(_, it)| made_folders(&it.prior));
+        folders.any(|folder| folder == path)
+    };
     let mut missing = Vec::new();
     let mut next = start;
-    while let Some(path) = next {
-        if files.entry(&path)?.is_some() {
-            break;
-        }
+    while let Some(path) = next
+        && (at.platform.entry(&path)?.is_none() || made(&path))
+    {
         next = path.parent();
         missing.push(path);
     }
@@ -90,18 +98,50 @@ pub(super) fn missing(files: &dyn Platform, start: Option<HostPath>) -> Result<V
     Ok(missing)
 }
 
+fn made_folders(prior: &Prior) -> &[HostPath] {
+    match prior {
+        Prior::Directory { missing, .. }
+        | Prior::File { missing, .. }
+        | Prior::Artifact { missing, .. }
+        | Prior::Symlink { missing, .. }
+        | Prior::Line { missing, .. } => missing,
+        _ => &[],
+    }
+}
+
 /// Makes the parents of a path that are absent.
 pub(super) fn make_parents(files: &dyn Platform, path: &HostPath) -> Result<()> {
-    for parent in missing(files, path.parent())? {
-        files.make_directory(&parent, Access::Inherited)?;
+    let mut missing = Vec::new();
+    let mut next = path.parent();
+    while let Some(parent) = next
+        && files.entry(&parent)?.is_none()
+    {
+        next = parent.parent();
+        missing.push(parent);
+    }
+    for parent in missing.iter().rev() {
+        files.make_directory(parent, Access::Inherited)?;
     }
     Ok(())
 }
 
-/// Deletes parents that casement made, as far as nothing is in them.
-pub(super) fn remove_made_parents(files: &dyn Platform, made: &[HostPath]) -> Result<()> {
+/// Deletes parents that casement made, as far as nothing is in them, and nothing
+/// but `own` is about one of them.
+pub(super) fn remove_made_parents(at: &Place<'_>, made: &[HostPath], own: &HostPath) -> Result<()> {
+    if made.is_empty() {
+        return Ok(());
+    }
+    let records = Records::load(at.layout)?.backwards();
+    let wanted = |path: &HostPath| {
+        let is_about = |resource: &Resource| match resource {
+            Resource::Directory(it) => it.path == *path,
+            Resource::ContainerStore(it) => it.path == *path,
+            _ => false,
+        };
+        path != own && records.iter().any(|(_, it)| is_about(&it.resource))
+    };
     for path in made.iter().rev() {
-        if !files.remove_empty_directory(path)? {
+        if wanted(path) || !at.platform.remove_empty_directory(path)? {
             break;
         }
     }

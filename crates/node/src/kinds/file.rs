@@ -20,7 +20,7 @@ impl Kind for File {
 
     fn prior(&self, at: &Place<'_>) -> Result<Prior> {
         let saved = save(at, &self.path, self.access)?;
-        let missing = missing(at.platform, self.path.parent())?;
+        let missing = missing(at, self.path.parent())?;
         Ok(Prior::File { missing, saved })
     }
 
@@ -53,7 +53,7 @@ impl Kind for File {
             return Err(wrong_prior("a file", prior));
         };
         restore(at, &self.path, saved.as_ref())?;
-        remove_made_parents(at.platform, missing)
+        remove_made_parents(at, missing, &self.path)
     }
 }
 

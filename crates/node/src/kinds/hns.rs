@@ -28,20 +28,18 @@ impl Kind for HnsNetwork {
 
     fn change(&self, at: &Place<'_>, _prior: &Prior, _earlier: Option<&Resource>) -> Result<()> {
         if let Some(found) = network(at, &self.name)? {
-            at.platform.delete_hns_network(&found.id)?;
+            delete_network(at, &found)?;
         }
         at.platform.create_hns_network(self)?;
         give_back(at, self.adapter_address)
     }
 
     fn undo(&self, at: &Place<'_>, _prior: &Prior) -> Result<()> {
-        match network(at, &self.name)? {
-            None => Ok(()),
-            Some(found) => {
-                at.platform.delete_hns_network(&found.id)?;
-                give_back(at, self.adapter_address)
-            }
+        if let Some(found) = network(at, &self.name)? {
+            delete_network(at, &found)?;
         }
+        // Of one that is gone, too: a removal may have ended between the two.
+        give_back(at, self.adapter_address)
     }
 }
 
@@ -118,7 +116,7 @@ fn make_endpoint(
         if found.address == Some(address) && found.network.eq_ignore_ascii_case(network_name) {
             return Ok(found);
         }
-        at.platform.delete_hns_endpoint(&found.id)?;
+        delete_found(at, &found)?;
     }
     let network = network(at, network_name)?.ok_or_else(|| {
         Failure::new(
@@ -144,8 +142,40 @@ fn make_endpoint(
 fn delete_endpoint(at: &Place<'_>, name: &str) -> Result<()> {
     match endpoint(at, name)? {
         None => Ok(()),
-        Some(found) => at.platform.delete_hns_endpoint(&found.id),
+        Some(found) => delete_found(at, &found),
     }
+}
+
+/// What lives in a network goes with it, whoever put it there: load balancers,
+/// then endpoints, then the network. In another order HNS refuses, or keeps what
+/// nobody finds any more.
+fn delete_network(at: &Place<'_>, network: &HnsNetworkFacts) -> Result<()> {
+    let mut endpoints = at.platform.hns_endpoints()?;
+    endpoints.retain(|it| it.network.eq_ignore_ascii_case(&network.name));
+    delete_balancers(at, &endpoints)?;
+    for endpoint in &endpoints {
+        at.platform.delete_hns_endpoint(&endpoint.id)?;
+    }
+    at.platform.delete_hns_network(&network.id)
+}
+
+fn delete_found(at: &Place<'_>, endpoint: &HnsEndpointFacts) -> Result<()> {
+    delete_balancers(at, std::slice::from_ref(endpoint))?;
+    at.platform.delete_hns_endpoint(&endpoint.id)
+}
+
+/// kube-proxy's, as a rule: without the endpoints they have nothing to spread to.
+fn delete_balancers(at: &Place<'_>, endpoints: &[HnsEndpointFacts]) -> Result<()> {
+    if endpoints.is_empty() {
+        return Ok(());
+    }
+    let is_one = |id: &String| endpoints.iter().any(|it| it.id.eq_ignore_ascii_case(id));
+    for balancer in at.platform.hns_balancers()? {
+        if balancer.endpoints.iter().any(is_one) {
+            at.platform.delete_hns_balancer(&balancer.id)?;
+        }
+    }
+    Ok(())
 }
 
 fn foreign(what: &str, name: &str, diff: &Diff) -> Failure {

@@ -13,7 +13,7 @@ impl Kind for Line {
     }
 
     fn prior(&self, at: &Place<'_>) -> Result<Prior> {
-        let missing = missing(at.platform, self.path.parent())?;
+        let missing = missing(at, self.path.parent())?;
         let (file, line) = match observe(self, at)? {
             LineFacts::NoFile => (false, None),
             LineFacts::InTheWay => return Err(in_the_way(&self.path, "a plain file")),
@@ -64,7 +64,7 @@ impl Kind for Line {
                 write(self, at, &before)?;
             }
         }
-        remove_made_parents(at.platform, missing)
+        remove_made_parents(at, missing, &self.path)
     }
 }
 

@@ -17,7 +17,7 @@ impl Kind for Symlink {
             SymlinkFacts::InTheWay => return Err(in_the_way(&self.path, "a link")),
             SymlinkFacts::Present(target) => Some(target),
         };
-        let missing = missing(at.platform, self.path.parent())?;
+        let missing = missing(at, self.path.parent())?;
         Ok(Prior::Symlink { missing, target })
     }
 
@@ -45,7 +45,7 @@ impl Kind for Symlink {
                 at.platform.make_link(&self.path, before)?;
             }
         }
-        remove_made_parents(at.platform, missing)
+        remove_made_parents(at, missing, &self.path)
     }
 }
 

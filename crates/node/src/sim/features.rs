@@ -1,9 +1,15 @@
 //! Optional parts of a simulated Windows, its name, and its boots.
 
-use casement_resource::{HostnameFacts, ServiceState, StartType, WindowsFeatureFacts as State};
+use std::sync::PoisonError;
+use std::time::Duration;
+
+use casement_resource::{
+    HostnameFacts, ServiceDefinition, ServiceState, WindowsFeatureFacts as State,
+};
 
 use super::world::{Feature, World};
 use super::{Killed, Sim, refused};
+use crate::going_down::{Next, next};
 use crate::platform::{Features, Identity, Result};
 
 impl Features for Sim {
@@ -43,10 +49,12 @@ impl Features for Sim {
     /// The process is gone with the boot.
     fn begin_reboot(&self) -> Result<()> {
         let before = self.lock().boot;
-        self.change("begin_reboot", |world| {
+        let ended = self.change("begin_reboot", |world| {
+            let ended = world.go_down();
             world.reboot();
-            Ok(())
+            Ok(ended)
         })?;
+        *self.ended.lock().unwrap_or_else(PoisonError::into_inner) = ended;
         if self.lock().boot != before {
             std::panic::resume_unwind(Box::new(Killed));
         }
@@ -89,6 +97,31 @@ impl Feature {
 }
 
 impl World {
+    /// The services of casement's that run, in the order in which they end when
+    /// all are told at once that the host goes down.
+    fn go_down(&self) -> Vec<String> {
+        let runs = |it: &&super::Service| it.state == ServiceState::Running;
+        let ours = self.services.values().filter(runs);
+        let mut left: Vec<&ServiceDefinition> =
+            ours.filter_map(|it| it.definition.as_ref()).collect();
+        let mut ended = Vec::new();
+        while !left.is_empty() {
+            let needed = |name: &str| {
+                let mut all = left.iter().flat_map(|it| &it.depends_on);
+                all.any(|other| other.eq_ignore_ascii_case(name))
+            };
+            let waits = |name: &str| next(Duration::ZERO, needed(name)) == Next::Wait;
+            let (wait, end): (Vec<&ServiceDefinition>, Vec<&ServiceDefinition>) =
+                left.iter().partition(|it| waits(&it.name));
+            if end.is_empty() {
+                break;
+            }
+            ended.extend(end.iter().map(|it| it.name.clone()));
+            left = wait;
+        }
+        ended
+    }
+
     /// What a boot does: features settle, networks and routes are gone, and
     /// those services run that start by themselves.
     pub fn reboot(&mut self) {
@@ -109,12 +142,19 @@ impl World {
         }
         self.networks.clear();
         self.endpoints.clear();
+        self.balancers.clear();
+        let addresses: Vec<_> = self
+            .taken
+            .iter()
+            .flat_map(|it| it.addresses.clone())
+            .collect();
+        for address in addresses {
+            self.give_card_back(address.addr());
+        }
         self.routes.clear();
-        for service in self.services.values_mut() {
-            service.state = match service.start {
-                StartType::Automatic => ServiceState::Running,
-                StartType::Manual | StartType::Disabled => ServiceState::Stopped,
-            };
+        let names: Vec<String> = self.services.keys().cloned().collect();
+        for name in names {
+            self.boot_service(&name);
         }
     }
 }

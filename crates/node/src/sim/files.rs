@@ -137,7 +137,12 @@ impl Files for Sim {
     }
 
     fn remove_tree(&self, path: &HostPath) -> Result<()> {
-        self.change(&format!("remove_tree {path}"), |world| {
+        let what = format!("remove_tree {path}");
+        self.change(&what, |world| {
+            if let Some(layer) = world.layer_below(path) {
+                return Err(refused(&what, &format!("access to {layer} is denied")));
+            }
+            world.lose_store(path);
             world.entries.retain(|it, _| !path.contains(it));
             Ok(())
         })

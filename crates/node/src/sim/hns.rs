@@ -6,9 +6,38 @@ use casement_resource::{HnsEndpointFacts, HnsNetwork, HnsNetworkFacts, HnsSubnet
 
 use super::world::World;
 use super::{Sim, refused};
-use crate::platform::{Hns, NewEndpoint, Result};
+use crate::platform::{Balancer, Hns, NewEndpoint, Result};
 
 impl World {
+    /// The first network on a card takes it: the host's address is on another
+    /// interface from then on, which has another number, and what was routed
+    /// through the card's own is lost.
+    fn take_card(&mut self, address: IpAddr) {
+        let highest = self.interfaces.iter().chain(&self.taken);
+        let index = highest.map(|it| it.index).max().unwrap_or(0) + 1;
+        if let Some(card) = self.interfaces.iter_mut().find(|it| it.has(address)) {
+            self.taken.push(card.clone());
+            let before = card.index;
+            card.index = index;
+            card.name = format!("vEthernet ({})", card.name);
+            self.routes.retain(|it| it.interface_index != before);
+        }
+    }
+
+    /// The last one gives it back.
+    pub(super) fn give_card_back(&mut self, address: IpAddr) {
+        let Some(place) = self.taken.iter().position(|it| it.has(address)) else {
+            return;
+        };
+        let card = self.taken.remove(place);
+        if let Some(now) = self.interfaces.iter_mut().find(|it| it.has(address)) {
+            let switch = now.index;
+            *now = card;
+            self.routes.retain(|it| it.interface_index != switch);
+            self.forwarding.remove(&switch);
+        }
+    }
+
     /// A switch that takes an adapter, or gives it back, makes another one in
     /// its place, which has its addresses and not what people have set.
     fn lose_adapter(&mut self) {
@@ -55,7 +84,11 @@ impl Hns for Sim {
                 }],
                 management_address: Some(network.adapter_address),
             });
-            Ok(users(world, network.adapter_address) == 1)
+            let first = users(world, network.adapter_address) == 1;
+            if first {
+                world.take_card(network.adapter_address);
+            }
+            Ok(first)
         })?;
         if taken {
             self.lose_connections();
@@ -70,12 +103,19 @@ impl Hns for Sim {
                 return Ok(false);
             };
             let gone = world.networks.remove(place);
-            if gone.management_address.is_some() {
-                world.lose_adapter();
+            if world.endpoints.iter().any(|it| it.network == gone.name) {
+                world.networks.insert(place, gone);
+                return Err(refused("delete_hns_network", "it has endpoints"));
             }
-            world.endpoints.retain(|it| it.network != gone.name);
-            let address = gone.management_address;
-            Ok(address.is_some_and(|address| users(world, address) == 0))
+            let Some(address) = gone.management_address else {
+                return Ok(false);
+            };
+            world.lose_adapter();
+            let last = users(world, address) == 0;
+            if last {
+                world.give_card_back(address);
+            }
+            Ok(last)
         })?;
         if given_back {
             self.lose_connections();
@@ -119,7 +159,23 @@ impl Hns for Sim {
 
     fn delete_hns_endpoint(&self, id: &str) -> Result<()> {
         self.change(&format!("delete_hns_endpoint {id}"), |world| {
+            let uses = |it: &Balancer| it.endpoints.iter().any(|endpoint| endpoint == id);
+            if world.balancers.iter().any(uses) {
+                return Err(refused("delete_hns_endpoint", "a load balancer uses it"));
+            }
             world.endpoints.retain(|it| it.id != id);
+            Ok(())
+        })
+    }
+
+    fn hns_balancers(&self) -> Result<Vec<Balancer>> {
+        self.read("hns_balancers")?;
+        Ok(self.lock().balancers.clone())
+    }
+
+    fn delete_hns_balancer(&self, id: &str) -> Result<()> {
+        self.change(&format!("delete_hns_balancer {id}"), |world| {
+            world.balancers.retain(|it| it.id != id);
             Ok(())
         })
     }

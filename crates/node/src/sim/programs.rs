@@ -10,6 +10,7 @@ use crate::platform::{Ended, Program, Programs, Result, Services};
 
 impl Programs for Sim {
     fn run(&self, program: &Program) -> Result<Ended> {
+        self.read("run")?;
         if let Some(ended) = self.modelled(program) {
             return Ok(ended);
         }
@@ -20,9 +21,15 @@ impl Programs for Sim {
         }
         if let [name, words @ ..] = program.arguments.as_slice() {
             let words: Vec<&str> = words.iter().map(String::as_str).collect();
-            match (name.rsplit('\\').next(), words.as_slice()) {
-                (Some("ctr.exe"), ["--address", _, "--namespace", "k8s.io", words @ ..]) => {
+            match (name.rsplit(['\\', '/']).next(), words.as_slice()) {
+                (
+                    Some("ctr.exe" | "ctr"),
+                    ["--address", _, "--namespace", "k8s.io", words @ ..],
+                ) => {
                     return self.ctr(words);
+                }
+                (Some("ctr.exe" | "ctr"), ["--address", _, "namespaces", "list", "--quiet"]) => {
+                    return Ok(ended(0, "k8s.io\n"));
                 }
                 (Some("docker.exe"), words) => return self.docker(words),
                 (Some("wusa.exe"), [file, "/quiet", "/norestart"]) => return self.wusa(file),

@@ -1,5 +1,7 @@
 //! Services of a simulated host: names without regard to case, dependants that
-//! block a stop.
+//! block a stop, an environment and a recovery of each one's own.
+
+use std::collections::BTreeMap;
 
 use casement_resource::{Code, Failure, ServiceDefinition, ServiceSeen, ServiceState, StartType};
 
@@ -44,6 +46,8 @@ impl Services for Sim {
                 start: definition.start,
                 depends_on: definition.depends_on.clone(),
                 state: ServiceState::Stopped,
+                recovers: true,
+                given: BTreeMap::new(),
                 definition: Some(definition.clone()),
             };
             world.services.insert(key, service);
@@ -96,10 +100,14 @@ impl Services for Sim {
 
     fn restore_service(&self, name: &str, saved: &serde_json::Value) -> Result<()> {
         let key = name.to_lowercase();
-        let service = serde_json::from_value(saved.clone())
+        let service: Service = serde_json::from_value(saved.clone())
             .map_err(|error| refused(&format!("restore_service {key}"), &error.to_string()))?;
         self.change(&format!("restore_service {key}"), |world| {
+            let runs = service.state == ServiceState::Running;
             world.services.insert(key.clone(), service);
+            if runs {
+                world.begins(&key);
+            }
             Ok(())
         })
     }
@@ -130,10 +138,49 @@ fn start(world: &mut World, key: &str) -> Result<()> {
     for other in &service.depends_on {
         start(world, &other.to_lowercase())?;
     }
-    if let Some(service) = world.services.get_mut(key) {
-        service.state = ServiceState::Running;
+    if service.state != ServiceState::Running {
+        world.begins(key);
     }
     Ok(())
+}
+
+impl World {
+    /// A service's program begins to run.
+    fn begins(&mut self, key: &str) {
+        if let Some(service) = self.services.get_mut(key) {
+            service.state = ServiceState::Running;
+            let definition = service.definition.as_ref();
+            service.given = definition.map_or_else(BTreeMap::new, |it| it.environment.clone());
+        }
+        // It knows nothing of those that are there, and makes its own.
+        if key == "kube-proxy" {
+            self.balancers.clear();
+        }
+    }
+
+    /// What a boot makes of a service.
+    pub(super) fn boot_service(&mut self, key: &str) {
+        if let Some(service) = self.services.get_mut(key) {
+            service.state = ServiceState::Stopped;
+            service.given.clear();
+            if service.start == StartType::Automatic {
+                self.begins(key);
+            }
+        }
+    }
+
+    /// A service's program ends by itself.
+    pub fn end_program(&mut self, name: &str) {
+        let key = name.to_lowercase();
+        let Some(service) = self.services.get_mut(&key) else {
+            return;
+        };
+        service.state = ServiceState::Stopped;
+        service.given.clear();
+        if service.recovers {
+            self.begins(&key);
+        }
+    }
 }
 
 fn stop(world: &mut World, key: &str, stopped: &mut Vec<String>) {
@@ -156,6 +203,7 @@ fn stop(world: &mut World, key: &str, stopped: &mut Vec<String>) {
         && service.state != ServiceState::Stopped
     {
         service.state = ServiceState::Stopped;
+        service.given.clear();
         stopped.push(key.to_owned());
     }
 }

@@ -10,6 +10,7 @@ use casement_resource::{
 };
 
 use super::linux::LinuxWorld;
+use crate::platform::Balancer;
 
 /// Everything that can be seen on a simulated host; two hosts are the same if
 /// their worlds are equal.
@@ -51,8 +52,12 @@ pub struct World {
     pub networks: Vec<HnsNetworkFacts>,
     /// HNS endpoints.
     pub endpoints: Vec<HnsEndpointFacts>,
+    /// Load balancers of HNS.
+    pub balancers: Vec<Balancer>,
     /// Interfaces.
     pub interfaces: Vec<InterfaceFacts>,
+    /// The cards that HNS networks have taken, as they were.
+    pub taken: Vec<InterfaceFacts>,
     /// What the adapter with the host's address is set to.
     pub adapter: AdapterSeen,
     /// The ports that are given out.
@@ -63,6 +68,10 @@ pub struct World {
     pub forwarding: BTreeSet<u32>,
     /// Images by name.
     pub images: BTreeMap<String, SimImage>,
+    /// Containers by their ids.
+    pub containers: BTreeMap<String, Container>,
+    /// Folders that are layers of containers.
+    pub layers: BTreeSet<HostPath>,
     /// What registries have, by name.
     pub registry: BTreeMap<String, RegistryImage>,
     /// What only a Linux host has; none makes it a Windows host.
@@ -125,6 +134,15 @@ pub struct SimImage {
     pub whole: bool,
 }
 
+/// A container on a simulated host.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Container {
+    /// Whether its task runs.
+    pub running: bool,
+    /// The folder that it writes to.
+    pub layer: Option<HostPath>,
+}
+
 /// An image in a registry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RegistryImage {
@@ -149,6 +167,11 @@ pub struct Service {
     pub depends_on: Vec<String>,
     /// What it does.
     pub state: ServiceState,
+    /// Whether it is started again when its program ends.
+    pub recovers: bool,
+    /// What its program was given beside the machine's own variables; none while
+    /// it does not run.
+    pub given: BTreeMap<String, String>,
 }
 
 /// The access of what is wide open, and of what is narrow.

@@ -17,7 +17,7 @@ use super::Windows;
 use super::adapters::{self, Adapter};
 use super::patience::Patience;
 use super::{conditions, scm};
-use crate::platform::{Hns, NewEndpoint};
+use crate::platform::{Balancer, Hns, NewEndpoint};
 
 /// How long the host may be without its address: a switch takes the adapter,
 /// and addresses from DHCP are asked for again.
@@ -100,7 +100,6 @@ impl Hns for Windows {
         let guid: Guid = id.parse().map_err(|error| failed(HcnError::from(error)))?;
         let network = networks()?.into_iter().find(|it| same(&it.id, guid));
         let hcn = Hcn::load().map_err(failed)?;
-        delete_balancers(&hcn, guid).map_err(failed)?;
         match hcn.delete(Kind::Network, guid) {
             Err(error) if !error.is_not_found() => return Err(failed(error)),
             _ => {}
@@ -172,28 +171,32 @@ impl Hns for Windows {
             _ => Ok(()),
         }
     }
-}
 
-/// kube-proxy's load balancers on a network's endpoints. They would be left
-/// behind without anything to balance.
-fn delete_balancers(hcn: &Hcn, network: Guid) -> Result<(), HcnError> {
-    let endpoints = hcn.enumerate(Kind::Endpoint, &casement_hcn::by_network(network))?;
-    for balancer in hcn.list(Kind::LoadBalancer, &everything())? {
-        let uses = texts(&balancer, "HostComputeEndpoints")
-            .iter()
-            .any(|id| endpoints.iter().any(|endpoint| same(id, *endpoint)));
-        let id = balancer
-            .get("ID")
-            .and_then(Value::as_str)
-            .unwrap_or_default();
-        if uses {
-            match hcn.delete(Kind::LoadBalancer, id.parse()?) {
-                Err(error) if !error.is_not_found() => return Err(error),
-                _ => {}
-            }
+    fn hns_balancers(&self) -> Result<Vec<Balancer>, Failure> {
+        let failed = |error: HcnError| refused("list HNS load balancers".to_owned(), &error);
+        let hcn = Hcn::load().map_err(failed)?;
+        let balancers = hcn.list(Kind::LoadBalancer, &everything());
+        let balancer = |document: &Value| Balancer {
+            id: text(document, "ID").to_owned(),
+            endpoints: texts(document, "HostComputeEndpoints")
+                .into_iter()
+                .map(str::to_owned)
+                .collect(),
+        };
+        Ok(balancers.map_err(failed)?.iter().map(balancer).collect())
+    }
+
+    fn delete_hns_balancer(&self, id: &str) -> Result<(), Failure> {
+        let failed = |error: HcnError| {
+            let doing = format!("delete the HNS load balancer `{id}`");
+            refused(doing, &error)
+        };
+        let guid: Guid = id.parse().map_err(|error| failed(HcnError::from(error)))?;
+        match Hcn::load().and_then(|hcn| hcn.delete(Kind::LoadBalancer, guid)) {
+            Err(error) if !error.is_not_found() => Err(failed(error)),
+            _ => Ok(()),
         }
     }
-    Ok(())
 }
 
 fn list(path: &str) -> Result<Vec<Value>, Failure> {

@@ -17,7 +17,8 @@ use casement_resource::{Code, Failure};
 use windows_service::service::{ServiceExitCode, ServiceState};
 use windows_service::{define_windows_service, service_dispatcher};
 
-use super::report::Reporter;
+use super::report::{Ending, Reporter};
+use crate::going_down::{self, Next};
 use crate::state::Layout;
 
 mod backoff;
@@ -80,7 +81,7 @@ fn serve(_arguments: Vec<OsString>) {
 /// A service that is being served.
 struct Hosting {
     report: Reporter,
-    stop: Receiver<()>,
+    stop: Receiver<Ending>,
 }
 
 /// How the service ends.
@@ -94,9 +95,9 @@ enum End {
 impl Hosting {
     fn begin(task: &Task) -> Result<Self, Failure> {
         let (ask, stop) = mpsc::channel();
-        let report = Reporter::new(&task.name, move || {
+        let report = Reporter::new(&task.name, move |why| {
             // Nobody listens any more when the service has ended already.
-            let _ = ask.send(());
+            let _ = ask.send(why);
         })?;
         Ok(Self { report, stop })
     }
@@ -140,7 +141,8 @@ impl Hosting {
             }
             self.report.now(ServiceState::Running);
             let code = match program.wait(&self.stop) {
-                Ended::Asked => return self.stop(&mut program),
+                Ended::Asked(Ending::Stop) => return self.stop(&mut program),
+                Ended::Asked(Ending::GoingDown) => return self.go_down(&mut program),
                 Ended::ByItself(code) => code,
             };
             let pause = backoff.next(started.elapsed());
@@ -203,5 +205,38 @@ impl Hosting {
             }
         }
         End::Asked
+    }
+
+    /// The program ends after those that need it: a kubelet that drains still has
+    /// its runtime.
+    fn go_down(&mut self, program: &mut Program) -> End {
+        program.note("the host goes down");
+        let begun = Instant::now();
+        let (mut waited, mut asked, mut killed) = (false, false, false);
+        loop {
+            self.report.pending(ServiceState::StopPending);
+            let needed = program.needed_by().filter(|_| !asked);
+            match going_down::next(begun.elapsed(), needed.is_some()) {
+                Next::Wait if !waited => {
+                    let name = needed.unwrap_or_default();
+                    program.note(&format!("`{name}`, which needs this service, ends first"));
+                    waited = true;
+                }
+                Next::Ask if !asked => {
+                    program.ask_to_end();
+                    asked = true;
+                }
+                Next::Kill if !killed => {
+                    program.note("the program did not end in time; it is killed");
+                    program.kill();
+                    killed = true;
+                }
+                _ if begun.elapsed() > going_down::LONGEST => return End::Asked,
+                _ => {}
+            }
+            if program.has_ended(Duration::from_millis(500)) {
+                return End::Asked;
+            }
+        }
     }
 }

@@ -13,6 +13,24 @@ use windows_service::service_control_handler::{
 use super::failure::system;
 use super::patience::Patience;
 
+/// Why a service is to stop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ending {
+    /// Somebody wants it to.
+    Stop,
+    /// The host goes down, and waits for it.
+    GoingDown,
+}
+
+/// What a control asks for; none where it asks for nothing that ends.
+fn ending(control: &ServiceControl) -> Option<Ending> {
+    match control {
+        ServiceControl::Stop | ServiceControl::Shutdown => Some(Ending::Stop),
+        ServiceControl::Preshutdown => Some(Ending::GoingDown),
+        _ => None,
+    }
+}
+
 /// The service's line to the manager.
 pub struct Reporter {
     status: ServiceStatusHandle,
@@ -20,14 +38,19 @@ pub struct Reporter {
 }
 
 impl Reporter {
-    /// Takes the line up; `stop` is called when the service is told to stop.
-    pub fn new(name: &str, stop: impl Fn() + Send + 'static) -> Result<Self, Failure> {
-        let hear = move |control| match control {
-            ServiceControl::Stop | ServiceControl::Shutdown | ServiceControl::Preshutdown => {
-                stop();
+    /// Takes the line up; `end` is called when the service is told to stop.
+    pub fn new(
+        name: &str,
+        end: impl Fn(Ending) + Clone + Send + Sync + 'static,
+    ) -> Result<Self, Failure> {
+        #[cfg(feature = "testing")]
+        direct::connect(end.clone());
+        let hear = move |control| match (ending(&control), control) {
+            (Some(why), _) => {
+                end(why);
                 ServiceControlHandlerResult::NoError
             }
-            ServiceControl::Interrogate => ServiceControlHandlerResult::NoError,
+            (None, ServiceControl::Interrogate) => ServiceControlHandlerResult::NoError,
             _ => ServiceControlHandlerResult::NotImplemented,
         };
         let status = service_control_handler::register(name, hear).map_err(|error| {
@@ -63,7 +86,8 @@ impl Reporter {
 
     /// Whether the manager heard it.
     fn say(&mut self, state: ServiceState, exit_code: ServiceExitCode) -> bool {
-        let stop = ServiceControlAccept::STOP | ServiceControlAccept::SHUTDOWN;
+        // Before the shutdown proper, which leaves a service a few seconds.
+        let stop = ServiceControlAccept::STOP | ServiceControlAccept::PRESHUTDOWN;
         let status = ServiceStatus {
             service_type: ServiceType::OWN_PROCESS,
             current_state: state,
@@ -80,5 +104,34 @@ impl Reporter {
             process_id: None,
         };
         self.status.set_service_status(status).is_ok()
+    }
+}
+
+/// A control without a manager: none lets anybody but Windows itself send this
+/// one.
+#[cfg(feature = "testing")]
+pub mod direct {
+    use std::sync::{Mutex, PoisonError};
+
+    use windows_service::service::ServiceControl;
+
+    use super::{Ending, ending};
+
+    type Hear = Box<dyn Fn(Ending) + Send + Sync>;
+
+    static SERVICE: Mutex<Option<Hear>> = Mutex::new(None);
+
+    pub(super) fn connect(hear: impl Fn(Ending) + Send + Sync + 'static) {
+        let mut service = SERVICE.lock().unwrap_or_else(PoisonError::into_inner);
+        *service = Some(Box::new(hear));
+    }
+
+    /// Tells the service of this process what Windows tells it before it goes
+    /// down.
+    pub fn going_down() {
+        let service = SERVICE.lock().unwrap_or_else(PoisonError::into_inner);
+        if let (Some(hear), Some(why)) = (&*service, ending(&ServiceControl::Preshutdown)) {
+            hear(why);
+        }
     }
 }

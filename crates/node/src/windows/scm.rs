@@ -23,6 +23,7 @@ use super::failure::{last, system};
 use super::patience::Patience;
 use super::registry;
 use super::wide::wide;
+use crate::going_down;
 
 const SERVICES: &str = r"SYSTEM\CurrentControlSet\Services";
 /// How long a service may take to stop, and to vanish.
@@ -72,6 +73,11 @@ pub struct Registered {
     pub exit_code: u32,
 }
 
+/// Where the manager keeps what it knows of a service.
+pub fn key(name: &str) -> String {
+    format!(r"{SERVICES}\{name}")
+}
+
 /// Looks a service up; none if there is none, or if it waits to be deleted.
 pub fn query(name: &str) -> Result<Option<Registered>, Failure> {
     let access = ServiceAccess::QUERY_CONFIG | ServiceAccess::QUERY_STATUS;
@@ -81,7 +87,7 @@ pub fn query(name: &str) -> Result<Option<Registered>, Failure> {
     let doing = || format!("read the service `{name}`");
     let config = service.query_config().map_err(|e| failed(doing(), e))?;
     let status = service.query_status().map_err(|e| failed(doing(), e))?;
-    let key = format!(r"{SERVICES}\{name}");
+    let key = key(name);
     let description = match registry::read(&key, "Description")? {
         Some(RegistryData::Text(text) | RegistryData::ExpandText(text)) => text,
         _ => String::new(),
@@ -140,6 +146,11 @@ pub fn register(wanted: &Registration) -> Result<(), Failure> {
         .set_description(&wanted.description)
         .and_then(|()| service.update_failure_actions(recovery(wanted.restart)))
         .map_err(|e| failed(doing(), e))?;
+    if wanted.restart {
+        service
+            .set_preshutdown_timeout(going_down::LONGEST)
+            .map_err(|e| failed(doing(), e))?;
+    }
     match service.set_failure_actions_on_non_crash_failures(wanted.restart) {
         // A manager without this setting acts upon crashes only.
         Err(error) if code(&error) != Some(ERROR_INVALID_LEVEL) => {
@@ -147,7 +158,7 @@ pub fn register(wanted: &Registration) -> Result<(), Failure> {
         }
         _ => {}
     }
-    let key = format!(r"{SERVICES}\{name}");
+    let key = key(name);
     let delayed = registry::read(&key, "DelayedAutostart")?;
     if matches!(delayed, Some(RegistryData::Number(1..))) {
         service

@@ -58,7 +58,9 @@ fn serve(_arguments: Vec<OsString>) {
 
 fn serve_until_stopped(layout: &Layout) -> Result<(), Failure> {
     let (ask, stop) = stop_event()?;
-    let mut report = Reporter::new(SERVICE, move || {
+    let ask = Arc::new(ask);
+    // Also when the host goes down: nothing is repaired while all is ending.
+    let mut report = Reporter::new(SERVICE, move |_| {
         // SAFETY: an open event.
         unsafe { SetEvent(ask.as_raw_handle()) };
     })?;

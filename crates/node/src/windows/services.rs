@@ -1,17 +1,21 @@
 //! The services that casement makes, and what was there before them.
 
+use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use casement_resource::{Code, Failure, ServiceDefinition, ServiceSeen, ServiceState, StartType};
+use casement_resource::{
+    Code, Failure, RegistryData, ServiceDefinition, ServiceSeen, ServiceState, StartType,
+};
 use serde::{Deserialize, Serialize};
 use windows_service::service::{ServiceStartType, ServiceState as State};
 
 use super::Windows;
 use super::command_line::is_agent;
 use super::failure::system;
+use super::registry;
 use super::replace::{self, Guard};
 use super::scm::{self, Registered, Registration};
 use crate::platform::Services;
@@ -21,6 +25,15 @@ const MARK: &str = "Made by casement.";
 /// Above the time that a service gives to those that it needs.
 const START: Duration = Duration::from_secs(30);
 const LAST_WORDS: u64 = 2_000;
+/// What the manager keeps of a service that casement sets for its own ones.
+const MANNERS: [&str; 6] = [
+    "DelayedAutostart",
+    "FailureActions",
+    "FailureActionsOnNonCrashFailures",
+    "FailureCommand",
+    "PreshutdownTimeout",
+    "RebootMessage",
+];
 
 /// A service of somebody else's as it was.
 #[derive(Debug, Serialize, Deserialize)]
@@ -32,6 +45,9 @@ struct Saved {
     dependencies: Vec<String>,
     start: u32,
     running: bool,
+    /// How it recovers and goes down, in the registry's own words.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    manners: BTreeMap<String, RegistryData>,
     /// Present for one of casement's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     definition: Option<ServiceDefinition>,
@@ -64,6 +80,7 @@ impl Services for Windows {
         refuse_account(name, &found)?;
         let saved = Saved {
             running: found.state != State::Stopped,
+            manners: manners(name)?,
             definition: self.definition(name)?,
             display_name: found.display_name,
             description: found.description,
@@ -154,6 +171,7 @@ impl Services for Windows {
         };
         scm::register(&registration)?;
         scm::set_command_line(&registration, &saved.command_line)?;
+        restore_manners(name, &saved.manners)?;
         if saved.running {
             scm::start(name, START)?;
         }
@@ -209,6 +227,30 @@ impl Windows {
 /// so it stays there for the service.
 pub fn agent() -> Result<PathBuf, Failure> {
     std::env::current_exe().map_err(|error| system("find the own program", &error))
+}
+
+fn manners(name: &str) -> Result<BTreeMap<String, RegistryData>, Failure> {
+    let key = scm::key(name);
+    let mut found = BTreeMap::new();
+    for value in MANNERS {
+        if let Some(data) = registry::read(&key, value)? {
+            found.insert(value.to_owned(), data);
+        }
+    }
+    Ok(found)
+}
+
+/// The manager reads them at the next boot; until then it knows what it was told
+/// last.
+fn restore_manners(name: &str, saved: &BTreeMap<String, RegistryData>) -> Result<(), Failure> {
+    let key = scm::key(name);
+    for value in MANNERS {
+        match saved.get(value) {
+            Some(data) => registry::write(&key, value, data)?,
+            None => registry::delete(&key, value)?,
+        }
+    }
+    Ok(())
 }
 
 /// A password cannot be read, so a service with an account of its own could

@@ -105,10 +105,6 @@ fn folders(steps: &mut Steps, kubelet: &Kubelet<'_>) -> Result<(), PlanError> {
             Inherited,
         ),
     ]);
-    if containerd {
-        let folder = owned(places.containerd_data);
-        folders.push(("dir-containerd-data", None, folder, Inherited));
-    }
     folders.push(("dir-log-pods", None, log("pods"), Inherited));
     folders.push(("dir-log-containers", None, log("containers"), Inherited));
     if containerd {
@@ -127,7 +123,7 @@ fn folders(steps: &mut Steps, kubelet: &Kubelet<'_>) -> Result<(), PlanError> {
         let after: Vec<&str> = after.into_iter().collect();
         steps.add(id, &after, Resource::Directory(Directory { path, access }))?;
     }
-    Ok(())
+    services::container_store(steps, kubelet)
 }
 
 fn runtime(
@@ -162,6 +158,7 @@ fn runtime(
     after.extend([
         "bin-containerd-shim-runhcs-v1",
         "dir-cni-conf",
+        "dir-containerd-data",
         "dir-log-containerd",
         BOOTED,
     ]);

@@ -69,7 +69,15 @@ pub(super) fn bring(
     places: &Places,
     inputs: &Inputs,
 ) -> Result<(), PlanError> {
-    for (program, after) in wanted(cluster, release) {
+    let mut programs = wanted(cluster, release);
+    // Whoever gives it has it used when the host is reset.
+    let containerd = matches!(release.runtime(), Runtime::Containerd(_));
+    let ctr = (Program::Ctr, "dir-containerd");
+    let given = containerd && inputs.programs.contains_key(&Program::Ctr);
+    if given && !programs.contains(&ctr) {
+        programs.push(ctr);
+    }
+    for (program, after) in programs {
         let folder = match after {
             "dir-containerd" => &places.containerd,
             "dir-cni-bin" => places.cni_programs,

@@ -1,13 +1,14 @@
 //! What the service host does for its program, and the service `casement`.
 
 use std::fs;
+use std::path::Path;
 use std::process::ExitCode;
 use std::thread;
 use std::time::Duration;
 
 use casement_node::platform::Program;
 use casement_node::system;
-use casement_resource::{Condition, ConditionFacts};
+use casement_resource::{Condition, ConditionFacts, RegistryData, ServiceState};
 
 use super::services::definition;
 use super::{Check, Host, Outcome, did, equal, eventually, so};
@@ -16,6 +17,7 @@ pub const CHECKS: &[Check] = &[
     ("environment, flags and log of a program", surroundings),
     ("program is asked to end", asked),
     ("service waits for what it needs", waits),
+    ("services end in order when the host goes down", goes_down),
     ("program that is run to its end", to_its_end),
     ("program that takes too long", too_long),
     ("way to the service casement", backstage),
@@ -112,6 +114,63 @@ fn waits(host: &Host) -> Outcome {
         matches!(did(early)?, ConditionFacts::NotYet(_)),
         "it ran before what it needs was ready",
     )
+}
+
+/// What every service of this check is told by, since no manager lets anybody but
+/// Windows itself tell it.
+const GOING_DOWN: &str = r"C:\platformcheck-going-down";
+
+/// Tells the service of this process, once the sign is there.
+pub fn await_the_end() {
+    thread::spawn(|| {
+        while !Path::new(GOING_DOWN).exists() {
+            thread::sleep(Duration::from_millis(50));
+        }
+        system::tell_service_that_host_goes_down();
+    });
+}
+
+fn goes_down(host: &Host) -> Outcome {
+    let (runtime, kubelet) = ("platformcheck-runtime", "platformcheck-kubelet");
+    let mut needs = definition(kubelet, &["wait"]);
+    needs.depends_on = vec![runtime.to_owned()];
+    did(host
+        .platform
+        .install_service(&definition(runtime, &["wait"])))?;
+    did(host.platform.install_service(&needs))?;
+    let key = format!(r"SYSTEM\CurrentControlSet\Services\{kubelet}");
+    let waits = did(host.platform.registry_value(&key, "PreshutdownTimeout"))?;
+    for name in [runtime, kubelet] {
+        did(host.platform.start_service(name))?;
+    }
+    fs::write(GOING_DOWN, "").unwrap();
+    let stopped = |name: &str| {
+        let service = host.platform.service(name).ok().flatten();
+        service.is_some_and(|it| it.state == ServiceState::Stopped)
+    };
+    let ended = eventually("both have ended", || stopped(runtime) && stopped(kubelet));
+    fs::remove_file(GOING_DOWN).unwrap();
+    let log = |name: &str| {
+        let path = format!(r"C:\var\log\{name}\{name}.log");
+        fs::read_to_string(path).unwrap_or_default()
+    };
+    for name in [kubelet, runtime] {
+        did(host.platform.stop_service(name))?;
+        did(host.platform.delete_service(name))?;
+    }
+    ended?;
+    equal(waits, Some(RegistryData::Number(180_000)))?;
+    for (name, wanted) in [
+        (kubelet, "the host goes down"),
+        (
+            runtime,
+            "`platformcheck-kubelet`, which needs this service, ends first",
+        ),
+    ] {
+        let log = log(name);
+        so(log.contains(wanted), &format!("{name} says: {log}"))?;
+    }
+    Ok(())
 }
 
 fn program(words: &[&str], deadline: u64) -> Program {

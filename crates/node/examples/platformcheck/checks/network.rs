@@ -1,12 +1,17 @@
 //! Facts, interfaces, routes, forwarding, HNS.
 
+use std::fs;
 use std::net::{IpAddr, SocketAddr, TcpListener};
+use std::path::Path;
 
-use casement_node::platform::{Level, NewEndpoint};
+use casement_hcn::{Hcn, Kind};
+use casement_node::platform::{Balancer, Level, NewEndpoint};
 use casement_resource::{
     AdapterSeen, Condition, ConditionFacts, DynamicPorts, HnsNetwork, HnsNetworkType, InterfaceRef,
     Protocol, RouteEntry,
 };
+
+use serde_json::json;
 
 use super::{Check, Host, Outcome, did, equal, so};
 
@@ -19,6 +24,7 @@ pub const CHECKS: &[Check] = &[
     ("routes", routes),
     ("dynamic ports", ports),
     ("HNS network and endpoint", hns),
+    ("layer of a container", layer),
 ];
 
 const NETWORK: &str = "platformcheck";
@@ -230,6 +236,7 @@ fn endpoint(host: &Host, network_id: &str) -> Outcome {
         did(hns.interface(&by_network))?,
         did(hns.interface(&by_address))?,
     )?;
+    balancer(host, &made.id)?;
     did(hns.delete_hns_endpoint(&made.id))?;
     did(hns.delete_hns_endpoint(&made.id))?;
     equal(find()?, None)?;
@@ -237,4 +244,39 @@ fn endpoint(host: &Host, network_id: &str) -> Outcome {
         did(hns.interface(&by_network))?.is_some(),
         "the host has no adapter on the network",
     )
+}
+
+/// One that kube-proxy might have made, found and deleted.
+fn balancer(host: &Host, endpoint: &str) -> Outcome {
+    let hns = &host.platform;
+    let settings = json!({
+        "SchemaVersion": {"Major": 2, "Minor": 0},
+        "HostComputeEndpoints": [endpoint],
+        "FrontendVIPs": ["10.96.77.77"],
+        "PortMappings": [{"Protocol": 6, "InternalPort": 80, "ExternalPort": 80}],
+    });
+    let made = Hcn::load().and_then(|hcn| hcn.create(Kind::LoadBalancer, &settings));
+    made.map_err(|error| error.to_string())?;
+    let uses = |it: &Balancer| {
+        it.endpoints
+            .iter()
+            .any(|id| id.eq_ignore_ascii_case(endpoint))
+    };
+    let find = || did(hns.hns_balancers()).map(|all| all.into_iter().find(uses));
+    let made = find()?.ok_or("the load balancer is not listed")?;
+    did(hns.delete_hns_balancer(&made.id))?;
+    did(hns.delete_hns_balancer(&made.id))?;
+    equal(find()?, None)
+}
+
+/// A folder like those of containerd's snapshotter.
+fn layer(host: &Host) -> Outcome {
+    let layer = r"C:\platformcheck-layer\1";
+    fs::create_dir_all(format!(r"{layer}\Files\Windows")).unwrap();
+    fs::write(format!(r"{layer}\layerchain.json"), "[]").unwrap();
+    let path = layer.parse().unwrap();
+    did(host.platform.destroy_layer(&path))?;
+    did(host.platform.destroy_layer(&path))?;
+    so(!Path::new(layer).exists(), "the layer is there")?;
+    fs::remove_dir(r"C:\platformcheck-layer").map_err(|error| error.to_string())
 }

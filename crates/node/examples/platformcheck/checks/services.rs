@@ -153,6 +153,7 @@ fn foreign(host: &Host) -> Outcome {
     let saved = serde_json::json!({
         "displayName": "somebody's", "description": "d", "commandLine": r#""C:\a b\c.exe" -x "y z""#,
         "dependencies": ["RpcSs"], "start": 3, "running": false,
+        "manners": {"PreshutdownTimeout": {"number": 7000}},
     });
     did(services.restore_service(name, &saved))?;
     let seen = did(services.service(name))?.unwrap();

@@ -16,6 +16,8 @@ use casement_spec::{Cluster, Named, Network, NetworkMode, Program};
 use super::{Faults, Order, Rig, Task, failed, full, linux_full, linux_host, windows_host};
 use crate::sim::World;
 
+mod removal;
+
 /// A Windows host of a cluster that exists.
 const WINDOWS: &str = "
 apiVersion: casement.dev/v1alpha1

@@ -1,12 +1,17 @@
 //! Random documents.
 
+use std::collections::BTreeSet;
+
 use casement_resource::wire::Outcome;
 use casement_resource::{
-    Exclusion, LinkType, NodeDocument, PackageState, Protocol, RegistryData, Run, Step, UnitState,
+    Exclusion, LinkType, NodeDocument, PackageState, Protocol, RegistryData, Resource, Run, Sha256,
+    Step, UnitState,
 };
 use proptest::prelude::*;
+use proptest::strategy::ValueTree;
+use proptest::test_runner::TestRunner;
 
-use super::{Faults, Rig, Task, World, failed, with_after};
+use super::{Faults, Rig, Task, World, failed};
 use crate::engine::documents::linux::{
     check, line, linux_host, module, network_link, package, swap_off, symlink, sysctl, unit,
 };
@@ -14,6 +19,10 @@ use crate::engine::documents::{
     directory, document, env, exclusion, feature, file, hostname, path_entry, ports, registry,
     rule, service, time_sync, windows_host,
 };
+
+mod groups;
+
+use groups::{PROGRAM, linux_group, windows_group};
 
 /// A step about one of a few things, so that steps meet in the same folders.
 fn windows_step() -> impl Strategy<Value = Step> {
@@ -130,28 +139,81 @@ fn linux_managed_step() -> impl Strategy<Value = Step> {
     ]
 }
 
+/// Steps of a Windows host, alone or several that belong together.
+fn windows_steps() -> impl Strategy<Value = Vec<Step>> {
+    prop_oneof![
+        2 => windows_step().prop_map(|step| vec![step]),
+        1 => windows_group(),
+    ]
+}
+
+/// The same of a Linux host.
+fn linux_steps() -> impl Strategy<Value = Vec<Step>> {
+    prop_oneof![
+        4 => linux_step().prop_map(|step| vec![step]),
+        1 => linux_group(),
+    ]
+}
+
 /// Distinct steps, each perhaps after the one before.
-fn any_document(step: impl Strategy<Value = Step>) -> impl Strategy<Value = NodeDocument> {
-    prop::collection::vec((step, any::<bool>()), 1..12).prop_map(|steps| {
+fn any_document(steps: impl Strategy<Value = Vec<Step>>) -> impl Strategy<Value = NodeDocument> {
+    prop::collection::vec((steps, any::<bool>()), 1..10).prop_map(|groups| {
         let mut made: Vec<Step> = Vec::new();
-        for (step, chained) in steps {
-            if made.iter().any(|earlier| earlier.id == step.id) {
-                continue;
+        for (steps, chained) in groups {
+            for mut step in steps {
+                if made.iter().any(|earlier| earlier.id == step.id) {
+                    continue;
+                }
+                let before = made.last().map(|earlier| earlier.id.clone());
+                let before = before.filter(|it| chained && !step.after.contains(it));
+                step.after.extend(before);
+                made.push(step);
             }
-            let before = made.last().map(|earlier| earlier.id.to_string());
-            made.push(match before {
-                Some(before) if chained => with_after(step, &[&before]),
-                _ => step,
-            });
         }
         document(made)
     })
 }
 
+/// A host with the blob of the one artifact.
+fn rig(host: &World) -> Rig {
+    let rig = Rig::new(host.clone());
+    std::fs::write(rig.layout.blob(&Sha256::of(PROGRAM)), PROGRAM).unwrap();
+    rig
+}
+
+/// The kinds of a document's steps, as documents name them.
+fn kinds(document: &NodeDocument) -> BTreeSet<String> {
+    let kind = |step: &Step| {
+        let json = serde_json::to_value(&step.resource).unwrap();
+        json["kind"].as_str().unwrap().to_owned()
+    };
+    document.steps().iter().map(kind).collect()
+}
+
+/// A kind that no random document has would be shown by nothing here.
+#[test]
+fn random_documents_have_every_kind_of_resource() {
+    let mut runner = TestRunner::deterministic();
+    let mut seen = BTreeSet::new();
+    for _ in 0..400 {
+        let windows = any_document(windows_steps()).new_tree(&mut runner).unwrap();
+        let linux = any_document(linux_steps()).new_tree(&mut runner).unwrap();
+        seen.extend(kinds(&windows.current()));
+        seen.extend(kinds(&linux.current()));
+    }
+    // serde names all of them when it does not know one.
+    let unknown = serde_json::from_str::<Resource>(r#"{"kind": "?"}"#);
+    let told = unknown.unwrap_err().to_string();
+    let quoted = told.split('`').skip(1).step_by(2);
+    let all: BTreeSet<String> = quoted.filter(|it| *it != "?").map(str::to_owned).collect();
+    assert!(all.len() > 30, "{told}");
+    assert_eq!(seen, all);
+}
+
 type Checked = Result<(), TestCaseError>;
 
 fn twice_is_once(host: &World, first: &NodeDocument, second: &NodeDocument) -> Checked {
-    let mut rig = Rig::new(host.clone());
+    let mut rig = rig(host);
     let (outcome, events) = rig.converge(first);
     prop_assert_eq!(outcome, Outcome::Done, "{:?}", failed(&events));
     let once = rig.sim.world();
@@ -166,11 +228,11 @@ fn twice_is_once(host: &World, first: &NodeDocument, second: &NodeDocument) -> C
 
 fn killed(host: &World, document: NodeDocument, kills: Vec<u64>) -> Checked {
     let wanted = {
-        let mut rig = Rig::new(host.clone());
+        let mut rig = rig(host);
         rig.converge(&document);
         rig.sim.world()
     };
-    let mut rig = Rig::new(host.clone());
+    let mut rig = rig(host);
     let order = rig.order(Task::Converge(document));
     let mut finished = false;
     for kill_at in kills {
@@ -201,22 +263,22 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
 
     #[test]
-    fn twice_is_once_and_removal_restores(first in any_document(windows_step()), second in any_document(windows_step())) {
+    fn twice_is_once_and_removal_restores(first in any_document(windows_steps()), second in any_document(windows_steps())) {
         twice_is_once(&windows_host(), &first, &second)?;
     }
 
     #[test]
-    fn twice_is_once_and_removal_restores_on_linux(first in any_document(linux_step()), second in any_document(linux_step())) {
+    fn twice_is_once_and_removal_restores_on_linux(first in any_document(linux_steps()), second in any_document(linux_steps())) {
         twice_is_once(&linux_host(), &first, &second)?;
     }
 
     #[test]
-    fn a_kill_anywhere_changes_nothing_about_the_end(document in any_document(windows_step()), kills in kills()) {
+    fn a_kill_anywhere_changes_nothing_about_the_end(document in any_document(windows_steps()), kills in kills()) {
         killed(&windows_host(), document, kills)?;
     }
 
     #[test]
-    fn a_kill_anywhere_changes_nothing_about_the_end_on_linux(document in any_document(linux_step()), kills in kills()) {
+    fn a_kill_anywhere_changes_nothing_about_the_end_on_linux(document in any_document(linux_steps()), kills in kills()) {
         killed(&linux_host(), document, kills)?;
     }
 }

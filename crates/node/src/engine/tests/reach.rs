@@ -6,8 +6,11 @@
 use std::fs;
 use std::path::Path;
 
+use casement_resource::ServiceState;
+
 use super::faults::real;
 use super::reboots::features;
+use super::semantics::live_in;
 use super::{Rig, Task, full, observe, windows_host};
 use crate::recorded::Recorded;
 
@@ -17,6 +20,12 @@ fn the_list_of_what_is_reached_on_a_simulated_windows_is_right() {
     let recorded = Recorded::new(&rig.sim, rig.book.clone());
     observe(&recorded, &rig.layout, &full()).unwrap();
     rig.converge(&full());
+    rig.sim.meddle(|world| {
+        live_in(world, "cbr0");
+        world.run_container("pod");
+        world.containers.get_mut("pod").unwrap().running = false;
+        world.services.get_mut("containerd").unwrap().state = ServiceState::Stopped;
+    });
     rig.remove();
     let mut functions = rig.book.calls();
     let mut rig = super::faults::rig();

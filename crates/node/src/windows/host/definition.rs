@@ -29,3 +29,10 @@ pub fn neighbour(path: &Path, name: &str) -> Result<Option<ServiceDefinition>, F
         Ok(None)
     }
 }
+
+/// The definitions of all services of ours; one that cannot be read is left out.
+pub fn all_beside(path: &Path) -> Vec<ServiceDefinition> {
+    let entries = path.parent().and_then(|folder| fs::read_dir(folder).ok());
+    let paths = entries.into_iter().flatten().flatten();
+    paths.filter_map(|entry| read(&entry.path()).ok()).collect()
+}

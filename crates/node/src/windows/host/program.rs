@@ -8,13 +8,15 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use casement_resource::{Code, Condition, ConditionFacts, Failure, ServiceDefinition};
+use windows_service::service::ServiceState;
 
 use super::child::{self, Output, Running};
 use super::log::Log;
 use super::{definition, flags};
-use crate::windows::conditions;
 use crate::windows::failure::system;
+use crate::windows::report::Ending;
 use crate::windows::security::check_program;
+use crate::windows::{conditions, scm};
 
 const LOOK_AGAIN: Duration = Duration::from_millis(100);
 
@@ -22,7 +24,7 @@ const LOOK_AGAIN: Duration = Duration::from_millis(100);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ended {
     /// The service was told to stop; the program still runs.
-    Asked,
+    Asked(Ending),
     /// With this exit code.
     ByItself(i32),
 }
@@ -120,7 +122,7 @@ impl Program {
     }
 
     /// Waits until it ends, or until the service is told to stop.
-    pub fn wait(&mut self, stop: &Receiver<()>) -> Ended {
+    pub fn wait(&mut self, stop: &Receiver<Ending>) -> Ended {
         loop {
             if let Some(code) = self.running.as_mut().map_or(Some(1), Running::exit_code) {
                 self.running = None;
@@ -128,9 +130,26 @@ impl Program {
             }
             match stop.recv_timeout(LOOK_AGAIN) {
                 Err(RecvTimeoutError::Timeout) => {}
-                Ok(()) | Err(RecvTimeoutError::Disconnected) => return Ended::Asked,
+                Ok(why) => return Ended::Asked(why),
+                Err(RecvTimeoutError::Disconnected) => return Ended::Asked(Ending::Stop),
             }
         }
+    }
+
+    /// A service of casement's that needs this one and still runs.
+    pub fn needed_by(&self) -> Option<String> {
+        let needs = |other: &ServiceDefinition| {
+            let mut names = other.depends_on.iter();
+            names.any(|name| name.eq_ignore_ascii_case(&self.definition.name))
+        };
+        let runs = |name: &str| {
+            // One that cannot be asked is not waited for.
+            let service = scm::query(name).ok().flatten();
+            service.is_some_and(|it| it.state != ServiceState::Stopped)
+        };
+        let mut others = definition::all_beside(&self.path).into_iter();
+        let other = others.find(|other| needs(other) && runs(&other.name));
+        other.map(|other| other.name)
     }
 
     /// Asks it to end.

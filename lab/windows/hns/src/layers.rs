@@ -1,0 +1,42 @@
+//! Layers of containers, which on a lab's hosts are plain folders.
+//!
+//! What is no folder is not touched.
+#![allow(unsafe_code, reason = "an exported C function")]
+#![allow(non_snake_case, reason = "a name that callers look up")]
+
+use std::ffi::c_void;
+use std::io::ErrorKind;
+use std::path::Path;
+use std::{fs, io};
+
+use crate::calls::Code;
+use crate::memory::{WideText, read_text};
+
+const OK: Code = 0;
+const FAILED: Code = 0x8000_4005;
+const INVALID: Code = 0x8007_0057;
+
+/// Deletes a layer; its id is its whole path.
+#[unsafe(no_mangle)]
+pub unsafe extern "system" fn DestroyLayer(_driver: *const c_void, id: WideText) -> Code {
+    lab_witness::called();
+    // SAFETY: the pointer is as the C API says.
+    let path = unsafe { read_text(id) };
+    let path = Path::new(&path);
+    if !path.is_absolute() {
+        return INVALID;
+    }
+    match remove(path) {
+        Ok(()) => OK,
+        Err(error) if error.kind() == ErrorKind::NotFound => OK,
+        Err(_) => FAILED,
+    }
+}
+
+fn remove(path: &Path) -> io::Result<()> {
+    if fs::symlink_metadata(path)?.is_dir() {
+        fs::remove_dir_all(path)
+    } else {
+        Err(io::Error::other("no folder"))
+    }
+}
