@@ -50,7 +50,7 @@ fn unpublished(context: &Context<'_>) -> Vec<Diagnostic> {
         return Vec::new();
     };
     let mode = spec.cluster.spec.network.mode();
-    let missing = images_to_name(&spec.cluster);
+    let missing = images_to_name(spec.cluster);
     let findings = missing.into_iter().map(|name| {
         let bare = name.strip_prefix("docker.io/").unwrap_or(name);
         let finding = Diagnostic::error(
