@@ -3,7 +3,7 @@
 use casement_plan::{ClusterFacts, Inputs, linux, windows};
 use casement_resource::wire::{Event, Tally, What};
 use casement_resource::{NodeDocument, Resource, RunId, Stage};
-use casement_spec::{Cluster, Host as HostSpec, Taint};
+use casement_spec::{Cluster, Host as HostSpec};
 use futures_util::future::join_all;
 
 use crate::api::Api;
@@ -142,8 +142,7 @@ impl<A: Api> Apply<'_, A> {
         if joined > 0 {
             self.api.schedulable(name, false).await?;
         }
-        let taints: Vec<Taint> = spec.taints.to_vec();
-        self.api.taint(name, &taints).await?;
+        self.api.taint(name, &spec.taints).await?;
         Ok(prepared + joined)
     }
 

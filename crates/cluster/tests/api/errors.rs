@@ -188,3 +188,39 @@ async fn an_edit_in_the_last_moment_is_a_conflict() {
     };
     assert_eq!(found, &Some(json!("theirs")));
 }
+
+/// A pod that its budget keeps is told with the budget's own words, and nothing is
+/// forced.
+#[tokio::test]
+async fn a_budget_that_keeps_a_pod_is_told() {
+    let cluster = cluster(|path, _| match path {
+        "/version" => version(),
+        "/api/v1/nodes/win1" => {
+            let condition = json!({"type": "Ready", "status": "True"});
+            let metadata = json!({"name": "win1"});
+            let node = json!({"apiVersion": "v1", "kind": "Node", "metadata": metadata,
+                "status": {"conditions": [condition]}});
+            (200, node)
+        }
+        "/api/v1/pods" => {
+            let metadata = json!({"name": "web", "namespace": "shop"});
+            let pod = json!({"metadata": metadata, "spec": {"containers": []}});
+            let list = json!({"apiVersion": "v1", "kind": "PodList", "metadata": {},
+                "items": [pod]});
+            (200, list)
+        }
+        "/api/v1/namespaces/shop/pods/web/eviction" => {
+            failure(429, "Cannot evict pod as it would violate the budget")
+        }
+        _ => failure(404, "not found"),
+    });
+    let cluster = cluster.await.unwrap();
+    let drained = cluster.drain("Win1", std::time::Duration::ZERO, &|_| {});
+    let error = drained.await.unwrap_err();
+    assert_eq!(error.code(), "CAS-API-014");
+    let wanted = (
+        "shop/web".to_owned(),
+        "Cannot evict pod as it would violate the budget".to_owned(),
+    );
+    assert_eq!(error.details(), [wanted]);
+}
