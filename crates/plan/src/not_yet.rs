@@ -11,8 +11,8 @@ use std::fmt::Display;
 
 use casement_diag::{Code, Diagnostic, FieldPath, Part};
 use casement_spec::{
-    Artifacts, CidrAllocation, Cluster, Images, JoinMethod, Kubernetes, Network, NetworkMode,
-    Proxy, Runtime, Windows, WindowsComponents, WindowsUpdate,
+    Artifacts, CidrAllocation, Cluster, ImageRef, Images, JoinMethod, Kubernetes, Network,
+    NetworkMode, Proxy, Runtime, Windows, WindowsComponents, WindowsUpdate,
 };
 
 /// A field that casement does not act on yet.
@@ -213,6 +213,12 @@ fn images(refusals: &mut Refusals<'_>, at: &FieldPath, spec: &Images) {
     let there = spec.credentials.is_some();
     let help = "use a registry that needs none";
     refusals.field_if(at.field("credentials"), there, help);
-    let help = "leave it out: `registry` serves all images";
-    refusals.field_if(at.field("overrides"), !spec.overrides.is_empty(), help);
+    // Hosts get these; what is in the cluster's own objects, nobody changes.
+    let brought = |image: &ImageRef| {
+        let pause = spec.pause.as_ref() == Some(image) || image.name().ends_with("/pause");
+        pause || spec.prepull.contains(image)
+    };
+    let other = spec.overrides.keys().any(|image| !brought(image));
+    let help = "name only the pause image and those of `prepull`; `registry` serves all";
+    refusals.field_if(at.field("overrides"), other, help);
 }

@@ -73,9 +73,8 @@ fn inhabit(world: &mut World, case: &Case) {
     }
     world.run_container("pod");
     let theirs = |name: &str| case.host.networks.iter().any(|it| it.name == name);
-    let names = world.networks.iter().map(|it| it.name.clone());
-    let ours = names.filter(|name| !theirs(name)).next_back();
-    if let Some(name) = ours {
+    let mut names = world.networks.iter().map(|it| it.name.clone());
+    if let Some(name) = names.rfind(|name| !theirs(name)) {
         live_in(world, &name);
     }
 }
