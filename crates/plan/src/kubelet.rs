@@ -9,7 +9,7 @@ use std::net::IpAddr;
 
 use casement_catalog::{Behaviour, Program, System};
 use casement_resource::{Effect, Taint};
-use casement_spec::{Cluster, Host, HostOs, JoinMethod};
+use casement_spec::{Cluster, Host, HostOs, ImageRef, JoinMethod};
 use serde::Serialize;
 
 use crate::places::Places;
@@ -105,14 +105,24 @@ impl Kubelet<'_> {
     pub fn pause(&self) -> String {
         let images = &self.cluster.spec.images;
         if let Some(pause) = &images.pause {
-            return pause.to_string();
+            return self.in_place_of(pause).to_string();
         }
         if self.own_pause().is_some() {
             return OWN_PAUSE.to_owned();
         }
         let registry = images.registry.as_ref();
         let registry = registry.map_or("registry.k8s.io", |registry| registry.as_str());
-        format!("{registry}/pause:{}", self.release.pause())
+        let pause = format!("{registry}/pause:{}", self.release.pause());
+        match pause.parse() {
+            Ok(image) => self.in_place_of(&image).to_string(),
+            Err(_) => pause,
+        }
+    }
+
+    /// The image that the spec wants in the place of another; mostly that one.
+    pub fn in_place_of<'b>(&'b self, image: &'b ImageRef) -> &'b ImageRef {
+        let overrides = &self.cluster.spec.images.overrides;
+        overrides.get(image).unwrap_or(image)
     }
 
     /// The base of a pause image that the host makes for itself: nobody

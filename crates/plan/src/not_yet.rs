@@ -233,9 +233,20 @@ fn images(refusals: &mut Refusals<'_>, at: &FieldPath, cluster: &Cluster) {
     let there = spec.credentials.is_some();
     let help = "use a registry that needs none";
     refusals.field_if(at.field("credentials"), there, help);
-    let help = "leave it out: `registry` serves all images";
+    // Hosts get the first, the components in containers the others; what is in the
+    // cluster's own objects, nobody changes.
+    let brought = |image: &ImageRef| {
+        let pause = spec.pause.as_ref() == Some(image) || image.name().ends_with("/pause");
+        pause || spec.prepull.contains(image)
+    };
     let in_containers = cluster.spec.windows.components == WindowsComponents::HostProcess;
     let used = |image: &ImageRef| in_containers && is_image(image);
-    let unused = spec.overrides.keys().any(|image| !used(image));
-    refusals.field_if(at.field("overrides"), unused, help);
+    let other = |image: &ImageRef| !brought(image) && !used(image);
+    let help = "name only the pause image, those of `prepull` and of HostProcess components; \
+                `registry` serves all";
+    refusals.field_if(
+        at.field("overrides"),
+        spec.overrides.keys().any(other),
+        help,
+    );
 }

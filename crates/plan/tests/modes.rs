@@ -219,3 +219,30 @@ fn a_defender_that_is_kept_is_left_alone() {
     cluster.spec.windows.defender = DefenderPolicy::Keep;
     assert_eq!(exclusions(&cluster), 0);
 }
+
+#[test]
+fn an_image_is_replaced_by_the_one_that_the_spec_wants_in_its_place() {
+    let mut cluster = cluster(NetworkMode::L3Routes);
+    let images = &mut cluster.spec.images;
+    images.prepull = vec!["mcr.example/base:1".parse().unwrap()];
+    let pairs = [
+        ("mcr.example/base:1", "r.example/base:2"),
+        ("registry.k8s.io/pause:3.10.2", "r.example/pause:x"),
+    ];
+    for (image, other) in pairs {
+        let (image, other) = (image.parse().unwrap(), other.parse().unwrap());
+        images.overrides.insert(image, other);
+    }
+    let facts = ClusterFacts::assumed(&cluster).unwrap();
+    let inputs = Inputs {
+        open_programs: true,
+        ..Inputs::default()
+    };
+    let plans = documents(&cluster, &inputs, &facts).unwrap();
+    let text = serde_json::to_string(&plans.last().unwrap().documents).unwrap();
+    assert!(text.contains("r.example/base:2"), "{text}");
+    assert!(text.contains("r.example/pause:x"), "{text}");
+    for (image, _) in pairs {
+        assert!(!text.contains(image), "{image}");
+    }
+}

@@ -19,6 +19,7 @@ pub(super) fn images(steps: &mut Steps, kubelet: &Kubelet<'_>) -> Result<(), Pla
     let (store, after) = store(kubelet)?;
     let spec = &kubelet.cluster.spec.images;
     for wanted in &spec.prepull {
+        let wanted = kubelet.in_place_of(wanted);
         let name = match store {
             ImageStore::Containerd { .. } => full(wanted),
             ImageStore::Docker { .. } => wanted.to_string(),

@@ -74,8 +74,7 @@ fn inhabit(world: &mut World, case: &Case) {
     world.run_container("pod");
     let theirs = |name: &str| case.host.networks.iter().any(|it| it.name == name);
     let mut names = world.networks.iter().map(|it| it.name.clone());
-    let ours = names.rfind(|name| !theirs(name));
-    if let Some(name) = ours {
+    if let Some(name) = names.rfind(|name| !theirs(name)) {
         live_in(world, &name);
     }
 }
