@@ -1,9 +1,11 @@
 //! `casement apply`.
 
+use std::path::PathBuf;
 use std::time::Instant;
 
 use casement_run::RunError;
 use casement_run::apply::{Apply, Happening, HostOutcome};
+use casement_run::unavailable::Unavailable;
 use clap::Args;
 use serde_json::{Value, json};
 
@@ -18,6 +20,12 @@ use crate::{clock, confirm, signals, told};
 pub struct ApplyArgs {
     #[command(flatten)]
     file: FileArgs,
+    /// Only this host of the file; may be given again
+    #[arg(long, value_name = "HOST")]
+    only: Vec<String>,
+    /// How many hosts may be cut off or reboot at once; otherwise all of them
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    max_unavailable: Option<u16>,
     /// Do not ask
     #[arg(long)]
     yes: bool,
@@ -25,10 +33,43 @@ pub struct ApplyArgs {
     progress: ProgressArgs,
 }
 
+/// What `join` takes of it.
+#[derive(Debug, Args)]
+pub struct HowArgs {
+    /// Do not ask
+    #[arg(long)]
+    yes: bool,
+    /// The folder with casement-node.exe
+    #[arg(long)]
+    agent_dir: Option<PathBuf>,
+    /// Trust a host whose SSH key is not known yet, and write it down
+    #[arg(long)]
+    accept_new_host_keys: bool,
+    #[command(flatten)]
+    progress: ProgressArgs,
+}
+
+impl ApplyArgs {
+    /// All hosts of a file.
+    pub fn of(file: PathBuf, how: HowArgs) -> Self {
+        Self {
+            file: FileArgs {
+                file,
+                agent_dir: how.agent_dir,
+                accept_new_host_keys: how.accept_new_host_keys,
+            },
+            only: Vec::new(),
+            max_unavailable: None,
+            yes: how.yes,
+            progress: how.progress,
+        }
+    }
+}
+
 /// Runs the verb.
 pub async fn run_apply(arguments: ApplyArgs) -> Result<(), CommandError> {
     let started = Instant::now();
-    let mut controller = Controller::open(&arguments.file).await?;
+    let mut controller = Controller::open_some(&arguments.file, &arguments.only).await?;
     let kube = controller.kube.clone();
     kube.cluster
         .check_rights()
@@ -59,7 +100,7 @@ pub async fn run_apply(arguments: ApplyArgs) -> Result<(), CommandError> {
             .await
             .map_err(|error| told::cluster(&error))?;
     }
-    let outcomes = carry_out(&mut controller, &progress).await;
+    let outcomes = carry_out(&mut controller, &progress, arguments.max_unavailable).await;
     let outcomes = outcomes.map_err(|error| told::problem(&error))?;
     conclude(
         &controller,
@@ -73,6 +114,7 @@ pub async fn run_apply(arguments: ApplyArgs) -> Result<(), CommandError> {
 async fn carry_out(
     controller: &mut Controller,
     progress: &Progress,
+    max_unavailable: Option<u16>,
 ) -> Result<Vec<HostOutcome>, RunError> {
     let stop = signals::heed("apply", progress);
     let tell = |happening: Happening<'_>| progress.hear(&happening);
@@ -87,6 +129,7 @@ async fn carry_out(
         api: &controller.kube,
         run: &controller.kube.run,
         stop: &stop,
+        unavailable: Unavailable::at_most(max_unavailable),
         tell: &tell,
     };
     let outcomes = apply.carry_out(&mut links).await;

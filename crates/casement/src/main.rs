@@ -12,12 +12,17 @@ mod clock;
 mod columns;
 mod confirm;
 mod controller;
+mod converge;
 mod explain;
 mod failure;
 mod init;
+mod join;
+#[cfg(unix)]
 mod lab;
 mod lint;
 mod lock;
+mod logs;
+mod mask;
 mod offline;
 mod output;
 mod plan;
@@ -49,6 +54,8 @@ enum Verb {
     Init(init::InitArgs),
     /// Make the hosts and the cluster what the file says
     Apply(apply::ApplyArgs),
+    /// Make one Windows host a worker of a cluster that runs; needs no file
+    Join(Box<join::JoinArgs>),
     /// Show what `apply` would change; change nothing
     Plan(plan::PlanArgs),
     /// Show every file, flag and network document that hosts would get
@@ -57,6 +64,8 @@ enum Verb {
     Status(status::StatusArgs),
     /// Take hosts out of the cluster and remove what casement put there
     Reset(reset::ResetArgs),
+    /// Show the log of a service on a host, or collect what is known about it
+    Logs(logs::LogsArgs),
     /// Make one page of a run: what happened, when, on which host
     Report(report::ReportArgs),
     /// Print the command that opens a host: a shell, its desktop, its console
@@ -71,7 +80,10 @@ enum Verb {
     Explain(explain::ExplainArgs),
     /// Check a cluster file and print it in its usual form
     Spec(spec::SpecArgs),
+    /// Make hosts what a bare node document says, without a cluster
+    Converge(converge::ConvergeArgs),
     /// A real control plane and Windows hosts on this Linux machine
+    #[cfg(unix)]
     Lab(lab::LabArgs),
 }
 
@@ -79,10 +91,12 @@ fn main() -> ExitCode {
     match Arguments::parse().verb {
         Verb::Init(arguments) => end(init::run_init(&arguments)),
         Verb::Apply(arguments) => conduct(apply::run_apply(arguments)),
+        Verb::Join(arguments) => conduct(join::run_join(*arguments)),
         Verb::Plan(arguments) => conduct(plan::run_plan(arguments)),
         Verb::Render(arguments) => end(render::run_render(&arguments)),
         Verb::Status(arguments) => conduct(status::run_status(arguments)),
         Verb::Reset(arguments) => conduct(reset::run_reset(arguments)),
+        Verb::Logs(arguments) => conduct(logs::run_logs(arguments)),
         Verb::Report(arguments) => end(report::run_report(&arguments)),
         Verb::Access(arguments) => end(access::run_access(&arguments)),
         Verb::Catalog(arguments) => end(catalog::run_catalog(&arguments)),
@@ -90,6 +104,8 @@ fn main() -> ExitCode {
         Verb::Lint(arguments) => end(lint::run_lint(&arguments)),
         Verb::Explain(arguments) => end(explain::run_explain(&arguments)),
         Verb::Spec(arguments) => end(spec::run_spec(&arguments)),
+        Verb::Converge(arguments) => conduct(converge::run_converge(arguments)),
+        #[cfg(unix)]
         Verb::Lab(arguments) => lab::run_lab(arguments),
     }
 }
