@@ -10,17 +10,34 @@ use casement_run::link::Agents;
 /// `tools/build-windows` leaves them.
 pub fn find(folder: Option<&Path>) -> Result<Agents, Problem> {
     let folders = folders(folder);
-    let windows = look(&folders, "casement-node.exe").ok_or_else(|| missing(&folders))?;
-    let load = |path: &Path, os| {
-        Agent::load(path, os)
-            .map_err(|error| Problem::new(error.code(), error.to_string(), error.remedy()))
-    };
+    let windows = look(&folders, "casement-node.exe");
+    let windows = windows.ok_or_else(|| missing(&folders, HostOs::Windows))?;
     Ok(Agents {
         windows: load(&windows, HostOs::Windows)?,
         linux: look(&folders, "casement-node")
             .map(|path| load(&path, HostOs::Linux))
             .transpose()?,
     })
+}
+
+/// The agent for one system.
+pub fn find_for(os: HostOs, folder: Option<&Path>) -> Result<Agent, Problem> {
+    let folders = folders(folder);
+    let (name, _) = named(os);
+    let path = look(&folders, name).ok_or_else(|| missing(&folders, os))?;
+    load(&path, os)
+}
+
+fn load(path: &Path, os: HostOs) -> Result<Agent, Problem> {
+    Agent::load(path, os)
+        .map_err(|error| Problem::new(error.code(), error.to_string(), error.remedy()))
+}
+
+fn named(os: HostOs) -> (&'static str, &'static str) {
+    match os {
+        HostOs::Windows => ("casement-node.exe", "Windows"),
+        HostOs::Linux => ("casement-node", "Linux"),
+    }
 }
 
 fn folders(given: Option<&Path>) -> Vec<PathBuf> {
@@ -40,14 +57,15 @@ fn look(folders: &[PathBuf], name: &str) -> Option<PathBuf> {
     paths.find(|path| path.is_file())
 }
 
-fn missing(folders: &[PathBuf]) -> Problem {
+fn missing(folders: &[PathBuf], os: HostOs) -> Problem {
     let looked: Vec<String> = folders
         .iter()
         .map(|folder| folder.display().to_string())
         .collect();
+    let (name, system) = named(os);
     Problem::new(
         "CAS-CTL-001",
-        "the agent for Windows hosts, `casement-node.exe`, is nowhere to be found",
+        format!("the agent for {system} hosts, `{name}`, is nowhere to be found"),
         "`just windows` builds it; or name its folder with --agent-dir",
     )
     .seen("looked in", looked.join("\n"))

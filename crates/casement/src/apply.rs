@@ -1,11 +1,13 @@
 //! `casement apply`.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::time::Instant;
 
 use casement_cluster::ClusterChange;
 use casement_run::RunError;
 use casement_run::apply::{Apply, Happening, HostOutcome};
+use casement_run::unavailable::Unavailable;
 use clap::Args;
 use serde_json::{Value, json};
 
@@ -20,6 +22,12 @@ use crate::{changes, clock, confirm, read_only, signals, told};
 pub struct ApplyArgs {
     #[command(flatten)]
     file: FileArgs,
+    /// Only this host of the file; may be given again
+    #[arg(long, value_name = "HOST")]
+    only: Vec<String>,
+    /// How many hosts may be cut off or reboot at once; otherwise all of them
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    max_unavailable: Option<u16>,
     /// Do not ask
     #[arg(long)]
     yes: bool,
@@ -30,10 +38,47 @@ pub struct ApplyArgs {
     progress: ProgressArgs,
 }
 
+/// What `join` takes of it.
+#[derive(Debug, Args)]
+pub struct HowArgs {
+    /// Do not ask
+    #[arg(long)]
+    yes: bool,
+    /// Agree to changes that stop the network of all pods for about a minute
+    #[arg(long)]
+    allow_network_outage: bool,
+    /// The folder with casement-node.exe
+    #[arg(long)]
+    agent_dir: Option<PathBuf>,
+    /// Trust a host whose SSH key is not known yet, and write it down
+    #[arg(long)]
+    accept_new_host_keys: bool,
+    #[command(flatten)]
+    progress: ProgressArgs,
+}
+
+impl ApplyArgs {
+    /// All hosts of a file.
+    pub fn of(file: PathBuf, how: HowArgs) -> Self {
+        Self {
+            file: FileArgs {
+                file,
+                agent_dir: how.agent_dir,
+                accept_new_host_keys: how.accept_new_host_keys,
+            },
+            only: Vec::new(),
+            max_unavailable: None,
+            yes: how.yes,
+            allow_network_outage: how.allow_network_outage,
+            progress: how.progress,
+        }
+    }
+}
+
 /// Runs the verb.
 pub async fn run_apply(arguments: ApplyArgs) -> Result<(), CommandError> {
     let started = Instant::now();
-    let mut controller = Controller::open(&arguments.file).await?;
+    let mut controller = Controller::open_some(&arguments.file, &arguments.only).await?;
     let kube = controller.kube.clone();
     let changes = if controller.reaches_a_windows_host() {
         let changes = controller.changes(arguments.allow_network_outage).await;
@@ -62,7 +107,7 @@ pub async fn run_apply(arguments: ApplyArgs) -> Result<(), CommandError> {
         let done = kube.cluster.carry_out_telling(change, &tell).await;
         done.map_err(|error| told::cluster(&error))?;
     }
-    let outcomes = carry_out(&mut controller, &progress).await;
+    let outcomes = carry_out(&mut controller, &progress, arguments.max_unavailable).await;
     let outcomes = outcomes.map_err(|error| told::problem(&error))?;
     let made = Made {
         objects: changes.len(),
@@ -91,6 +136,7 @@ async fn pods(controller: &Controller) -> BTreeMap<String, String> {
 async fn carry_out(
     controller: &mut Controller,
     progress: &Progress,
+    max_unavailable: Option<u16>,
 ) -> Result<Vec<HostOutcome>, RunError> {
     let stop = signals::heed("apply", progress);
     let tell = |happening: Happening<'_>| progress.hear(&happening);
@@ -105,6 +151,7 @@ async fn carry_out(
         api: &controller.kube,
         run: &controller.kube.run,
         stop: &stop,
+        unavailable: Unavailable::at_most(max_unavailable),
         tell: &tell,
     };
     let outcomes = apply.carry_out(&mut links).await;

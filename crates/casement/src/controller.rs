@@ -7,7 +7,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use casement_cluster::{Cluster as KubeCluster, ClusterChange};
 use casement_diag::Problem;
 use casement_plan::{Blob, ClusterFacts, Inputs};
-use casement_remote::{HostOs, Way, hash_file};
+use casement_remote::{HostKeyPolicy, HostOs, NewKeys, Way, hash_file};
 use casement_run::RunError;
 use casement_run::api::Api as _;
 use casement_run::kube::{Kube, builds_of};
@@ -29,6 +29,20 @@ pub struct FileArgs {
     /// The folder with casement-node.exe and casement-node
     #[arg(long)]
     pub agent_dir: Option<PathBuf>,
+    /// Trust hosts whose SSH key is not known yet, and write it down; a key that
+    /// has changed stays an error
+    #[arg(long)]
+    pub accept_new_host_keys: bool,
+}
+
+impl FileArgs {
+    /// What to do with host keys that are not known.
+    pub fn host_keys(&self) -> HostKeyPolicy {
+        match self.accept_new_host_keys {
+            true => HostKeyPolicy::AcceptNew,
+            false => HostKeyPolicy::Strict,
+        }
+    }
 }
 
 /// Everything that a run needs.
@@ -51,22 +65,40 @@ impl Controller {
     /// Reads the file, asks the cluster, and calls every host that casement may
     /// change.
     pub async fn open(arguments: &FileArgs) -> Result<Self, CommandError> {
+        Self::open_some(arguments, &[]).await
+    }
+
+    /// The same for some of the hosts; all of them if none is named.
+    pub async fn open_some(arguments: &FileArgs, only: &[String]) -> Result<Self, CommandError> {
         let cluster = spec_file::read_to_act(&arguments.file)?;
+        for name in only {
+            let host = spec_file::host(&cluster, name, "name hosts as the file does")?;
+            if !host.managed {
+                let what = format!("`{name}` is only looked at: casement does not change it");
+                let remedy = "say `managed: true` of it in the file, or name another host";
+                return Err(CommandError::usage(Problem::new(
+                    "CAS-CTL-024",
+                    what,
+                    remedy,
+                )));
+            }
+        }
         let inputs = read_inputs(&cluster)?;
-        Self::call(arguments, cluster, inputs).await
+        Self::call(arguments, cluster, inputs, only).await
     }
 
     /// The same for who only takes away: the programs that hosts have got are
     /// not needed for that, and may be gone.
     pub async fn open_to_remove(arguments: &FileArgs) -> Result<Self, CommandError> {
         let cluster = spec_file::read_to_act(&arguments.file)?;
-        Self::call(arguments, cluster, Default::default()).await
+        Self::call(arguments, cluster, Default::default(), &[]).await
     }
 
     async fn call(
         arguments: &FileArgs,
         cluster: Cluster,
         (inputs, blobs): (Inputs, Blobs),
+        only: &[String],
     ) -> Result<Self, CommandError> {
         let agents = agents::find(arguments.agent_dir.as_deref())?;
         let run = run_name();
@@ -80,7 +112,12 @@ impl Controller {
         let api = KubeCluster::connect(existing.kubeconfig.as_std_path())
             .await
             .map_err(|error| told::cluster(&error))?;
-        let (links, lost) = call(&cluster, &agents).await?;
+        let ways = Ways::with_host_keys(arguments.host_keys());
+        let named =
+            |host: &&Host| only.is_empty() || only.iter().any(|it| it == host.name.as_str());
+        let hosts = cluster.spec.hosts.iter();
+        let hosts: Vec<&Host> = hosts.filter(|host| host.managed).filter(named).collect();
+        let (links, lost) = call(&cluster, &hosts, &agents, ways).await?;
         Ok(Self {
             cluster,
             kube: Kube { cluster: api, run },
@@ -147,10 +184,16 @@ pub fn refuse_outage(changes: &[ClusterChange], agreed: bool) -> Result<(), RunE
 }
 
 /// Distinct for each call, and readable: the time, and this process.
-fn run_name() -> String {
+pub fn run_name() -> String {
     let now = SystemTime::now().duration_since(UNIX_EPOCH);
     let seconds = now.map_or(0, |time| time.as_secs());
     format!("r{seconds}-{}", std::process::id())
+}
+
+/// Who this is, to hosts and to whoever asks them later.
+pub fn own_name() -> String {
+    let user = std::env::var("USER").unwrap_or_else(|_| "somebody".to_owned());
+    format!("{user}, process {}", std::process::id())
 }
 
 /// The programs that hosts get, hashed, and the registry's CA.
@@ -204,12 +247,15 @@ fn read_text(path: &Path, field: &str) -> Result<String, Problem> {
 
 type Called = (Vec<Link>, Vec<(String, RunError)>);
 
-async fn call(cluster: &Cluster, agents: &Agents) -> Result<Called, Problem> {
-    let user = std::env::var("USER").unwrap_or_else(|_| "somebody".to_owned());
-    let controller = format!("{user}, process {}", std::process::id());
-    let managed = cluster.spec.hosts.iter().filter(|host| host.managed);
-    let mut ways = Ways::default();
-    let targets: Vec<(Way, HostOs)> = managed
+async fn call(
+    cluster: &Cluster,
+    hosts: &[&Host],
+    agents: &Agents,
+    mut ways: Ways,
+) -> Result<Called, Problem> {
+    let controller = own_name();
+    let targets: Vec<(Way, HostOs)> = hosts
+        .iter()
         .map(|host| Ok((ways.to(cluster, host)?, system(host))))
         .collect::<Result<_, Problem>>()?;
     let opened = join_all(
@@ -218,7 +264,9 @@ async fn call(cluster: &Cluster, agents: &Agents) -> Result<Called, Problem> {
             .map(|(way, os)| Link::open(way, *os, agents, &controller)),
     );
     let (mut links, mut lost) = (Vec::new(), Vec::new());
-    for ((way, _), opened) in targets.iter().zip(opened.await) {
+    let opened = opened.await;
+    say_new_keys(&ways.new_keys());
+    for ((way, _), opened) in targets.iter().zip(opened) {
         match opened {
             Ok(link) => links.push(link),
             Err(error) => lost.push((way.name().to_owned(), error)),
@@ -227,7 +275,19 @@ async fn call(cluster: &Cluster, agents: &Agents) -> Result<Called, Problem> {
     Ok((links, lost))
 }
 
-fn system(host: &Host) -> HostOs {
+/// Says which host keys were written down.
+pub fn say_new_keys(new_keys: &NewKeys) {
+    for key in new_keys.take() {
+        let file = key.known_hosts.display();
+        eprintln!(
+            "{}: its key was not known; {} is in {file} from now on",
+            key.host, key.fingerprint
+        );
+    }
+}
+
+/// The system that the file says a host runs.
+pub fn system(host: &Host) -> HostOs {
     if host.os.is_windows() {
         HostOs::Windows
     } else {

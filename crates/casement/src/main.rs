@@ -13,14 +13,20 @@ mod clock;
 mod columns;
 mod confirm;
 mod controller;
+mod converge;
+#[cfg(unix)]
 mod demo;
 mod doctor;
 mod explain;
 mod failure;
 mod init;
+mod join;
+#[cfg(unix)]
 mod lab;
 mod lint;
 mod lock;
+mod logs;
+mod mask;
 mod offline;
 mod output;
 mod plan;
@@ -54,6 +60,8 @@ enum Verb {
     Init(init::InitArgs),
     /// Make the hosts and the cluster what the file says
     Apply(apply::ApplyArgs),
+    /// Make one Windows host a worker of a cluster that runs; needs no file
+    Join(Box<join::JoinArgs>),
     /// Show what `apply` would change; change nothing
     Plan(plan::PlanArgs),
     /// Show every file, flag and network document that hosts would get
@@ -64,6 +72,8 @@ enum Verb {
     Doctor(doctor::DoctorArgs),
     /// Take hosts out of the cluster and remove what casement put there
     Reset(reset::ResetArgs),
+    /// Show the log of a service on a host, or collect what is known about it
+    Logs(logs::LogsArgs),
     /// A web page served from Windows, and one from Linux
     Sample(sample::SampleArgs),
     /// Make one page of a run: what happened, when, on which host
@@ -80,15 +90,20 @@ enum Verb {
     Explain(explain::ExplainArgs),
     /// Check a cluster file and print it in its usual form
     Spec(spec::SpecArgs),
+    /// Make hosts what a bare node document says, without a cluster
+    Converge(converge::ConvergeArgs),
     /// The whole job on simulated hosts: plan, apply, break, repair, take back
+    #[cfg(unix)]
     Demo(demo::DemoArgs),
     /// A real control plane and Windows hosts on this Linux machine
+    #[cfg(unix)]
     Lab(lab::LabArgs),
 }
 
 fn main() -> ExitCode {
     match Arguments::parse().verb {
         // It starts threads and processes of its own.
+        #[cfg(unix)]
         Verb::Lab(arguments) => lab::run_lab(arguments),
         verb => conduct(carry_out(verb)),
     }
@@ -99,12 +114,14 @@ async fn carry_out(verb: Verb) -> Result<(), failure::CommandError> {
     match verb {
         Verb::Init(arguments) => init::run_init(&arguments),
         Verb::Apply(arguments) => apply::run_apply(arguments).await,
+        Verb::Join(arguments) => join::run_join(*arguments).await,
         Verb::Plan(arguments) => plan::run_plan(arguments).await,
         Verb::Render(arguments) => render::run_render(&arguments),
         Verb::Status(arguments) => status::run_status(arguments).await,
         Verb::Doctor(arguments) => doctor::run_doctor(arguments).await,
         Verb::Reset(arguments) => reset::run_reset(arguments).await,
         Verb::Sample(arguments) => sample::run_sample(arguments).await,
+        Verb::Logs(arguments) => logs::run_logs(arguments).await,
         Verb::Report(arguments) => report::run_report(&arguments),
         Verb::Access(arguments) => access::run_access(&arguments),
         Verb::Catalog(arguments) => catalog::run_catalog(&arguments),
@@ -112,8 +129,11 @@ async fn carry_out(verb: Verb) -> Result<(), failure::CommandError> {
         Verb::Lint(arguments) => lint::run_lint(&arguments),
         Verb::Explain(arguments) => explain::run_explain(&arguments),
         Verb::Spec(arguments) => spec::run_spec(&arguments),
+        Verb::Converge(arguments) => converge::run_converge(arguments).await,
+        #[cfg(unix)]
         Verb::Demo(arguments) => demo::run_demo(arguments).await,
         // `main` has it.
+        #[cfg(unix)]
         Verb::Lab(_) => Ok(()),
     }
 }

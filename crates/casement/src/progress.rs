@@ -327,6 +327,9 @@ impl Shared {
     }
 
     fn redraw(&mut self) {
+        if self.screen.is_none() {
+            return;
+        }
         for tracked in &mut self.hosts {
             if let (State::Working, Some(began)) = (&tracked.row.state, tracked.began) {
                 tracked.row.elapsed = began.elapsed();

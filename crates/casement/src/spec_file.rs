@@ -7,8 +7,10 @@ use std::path::Path;
 use camino::{Utf8Path, Utf8PathBuf};
 use casement_diag::{Diagnostic, Problem, Style, has_errors, render_all, summary};
 use casement_plan::not_yet;
+use casement_resource::Secret;
 use casement_source::{Loaded, SourceMap, load_bytes};
 use casement_spec::{Cluster, Host};
+use serde_json::Value;
 
 use crate::failure::CommandError;
 
@@ -66,6 +68,42 @@ pub fn host<'a>(cluster: &'a Cluster, name: &str, remedy: &str) -> Result<&'a Ho
     })
 }
 
+/// The values of the secrets that the file names, as far as nobody has to be
+/// asked for them: what they are must not be shown anywhere.
+pub fn secrets(cluster: &Cluster) -> Vec<Secret> {
+    let mut values = Vec::new();
+    collect_secrets(
+        &serde_json::to_value(cluster).unwrap_or_default(),
+        &mut values,
+    );
+    values
+}
+
+/// Every credential is written as where it is: `{file: …}` or `{env: …}`.
+fn collect_secrets(value: &Value, values: &mut Vec<Secret>) {
+    const NAMES: [&str; 4] = ["key", "passphrase", "password", "clientSecret"];
+    match value {
+        Value::Array(items) => items.iter().for_each(|it| collect_secrets(it, values)),
+        Value::Object(fields) => {
+            for (name, value) in fields {
+                let place = |kind: &str| value.get(kind).and_then(Value::as_str);
+                let text = match (place("file"), place("env")) {
+                    _ if !NAMES.contains(&name.as_str()) => None,
+                    (Some(path), _) => std::fs::read_to_string(path).ok(),
+                    (_, Some(name)) => std::env::var(name).ok(),
+                    _ => value
+                        .as_str()
+                        .and_then(|path| std::fs::read_to_string(path).ok()),
+                };
+                let text = text.map(|text| text.trim_end_matches(['\r', '\n']).to_owned());
+                values.extend(text.filter(|text| !text.is_empty()).map(Secret::new));
+                collect_secrets(value, values);
+            }
+        }
+        _ => {}
+    }
+}
+
 /// Reads no more than a cluster file can have: a device or a disk image given
 /// by mistake must not fill the memory.
 fn load(path: &Path) -> Result<Loaded, CommandError> {
@@ -111,7 +149,8 @@ pub fn resolve(cluster: &mut Cluster, path: &Path) -> Result<(), CommandError> {
             "move the file to a folder whose name is UTF-8",
         ))
     })?;
-    let home = std::env::var("HOME").ok().map(Utf8PathBuf::from);
+    let home = std::env::var("HOME").or_else(|_| std::env::var("USERPROFILE"));
+    let home = home.ok().map(Utf8PathBuf::from);
     cluster.resolve(folder, home.as_deref()).map_err(|error| {
         CommandError::usage(Problem::new("CAS-FILE-003", error.to_string(), "set HOME"))
     })

@@ -94,7 +94,8 @@ fn held_for(since: u64, now: u64) -> String {
     }
 }
 
-fn remote(error: &RemoteError) -> Problem {
+/// A failure on the way to a host.
+pub fn remote(error: &RemoteError) -> Problem {
     let problem = Problem::new(error.code(), error.to_string(), error.remedy());
     with(problem, error.details())
 }

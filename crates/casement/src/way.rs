@@ -1,31 +1,50 @@
 //! From what a cluster file says about a host to the way there, with the secrets
 //! that it takes.
 
+mod alias;
+mod ssh;
+
 use std::collections::BTreeMap;
 
 use casement_diag::Problem;
 use casement_remote::winrm::{Login, Protection, Trust, WinRmTarget};
-use casement_remote::{RemoteError, Target, Way, load_key};
+use casement_remote::{HostKeyPolicy, NewKeys, Way};
 use casement_resource::{Secret, Sha256};
-use casement_spec::{
-    Cluster, Host, SecretRef, SshCredential, Way as Written, WinRm, WinRmAuth, WinRmTransport,
-};
+use casement_spec::{Cluster, Host, SecretRef, Way as Written, WinRm, WinRmAuth, WinRmTransport};
 
 use crate::controller::not_yet;
 use crate::secret;
+use ssh::Logins;
 
 /// Makes ways. A person is asked once for the password of an account, however
 /// many hosts it is for.
 #[derive(Default)]
 pub struct Ways {
     asked: BTreeMap<String, Secret>,
+    logins: Logins,
 }
 
 impl Ways {
+    /// Makes ways that treat unknown host keys so.
+    pub fn with_host_keys(host_keys: HostKeyPolicy) -> Self {
+        let mut ways = Self::default();
+        ways.logins.host_keys = host_keys;
+        ways
+    }
+
+    /// Hears of host keys that were written down.
+    pub fn new_keys(&self) -> NewKeys {
+        self.logins.new_keys.clone()
+    }
+
     /// The way to a host.
     pub fn to(&mut self, cluster: &Cluster, host: &Host) -> Result<Way, Problem> {
         match cluster.way(host) {
-            Written::Ssh(_) => ssh(cluster, host).map(Way::from),
+            Written::Ssh(_) => self.logins.to(cluster, host).map(Way::from),
+            Written::WinRm(_) if cluster.bastion(host).is_some() => Err(not_yet(
+                "WinRM through a bastion is not supported yet",
+                "reach the host over SSH, or without the bastion: `bastion: none`",
+            )),
             Written::WinRm(winrm) => self.winrm(&winrm, host).map(Way::from),
         }
     }
@@ -76,27 +95,6 @@ impl Ways {
         self.asked.insert(written.user.clone(), password.clone());
         Ok(password)
     }
-}
-
-fn ssh(cluster: &Cluster, host: &Host) -> Result<Target, Problem> {
-    let login = cluster.login(host);
-    let SshCredential::Key {
-        key: SecretRef::File(path),
-        passphrase: None,
-    } = login.credential
-    else {
-        return Err(not_yet(
-            "only a key in a file that nothing locks is supported yet",
-            "access.ssh.key: {file: PATH}",
-        ));
-    };
-    let told = |error: RemoteError| Problem::new(error.code(), error.to_string(), error.remedy());
-    let key = load_key(path.as_std_path()).map_err(told)?;
-    let known_hosts = login.known_hosts.as_std_path().to_owned();
-    let address = host.address.to_string();
-    let mut target = Target::new(host.name.as_str(), address, login.user, key, known_hosts);
-    target.port = login.port;
-    Ok(target)
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use casement_resource::{Code, Failure, Sha256};
 use sha2::Digest;
 
 use crate::channel::Channel;
-use crate::platform::Result;
+use crate::platform::{Platform, Result};
 use crate::receive::receive;
 use crate::state::Layout;
 use crate::system;
@@ -92,6 +92,7 @@ fn carry_out(arguments: Arguments) -> Result<ExitCode> {
             allowed()?;
             return observe(&layout, document.as_deref(), verbose);
         }
+        Verb::Inspect => println!("{:#}", inspect(&*system::platform(&layout))?),
         Verb::Version => println!("casement-node {}", env!("CARGO_PKG_VERSION")),
         Verb::Help => print!("{}", help()),
     }
@@ -107,6 +108,24 @@ fn observe(layout: &Layout, document: Option<&Path>, verbose: bool) -> Result<Ex
     } else {
         ExitCode::from(DIFFERS)
     })
+}
+
+/// What the host is, and the networks that containers have there; a system
+/// without such networks has none.
+fn inspect(platform: &dyn Platform) -> Result<serde_json::Value> {
+    let (networks, endpoints) = match (platform.hns_networks(), platform.hns_endpoints()) {
+        (Ok(networks), Ok(endpoints)) => (networks, endpoints),
+        (Err(failure), _) | (_, Err(failure)) if failure.code != Code::Unsupported => {
+            return Err(failure);
+        }
+        _ => Default::default(),
+    };
+    Ok(serde_json::json!({
+        "version": env!("CARGO_PKG_VERSION"),
+        "facts": platform.facts()?,
+        "hnsNetworks": networks,
+        "hnsEndpoints": endpoints,
+    }))
 }
 
 fn channel(layout: &Layout, allowed: Result<()>) -> Result<()> {

@@ -55,6 +55,10 @@ pub fn serve(
             drop(guest);
         });
     }
+    // Whoever came in the last moment is served to the end.
+    while runs.busy() {
+        runs.until_changed();
+    }
     Ok(())
 }
 
@@ -84,15 +88,18 @@ fn resume(runs: &Arc<Runs>, layout: &Layout) -> Result<()> {
     Ok(())
 }
 
-/// Raises the flag once nobody needs the service for a while.
+/// Raises the flag when the last one who needed the service has gone; whoever has
+/// started it gets a while to come.
 fn watch(runs: &Runs, quit: &AtomicBool) {
     const GRACE: Duration = Duration::from_secs(3);
-    let mut needed = Instant::now();
-    while needed.elapsed() < GRACE {
-        if runs.busy() {
-            needed = Instant::now();
-        }
-        thread::sleep(Duration::from_millis(100));
+    let started = Instant::now();
+    let mut needed = false;
+    while !needed && started.elapsed() < GRACE {
+        thread::sleep(Duration::from_millis(20));
+        needed = runs.busy();
+    }
+    while runs.busy() {
+        runs.until_changed();
     }
     quit.store(true, Ordering::SeqCst);
 }

@@ -94,7 +94,10 @@ impl AgentHome {
 
     /// The command line that starts it.
     pub fn line(&self, arguments: &[&str]) -> String {
-        program_line(self.agent.os, &self.path().native(), arguments)
+        let state = self.places.state.as_ref().map(RemotePath::native);
+        let state = state.as_deref().map(|folder| ["--state-dir", folder]);
+        let words: Vec<&str> = state.iter().flatten().chain(arguments).copied().collect();
+        program_line(self.agent.os, &self.path().native(), &words)
     }
 
     /// Starts the agent's channel and says hello; brings the agent only when that

@@ -79,13 +79,25 @@ pub(crate) fn read_probe(answer: &str) -> Option<HostSystem> {
 pub(crate) fn program_line(os: HostOs, path: &str, arguments: &[&str]) -> String {
     let mut line = match os {
         HostOs::Windows => format!("cmd /c \"{path}\""),
-        HostOs::Linux => path.to_owned(),
+        HostOs::Linux => quoted(path),
     };
     for argument in arguments {
         line.push(' ');
-        line.push_str(argument);
+        match os {
+            HostOs::Windows => line.push_str(argument),
+            HostOs::Linux => line.push_str(&quoted(argument)),
+        }
     }
     line
+}
+
+/// A word as every shell of Linux reads it.
+fn quoted(word: &str) -> String {
+    let plain = |it: char| it.is_ascii_alphanumeric() || "/._-+=:,@".contains(it);
+    if !word.is_empty() && word.chars().all(plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', r"'\''"))
 }
 
 #[cfg(test)]
@@ -98,6 +110,16 @@ mod tests {
             shell,
             architecture: None,
         })
+    }
+
+    #[test]
+    fn a_word_with_blanks_and_quotes_stays_one_word_on_linux() {
+        let line = program_line(
+            HostOs::Linux,
+            "/opt/a b/x",
+            &["--state-dir", "/x/é'y", "go"],
+        );
+        assert_eq!(line, r"'/opt/a b/x' --state-dir '/x/é'\''y' go");
     }
 
     #[test]

@@ -144,6 +144,42 @@ pub enum RemoteError {
         /// The methods that the server offers instead.
         methods: Vec<String>,
     },
+    /// The server refuses the password, or passwords at all.
+    #[error("{place} does not take the password of `{user}`")]
+    PasswordRefused {
+        /// The host.
+        place: Place,
+        /// The account.
+        user: String,
+        /// The methods that the server offers.
+        methods: Vec<String>,
+    },
+    /// The SSH agent cannot be asked, or does not hold what is needed.
+    #[error("the SSH agent at `{}` is of no use", socket.display())]
+    SshAgent {
+        /// Where it should listen.
+        socket: PathBuf,
+        /// Why not.
+        reason: String,
+    },
+    /// A certificate beside the key cannot be used.
+    #[error("the certificate `{}` cannot be used", path.display())]
+    Certificate {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        reason: String,
+    },
+    /// The bastion does not let us through.
+    #[error("{place} cannot be reached through {bastion}")]
+    NotForwarded {
+        /// The host.
+        place: Place,
+        /// The host on the way.
+        bastion: Place,
+        /// What the bastion says.
+        reason: String,
+    },
     /// Nothing came back in time.
     #[error("{place} does not answer")]
     NoAnswer {
@@ -215,9 +251,15 @@ pub enum RemoteError {
         /// The cause.
         source: io::Error,
     },
-    /// The private key has a passphrase.
-    #[error("the key `{}` has a passphrase, which casement cannot ask for yet", path.display())]
+    /// The private key has a passphrase, and nobody said which.
+    #[error("the key `{}` has a passphrase", path.display())]
     KeyEncrypted {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The passphrase does not open the key.
+    #[error("the passphrase does not open the key `{}`", path.display())]
+    WrongPassphrase {
         /// The file.
         path: PathBuf,
     },

@@ -10,7 +10,7 @@ use russh::{Preferred, client};
 
 use crate::error::{Place, RemoteError};
 use crate::known_hosts::{KnownHosts, Verdict, kind};
-use crate::target::{HostKeyPolicy, Target};
+use crate::target::{HostKeyPolicy, NewKey, Target};
 
 /// Why the handshake ended.
 #[derive(Debug)]
@@ -55,9 +55,8 @@ impl HostKeyJudge {
 
     /// The order in which types of keys are asked for: recorded ones first.
     pub(crate) fn preferred_keys(&self) -> Cow<'static, [Algorithm]> {
-        let recorded = self
-            .known
-            .algorithms(self.place.address(), self.place.port());
+        let (name, port) = self.known_as();
+        let recorded = self.known.algorithms(name, port);
         let recorded: Vec<_> = recorded.iter().map(kind).collect();
         let all = Preferred::DEFAULT.key;
         let (mut first, rest): (Vec<_>, Vec<_>) = all
@@ -68,17 +67,34 @@ impl HostKeyJudge {
         Cow::Owned(first)
     }
 
+    /// The name and port under which the file has the host. An alias stands for
+    /// both, as in OpenSSH.
+    fn known_as(&self) -> (&str, u16) {
+        match &self.target.known_as {
+            Some(alias) => (alias, 22),
+            None => (self.place.address(), self.place.port()),
+        }
+    }
+
     fn judge(&self, key: &PublicKey) -> Result<(), RemoteError> {
         let place = self.place.clone();
         let known_hosts = self.target.known_hosts.clone();
         let offered = fingerprint(key);
-        match self.known.check(place.address(), place.port(), key) {
+        let (name, port) = self.known_as();
+        match self.known.check(name, port, key) {
             Verdict::Known => Ok(()),
             Verdict::Unknown if self.target.host_keys == HostKeyPolicy::AcceptNew => {
-                record(&known_hosts, &place, key).map_err(|source| RemoteError::KnownHosts {
-                    path: known_hosts,
+                let written = record(&known_hosts, (name, port), key);
+                written.map_err(|source| RemoteError::KnownHosts {
+                    path: known_hosts.clone(),
                     source,
-                })
+                })?;
+                self.target.new_keys.add(NewKey {
+                    host: place.name().to_owned(),
+                    fingerprint: offered,
+                    known_hosts,
+                });
+                Ok(())
             }
             Verdict::Unknown => Err(RemoteError::HostKeyUnknown {
                 place,
@@ -131,13 +147,13 @@ pub(crate) fn fingerprint(key: &PublicKey) -> String {
 }
 
 /// Adds a line; a last line without an end gets one first.
-fn record(path: &Path, place: &Place, key: &PublicKey) -> io::Result<()> {
+fn record(path: &Path, (name, port): (&str, u16), key: &PublicKey) -> io::Result<()> {
     if let Some(folder) = path.parent() {
         std::fs::create_dir_all(folder)?;
     }
-    let name = match place.port() {
-        22 => place.address().to_owned(),
-        port => format!("[{}]:{port}", place.address()),
+    let name = match port {
+        22 => name.to_owned(),
+        port => format!("[{name}]:{port}"),
     };
     let text = key.to_openssh().map_err(io::Error::other)?;
     let text = text.split(' ').take(2).collect::<Vec<_>>().join(" ");

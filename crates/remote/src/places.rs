@@ -103,6 +103,8 @@ pub struct Places {
     pub agents: RemotePath,
     /// Holds blobs, each named by its hash.
     pub blobs: RemotePath,
+    /// Where the agent keeps its state, if that is not its usual place.
+    pub state: Option<RemotePath>,
 }
 
 impl Places {
@@ -119,6 +121,18 @@ impl Places {
             os,
             agents: RemotePath::new(agents),
             blobs: RemotePath::new(blobs),
+            state: None,
+        }
+    }
+
+    /// Everything below one folder, for hosts that keep their state elsewhere.
+    pub fn below(os: HostOs, folder: &str) -> Self {
+        let state = RemotePath::new(folder);
+        Self {
+            os,
+            agents: state.join("agent"),
+            blobs: state.join("blobs"),
+            state: Some(state),
         }
     }
 

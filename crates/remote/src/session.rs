@@ -4,15 +4,16 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use russh::client::{self, AuthResult, Handle};
-use russh::keys::PrivateKeyWithHashAlg;
+use russh::client::{self, Handle};
 use russh::{Disconnect, Preferred, cipher};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
 use crate::command::{self, HostSystem};
 use crate::error::{Place, RemoteError};
-use crate::host_key::{HandshakeError, HostKeyJudge, fingerprint};
+use crate::host_key::{HandshakeError, HostKeyJudge};
+use crate::login::Login;
 use crate::process::{Output, Process};
 use crate::sftp::Sftp;
 use crate::target::Target;
@@ -29,6 +30,8 @@ const CIPHERS: &[cipher::Name] = &[
 pub struct Session {
     handle: Handle<HostKeyJudge>,
     place: Place,
+    /// The bastion's session: it must not end before this one.
+    _hop: Option<Arc<Session>>,
 }
 
 impl Session {
@@ -44,17 +47,42 @@ impl Session {
                 step,
             }
         };
-        let stream = timeout(waited, dial(&place))
-            .await
-            .map_err(late("a connection"))??;
         let judge = HostKeyJudge::new(target, place.clone())?;
-        let mut handle = timeout(waited, shake_hands(stream, judge, &place))
-            .await
-            .map_err(late("the SSH handshake"))??;
-        timeout(waited, log_in(&mut handle, target, &place))
+        let mut hop = None;
+        let shaken = match &target.via {
+            None => {
+                let stream = timeout(waited, dial(&place))
+                    .await
+                    .map_err(late("a connection"))??;
+                timeout(waited, shake_hands(stream, judge, &place)).await
+            }
+            Some(via) => {
+                let (channel, session) = timeout(waited, via.through(&place))
+                    .await
+                    .map_err(late("a connection through the bastion"))??;
+                hop = Some(session);
+                let stream = channel.into_stream();
+                timeout(waited, shake_hands(stream, judge, &place)).await
+            }
+        };
+        let mut handle = shaken.map_err(late("the SSH handshake"))??;
+        let login = Login {
+            handle: &mut handle,
+            target,
+            place: &place,
+        };
+        timeout(waited, login.log_in())
             .await
             .map_err(late("the login"))??;
-        Ok(Self { handle, place })
+        Ok(Self {
+            handle,
+            place,
+            _hop: hop,
+        })
+    }
+
+    pub(crate) fn handle(&self) -> &Handle<HostKeyJudge> {
+        &self.handle
     }
 
     /// The host, as messages name it.
@@ -160,7 +188,7 @@ pub(crate) async fn dial(place: &Place) -> Result<TcpStream, RemoteError> {
 }
 
 async fn shake_hands(
-    stream: TcpStream,
+    stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
     judge: HostKeyJudge,
     place: &Place,
 ) -> Result<Handle<HostKeyJudge>, RemoteError> {
@@ -184,36 +212,4 @@ async fn shake_hands(
             source,
         },
     })
-}
-
-async fn log_in(
-    handle: &mut Handle<HostKeyJudge>,
-    target: &Target,
-    place: &Place,
-) -> Result<(), RemoteError> {
-    let lost = |source| RemoteError::Lost {
-        place: place.clone(),
-        step: "logging in",
-        source: Some(Box::new(source)),
-    };
-    let hash = match target.key.algorithm().is_rsa() {
-        true => handle.best_supported_rsa_hash().await.map_err(lost)?,
-        false => None,
-    };
-    let key = PrivateKeyWithHashAlg::new(Arc::clone(&target.key), hash.flatten());
-    let answer = handle.authenticate_publickey(target.user.as_str(), key);
-    match answer.await.map_err(lost)? {
-        AuthResult::Success => Ok(()),
-        AuthResult::Failure {
-            remaining_methods, ..
-        } => Err(RemoteError::Refused {
-            place: place.clone(),
-            user: target.user.clone(),
-            key: fingerprint(target.key.public_key()),
-            methods: remaining_methods
-                .iter()
-                .map(|method| String::from(<&str>::from(method)))
-                .collect(),
-        }),
-    }
 }

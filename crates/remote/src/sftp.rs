@@ -96,6 +96,31 @@ impl Sftp {
         }
     }
 
+    /// The names in a folder, in their order; none if it is not there.
+    pub async fn list(&self, path: &RemotePath) -> Result<Vec<String>, RemoteError> {
+        let handle = match self.raw.opendir(path.sftp()).await {
+            Ok(opened) => opened.handle,
+            Err(error) if is_missing(&error) => return Ok(Vec::new()),
+            Err(error) => return Err(self.failed("list", path, error)),
+        };
+        let mut names = Vec::new();
+        let read = loop {
+            match self.raw.readdir(handle.as_str()).await {
+                Ok(found) => names.extend(found.files.into_iter().map(|it| it.filename)),
+                Err(SftpError::Status(status)) if status.status_code == StatusCode::Eof => {
+                    break Ok(());
+                }
+                Err(error) => break Err(error),
+            }
+        };
+        let closed = self.raw.close(handle).await;
+        read.map_err(|error| self.failed("list", path, error))?;
+        closed.map_err(|error| self.failed("list", path, error))?;
+        names.retain(|name| name != "." && name != "..");
+        names.sort();
+        Ok(names)
+    }
+
     /// Makes a folder and those that it is in, for the owner only where the
     /// system knows modes.
     pub async fn make_folders(&self, path: &RemotePath) -> Result<(), RemoteError> {

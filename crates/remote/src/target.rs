@@ -2,10 +2,11 @@
 
 use std::fmt;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use russh::keys::PrivateKey;
+use crate::credential::Credential;
+use crate::hop::Hop;
 
 /// What to do with a host key that `known_hosts` has no line for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -15,6 +16,35 @@ pub enum HostKeyPolicy {
     Strict,
     /// An unknown key is written to `known_hosts`; a *changed* one stays an error.
     AcceptNew,
+}
+
+/// A host key that was not known, and is now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewKey {
+    /// The host's name in the user's file.
+    pub host: String,
+    /// The key's fingerprint, with its type.
+    pub fingerprint: String,
+    /// Where it was written down.
+    pub known_hosts: PathBuf,
+}
+
+/// The keys that were written down; clones share one list.
+#[derive(Debug, Clone, Default)]
+pub struct NewKeys(Arc<Mutex<Vec<NewKey>>>);
+
+impl NewKeys {
+    pub(crate) fn add(&self, key: NewKey) {
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(key);
+    }
+
+    /// Those that came since this was asked last.
+    pub fn take(&self) -> Vec<NewKey> {
+        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
 }
 
 /// One host, and how to log in there.
@@ -28,12 +58,18 @@ pub struct Target {
     pub port: u16,
     /// The account to log in as.
     pub user: String,
-    /// The private key, already loaded (see [`crate::load_key`]).
-    pub key: Arc<PrivateKey>,
+    /// With what.
+    pub credential: Credential,
     /// The `known_hosts` file.
     pub known_hosts: PathBuf,
+    /// The name under which `known_hosts` has it, if that is another one.
+    pub known_as: Option<String>,
     /// What to do with an unknown host key.
     pub host_keys: HostKeyPolicy,
+    /// Hears of keys that were written down.
+    pub new_keys: NewKeys,
+    /// The host on the way to it, where it cannot be reached directly.
+    pub via: Option<Hop>,
     /// How long connecting and logging in may take.
     pub connect_timeout: Duration,
 }
@@ -44,7 +80,7 @@ impl Target {
         name: impl Into<String>,
         address: impl Into<String>,
         user: impl Into<String>,
-        key: PrivateKey,
+        credential: impl Into<Credential>,
         known_hosts: PathBuf,
     ) -> Self {
         Self {
@@ -52,9 +88,12 @@ impl Target {
             address: address.into(),
             port: 22,
             user: user.into(),
-            key: Arc::new(key),
+            credential: credential.into(),
             known_hosts,
+            known_as: None,
             host_keys: HostKeyPolicy::Strict,
+            new_keys: NewKeys::default(),
+            via: None,
             connect_timeout: Duration::from_secs(10),
         }
     }

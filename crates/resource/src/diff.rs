@@ -4,7 +4,7 @@ use std::fmt::Display;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{AccessFacts, Sha256};
+use crate::{Access, AccessFacts, Sha256};
 
 /// The outcome of comparing what should be with what is.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -116,17 +116,21 @@ pub(crate) fn content(sha256: &Sha256, size: u64) -> String {
     format!("{size} bytes, sha256 {}", sha256.short())
 }
 
-/// Adds a change if access should be narrow and is not.
-pub(crate) fn compare_access(
-    changes: &mut Vec<Change>,
-    wanted: crate::Access,
-    facts: &AccessFacts,
-) {
-    if wanted == crate::Access::AdministratorsOnly && !facts.administrators_only {
-        changes.push(Change::field(
-            "access",
-            &facts.descriptor,
-            "administrators only",
-        ));
+/// Adds a change if access should be narrow, or of a mode, and is not.
+pub(crate) fn compare_access(changes: &mut Vec<Change>, wanted: Access, facts: &AccessFacts) {
+    let (right, after) = match wanted {
+        Access::Inherited => return,
+        Access::AdministratorsOnly => {
+            let after = "administrators only".to_owned();
+            (facts.administrators_only, after)
+        }
+        // The descriptor of Linux begins with the mode.
+        Access::Mode(mode) => {
+            let found = facts.descriptor.split(' ').next();
+            (found == Some(mode.to_string().as_str()), mode.to_string())
+        }
+    };
+    if !right {
+        changes.push(Change::field("access", &facts.descriptor, after));
     }
 }

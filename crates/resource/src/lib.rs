@@ -22,6 +22,7 @@ mod diff;
 mod document;
 mod failure;
 mod kind;
+mod mode;
 mod name;
 mod path;
 mod secret;
@@ -32,7 +33,7 @@ pub use document::{DocumentError, NodeDocument, Repair, Stage, Step};
 pub use failure::{Code, Failure};
 pub use kind::adapter::{AdapterSeen, AdapterSettings, AdapterSettingsFacts};
 pub use kind::artifact::{
-    Artifact, ArtifactFacts, ArtifactFormat, Member, MemberFacts, UnpackLimits,
+    Artifact, ArtifactFacts, ArtifactFormat, Member, MemberFacts, MemberFound, UnpackLimits,
 };
 pub use kind::check::{Answer, Check, CheckFacts, Command};
 pub use kind::condition::{Condition, ConditionFacts};
@@ -72,6 +73,7 @@ pub use kind::time_sync::{NTP, TimeSync, TimeSyncFacts};
 pub use kind::update::{UpdateFloor, UpdateInstalled, WindowsUpdate, WindowsUpdateFacts};
 pub use kind::wait::Wait;
 pub use kind::{Prior, Resource, SavedFile};
+pub use mode::{Mode, ModeError};
 pub use name::{
     LineText, LinkName, ModuleName, NameError, PackageName, PackageVersion, ResourceId, RunId,
     SecretName, UnitName,

@@ -1,18 +1,19 @@
 //! Makes hosts nodes: prepare, join, network, ready.
 
 use casement_plan::{ClusterFacts, Inputs, linux, windows};
-use casement_resource::wire::{Event, Tally, What};
-use casement_resource::{NodeDocument, Resource, RunId, Stage};
+use casement_resource::wire::{Event, Tally};
+use casement_resource::{NodeDocument, Stage};
 use casement_spec::{Cluster, Host as HostSpec};
 use futures_util::future::join_all;
 
 use crate::api::Api;
 use crate::error::RunError;
 use crate::host::Host;
+use crate::job::{Done, Job};
 use crate::link::{Blobs, Observed};
 use crate::secrets::{NoSecrets, Secrets, Tokens};
 use crate::stop::Stop;
-use crate::turn::in_turn;
+use crate::unavailable::Unavailable;
 
 /// What happens, for whoever shows it.
 #[derive(Debug)]
@@ -81,6 +82,8 @@ pub struct Apply<'a, A> {
     pub run: &'a str,
     /// Heeded between the parts of a run; the hosts heed it within them.
     pub stop: &'a Stop,
+    /// How many hosts may be away at once.
+    pub unavailable: Unavailable,
     /// Hears what happens.
     pub tell: &'a (dyn Fn(Happening<'_>) + Sync),
 }
@@ -134,7 +137,7 @@ impl<A: Api> Apply<'_, A> {
             return Ok(0);
         }
         let prepare = windows::prepare(self.cluster, spec, self.inputs)?;
-        let prepared = self.converge(host, &prepare, &NoSecrets).await?;
+        let prepared = self.converge(host, &prepare, &NoSecrets).await?.changed;
         let join = windows::join(self.cluster, spec, facts)?;
         let joined = self.join(host, &join).await?;
         let name = spec.name.as_str();
@@ -159,12 +162,12 @@ impl<A: Api> Apply<'_, A> {
         };
         let joined = tokio::select! {
             biased;
-            () = self.stand_by(&name, &waiting) => Ok(0),
+            () = self.stand_by(&name, &waiting) => Ok(Done::default()),
             joined = self.converge(host, document, &tokens) => joined,
         };
         let revoked = tokens.revoke().await;
         // The first error is the one to tell.
-        let changed = joined?;
+        let changed = joined?.changed;
         revoked?;
         Ok(changed)
     }
@@ -188,7 +191,9 @@ impl<A: Api> Apply<'_, A> {
         } else {
             linux::network(self.cluster, spec, facts)?
         };
-        let changed = self.converge(host, &document, &NoSecrets).await?;
+        // It counts as away until its Node is Ready again.
+        let done = self.converge(host, &document, &NoSecrets).await?;
+        let changed = done.changed;
         if !spec.os.is_windows() {
             return Ok(changed);
         }
@@ -204,76 +209,21 @@ impl<A: Api> Apply<'_, A> {
         Ok(changed)
     }
 
-    /// One document on one host: look, bring, change. A host that is right
-    /// already pays for the look only.
     async fn converge<H: Host>(
         &self,
         host: &mut H,
         document: &NodeDocument,
         secrets: &impl Secrets,
-    ) -> Result<u32, RunError> {
-        let (name, stage) = (host.name().to_owned(), document.stage());
-        if self.stop.is_asked() {
-            return Err(RunError::Stopped { host: name });
-        }
-        let seen = host.observe(document).await?;
-        (self.tell)(Happening::Seen {
-            host: &name,
-            stage,
-            observed: &seen,
-        });
-        if seen.is_right() {
-            let right = u32::try_from(seen.steps.len()).unwrap_or(u32::MAX);
-            let tally = Tally {
-                right,
-                ..Tally::default()
-            };
-            let host = &name;
-            (self.tell)(Happening::Finished { host, stage, tally });
-            return Ok(0);
-        }
-        let bringing = |done, size| {
-            let host = &name;
-            (self.tell)(Happening::Bringing { host, done, size });
+    ) -> Result<Done<'_>, RunError> {
+        let job = Job {
+            blobs: self.blobs,
+            run: self.run,
+            stop: self.stop,
+            unavailable: &self.unavailable,
+            tell: self.tell,
         };
-        host.bring(&seen.missing, self.blobs, &bringing).await?;
-        let run = format!("{}-{}", self.run, stage.name());
-        let run: RunId = run.parse().map_err(casement_plan::PlanError::from)?;
-        let tell = |event: &Event| {
-            let host = &name;
-            (self.tell)(Happening::Step { host, stage, event });
-            if let Some(reason) = going_away(document, event) {
-                (self.tell)(Happening::Waiting { host, reason });
-            }
-        };
-        let waiting = |reason| {
-            (self.tell)(Happening::Waiting {
-                host: &name,
-                reason,
-            })
-        };
-        let converge = async || host.converge(&run, document, secrets, &tell).await;
-        let tally = in_turn(waiting, converge).await?;
-        let host = &name;
-        (self.tell)(Happening::Finished { host, stage, tally });
-        // What the agent keeps has changed, if nothing else has.
-        Ok(tally.changed.max(1))
+        job.converge(host, document, secrets).await
     }
-}
-
-/// What a person should know before a host is not to be seen for a while.
-fn going_away(document: &NodeDocument, event: &Event) -> Option<String> {
-    let What::StepBegan { id, .. } = &event.what else {
-        return None;
-    };
-    let Resource::Reboot(reboot) = &document.step(id)?.resource else {
-        return None;
-    };
-    let minutes = reboot.longest().as_secs().div_ceil(60);
-    let reason = &reboot.reason;
-    Some(format!(
-        "reboots for {reason}; it has {minutes} minutes to come back"
-    ))
 }
 
 #[cfg(test)]

@@ -9,11 +9,13 @@ pub mod apply;
 mod error;
 pub mod fit;
 pub mod host;
+pub mod job;
 pub mod kube;
 pub mod link;
 pub mod reset;
 pub mod secrets;
 pub mod stop;
 mod turn;
+pub mod unavailable;
 
 pub use error::RunError;

@@ -81,8 +81,12 @@ impl Link {
                 os: "Linux",
             })?,
         };
+        Self::open_at(way, AgentHome::new(agent), controller).await
+    }
+
+    /// The same for an agent that lives in a place of its own.
+    pub async fn open_at(way: &Way, home: AgentHome, controller: &str) -> Result<Self, RunError> {
         let session = way.connect().await?;
-        let home = AgentHome::new(agent);
         let opened = home.open(&session, controller, |_| {}).await?;
         let mut link = Self {
             way: way.clone(),

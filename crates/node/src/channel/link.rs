@@ -33,6 +33,9 @@ struct State {
     writer: Option<Box<dyn Write + Send>>,
     /// Runs whose events are awaited, with the next number.
     awaited: BTreeMap<RunId, u64>,
+    /// The question behind the last of them: a service that ended before it took
+    /// it does not know the run.
+    asked: Option<ToAgent>,
     /// The link is not wanted any more.
     closed: bool,
     tries: u32,
@@ -74,6 +77,7 @@ impl Link {
         };
         if let Some((run, from)) = awaited {
             state.awaited.insert(run.clone(), from);
+            state.asked = Some(message.clone());
         }
         Ok(())
     }
@@ -171,9 +175,11 @@ impl Shared {
         } else {
             self.connect(&mut state).and_then(|()| {
                 let awaited: Vec<_> = state.awaited.clone().into_iter().collect();
-                awaited
-                    .into_iter()
-                    .try_for_each(|(run, from)| write(&mut state, &ToAgent::Tail { run, from }))
+                awaited.into_iter().try_for_each(|(run, from)| {
+                    let same = |it: &ToAgent| from == 1 && run_of(it) == Some(&run);
+                    let again = state.asked.clone().filter(same);
+                    write(&mut state, &again.unwrap_or(ToAgent::Tail { run, from }))
+                })
             })
         };
         drop(state);
@@ -181,6 +187,13 @@ impl Shared {
             // If nobody listens any more, nobody misses it.
             let _ = self.output.say(&ToController::Failed(failure));
         }
+    }
+}
+
+fn run_of(message: &ToAgent) -> Option<&RunId> {
+    match message {
+        ToAgent::Converge { run, .. } | ToAgent::Remove { run, .. } => Some(run),
+        _ => None,
     }
 }
 

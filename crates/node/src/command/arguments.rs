@@ -25,12 +25,13 @@ pub(super) enum Verb {
         verbose: bool,
         document: Option<PathBuf>,
     },
+    Inspect,
     Version,
     Help,
 }
 
-const VERBS: [&str; 7] = [
-    "channel", "help", "host", "observe", "receive", "serve", "version",
+const VERBS: [&str; 8] = [
+    "channel", "help", "host", "inspect", "observe", "receive", "serve", "version",
 ];
 
 /// Reads arguments, or says what is wrong with them.
@@ -58,6 +59,7 @@ fn verb(words: &[OsString]) -> Result<Verb, String> {
         ["-h" | "--help", ..] | [_, "-h" | "--help", ..] | ["help"] => Ok(Verb::Help),
         ["-V" | "--version" | "version"] => Ok(Verb::Version),
         ["channel"] => Ok(Verb::Channel),
+        ["inspect"] => Ok(Verb::Inspect),
         ["receive", hash, size] => match (hash.parse(), size.parse()) {
             (Ok(sha256), Ok(size)) => Ok(Verb::Receive(Expected { sha256, size })),
             _ => Err("`receive` wants a SHA-256 and a size in bytes".to_owned()),
@@ -123,6 +125,7 @@ For people
   observe [-v] [FILE]  say what differs from the document in FILE, or from what
                        this host is kept to; changes nothing. -v also lists what
                        is right, with the reason. Exit code 4: something differs
+  inspect              say what this host and its networks are, in JSON
   version              say which version this is
   help                 say this
 

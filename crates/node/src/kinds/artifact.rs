@@ -6,7 +6,7 @@ use std::io::{self, Read};
 
 use casement_resource::{
     Access, Artifact, ArtifactFacts, ArtifactFormat, Code, Diff, Failure, FileFacts, HostPath,
-    MemberFacts, Prior, Resource, SavedFile, Sha256,
+    MemberFacts, MemberFound, Prior, Resource, SavedFile, Sha256,
 };
 use sha2::Digest;
 
@@ -20,6 +20,7 @@ use crate::state::{read, state_failure, write_durably};
 impl Kind for Artifact {
     fn look(&self, at: &Place<'_>) -> Result<Diff> {
         let known = known_hashes(self, at)?;
+        let accesses = self.accesses().map_err(bad_path)?;
         let mut targets = BTreeMap::new();
         for (path, member) in self.targets().map_err(bad_path)? {
             let wanted = match member {
@@ -29,9 +30,22 @@ impl Kind for Artifact {
             let found = match observe(at.platform, &path)? {
                 FileFacts::Absent => None,
                 FileFacts::InTheWay => return Err(in_the_way(&path, "a plain file")),
-                FileFacts::Present { sha256, size, .. } => Some((sha256, size)),
+                FileFacts::Present {
+                    sha256,
+                    size,
+                    access,
+                } => Some(MemberFound {
+                    content: (sha256, size),
+                    access,
+                }),
             };
-            targets.insert(path, MemberFacts { wanted, found });
+            let access = accesses.get(&path).copied().unwrap_or_default();
+            let member = MemberFacts {
+                wanted,
+                access,
+                found,
+            };
+            targets.insert(path, member);
         }
         Ok(self.diff(&ArtifactFacts { targets }))
     }
@@ -76,7 +90,9 @@ impl Kind for Artifact {
         if self.format == ArtifactFormat::Plain {
             make_parents(at.platform, &self.destination)?;
             let mut blob = open_blob(self, at)?;
-            return at.platform.write(&self.destination, &mut blob, FORM);
+            return at
+                .platform
+                .write(&self.destination, &mut blob, form(self.access));
         }
         unpack(self, at)?;
         remove_dropped(self, at, prior)
@@ -97,10 +113,13 @@ impl Kind for Artifact {
     }
 }
 
-const FORM: Form = Form {
-    access: Access::Inherited,
-    executable: true,
-};
+/// A program, unless its mode says otherwise.
+fn form(access: Access) -> Form {
+    Form {
+        access,
+        executable: true,
+    }
+}
 
 /// What members hash to, as it was found when the archive was last unpacked.
 fn known_hashes(artifact: &Artifact, at: &Place<'_>) -> Result<BTreeMap<String, Sha256>> {
@@ -146,12 +165,14 @@ fn open_blob(artifact: &Artifact, at: &Place<'_>) -> Result<fs::File> {
 }
 
 fn unpack(artifact: &Artifact, at: &Place<'_>) -> Result<()> {
-    let mut by_member: BTreeMap<&str, Vec<HostPath>> = BTreeMap::new();
+    let accesses = artifact.accesses().map_err(bad_path)?;
+    let mut by_member: BTreeMap<&str, Vec<Target>> = BTreeMap::new();
     for (path, member) in artifact.targets().map_err(bad_path)? {
+        let access = accesses.get(&path).copied().unwrap_or_default();
         by_member
             .entry(member.unwrap_or_default())
             .or_default()
-            .push(path);
+            .push((path, access));
     }
     let wanted = by_member.keys().copied().collect();
     // Judged as a whole before anything of it is written.
@@ -224,9 +245,12 @@ fn unusable(artifact: &Artifact, error: &ArchiveError) -> Failure {
     .values(wanted, error.to_string())
 }
 
+/// Where a member goes, and who may use it there.
+type Target = (HostPath, Access);
+
 /// Writes a member to each of its targets and gives its hash.
-fn put(at: &Place<'_>, paths: &[HostPath], reader: &mut dyn Read) -> Result<Sha256> {
-    let Some((first, others)) = paths.split_first() else {
+fn put(at: &Place<'_>, targets: &[Target], reader: &mut dyn Read) -> Result<Sha256> {
+    let Some(((first, access), others)) = targets.split_first() else {
         return Ok(Sha256::of(b""));
     };
     make_parents(at.platform, first)?;
@@ -234,11 +258,11 @@ fn put(at: &Place<'_>, paths: &[HostPath], reader: &mut dyn Read) -> Result<Sha2
         reader,
         hasher: sha2::Sha256::new(),
     };
-    at.platform.write(first, &mut hashing, FORM)?;
-    for other in others {
+    at.platform.write(first, &mut hashing, form(*access))?;
+    for (other, access) in others {
         make_parents(at.platform, other)?;
         at.platform
-            .write(other, &mut at.platform.open(first)?, FORM)?;
+            .write(other, &mut at.platform.open(first)?, form(*access))?;
     }
     Ok(Sha256::from_bytes(hashing.hasher.finalize().into()))
 }

@@ -61,10 +61,10 @@ impl Files for Linux {
     }
 
     fn make_directory(&self, path: &HostPath, access: Access) -> Result<()> {
-        let mode = if access == Access::AdministratorsOnly {
-            0o700
-        } else {
-            0o755
+        let mode = match access {
+            Access::Inherited => 0o755,
+            Access::AdministratorsOnly => 0o700,
+            Access::Mode(mode) => mode.bits(),
         };
         DirBuilder::new()
             .mode(mode)
@@ -118,14 +118,20 @@ impl Files for Linux {
     }
 
     fn set_access(&self, path: &HostPath, access: Access) -> Result<()> {
-        if access == Access::Inherited {
-            return Ok(());
-        }
-        let narrow = || {
-            let mode = fs::symlink_metadata(path.as_str())?.mode() & 0o700;
-            fs::set_permissions(path.as_str(), Permissions::from_mode(mode))
+        let mode = |access| -> io::Result<Option<u32>> {
+            Ok(match access {
+                Access::Inherited => return Ok(None),
+                Access::AdministratorsOnly => {
+                    Some(fs::symlink_metadata(path.as_str())?.mode() & 0o700)
+                }
+                Access::Mode(mode) => Some(mode.bits()),
+            })
         };
-        narrow().map_err(|error| failed("narrowed", path, &error))
+        let set = || match mode(access)? {
+            None => Ok(()),
+            Some(mode) => fs::set_permissions(path.as_str(), Permissions::from_mode(mode)),
+        };
+        set().map_err(|error| failed("given another mode", path, &error))
     }
 
     fn restore_access(&self, path: &HostPath, descriptor: &str) -> Result<()> {
@@ -178,6 +184,7 @@ fn write(target: &Path, temporary: &Path, content: &mut dyn Read, form: Form) ->
     io::copy(content, &mut file)?;
     let plain = if form.executable { 0o755 } else { 0o644 };
     let mode = match (form.access, &before) {
+        (Access::Mode(mode), _) => mode.bits(),
         (Access::AdministratorsOnly, _) => plain & 0o700,
         (Access::Inherited, None) => plain,
         (Access::Inherited, Some(metadata)) => {

@@ -6,7 +6,8 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
 
 use super::{Linux, system_failure};
 use crate::platform::{Ended, Program, Programs, Result};
@@ -48,22 +49,35 @@ fn run(program: &Program) -> io::Result<Ended> {
 
 fn wait(child: &mut Child, limit: Duration) -> io::Result<Option<i32>> {
     let started = Instant::now();
+    let end = id(child).and_then(|it| pidfd_open(it, PidfdFlags::empty()).ok());
     loop {
         if let Some(status) = child.try_wait()? {
             return Ok(status.code());
         }
-        if started.elapsed() >= limit {
+        let left = limit.saturating_sub(started.elapsed());
+        if left.is_zero() {
             end_group(child);
             child.wait()?;
             return Ok(None);
         }
-        thread::sleep(Duration::from_millis(20));
+        match &end {
+            Some(end) => {
+                let left = Timespec::try_from(left).map_err(io::Error::other)?;
+                // One that is interrupted looks again.
+                let _ = poll(&mut [PollFd::new(end, PollFlags::IN)], Some(&left));
+            }
+            // A kernel before 5.3 has no such thing.
+            None => thread::sleep(left.min(Duration::from_millis(20))),
+        }
     }
 }
 
+fn id(child: &Child) -> Option<Pid> {
+    i32::try_from(child.id()).ok().and_then(Pid::from_raw)
+}
+
 fn end_group(child: &Child) {
-    let id = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
-    if let Some(group) = id {
+    if let Some(group) = id(child) {
         // Nobody left in the group is what is wanted.
         let _ = kill_process_group(group, Signal::KILL);
     }

@@ -219,6 +219,14 @@ impl Runs {
         state.current.is_some() || state.guests > 0
     }
 
+    /// Waits until a run or a connection ends, or for a while.
+    pub(super) fn until_changed(&self) {
+        let waited = self
+            .changed
+            .wait_timeout(self.lock(), Duration::from_secs(1));
+        drop(waited);
+    }
+
     /// Counts a connection until it is dropped.
     pub(super) fn enter(self: &Arc<Self>) -> Guest {
         self.lock().guests += 1;
@@ -240,6 +248,7 @@ pub(super) struct Guest(Arc<Runs>);
 impl Drop for Guest {
     fn drop(&mut self) {
         self.0.lock().guests -= 1;
+        self.0.changed.notify_all();
     }
 }
 

@@ -53,7 +53,7 @@ impl Files for Sim {
     fn make_directory(&self, path: &HostPath, access: Access) -> Result<()> {
         self.require_parent(path)?;
         self.change(&format!("make_directory {path}"), |world| {
-            let entry = (Thing::Directory, text(access).to_owned());
+            let entry = (Thing::Directory, text(access));
             match world.entries.insert(path.clone(), entry) {
                 None => Ok(()),
                 Some(_) => Err(refused(&format!("make_directory {path}"), "it exists")),
@@ -72,7 +72,7 @@ impl Files for Sim {
         self.change(&format!("write {path}"), |world| {
             let access = match (form.access, world.entries.get(path)) {
                 (Access::Inherited, Some((_, access))) => access.clone(),
-                (access, _) => text(access).to_owned(),
+                (access, _) => text(access),
             };
             world
                 .entries
@@ -99,7 +99,7 @@ impl Files for Sim {
     }
 
     fn set_access(&self, path: &HostPath, access: Access) -> Result<()> {
-        self.restore_access(path, text(access))
+        self.restore_access(path, &text(access))
     }
 
     fn restore_access(&self, path: &HostPath, descriptor: &str) -> Result<()> {
@@ -189,9 +189,10 @@ impl Sim {
     }
 }
 
-fn text(access: Access) -> &'static str {
+fn text(access: Access) -> String {
     match access {
-        Access::Inherited => WIDE,
-        Access::AdministratorsOnly => NARROW,
+        Access::Inherited => WIDE.to_owned(),
+        Access::AdministratorsOnly => NARROW.to_owned(),
+        Access::Mode(mode) => format!("{mode} 0:0"),
     }
 }

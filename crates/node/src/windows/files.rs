@@ -12,16 +12,17 @@ use super::Windows;
 use super::failure::system;
 use super::replace::{self, Guard};
 use super::security::{FILE_ADMINISTRATORS_ONLY, FOLDER_ADMINISTRATORS_ONLY, judge, set_access};
-use crate::platform::{Entry, EntryKind, Files, Form};
+use crate::platform::{Entry, EntryKind, Files, Form, unsupported};
 
 fn native(path: &HostPath) -> &Path {
     Path::new(path.as_str())
 }
 
-fn guard(access: Access) -> Guard {
+fn guard(access: Access) -> Result<Guard, Failure> {
     match access {
-        Access::Inherited => Guard::AsBefore,
-        Access::AdministratorsOnly => Guard::Closed,
+        Access::Inherited => Ok(Guard::AsBefore),
+        Access::AdministratorsOnly => Ok(Guard::Closed),
+        Access::Mode(mode) => Err(unsupported(&format!("mode {mode}"))),
     }
 }
 
@@ -78,15 +79,15 @@ impl Files for Windows {
     }
 
     fn make_directory(&self, path: &HostPath, access: Access) -> Result<(), Failure> {
-        replace::make_folder(native(path), guard(access))
+        replace::make_folder(native(path), guard(access)?)
     }
 
     fn write(&self, path: &HostPath, content: &mut dyn Read, form: Form) -> Result<(), Failure> {
-        replace::write(native(path), content, guard(form.access))
+        replace::write(native(path), content, guard(form.access)?)
     }
 
     fn set_access(&self, path: &HostPath, access: Access) -> Result<(), Failure> {
-        if access == Access::Inherited {
+        if guard(access)? == Guard::AsBefore {
             return Ok(());
         }
         let sddl = match kind(path)? {

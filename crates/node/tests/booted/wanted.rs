@@ -72,6 +72,7 @@ fn files() -> Vec<Step> {
         let member = |(from, to): &(&str, &str)| Member {
             from: (*from).to_owned(),
             to: (*to).to_owned(),
+            access: Default::default(),
         };
         let artifact = Artifact {
             sha256: Sha256::of(blob),
@@ -79,6 +80,7 @@ fn files() -> Vec<Step> {
             format,
             destination: to.parse().unwrap(),
             members: members.iter().map(member).collect(),
+            access: Default::default(),
         };
         step(&format!("artifact {to}"), Resource::Artifact(artifact))
     };

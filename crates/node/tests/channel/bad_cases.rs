@@ -61,6 +61,7 @@ fn a_disk_that_is_full_in_the_middle_of_an_artifact_keeps_what_it_had() {
             format: ArtifactFormat::Plain,
             destination: path.parse().unwrap(),
             members: Vec::new(),
+            access: Default::default(),
         }),
     )]);
     let mut channel = agent.channel();

@@ -94,7 +94,9 @@ fn archives_are_unpacked_from_blobs_and_missing_blobs_are_named() {
             members: vec![Member {
                 from: "bin/tool".to_owned(),
                 to: "tool".to_owned(),
+                access: Default::default(),
             }],
+            access: Default::default(),
         }),
     );
     let document = document(vec![artifact]);

@@ -1,16 +1,14 @@
 //! Ways to hosts.
 
 use casement_diag::FieldPath;
-use casement_spec::{Access, HostAccess, SecretRef, SshCredential, WinRmAuth};
+use casement_spec::{Access, HostAccess, HostBastion, SecretRef, SshCredential, WinRmAuth};
 
 use super::Refusals;
 
 const FILE: &str = "name a file: `key: ~/.ssh/id_ed25519`";
-const PASSPHRASE: &str = "use a key without one: `key: ~/.ssh/id_ed25519`";
-const PASSWORD: &str = "log in with a key: `key: ~/.ssh/id_ed25519`";
 const SUDO: &str = "log in as root on Linux hosts that are `managed`";
 const KERBEROS: &str = "use `auth: ntlm`; where NTLM is off, reach hosts over SSH: `access.ssh`";
-const BASTION: &str = "leave it out: hosts are reached directly";
+const BASTION: &str = "reach hosts behind a bastion over SSH: leave out `access.winrm`";
 
 /// What all hosts have.
 pub(super) fn all(refusals: &mut Refusals<'_>, at: &FieldPath, access: &Access) {
@@ -19,7 +17,8 @@ pub(super) fn all(refusals: &mut Refusals<'_>, at: &FieldPath, access: &Access) 
     refusals.field_if(ssh.field("sudo"), access.ssh.sudo.is_some(), SUDO);
     let auth = access.winrm.as_ref().map(|winrm| winrm.auth);
     winrm(refusals, at, auth);
-    refusals.field_if(at.field("bastion"), access.bastion.is_some(), BASTION);
+    let both = access.bastion.is_some() && access.winrm.is_some();
+    refusals.field_if(at.field("bastion"), both, BASTION);
 }
 
 /// What one host has.
@@ -31,7 +30,9 @@ pub(super) fn host(refusals: &mut Refusals<'_>, at: &FieldPath, access: &HostAcc
     refusals.field_if(ssh.field("sudo"), access.ssh.sudo.is_some(), SUDO);
     let auth = access.winrm.as_ref().and_then(|winrm| winrm.auth);
     winrm(refusals, at, auth);
-    refusals.field_if(at.field("bastion"), access.bastion.is_some(), BASTION);
+    let through = matches!(access.bastion, Some(HostBastion::Through(_)));
+    let both = through && access.winrm.is_some();
+    refusals.field_if(at.field("bastion"), both, BASTION);
 }
 
 fn winrm(refusals: &mut Refusals<'_>, at: &FieldPath, auth: Option<WinRmAuth>) {
@@ -41,20 +42,11 @@ fn winrm(refusals: &mut Refusals<'_>, at: &FieldPath, auth: Option<WinRmAuth>) {
 }
 
 fn credential(refusals: &mut Refusals<'_>, at: &FieldPath, credential: &SshCredential) {
-    match credential {
-        SshCredential::Key { key, passphrase } => {
-            let elsewhere = match key {
-                SecretRef::File(_) => None,
-                SecretRef::Env(_) => Some("env"),
-                SecretRef::Prompt => Some("prompt"),
-            };
-            if let Some(name) = elsewhere {
-                refusals.field(at.field("key").field(name), None, FILE);
-            }
-            refusals.field_if(at.field("passphrase"), passphrase.is_some(), PASSPHRASE);
-        }
-        SshCredential::Password { .. } => {
-            refusals.field(at.field("password"), None, PASSWORD);
-        }
+    if let SshCredential::Key {
+        key: SecretRef::Prompt,
+        ..
+    } = credential
+    {
+        refusals.field(at.field("key").field("prompt"), None, FILE);
     }
 }

@@ -97,6 +97,7 @@ pub(super) fn bring(
             format: ArtifactFormat::Plain,
             destination: path(&places.below(folder, &[&format!("{program}.exe")]))?,
             members: Vec::new(),
+            access: Default::default(),
         };
         steps.add(&id, &[after], Resource::Artifact(artifact))?;
     }

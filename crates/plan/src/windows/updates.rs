@@ -84,6 +84,7 @@ fn bring(
         format: ArtifactFormat::Plain,
         destination: path(&place)?,
         members: Vec::new(),
+        access: Default::default(),
     };
     let id = format!("bin-{id}");
     steps.add(&id, &["dir-base"], Resource::Artifact(artifact))?;

@@ -30,6 +30,11 @@ impl RemoteError {
             Self::File { .. } => "CAS-SSH-019",
             Self::LocalFile { .. } => "CAS-SSH-020",
             Self::Wire { .. } => "CAS-SSH-021",
+            Self::PasswordRefused { .. } => "CAS-SSH-022",
+            Self::SshAgent { .. } => "CAS-SSH-023",
+            Self::WrongPassphrase { .. } => "CAS-SSH-024",
+            Self::Certificate { .. } => "CAS-SSH-025",
+            Self::NotForwarded { .. } => "CAS-SSH-026",
         }
     }
 
@@ -88,6 +93,19 @@ impl RemoteError {
                 pair("user", user.clone()),
                 pair("key", key.clone()),
                 pair("it takes", methods.join(", ")),
+            ],
+            Self::PasswordRefused { user, methods, .. } => vec![
+                pair("user", user.clone()),
+                pair("it takes", methods.join(", ")),
+            ],
+            Self::SshAgent { reason, .. } | Self::Certificate { reason, .. } => {
+                vec![pair("reason", reason.clone())]
+            }
+            Self::NotForwarded {
+                bastion, reason, ..
+            } => vec![
+                pair("bastion", bastion.to_string()),
+                pair("it says", reason.clone()),
             ],
             Self::NoAnswer { waited, step, .. } => vec![
                 pair("waited", format!("{} s", waited.as_secs())),
@@ -168,10 +186,38 @@ impl RemoteError {
             ),
             Self::KeyFile { .. } => "Check `access.ssh.key`, and who may read the file.".to_owned(),
             Self::KeyEncrypted { path } => format!(
-                "Use a key without one, or a copy made for casement: `ssh-keygen -p -f COPY` on a \
-                 copy of {}.",
+                "Name it: `access.ssh.passphrase: {{file: PATH}}` or `{{prompt: true}}`; or let an \
+                 SSH agent hold the key: `ssh-add {}`.",
                 path.display()
             ),
+            Self::WrongPassphrase { .. } => {
+                "Mend what `access.ssh.passphrase` leads to; `ssh-keygen -y -f KEY` tries one."
+                    .to_owned()
+            }
+            Self::PasswordRefused { methods, .. }
+                if !methods
+                    .iter()
+                    .any(|method| method == "password" || method == "keyboard-interactive") =>
+            {
+                "The host takes no passwords: log in with a key, `access.ssh.key`.".to_owned()
+            }
+            Self::PasswordRefused { .. } => {
+                "Mend what `access.ssh.password` leads to, or the user beside it.".to_owned()
+            }
+            Self::SshAgent { .. } => {
+                "`ssh-add -l` shows what the agent holds; `ssh-add KEY` adds a key. Without an \
+                 agent, name a key file in `access.ssh.key`."
+                    .to_owned()
+            }
+            Self::Certificate { .. } => {
+                "Have the certificate authority sign the key anew, or take the file away."
+                    .to_owned()
+            }
+            Self::NotForwarded { .. } => {
+                "Look at the bastion: `AllowTcpForwarding` in its sshd_config, and whether it \
+                 reaches that address."
+                    .to_owned()
+            }
             Self::KeyUnreadable { .. } => {
                 "Name the private half in `access.ssh.key` (`ssh-keygen -t ed25519` makes a pair)."
                     .to_owned()

@@ -110,6 +110,28 @@ impl Sftp {
         Ok(content)
     }
 
+    /// What a file holds from a place on.
+    pub async fn read_from(&self, path: &RemotePath, start: u64) -> Result<Vec<u8>, RemoteError> {
+        let attributes = FileAttributes::empty();
+        let handle = self.open(path, OpenFlags::READ, attributes, "read").await?;
+        let mut content = Vec::new();
+        let read = loop {
+            let at = start + content.len() as u64;
+            match self
+                .read_piece(handle.clone(), at, self.read_size as u64)
+                .await
+            {
+                Ok(piece) if piece.is_empty() => break Ok(()),
+                Ok(piece) => content.extend_from_slice(&piece),
+                Err(error) => break Err(error),
+            }
+        };
+        let closed = self.raw.close(handle).await;
+        read.map_err(|error| self.failed("read", path, error))?;
+        closed.map_err(|error| self.failed("read", path, error))?;
+        Ok(content)
+    }
+
     /// Copies a file from the host, to any place that takes bytes.
     pub async fn download(
         &self,

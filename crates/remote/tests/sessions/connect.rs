@@ -84,7 +84,7 @@ async fn a_changed_key_is_told_with_both_fingerprints_and_the_line() {
 async fn a_wrong_key_or_user_is_told_with_what_was_tried() {
     let double = Double::start().await;
     let mut target = double.target();
-    target.key = key(7).into();
+    target.credential = key(7).into();
     let text = error(&target).await;
     assert_eq!(text.code(), "CAS-SSH-003");
     assert!(values(&text).contains("user admin; key SHA256:"));

@@ -12,4 +12,5 @@ mod connect;
 mod double;
 mod files;
 mod files_double;
+mod openssh;
 mod outside;

@@ -5,8 +5,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::diff::content;
-use crate::{Change, Diff, HostPath, PathError, Sha256};
+use crate::diff::{compare_access, content};
+use crate::{Access, AccessFacts, Change, Diff, HostPath, PathError, Sha256};
 
 /// How a blob is packed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -38,6 +38,9 @@ pub struct Member {
     pub from: String,
     /// Its path below the destination.
     pub to: String,
+    /// Who may use it.
+    #[serde(default, skip_serializing_if = "Access::is_inherited")]
+    pub access: Access,
 }
 
 /// Files that should be there, unpacked from a blob that the controller put
@@ -56,6 +59,9 @@ pub struct Artifact {
     /// What to take out of an archive; nothing else is unpacked.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub members: Vec<Member>,
+    /// Who may use the file of a plain blob.
+    #[serde(default, skip_serializing_if = "Access::is_inherited")]
+    pub access: Access,
 }
 
 /// How much an archive may hold before it is taken for one that was made to
@@ -97,6 +103,17 @@ impl Artifact {
             .collect()
     }
 
+    /// Who may use each of the files that it puts on the host.
+    pub fn accesses(&self) -> Result<BTreeMap<HostPath, Access>, PathError> {
+        if self.format == ArtifactFormat::Plain {
+            return Ok(BTreeMap::from([(self.destination.clone(), self.access)]));
+        }
+        let members = self.members.iter();
+        members
+            .map(|member| Ok((self.destination.join(&member.to)?, member.access)))
+            .collect()
+    }
+
     /// What is to change.
     #[must_use]
     pub fn diff(&self, facts: &ArtifactFacts) -> Diff {
@@ -106,12 +123,16 @@ impl Artifact {
                 Some(sha256) => format!("sha256 {}", sha256.short()),
                 None => format!("from blob {}", self.sha256.short()),
             };
-            match &target.found {
+            let found = target.found.as_ref();
+            match found.map(|found| &found.content) {
                 None => changes.push(Change::missing(path.as_str(), wanted)),
                 Some((found, _)) if Some(found) == target.wanted.as_ref() => {}
                 Some((found, size)) => {
                     changes.push(Change::field(path.as_str(), content(found, *size), wanted));
                 }
+            }
+            if let Some(found) = found {
+                compare_access(&mut changes, target.access, &found.access);
             }
         }
         Diff::from_changes(changes, || {
@@ -136,8 +157,20 @@ pub struct ArtifactFacts {
 pub struct MemberFacts {
     /// What it should hash to; unknown until the archive was unpacked once.
     pub wanted: Option<Sha256>,
-    /// Hash and size of what is there.
-    pub found: Option<(Sha256, u64)>,
+    /// Who should be able to use it.
+    pub access: Access,
+    /// What is there.
+    pub found: Option<MemberFound>,
+}
+
+/// A file where one of an artifact should be.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct MemberFound {
+    /// Its hash and size.
+    pub content: (Sha256, u64),
+    /// Who may use it.
+    pub access: AccessFacts,
 }
 
 #[cfg(test)]
@@ -153,15 +186,29 @@ mod tests {
             members: vec![Member {
                 from: "bin/ctr.exe".to_owned(),
                 to: "ctr.exe".to_owned(),
+                access: Access::Inherited,
             }],
+            access: Access::Inherited,
         }
     }
 
     fn facts(wanted: Option<Sha256>, found: Option<&[u8]>) -> ArtifactFacts {
-        let found = found.map(|bytes| (Sha256::of(bytes), bytes.len() as u64));
+        let found = found.map(|bytes| MemberFound {
+            content: (Sha256::of(bytes), bytes.len() as u64),
+            access: AccessFacts {
+                administrators_only: false,
+                owner_trusted: true,
+                descriptor: "0644 0:0".to_owned(),
+            },
+        });
         let path = r"C:\k\ctr.exe".parse().unwrap();
+        let member = MemberFacts {
+            wanted,
+            access: archive().members[0].access,
+            found,
+        };
         ArtifactFacts {
-            targets: BTreeMap::from([(path, MemberFacts { wanted, found })]),
+            targets: BTreeMap::from([(path, member)]),
         }
     }
 
@@ -178,6 +225,21 @@ mod tests {
                 .diff(&facts(Some(Sha256::of(b"x")), Some(b"x")))
                 .is_right()
         );
+    }
+
+    #[test]
+    fn a_file_with_another_mode_is_told_with_both() {
+        let mut found = facts(Some(Sha256::of(b"x")), Some(b"x"));
+        for (mode, right) in [("0644", true), ("0755", false)] {
+            for member in found.targets.values_mut() {
+                member.access = Access::Mode(mode.parse().unwrap());
+            }
+            assert_eq!(archive().diff(&found).is_right(), right, "{mode}");
+        }
+        let Diff::Changes(changes) = archive().diff(&found) else {
+            panic!("another mode");
+        };
+        assert_eq!(changes[0].to_string(), "access: 0644 0:0 → 0755");
     }
 
     #[test]

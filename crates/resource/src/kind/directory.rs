@@ -3,16 +3,27 @@
 use serde::{Deserialize, Serialize};
 
 use crate::diff::compare_access;
-use crate::{Change, Diff, HostPath};
+use crate::{Change, Diff, HostPath, Mode};
 
 /// Who may read and write a path.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Access {
     /// Whatever the folder around it gives; never compared.
+    #[default]
     Inherited,
     /// SYSTEM and Administrators (root on Linux) and nobody else.
     AdministratorsOnly,
+    /// Just this mode; Linux only.
+    Mode(Mode),
+}
+
+impl Access {
+    /// Whether nothing is said about it.
+    #[must_use]
+    pub fn is_inherited(&self) -> bool {
+        *self == Self::Inherited
+    }
 }
 
 /// Who may use a path, as found.
@@ -67,6 +78,7 @@ impl Directory {
                     Access::AdministratorsOnly => {
                         "the folder exists, administrators only".to_owned()
                     }
+                    Access::Mode(mode) => format!("the folder exists, mode {mode}"),
                 })
             }
         }

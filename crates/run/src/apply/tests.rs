@@ -248,6 +248,7 @@ fn run(api: &FakeApi, hosts: &mut [FakeHost]) -> Vec<HostOutcome> {
         api,
         run: "run",
         stop: &Stop::default(),
+        unavailable: Default::default(),
         tell: &|_: Happening<'_>| {},
     };
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -341,8 +342,8 @@ fn a_reboot_is_told_with_the_time_that_it_may_take() {
             disruptive: true,
         },
     };
-    let told = super::going_away(&document, &began("reboot"));
+    let told = crate::job::going_away(&document, &began("reboot"));
     let text = "reboots for the feature Containers; it has 40 minutes to come back";
     assert_eq!(told.as_deref(), Some(text));
-    assert_eq!(super::going_away(&document, &began("dir-base")), None);
+    assert_eq!(crate::job::going_away(&document, &began("dir-base")), None);
 }

@@ -112,6 +112,7 @@ fn artifact(rig: &Rig, blob: &[u8], format: ArtifactFormat) -> Step {
     let to = |name: &str| Member {
         from: name.to_owned(),
         to: format!("{name}.exe"),
+        access: Default::default(),
     };
     step(
         "tools",
@@ -121,6 +122,7 @@ fn artifact(rig: &Rig, blob: &[u8], format: ArtifactFormat) -> Step {
             format,
             destination: r"C:\k\bin".parse().unwrap(),
             members: vec![to("one"), to("two")],
+            access: Default::default(),
         }),
     )
 }

@@ -57,6 +57,7 @@ fn unpack(blob: &[u8], format: ArtifactFormat, destination: &str) -> Result<Vec<
         format,
         destination: destination.parse().unwrap(),
         members: Vec::new(),
+        access: Default::default(),
     };
     let mut taken = Vec::new();
     let wanted = BTreeSet::from(["bin/tool"]);

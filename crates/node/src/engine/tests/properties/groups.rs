@@ -1,8 +1,8 @@
 //! Steps that make sense only together, for random documents.
 
 use casement_resource::{
-    Artifact, ArtifactFormat, Condition, InterfaceRef, Reboot, Resource, Route, Run, Sha256, Step,
-    Wait, WaitsForBoot,
+    Access, Artifact, ArtifactFormat, Condition, InterfaceRef, Reboot, Resource, Route, Run,
+    Sha256, Step, Wait, WaitsForBoot,
 };
 use proptest::prelude::*;
 
@@ -85,6 +85,7 @@ fn artifact(path: &str) -> Step {
             format: ArtifactFormat::Plain,
             destination: path.parse().unwrap(),
             members: Vec::new(),
+            access: Access::Inherited,
         }),
     )
 }

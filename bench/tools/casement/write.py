@@ -1,0 +1,72 @@
+"""The work of the benchmark kit as a node document, and its hosts as casement's hosts file.
+
+A host's state is below its own HOME: the kit's hosts share one machine, and the kit wipes HOME before a first run, so
+that a first run brings the agent too.
+"""
+import hashlib
+import json
+import os
+import sys
+import tarfile
+
+out = sys.argv[1]
+with open(os.environ["BENCH_WORK"]) as file:
+    work = json.load(file)["work"]
+with open(os.environ["BENCH_HOSTS"]) as file:
+    kit = json.load(file)
+archive = os.environ["BENCH_ARCHIVE"]
+with open(archive, "rb") as file:
+    sha256 = hashlib.sha256(file.read()).hexdigest()
+
+steps = []
+
+
+def step(name, after, **resource):
+    steps.append({"id": name, "after": after, "resource": resource})
+
+
+def mode(text):
+    return {"mode": text}
+
+
+def place(path):
+    return "{{ base }}/" + path
+
+
+for each in work["directories"]:
+    step("dir-" + each["path"].replace("/", "-"), [], kind="directory", path=place(each["path"]), access=mode(each["mode"]))
+for each in work["files"]:
+    with open(os.path.join(os.environ["BENCH_KIT"], "templates", each["template"])) as file:
+        text = file.read()
+    folder = "dir-" + os.path.dirname(each["path"]).replace("/", "-")
+    step("file-" + each["path"].replace("/", "-"), [folder], kind="file", path=place(each["path"]),
+         content={"text": text}, access=mode(each["mode"]))
+blob = {"sha256": sha256, "size": os.path.getsize(archive)}
+packed = work["archive"]
+step("archive", ["dir-opt"], kind="artifact", format="plain", destination=place(packed["path"]), access=mode(packed["mode"]), **blob)
+with tarfile.open(archive) as tar:
+    members = [{"from": it.name, "to": it.name, "access": mode(f"{it.mode:04o}")} for it in tar if it.isfile()]
+step("payload", ["dir-opt"], kind="artifact", format="tarGz", destination=place(packed["unpack_to"]), members=members, **blob)
+for each in work["links"]:
+    step("link-" + each["path"].replace("/", "-"), ["payload"], kind="symlink", path=place(each["path"]), target=each["target"])
+
+
+def command(line):
+    program, *arguments = line.split()
+    return {"program": place(program), "arguments": arguments}
+
+
+for each in work["services"]:
+    step("check-" + each["name"], ["file-bin-svcctl", "dir-run"], kind="check", name=each["name"], ask=command(each["check"]),
+         wanted={"is": each["want"]}, act=command(each["fix"]), folder="{{ base }}", timeoutSeconds=30)
+step("line-hosts", [], kind="line", path=place(work["line"]["path"]), rest=work["line"]["line"])
+
+hosts = []
+for host in kit["hosts"]:
+    home = os.path.join(os.path.dirname(host["base"]), "home")
+    hosts.append({"name": host["name"], "address": host["address"], "port": host["port"], "user": host["user"],
+                  "stateDir": home + "/.casement", "values": {**host["vars"], "base": host["base"]}})
+for name, value in [("document.json", {"host": "each", "stage": "prepare", "repair": "report", "steps": steps}),
+                    ("hosts.json", {"key": kit["key"], "knownHosts": kit["known_hosts"], "hosts": hosts})]:
+    with open(os.path.join(out, name), "w") as file:
+        json.dump(value, file, indent=1)

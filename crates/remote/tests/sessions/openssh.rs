@@ -1,0 +1,387 @@
+//! Logins at a real OpenSSH server: keys with passphrases, agents, certificates,
+//! passwords, bastions, and what is said when one of them is wrong.
+//!
+//! The server runs in a mount namespace of its own whose `/etc/passwd` and
+//! `/etc/shadow` have one more account, so that a password can be tried.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use casement_remote::{
+    Credential, Hop, HostKeyPolicy, RemoteError, Session, Target, load_certificate, load_key,
+    load_locked_key, load_public_key,
+};
+use casement_resource::Secret;
+
+const USER: &str = "casement-test";
+const PASSWORD: &str = "correct horse battery staple";
+const PASSPHRASE: &str = "open sesame";
+
+/// A server that runs until it is dropped.
+struct Server {
+    folder: tempfile::TempDir,
+    port: u16,
+    process: Child,
+}
+
+fn run(program: &str, arguments: &[&str]) -> String {
+    let output = Command::new(program)
+        .args(arguments)
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{program} {arguments:?}: {said}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+fn make_key(path: &Path, passphrase: &str) {
+    let path = path.to_str().unwrap();
+    run(
+        "ssh-keygen",
+        &[
+            "-q", "-t", "ed25519", "-N", passphrase, "-C", "test", "-f", path,
+        ],
+    );
+}
+
+impl Server {
+    /// Starts a server with further lines in its configuration. `id` logs in.
+    fn start(more: &str) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        make_key(&at("id"), "");
+        make_key(&at("host_key"), "");
+        fs::copy(at("id.pub"), at("authorized")).unwrap();
+        let hash = run("openssl", &["passwd", "-6", PASSWORD]);
+        let home = folder.path().display();
+        let account = format!("{USER}:x:65500:65534::{home}:/bin/sh\n");
+        let shadow = format!("{USER}:{}:20000:0:99999:7:::\n", hash.trim());
+        for (file, line) in [("passwd", account), ("shadow", shadow)] {
+            let text = fs::read_to_string(format!("/etc/{file}")).unwrap();
+            fs::write(at(file), format!("{text}{line}")).unwrap();
+        }
+        // The account looks its keys up itself.
+        let open = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        fs::set_permissions(folder.path(), open).unwrap();
+        let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = free.local_addr().unwrap().port();
+        drop(free);
+        let config = format!(
+            "ListenAddress 127.0.0.1\nPort {port}\nHostKey {home}/host_key\nPidFile none\n\
+             AuthorizedKeysFile {home}/authorized\nStrictModes no\nUsePAM no\n\
+             KbdInteractiveAuthentication no\nSubsystem sftp internal-sftp\n{more}\n"
+        );
+        fs::write(at("sshd_config"), config).unwrap();
+        fs::create_dir_all("/run/sshd").unwrap();
+        let inside = "mount --bind \"$0/passwd\" /etc/passwd && \
+                      mount --bind \"$0/shadow\" /etc/shadow && \
+                      exec /usr/sbin/sshd -D -f \"$0/sshd_config\" -E \"$0/log\"";
+        let process = Command::new("unshare")
+            .args(["--mount", "sh", "-c", inside])
+            .arg(folder.path())
+            .stdin(Stdio::null())
+            .spawn()
+            .unwrap();
+        let server = Self {
+            folder,
+            port,
+            process,
+        };
+        let end = Instant::now() + Duration::from_secs(20);
+        while std::net::TcpStream::connect(("127.0.0.1", port)).is_err() {
+            let log = fs::read_to_string(server.at("log")).unwrap_or_default();
+            assert!(Instant::now() < end, "sshd does not listen: {log}");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        let public = fs::read_to_string(server.at("host_key.pub")).unwrap();
+        let line = format!("[127.0.0.1]:{port} {public}");
+        fs::write(server.at("known_hosts"), line).unwrap();
+        server
+    }
+
+    fn at(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn target(&self, credential: impl Into<Credential>) -> Target {
+        let known_hosts = self.at("known_hosts");
+        let mut target = Target::new("real", "127.0.0.1", USER, credential, known_hosts);
+        target.port = self.port;
+        target
+    }
+
+    fn plain(&self) -> Target {
+        self.target(load_key(&self.at("id")).unwrap())
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+async fn logs_in(target: &Target) {
+    let session = match Session::connect(target).await {
+        Ok(session) => session,
+        Err(error) => panic!("{error}: {:?}", error.details()),
+    };
+    let output = session.run("id -un").await.unwrap();
+    assert_eq!(String::from_utf8_lossy(&output.stdout).trim(), USER);
+    session.close().await;
+}
+
+async fn refusal(target: &Target) -> RemoteError {
+    match Session::connect(target).await {
+        Ok(_) => panic!("it let us in"),
+        Err(error) => error,
+    }
+}
+
+fn values(error: &RemoteError) -> String {
+    let details = error.details();
+    let details: Vec<_> = details.iter().map(|(a, b)| format!("{a} {b}")).collect();
+    details.join("; ")
+}
+
+#[tokio::test]
+#[ignore = "needs root and OpenSSH"]
+async fn a_key_with_a_passphrase_opens_with_it_alone() {
+    let server = Server::start("");
+    let locked = server.at("locked");
+    make_key(&locked, PASSPHRASE);
+    fs::copy(server.at("locked.pub"), server.at("authorized")).unwrap();
+    assert_eq!(load_key(&locked).unwrap_err().code(), "CAS-SSH-011");
+    let wrong = load_locked_key(&locked, &Secret::new("close sesame".to_owned()));
+    let wrong = wrong.unwrap_err();
+    assert_eq!(wrong.code(), "CAS-SSH-024");
+    assert!(!format!("{wrong} {wrong:?}").contains("close sesame"));
+    let key = load_locked_key(&locked, &Secret::new(PASSPHRASE.to_owned())).unwrap();
+    logs_in(&server.target(key)).await;
+    assert_eq!(refusal(&server.plain()).await.code(), "CAS-SSH-003");
+}
+
+#[tokio::test]
+#[ignore = "needs root and OpenSSH"]
+async fn a_password_lets_in_and_a_wrong_one_is_told_apart_from_a_server_without() {
+    let password = |text: &str| Credential::Password(Secret::new(text.to_owned()));
+    let server = Server::start("PasswordAuthentication yes");
+    logs_in(&server.target(password(PASSWORD))).await;
+    let wrong = refusal(&server.target(password("hunter2"))).await;
+    assert_eq!(wrong.code(), "CAS-SSH-022");
+    assert!(
+        wrong.remedy().contains("access.ssh.password"),
+        "{}",
+        wrong.remedy()
+    );
+    let said = format!("{wrong} {wrong:?} {} {}", values(&wrong), wrong.remedy());
+    assert!(!said.contains("hunter2"), "{said}");
+    let server = Server::start("PasswordAuthentication no");
+    let never = refusal(&server.target(password(PASSWORD))).await;
+    assert_eq!(never.code(), "CAS-SSH-022");
+    assert_eq!(values(&never), format!("user {USER}; it takes publickey"));
+    assert!(
+        never.remedy().contains("takes no passwords"),
+        "{}",
+        never.remedy()
+    );
+}
+
+/// An agent that runs until it is dropped.
+struct Agent {
+    socket: PathBuf,
+    process: Child,
+}
+
+impl Agent {
+    fn start(folder: &Path) -> Self {
+        let socket = folder.join("agent");
+        let process = Command::new("ssh-agent")
+            .args(["-D", "-a"])
+            .arg(&socket)
+            .stdout(Stdio::null())
+            .spawn()
+            .unwrap();
+        let end = Instant::now() + Duration::from_secs(20);
+        while !socket.exists() {
+            assert!(Instant::now() < end, "ssh-agent does not listen");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        Self { socket, process }
+    }
+
+    fn add(&self, key: &Path) {
+        let added = Command::new("ssh-add")
+            .arg("-q")
+            .arg(key)
+            .env("SSH_AUTH_SOCK", &self.socket)
+            .stdin(Stdio::null())
+            .status()
+            .unwrap();
+        assert!(added.success());
+    }
+
+    fn credential(&self, only: Option<&Path>) -> Credential {
+        Credential::Agent {
+            socket: self.socket.clone(),
+            only: only.map(|path| load_public_key(path).unwrap().into()),
+        }
+    }
+}
+
+impl Drop for Agent {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+#[tokio::test]
+#[ignore = "needs root and OpenSSH"]
+async fn an_agent_logs_in_with_what_it_holds() {
+    let server = Server::start("");
+    let agent = Agent::start(server.folder.path());
+    let empty = refusal(&server.target(agent.credential(None))).await;
+    assert_eq!(empty.code(), "CAS-SSH-023");
+    assert_eq!(values(&empty), "reason it holds no key");
+    make_key(&server.at("other"), "");
+    agent.add(&server.at("other"));
+    let unknown = refusal(&server.target(agent.credential(None))).await;
+    assert_eq!(unknown.code(), "CAS-SSH-003");
+    agent.add(&server.at("id"));
+    logs_in(&server.target(agent.credential(None))).await;
+    logs_in(&server.target(agent.credential(Some(&server.at("id"))))).await;
+    make_key(&server.at("absent"), "");
+    let absent = refusal(&server.target(agent.credential(Some(&server.at("absent"))))).await;
+    assert!(values(&absent).contains("it does not hold SHA256:"));
+    let nowhere = Credential::Agent {
+        socket: server.at("nowhere"),
+        only: None,
+    };
+    assert_eq!(refusal(&server.target(nowhere)).await.code(), "CAS-SSH-023");
+}
+
+#[tokio::test]
+#[ignore = "needs root and OpenSSH"]
+async fn a_certificate_lets_a_key_in_that_the_host_has_never_seen() {
+    let folder = tempfile::tempdir().unwrap();
+    let ca = folder.path().join("ca");
+    make_key(&ca, "");
+    let trusted = format!("TrustedUserCAKeys {}.pub", ca.display());
+    let server = Server::start(&trusted);
+    let key = server.at("signed");
+    make_key(&key, "");
+    let credential = || Credential::Key {
+        key: load_key(&key).unwrap().into(),
+        certificate: load_certificate(&key).unwrap(),
+    };
+    assert!(load_certificate(&key).unwrap().is_none());
+    assert_eq!(
+        refusal(&server.target(credential())).await.code(),
+        "CAS-SSH-003"
+    );
+    let sign = |validity: &str| {
+        let (ca, key) = (ca.to_str().unwrap(), key.to_str().unwrap());
+        let public = format!("{key}.pub");
+        run(
+            "ssh-keygen",
+            &[
+                "-q", "-s", ca, "-I", "test", "-n", USER, "-V", validity, &public,
+            ],
+        );
+    };
+    sign("-5m:+1h");
+    logs_in(&server.target(credential())).await;
+    let agent = Agent::start(server.folder.path());
+    agent.add(&key);
+    logs_in(&server.target(agent.credential(Some(&key)))).await;
+    sign("-2d:-1d");
+    let old = load_certificate(&key).unwrap_err();
+    assert_eq!(old.code(), "CAS-SSH-025");
+    assert!(values(&old).contains("it is good from"), "{}", values(&old));
+}
+
+#[tokio::test]
+#[ignore = "needs root and OpenSSH"]
+async fn hosts_behind_a_bastion_share_its_connection() {
+    let host = Server::start("");
+    let bastion = Server::start("LogLevel VERBOSE");
+    let hop = Hop::new(bastion.plain());
+    let through = |hop: &Hop, port| {
+        let mut target = host.plain();
+        target.via = Some(hop.clone());
+        target.port = port;
+        target
+    };
+    let one = through(&hop, host.port);
+    let (first, second) = tokio::join!(Session::connect(&one), Session::connect(&one));
+    let (first, second) = (first.unwrap(), second.unwrap());
+    let came = first.run("echo $SSH_CONNECTION").await.unwrap();
+    assert!(!came.stdout.is_empty());
+    drop((first, second));
+    logs_in(&one).await;
+    let log = fs::read_to_string(bastion.at("log")).unwrap();
+    assert_eq!(log.matches("Accepted publickey").count(), 1, "{log}");
+
+    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let closed = free.local_addr().unwrap().port();
+    drop(free);
+    let error = refusal(&through(&hop, closed)).await;
+    assert_eq!(error.code(), "CAS-SSH-026");
+    assert!(
+        values(&error).contains("it cannot connect to it"),
+        "{}",
+        values(&error)
+    );
+
+    let strict = Server::start("AllowTcpForwarding no");
+    let error = refusal(&through(&Hop::new(strict.plain()), host.port)).await;
+    assert_eq!(error.code(), "CAS-SSH-026");
+    assert!(
+        values(&error).contains("it does not forward"),
+        "{}",
+        values(&error)
+    );
+
+    let mut stranger = bastion.plain();
+    stranger.known_hosts = bastion.at("nothing");
+    let error = refusal(&through(&Hop::new(stranger), host.port)).await;
+    assert_eq!(
+        error.code(),
+        "CAS-SSH-001",
+        "the bastion's own key is judged too"
+    );
+}
+
+#[tokio::test]
+#[ignore = "needs root and OpenSSH"]
+async fn a_new_host_key_is_written_down_once_and_said() {
+    let server = Server::start("");
+    fs::remove_file(server.at("known_hosts")).unwrap();
+    let mut target = server.plain();
+    target.host_keys = HostKeyPolicy::AcceptNew;
+    logs_in(&target).await;
+    let new = target.new_keys.take();
+    let lines = run(
+        "ssh-keygen",
+        &["-l", "-f", server.at("host_key.pub").to_str().unwrap()],
+    );
+    let fingerprint = lines.split(' ').nth(1).unwrap();
+    assert_eq!(new.len(), 1);
+    assert_eq!(new[0].fingerprint, format!("{fingerprint} (ED25519)"));
+    assert_eq!(new[0].known_hosts, server.at("known_hosts"));
+    logs_in(&target).await;
+    assert!(target.new_keys.take().is_empty());
+    // A second name for it, as `HostKeyAlias` gives one.
+    target.known_as = Some("the-host".to_owned());
+    logs_in(&target).await;
+    let text = fs::read_to_string(server.at("known_hosts")).unwrap();
+    assert!(
+        text.lines().any(|line| line.starts_with("the-host ")),
+        "{text}"
+    );
+}
