@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use casement_catalog::{WINDOWS, WindowsRelease, windows_of_build, windows_of_year};
 use casement_cluster::{
-    Cluster, ClusterChange, ClusterFacts as SeenFacts, Joining, NodeState, NodeTaint, RIGHTS,
-    Restored, TokenOrder, Way, flannel_rights, host_process_refs, host_process_rights,
+    Cluster, ClusterChange, ClusterError, ClusterFacts as SeenFacts, Joining, NodeState, NodeTaint,
+    RIGHTS, Restored, TokenOrder, Way, flannel_rights, host_process_refs, host_process_rights,
     node_proxier_binding, node_proxier_binding_ref, overlay_binding, overlay_binding_ref,
     overlay_role, overlay_role_ref, runtime_class, runtime_class_ref,
 };
@@ -93,9 +93,15 @@ impl Kube {
         let releases = WINDOWS.iter().filter(|release| release.containerd);
         let classes = releases.map(|release| runtime_class_ref(&class_name(release)));
         let mut changes = Vec::new();
-        let own = classes.chain([overlay_role_ref()]);
-        for object in own.chain(host_process_refs()) {
+        for object in classes.chain([overlay_role_ref()]) {
             changes.extend(self.cluster.plan_removal(&object).await?);
+        }
+        for object in host_process_refs() {
+            match self.cluster.plan_removal(&object).await {
+                // Who may not even look has not made it.
+                Err(ClusterError::Forbidden { .. }) => {}
+                planned => changes.extend(planned?),
+            }
         }
         let (later, now): (Vec<_>, Vec<_>) = self
             .cluster
