@@ -9,3 +9,4 @@
 mod demo;
 mod doctor;
 mod hosts;
+mod kills;

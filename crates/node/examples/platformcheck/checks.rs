@@ -93,9 +93,10 @@ fn check(host: &Host) -> ExitCode {
         registry::CHECKS,
         firewall::CHECKS,
         features::CHECKS,
+        // One of these ends every service; one of the next leaves one that runs.
+        hosting::CHECKS,
         services::CHECKS,
         identity::CHECKS,
-        hosting::CHECKS,
         network::CHECKS,
     ];
     for (name, check) in all.concat() {
