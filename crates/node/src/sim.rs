@@ -117,6 +117,14 @@ impl Sim {
         self.lock().clone()
     }
 
+    /// Whether a service runs; its name is in lower case.
+    #[must_use]
+    pub fn runs(&self, service: &str) -> bool {
+        let world = self.lock();
+        let service = world.services.get(service);
+        service.is_some_and(|service| service.state == ServiceState::Running)
+    }
+
     /// What its people were told so far.
     #[must_use]
     pub fn notices(&self) -> Vec<(Level, String)> {

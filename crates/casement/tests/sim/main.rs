@@ -10,3 +10,4 @@ mod demo;
 mod doctor;
 mod hosts;
 mod kills;
+mod many;

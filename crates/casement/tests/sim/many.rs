@@ -1,8 +1,6 @@
 //! Many simulated hosts at once over real SSH: a controller that is killed at any
 //! moment, and a thousand hosts in one process.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
-
 use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
