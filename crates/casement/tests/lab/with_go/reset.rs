@@ -95,6 +95,18 @@ fn plant(lab: &Lab) {
         "win1",
         r"sc create other binPath= C:\lab\pause.exe start= demand",
     );
+    // As the systems that came before leave it.
+    lab.cmd(
+        "win1",
+        r"sc create docker binPath= C:\lab\pause.exe start= auto",
+    );
+    // One whose name is the same as that of casement's.
+    let rules = r"HKLM\SYSTEM\CurrentControlSet\Services\SharedAccess\Parameters\FirewallPolicy\FirewallRules";
+    let rule = "v2.31|Action=Block|Active=TRUE|Dir=In|Protocol=6|LPort=10250|Name=casement kubelet|";
+    lab.cmd(
+        "win1",
+        &format!(r#"reg add "{rules}" /v theirs /t REG_SZ /d "{rule}" /f"#),
+    );
     lab.cmd(
         "win1",
         r"reg add HKLM\SOFTWARE\Other /v Mine /t REG_SZ /d theirs /f",

@@ -135,6 +135,12 @@ fn registry(lab: &Lab, host: &str, things: &mut BTreeMap<String, String>) {
                 key = line.trim_matches(['[', ']']).to_owned();
                 things.insert(format!("registry {key}"), String::new());
             } else if let Some((value, data)) = line.split_once('=') {
+                // A rule of the firewall is known by its name and what it does; its
+                // id is new each time that it is made, restored ones too.
+                let value = match key.ends_with(r"\FirewallPolicy\FirewallRules") {
+                    true => data,
+                    false => value,
+                };
                 things.insert(format!("registry {key} {value}"), data.to_owned());
             }
         }
