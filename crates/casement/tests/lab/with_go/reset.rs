@@ -102,7 +102,8 @@ fn plant(lab: &Lab) {
     );
     // One whose name is the same as that of casement's.
     let rules = r"HKLM\SYSTEM\CurrentControlSet\Services\SharedAccess\Parameters\FirewallPolicy\FirewallRules";
-    let rule = "v2.31|Action=Block|Active=TRUE|Dir=In|Protocol=6|LPort=10250|Name=casement kubelet|";
+    let rule =
+        "v2.31|Action=Block|Active=TRUE|Dir=In|Protocol=6|LPort=10250|Name=casement kubelet|";
     lab.cmd(
         "win1",
         &format!(r#"reg add "{rules}" /v theirs /t REG_SZ /d "{rule}" /f"#),

@@ -135,16 +135,22 @@ fn registry(lab: &Lab, host: &str, things: &mut BTreeMap<String, String>) {
                 key = line.trim_matches(['[', ']']).to_owned();
                 things.insert(format!("registry {key}"), String::new());
             } else if let Some((value, data)) = line.split_once('=') {
-                // A rule of the firewall is known by its name and what it does; its
-                // id is new each time that it is made, restored ones too.
-                let value = match key.ends_with(r"\FirewallPolicy\FirewallRules") {
-                    true => data,
-                    false => value,
-                };
+                if key.ends_with(r"\FirewallPolicy\FirewallRules") {
+                    things.insert(format!("registry {key} {}", rule(data)), String::new());
+                    continue;
+                }
                 things.insert(format!("registry {key} {value}"), data.to_owned());
             }
         }
     }
+}
+
+/// A rule of the firewall is known by what it says, in whichever order; its id is new
+/// each time that it is made, also when it is put back.
+fn rule(data: &str) -> String {
+    let mut parts: Vec<&str> = data.trim_matches('"').split('|').collect();
+    parts.sort_unstable();
+    parts.join("|")
 }
 
 fn hns(lab: &Lab, host: &str, things: &mut BTreeMap<String, String>) {
