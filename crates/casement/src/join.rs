@@ -134,14 +134,12 @@ fn spec(arguments: &JoinArgs, name: &str, facts: &ClusterFacts) -> Result<Value,
     )?;
     let version = facts.version.trim_start_matches('v');
     let version = version.split(['+', '-']).next().unwrap_or(version);
-    let mut kubernetes = json!({
+    // Its DNS and its domain are asked for when they are needed.
+    let kubernetes = json!({
         "version": arguments.release.as_deref().unwrap_or(version),
         "podCidr": pods,
         "serviceCidr": services,
     });
-    if let Some(address) = facts.cluster_dns.first() {
-        put(&mut kubernetes, "dnsIp", json!(address));
-    }
     let mut host = json!({
         "name": name,
         "address": arguments.address,
@@ -154,9 +152,10 @@ fn spec(arguments: &JoinArgs, name: &str, facts: &ClusterFacts) -> Result<Value,
     let mut ssh = json!({"user": arguments.user, "port": arguments.port});
     match &arguments.password_file {
         Some(file) => put(&mut ssh, "password", json!({"file": absolute(file)})),
-        None => put(&mut ssh, "key", json!(arguments.key)),
+        None => put(&mut ssh, "key", json!(of_this_folder(&arguments.key))),
     }
-    put(&mut ssh, "knownHosts", json!(arguments.known_hosts));
+    let known_hosts = of_this_folder(&arguments.known_hosts);
+    put(&mut ssh, "knownHosts", json!(known_hosts));
     let mut spec = json!({
         "kubernetes": kubernetes,
         "existing": {"kubeconfig": absolute(&arguments.kubeconfig)},
@@ -199,6 +198,14 @@ fn put(value: &mut Value, field: &str, with: Value) {
 fn absolute(path: &Path) -> String {
     let absolute = std::path::absolute(path);
     absolute.as_deref().unwrap_or(path).display().to_string()
+}
+
+/// A path as a person types it here; the file that is kept lies elsewhere.
+fn of_this_folder(path: &str) -> String {
+    match path.starts_with('~') {
+        true => path.to_owned(),
+        false => absolute(Path::new(path)),
+    }
 }
 
 /// What the cluster has; what a person says must be the same.

@@ -43,6 +43,7 @@ pub fn serve(
     resume(&runs, layout)?;
     let (behind, ended) = (Arc::clone(&runs), Arc::new(Ended::default()));
     let _told = Tells(Arc::clone(&ended));
+    let by_itself = matches!(life, Life::UntilIdle(_));
     match life {
         Life::UntilIdle(quit) => thread::spawn(move || watch(&behind, &quit)),
         Life::UntilStopped => thread::spawn(move || keeper::keep(&behind, &ended)),
@@ -55,8 +56,9 @@ pub fn serve(
             drop(guest);
         });
     }
-    // Whoever came in the last moment is served to the end.
-    while runs.busy() {
+    // Whoever came in the last moment is served to the end; but one who stops the
+    // service may be among them, and waits for that.
+    while by_itself && runs.busy() {
         runs.until_changed();
     }
     Ok(())
@@ -102,4 +104,32 @@ fn watch(runs: &Runs, quit: &AtomicBool) {
         runs.until_changed();
     }
     quit.store(true, Ordering::SeqCst);
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+
+    use super::*;
+    use crate::backstage::Backstage as _;
+    use crate::sim::{Sim, World, door};
+
+    #[test]
+    fn one_who_stops_the_service_need_not_leave_first() {
+        let folder = tempfile::tempdir().unwrap();
+        let layout = Layout::new(folder.path().to_owned());
+        let (door, listener) = door();
+        let (ended, end) = mpsc::channel();
+        thread::spawn(move || {
+            let host = Arc::new(Sim::new(World::default()));
+            let served = serve(host, &layout, Box::new(listener), Life::UntilStopped);
+            ended.send(served).unwrap();
+        });
+        let _guest = door.connect().unwrap();
+        door.retire().unwrap();
+        let served = end.recv_timeout(Duration::from_secs(20));
+        served
+            .expect("it ends although somebody is connected")
+            .unwrap();
+    }
 }

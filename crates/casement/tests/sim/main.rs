@@ -11,3 +11,4 @@ mod doctor;
 mod hosts;
 mod kills;
 mod many;
+mod verbs;

@@ -63,7 +63,10 @@ impl Known {
         world: &World,
         runtime: &Result<Runtime, String>,
     ) -> Result<(), String> {
-        let node = world.hostname.to_lowercase();
+        let node = kubelet::flag_value(world, "hostname-override");
+        let node = node
+            .unwrap_or_else(|| world.hostname.clone())
+            .to_lowercase();
         let Some(client) = identity(world) else {
             return Ok(());
         };
