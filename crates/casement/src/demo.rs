@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use casement_diag::Problem;
 use casement_lab::places::Places;
 use casement_lab::sim::{MOST_HOSTS, Mishap, SimCluster, SimHost};
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser as _};
 
 use crate::failure::CommandError;
@@ -23,12 +24,17 @@ pub struct DemoArgs {
     keep: bool,
     /// Let a known fault happen, and see what `doctor` says of it
     #[arg(long, value_name = "FAULT", value_parser = fault())]
-    fail: Option<String>,
+    fail: Option<Mishap>,
 }
 
 /// The faults by their names.
-fn fault() -> clap::builder::PossibleValuesParser {
-    clap::builder::PossibleValuesParser::new(Mishap::ALL.map(Mishap::name))
+fn fault() -> impl TypedValueParser<Value = Mishap> {
+    let names = PossibleValuesParser::new(Mishap::ALL.map(Mishap::name));
+    names.try_map(|name| {
+        let mut all = Mishap::ALL.into_iter();
+        all.find(|it| it.name() == name)
+            .ok_or("there is no such fault")
+    })
 }
 
 /// How long the service of a host may take to bring its network back.
@@ -54,13 +60,10 @@ pub async fn run_demo(arguments: DemoArgs) -> Result<(), CommandError> {
     show_spec(&folder)?;
     verb("plan").await?;
     verb("apply --yes").await?;
-    if arguments.fail.is_none() {
-        verb("sample deploy").await?;
-    }
-    if let Some(name) = &arguments.fail {
-        let mishap = Mishap::ALL.into_iter().find(|it| it.name() == name);
-        fail(&cluster, mishap.ok_or_else(gone)?).await?;
+    if let Some(mishap) = arguments.fail {
+        fail(&cluster, mishap).await?;
     } else {
+        verb("sample deploy").await?;
         verb("status").await?;
     }
     if arguments.keep {
@@ -185,10 +188,7 @@ async fn reboot(host: &SimHost) -> Result<(), CommandError> {
     }
     for (_, notice) in host.sim().notices().iter().skip(told) {
         for line in notice.split("; ") {
-            say(&format!(
-                "{}\n",
-                output::cut(&format!("  {line}"), Some(80))
-            ))?;
+            say(&format!("{}\n", output::cut(&format!("  {line}"), 79)))?;
         }
     }
     say(&format!(

@@ -1,6 +1,6 @@
 //! `casement doctor`: what is wrong, why, and what to do about it.
 
-use casement_plan::PlanError;
+use casement_plan::{ClusterFacts, PlanError};
 use casement_resource::{Condition, HostPath, NodeDocument, Resource, Stage, Step, Wait};
 use casement_run::RunError;
 use casement_run::link::Link;
@@ -62,12 +62,14 @@ async fn look(controller: &mut Controller) -> Result<Seen, CommandError> {
     let surveys = surveys.map_err(|error| told::problem(&error))?;
     let troubles = controller.kube.cluster.troubles().await;
     let troubles = troubles.map_err(|error| told::cluster(&error))?;
+    let facts = controller.facts().await;
+    let facts = &facts.map_err(|error| told::problem(&error))?;
     let mut links = std::mem::take(&mut controller.links);
     let examined = links.iter_mut().zip(surveys).map(|(link, (_, survey))| {
         let controller = &*controller;
         async move {
             match survey {
-                Ok(survey) => examine(controller, link, survey).await,
+                Ok(survey) => examine(controller, link, facts, survey).await,
                 Err(error) => Err(error),
             }
         }
@@ -122,19 +124,12 @@ async fn look(controller: &mut Controller) -> Result<Seen, CommandError> {
 async fn examine(
     controller: &Controller,
     link: &mut Link,
+    facts: &ClusterFacts,
     survey: HostSurvey,
 ) -> Result<HostSeen, RunError> {
     let host = spec(controller, &survey.name)?;
-    let mut seen = HostSeen {
-        name: survey.name,
-        wanted: wanted(controller, host),
-        unreachable: None,
-        facts: Some(link.facts().clone()),
-        wrong: Vec::new(),
-        kubelet_log: None,
-        containerd: None,
-        proxy: None,
-    };
+    let mut seen = HostSeen::new(&survey.name, wanted(controller, host));
+    seen.facts = Some(link.facts().clone());
     // A host that has not joined has nothing to be compared with yet.
     if !survey.open.is_empty() {
         return Ok(seen);
@@ -157,7 +152,7 @@ async fn examine(
         id: step.id.to_string(),
         seen: step.seen,
     }));
-    let planned = documents(controller, host, &controller.facts().await?)?.0;
+    let planned = documents(controller, host, facts)?.0;
     let place = |id: &str| place_of(&planned, id);
     let is_wrong = |id: &str| seen.wrong.iter().any(|step| step.id == id);
     let questions = [
@@ -218,14 +213,13 @@ fn spec<'a>(controller: &'a Controller, name: &str) -> Result<&'a Host, RunError
 
 fn wanted(controller: &Controller, host: &Host) -> Wanted {
     let cluster = &controller.cluster;
-    let minor = cluster.spec.kubernetes.version.to_string();
-    let minor = minor.split('.').nth(1).and_then(|text| text.parse().ok());
+    let (_, minor) = cluster.spec.kubernetes.version.minor();
     Wanted {
         address: host.address.into(),
         windows: host.os.is_windows(),
         network: cluster.spec.network.hns_network.to_string(),
         cni_folder: r"C:\etc\cni\net.d".to_owned(),
-        minor: minor.unwrap_or(0),
+        minor: u32::try_from(minor).unwrap_or(u32::MAX),
     }
 }
 
@@ -235,16 +229,9 @@ fn unreachable(
     error: &RunError,
 ) -> Result<HostSeen, CommandError> {
     let host = spec(controller, name).map_err(|error| told::problem(&error))?;
-    Ok(HostSeen {
-        name: name.to_owned(),
-        wanted: wanted(controller, host),
-        unreachable: Some(told::problem(error)),
-        facts: None,
-        wrong: Vec::new(),
-        kubelet_log: None,
-        containerd: None,
-        proxy: None,
-    })
+    let mut seen = HostSeen::new(name, wanted(controller, host));
+    seen.unreachable = Some(told::problem(error));
+    Ok(seen)
 }
 
 fn print(findings: &[Finding], seen: &Seen, form: &str) -> Result<(), CommandError> {

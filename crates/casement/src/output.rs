@@ -20,14 +20,13 @@ pub fn print(text: &str) -> Result<(), CommandError> {
     }
 }
 
-/// A line as a terminal of this width has room for it; the last column stays free.
-pub fn cut(line: &str, width: Option<usize>) -> String {
-    let most = width.map_or(usize::MAX, |width| width.saturating_sub(1));
-    if line.chars().count() <= most {
-        return line.to_owned();
+/// At most so many characters; a cut is shown.
+pub fn cut(text: &str, width: usize) -> String {
+    if text.chars().count() <= width {
+        return text.to_owned();
     }
-    let kept: String = line.chars().take(most.saturating_sub(1)).collect();
-    format!("{kept}…")
+    let kept: String = text.chars().take(width.saturating_sub(1)).collect();
+    format!("{}…", kept.trim_end())
 }
 
 #[cfg(test)]
@@ -36,8 +35,8 @@ mod tests {
 
     #[test]
     fn a_line_is_cut_where_the_terminal_ends() {
-        assert_eq!(cut("0123456789", None), "0123456789");
-        assert_eq!(cut("0123456789", Some(11)), "0123456789");
-        assert_eq!(cut("0123456789", Some(8)), "012345…");
+        assert_eq!(cut("0123456789", usize::MAX), "0123456789");
+        assert_eq!(cut("0123456789", 10), "0123456789");
+        assert_eq!(cut("0123456789", 7), "012345…");
     }
 }

@@ -127,11 +127,10 @@ fn show(hosts: &[HostSurvey], read_only: &[ReadOnly], changes: &[ClusterChange],
 /// One line; on a terminal it is cut to its width, elsewhere it is whole.
 fn row(sign: &str, what: &str, value: &str) {
     let line = format!("  {sign} {what:<36} {value}");
+    // The last column stays free: a full line makes some terminals wrap.
     let room = terminal_size::terminal_size_of(std::io::stdout());
-    println!(
-        "{}",
-        output::cut(&line, room.map(|size| usize::from(size.0.0)))
-    );
+    let room = room.map_or(usize::MAX, |size| usize::from(size.0.0).saturating_sub(1));
+    println!("{}", output::cut(&line, room));
 }
 
 fn sign(new: bool) -> &'static str {

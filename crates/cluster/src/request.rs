@@ -22,7 +22,8 @@ use x509_parser::prelude::{FromDer as _, X509CertificationRequest};
 use crate::connect::Cluster;
 use crate::error::ClusterError;
 
-const SIGNER: &str = "kubernetes.io/kube-apiserver-client-kubelet";
+/// Whose certificates kubelets ask for.
+pub(crate) const SIGNER: &str = "kubernetes.io/kube-apiserver-client-kubelet";
 /// kubeadm's word that the controller manager may approve.
 const APPROVER: &str = "kubeadm:node-autoapprove-bootstrap";
 const TOKEN_USER: &str = "system:bootstrap:";
@@ -169,7 +170,7 @@ fn asked(request: &CertificateSigningRequest, node: &str) -> Option<Asked> {
 }
 
 /// Common name and organisation, where each is there once.
-fn subject(pem: &[u8]) -> Option<(String, String)> {
+pub(crate) fn subject(pem: &[u8]) -> Option<(String, String)> {
     let der = CertificateSigningRequestDer::from_pem_slice(pem).ok()?;
     let (_, request) = X509CertificationRequest::from_der(&der).ok()?;
     let subject = &request.certification_request_info.subject;

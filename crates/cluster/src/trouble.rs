@@ -3,15 +3,11 @@
 use k8s_openapi::api::certificates::v1::CertificateSigningRequest;
 use k8s_openapi::api::core::v1::{Event, Node, Pod};
 use kube::api::{Api, ListParams};
-use x509_parser::certification_request::X509CertificationRequest;
-use x509_parser::prelude::FromDer as _;
 
 use crate::connect::Cluster;
 use crate::error::ClusterError;
 use crate::facts::{NodeFacts, node_ready};
-
-/// Whose certificates kubelets ask for.
-const SIGNER: &str = "kubernetes.io/kube-apiserver-client-kubelet";
+use crate::request::{SIGNER, subject};
 
 /// Everything that stands still.
 #[derive(Debug, Clone, Default)]
@@ -152,20 +148,11 @@ fn open(request: &CertificateSigningRequest) -> Option<OpenRequest> {
     if decided || request.spec.signer_name != SIGNER {
         return None;
     }
-    let node = subject(&request.spec.request.0)?;
+    let (node, _) = subject(&request.spec.request.0)?;
     let node = node.strip_prefix("system:node:")?.to_owned();
     Some(OpenRequest {
         name: request.metadata.name.clone().unwrap_or_default(),
         user: request.spec.username.clone().unwrap_or_default(),
         node,
     })
-}
-
-/// The name that a request asks for.
-fn subject(pem: &[u8]) -> Option<String> {
-    let (_, pem) = x509_parser::pem::parse_x509_pem(pem).ok()?;
-    let (_, request) = X509CertificationRequest::from_der(&pem.contents).ok()?;
-    let subject = &request.certification_request_info.subject;
-    let name = subject.iter_common_name().next()?;
-    name.as_str().ok().map(str::to_owned)
 }

@@ -36,8 +36,9 @@ impl fmt::Display for Finding {
 #[must_use]
 pub fn diagnose(seen: &Seen) -> Vec<Finding> {
     let mut findings = Vec::new();
+    let misled = host::misled(seen);
     for host in &seen.hosts {
-        findings.extend(host::causes(host, seen));
+        findings.extend(host::causes(host, seen, &misled));
     }
     findings.extend(requests(seen));
     let explained = |host: &str| findings.iter().any(|it| it.host.as_deref() == Some(host));
@@ -118,22 +119,14 @@ mod tests {
     use crate::seen::{HostSeen, PodSeen, StepSeen, Wanted};
 
     fn host() -> HostSeen {
-        HostSeen {
-            name: "Win1".to_owned(),
-            wanted: Wanted {
-                address: [198, 18, 0, 11].into(),
-                windows: true,
-                network: "cbr0".to_owned(),
-                cni_folder: r"C:\etc\cni\net.d".to_owned(),
-                minor: 36,
-            },
-            unreachable: None,
-            facts: None,
-            wrong: Vec::new(),
-            kubelet_log: None,
-            containerd: None,
-            proxy: None,
-        }
+        let wanted = Wanted {
+            address: [198, 18, 0, 11].into(),
+            windows: true,
+            network: "cbr0".to_owned(),
+            cni_folder: r"C:\etc\cni\net.d".to_owned(),
+            minor: 36,
+        };
+        HostSeen::new("Win1", wanted)
     }
 
     fn node(ready: bool) -> NodeSeen {

@@ -6,15 +6,15 @@ use casement_resource::Diff;
 use serde_json::Value;
 
 use crate::doctor::Finding;
-use crate::seen::{HostSeen, Seen, StepSeen};
+use crate::seen::{HostSeen, NodeSeen, Seen, StepSeen};
 
 /// The beginning of the chain that has stopped the host, if there is one, and what
 /// is wrong beside it.
-pub(crate) fn causes(host: &HostSeen, seen: &Seen) -> Vec<Finding> {
+pub(crate) fn causes(host: &HostSeen, seen: &Seen, misled: &[String]) -> Vec<Finding> {
     if let Some(problem) = &host.unreachable {
         return vec![Finding::on(&host.name, problem.clone())];
     }
-    let host = &without_misled(host, seen);
+    let host = &without_misled(host, misled);
     let chain = [address, runtime, kubelet, cni, network, proxy, route, drift];
     let first = chain.iter().find_map(|check| check(host));
     let beside = [bad_update(host), other_adapter(host, seen)];
@@ -23,18 +23,21 @@ pub(crate) fn causes(host: &HostSeen, seen: &Seen) -> Vec<Finding> {
         .collect()
 }
 
+/// The addresses that Nodes tell and that are not their hosts'.
+pub(crate) fn misled(seen: &Seen) -> Vec<String> {
+    let hosts = seen.hosts.iter();
+    let nodes = hosts.filter_map(|host| speaks_for_another(host, seen));
+    nodes.flat_map(|node| node.addresses.clone()).collect()
+}
+
 /// The host without what only follows from a Node that tells a wrong address: ways
 /// and CNI configurations are made from those.
-fn without_misled(host: &HostSeen, seen: &Seen) -> HostSeen {
+fn without_misled(host: &HostSeen, misled: &[String]) -> HostSeen {
     let mut host = host.clone();
-    let misled = seen.hosts.iter();
-    let misled = misled.filter(|host| other_adapter(host, seen).is_some());
-    let misled = misled.filter_map(|host| seen.node(&host.name));
-    let addresses: Vec<&String> = misled.flat_map(|node| &node.addresses).collect();
     let follows = |step: &StepSeen| {
         let way = step.id.starts_with("route-");
-        let there = |address: &&String| difference(step).contains(address.as_str());
-        way && addresses.iter().any(there) || step.id == "cni" && !addresses.is_empty()
+        let there = |address: &String| difference(step).contains(address.as_str());
+        way && misled.iter().any(there) || step.id == "cni" && !misled.is_empty()
     };
     host.wrong.retain(|step| !follows(step));
     host
@@ -268,11 +271,8 @@ fn bad_update(host: &HostSeen) -> Option<Problem> {
 
 /// A Node that speaks for another adapter than the file's.
 fn other_adapter(host: &HostSeen, seen: &Seen) -> Option<Problem> {
-    let node = seen.node(&host.name)?;
-    let wanted = host.wanted.address.to_string();
-    if node.addresses.is_empty() || node.addresses.contains(&wanted) {
-        return None;
-    }
+    let node = speaks_for_another(host, seen)?;
+    let wanted = host.wanted.address;
     let found = node.addresses.join(", ");
     Some(
         Problem::new(
@@ -286,4 +286,12 @@ fn other_adapter(host: &HostSeen, seen: &Seen) -> Option<Problem> {
         .seen("wanted", wanted)
         .seen("Node says", found),
     )
+}
+
+/// The Node of a host, if it tells addresses and the file's is not among them.
+fn speaks_for_another<'a>(host: &HostSeen, seen: &'a Seen) -> Option<&'a NodeSeen> {
+    let wanted = host.wanted.address.to_string();
+    let node = seen.node(&host.name)?;
+    let other = !node.addresses.is_empty() && !node.addresses.contains(&wanted);
+    other.then_some(node)
 }

@@ -65,6 +65,21 @@ pub struct HostSeen {
 }
 
 impl HostSeen {
+    /// A host of which nothing was seen yet.
+    #[must_use]
+    pub fn new(name: &str, wanted: Wanted) -> Self {
+        Self {
+            name: name.to_owned(),
+            wanted,
+            unreachable: None,
+            facts: None,
+            wrong: Vec::new(),
+            kubelet_log: None,
+            containerd: None,
+            proxy: None,
+        }
+    }
+
     /// What is wrong with a step, by its id.
     pub(crate) fn wrong(&self, id: &str) -> Option<&StepSeen> {
         self.wrong.iter().find(|step| step.id == id)

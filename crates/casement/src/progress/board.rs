@@ -5,6 +5,7 @@
 use std::time::Duration;
 
 use crate::clock;
+use crate::output::cut;
 
 const BAR: usize = 18;
 /// Longer names are cut: the rest of the line says more.
@@ -157,15 +158,6 @@ fn fit(text: &str, time: &str, width: usize) -> String {
     let text = cut(text, room);
     let line = format!("{text:<room$} {time}");
     line.trim_end().to_owned()
-}
-
-/// At most so many characters; a cut is shown.
-fn cut(text: &str, width: usize) -> String {
-    if text.chars().count() <= width {
-        return text.to_owned();
-    }
-    let kept: String = text.chars().take(width.saturating_sub(1)).collect();
-    format!("{}…", kept.trim_end())
 }
 
 #[cfg(test)]

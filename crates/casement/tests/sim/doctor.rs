@@ -2,11 +2,12 @@
 //! a `casement doctor` that knows nothing but the file.
 
 use std::collections::BTreeSet;
-use std::process::{Command, Output};
 use std::time::Duration;
 
-use casement_lab::sim::{Mishap, SimCluster};
+use casement_lab::sim::Mishap;
 use serde_json::Value;
+
+use crate::ground::{Ground, Random};
 
 /// What each fault is to be called.
 fn code(mishap: Mishap) -> &'static str {
@@ -31,68 +32,39 @@ const FELT: Duration = Duration::from_millis(1500);
 /// As many clusters at once as this machine has time for.
 const AT_ONCE: usize = 4;
 
-struct Ground {
-    cluster: SimCluster,
-    _folder: tempfile::TempDir,
+async fn joined() -> Ground {
+    let ground = Ground::start(2, false).await;
+    ground.succeed(&["apply", "--yes"]).await;
+    ground
 }
 
-impl Ground {
-    async fn joined() -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let cluster = SimCluster::start(folder.path(), 2, false).await.unwrap();
-        let ground = Self {
-            cluster,
-            _folder: folder,
-        };
-        let applied = ground.casement(&["apply", "--yes"]).await;
-        let said = String::from_utf8_lossy(&applied.stderr).into_owned();
-        assert!(applied.status.success(), "{said}");
-        ground
+/// The findings, each with its host.
+async fn diagnosis(ground: &Ground) -> BTreeSet<(String, String)> {
+    tokio::time::sleep(FELT).await;
+    let output = ground.run(&["doctor", "-o", "json"]).await;
+    let said: Value = serde_json::from_slice(&output.stdout)
+        .unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(&output.stderr)));
+    let findings = said["findings"].as_array().unwrap();
+    let expected = if findings.is_empty() { 0 } else { 5 };
+    assert_eq!(output.status.code(), Some(expected), "{said:#}");
+    for finding in findings {
+        let remedy = finding["remedy"].as_str().unwrap();
+        let what = finding["what"].as_str().unwrap();
+        assert!(!remedy.is_empty() && !what.contains('\n'), "{finding:#}");
     }
-
-    async fn casement(&self, words: &[&str]) -> Output {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_casement"));
-        command
-            .args(words)
-            .arg("-f")
-            .arg(self.cluster.cluster_file());
-        command.arg("--agent-dir").arg(self.cluster.agents());
-        command.current_dir(self.cluster.cluster_file().parent().unwrap());
-        let run = tokio::task::spawn_blocking(move || command.output().unwrap());
-        run.await.unwrap()
-    }
-
-    /// The findings, each with its host.
-    async fn diagnosis(&self) -> BTreeSet<(String, String)> {
-        tokio::time::sleep(FELT).await;
-        let output = self.casement(&["doctor", "-o", "json"]).await;
-        let said: Value = serde_json::from_slice(&output.stdout)
-            .unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(&output.stderr)));
-        let findings = said["findings"].as_array().unwrap();
-        let expected = if findings.is_empty() { 0 } else { 5 };
-        assert_eq!(output.status.code(), Some(expected), "{said:#}");
-        for finding in findings {
-            let remedy = finding["remedy"].as_str().unwrap();
-            let what = finding["what"].as_str().unwrap();
-            assert!(!remedy.is_empty() && !what.contains('\n'), "{finding:#}");
-        }
-        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-        let pairs = findings.iter();
-        let pairs = pairs.map(|it| (text(&it["host"]), text(&it["code"])));
-        pairs.collect()
-    }
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let pairs = findings.iter();
+    let pairs = pairs.map(|it| (text(&it["host"]), text(&it["code"])));
+    pairs.collect()
 }
 
 /// States of a cluster: nothing wrong, one thing, two things on different hosts.
-fn states(seed: u64) -> Vec<Vec<Mishap>> {
+fn states(random: &mut Random) -> Vec<Vec<Mishap>> {
     let mut states: Vec<Vec<Mishap>> = vec![Vec::new(), Vec::new(), Vec::new()];
     states.extend(Mishap::ALL.map(|mishap| vec![mishap]));
-    let mut random = seed;
     let mut next = |below: usize| {
-        random = random
-            .wrapping_mul(6364136223846793005)
-            .wrapping_add(1442695040888963407);
-        usize::try_from(random >> 33).unwrap() % below
+        let below = u64::try_from(below).unwrap();
+        usize::try_from(random.below(below)).unwrap()
     };
     while states.len() < 20 {
         let pair = [Mishap::ALL[next(12)], Mishap::ALL[next(12)]];
@@ -107,7 +79,7 @@ fn states(seed: u64) -> Vec<Vec<Mishap>> {
 }
 
 async fn examine(state: &[Mishap]) -> Result<(), String> {
-    let ground = Ground::joined().await;
+    let ground = joined().await;
     for mishap in state {
         mishap.strike(&ground.cluster).await?;
     }
@@ -115,7 +87,7 @@ async fn examine(state: &[Mishap]) -> Result<(), String> {
         .iter()
         .map(|mishap| (mishap.host().to_owned(), code(*mishap).to_owned()))
         .collect();
-    let found = ground.diagnosis().await;
+    let found = diagnosis(&ground).await;
     if found == expected {
         return Ok(());
     }
@@ -124,15 +96,7 @@ async fn examine(state: &[Mishap]) -> Result<(), String> {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn every_fault_is_told_by_its_name_and_health_by_silence() {
-    let seed = std::env::var("CASEMENT_SEED").ok();
-    let seed = seed.and_then(|text| text.parse().ok());
-    let seed = seed.unwrap_or_else(|| {
-        let now = std::time::SystemTime::now();
-        let now = now.duration_since(std::time::UNIX_EPOCH).unwrap();
-        u64::from(now.subsec_nanos())
-    });
-    println!("CASEMENT_SEED={seed} replays this run");
-    let states = states(seed);
+    let states = states(&mut Random::new());
     let mut wrong = Vec::new();
     for some in states.chunks(AT_ONCE) {
         let looks = some.iter().map(|state| {
@@ -148,7 +112,7 @@ async fn every_fault_is_told_by_its_name_and_health_by_silence() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_apply_can_mend_is_well_afterwards() {
-    let ground = Ground::joined().await;
+    let ground = joined().await;
     for mishap in [
         Mishap::NetworkGone,
         Mishap::CniFolder,
@@ -157,7 +121,7 @@ async fn what_apply_can_mend_is_well_afterwards() {
     ] {
         mishap.strike(&ground.cluster).await.unwrap();
     }
-    assert!(!ground.diagnosis().await.is_empty());
-    assert!(ground.casement(&["apply", "--yes"]).await.status.success());
-    assert_eq!(ground.diagnosis().await, BTreeSet::new());
+    assert!(!diagnosis(&ground).await.is_empty());
+    ground.succeed(&["apply", "--yes"]).await;
+    assert_eq!(diagnosis(&ground).await, BTreeSet::new());
 }

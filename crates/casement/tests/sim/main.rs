@@ -8,6 +8,7 @@
 
 mod demo;
 mod doctor;
+mod ground;
 mod hosts;
 mod kills;
 mod many;
