@@ -12,9 +12,9 @@ use casement_run::RunError;
 use casement_run::api::Api as _;
 use casement_run::kube::{Kube, builds_of};
 use casement_run::link::{Agents, Blobs, Link};
+use casement_run::many::at_once;
 use casement_spec::{Cluster, Host, WindowsUpdate};
 use clap::Args;
-use futures_util::future::join_all;
 
 use crate::failure::CommandError;
 use crate::way::Ways;
@@ -73,15 +73,7 @@ impl Controller {
         let cluster = spec_file::read_to_act(&arguments.file)?;
         for name in only {
             let host = spec_file::host(&cluster, name, "name hosts as the file does")?;
-            if !host.managed {
-                let what = format!("`{name}` is only looked at: casement does not change it");
-                let remedy = "say `managed: true` of it in the file, or name another host";
-                return Err(CommandError::usage(Problem::new(
-                    "CAS-CTL-024",
-                    what,
-                    remedy,
-                )));
-            }
+            check_managed(host)?;
         }
         let inputs = read_inputs(&cluster)?;
         Self::call(arguments, cluster, inputs, only).await
@@ -190,6 +182,23 @@ pub fn run_name() -> String {
     format!("r{seconds}-{}", std::process::id())
 }
 
+/// Whether casement may bring its agent to a host.
+pub fn check_managed(host: &Host) -> Result<(), CommandError> {
+    if host.managed {
+        return Ok(());
+    }
+    let what = format!(
+        "`{}` is only looked at: casement does not change it",
+        host.name
+    );
+    let remedy = "say `managed: true` of it in the file, or name another host";
+    Err(CommandError::usage(Problem::new(
+        "CAS-CTL-024",
+        what,
+        remedy,
+    )))
+}
+
 /// Who this is, to hosts and to whoever asks them later.
 pub fn own_name() -> String {
     let user = std::env::var("USER").unwrap_or_else(|_| "somebody".to_owned());
@@ -258,7 +267,7 @@ async fn call(
         .iter()
         .map(|host| Ok((ways.to(cluster, host)?, system(host))))
         .collect::<Result<_, Problem>>()?;
-    let opened = join_all(
+    let opened = at_once(
         targets
             .iter()
             .map(|(way, os)| Link::open(way, *os, agents, &controller)),

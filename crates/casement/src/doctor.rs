@@ -4,12 +4,12 @@ use casement_plan::{ClusterFacts, PlanError};
 use casement_resource::{Condition, HostPath, NodeDocument, Resource, Stage, Step, Wait};
 use casement_run::RunError;
 use casement_run::link::Link;
+use casement_run::many::at_once;
 use casement_spec::Host;
 use casement_verify::{
     Finding, HostSeen, NodeSeen, PodSeen, RequestSeen, Seen, StepSeen, Wanted, diagnose,
 };
 use clap::Args;
-use futures_util::future::join_all;
 use serde_json::{Value, json};
 
 use crate::controller::{Controller, FileArgs};
@@ -74,7 +74,7 @@ async fn look(controller: &mut Controller) -> Result<Seen, CommandError> {
             }
         }
     });
-    let examined = join_all(examined).await;
+    let examined = at_once(examined).await;
     let mut hosts = Vec::new();
     for (link, examined) in links.iter().zip(examined) {
         hosts.push(match examined {

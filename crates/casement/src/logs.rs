@@ -7,16 +7,18 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use casement_diag::Problem;
-use casement_remote::{
-    Connection, Dial as _, HostOs, ProcessEvent, RemoteError, RemotePath, Transport as _,
-};
-use casement_resource::Secret;
+use casement_plan::log_file;
+use casement_remote::AgentHome;
+use casement_resource::{HostPath, Secret};
+use casement_run::RunError;
+use casement_run::link::Link;
+use casement_spec::{Cluster, Host};
 use clap::Args;
 
 use crate::controller::FileArgs;
 use crate::failure::CommandError;
 use crate::way::Ways;
-use crate::{controller, mask, output, spec_file, told};
+use crate::{agents, controller, mask, output, spec_file, told};
 
 /// Show the log of a service on a host, or collect what is known about the host.
 #[derive(Debug, Args)]
@@ -52,132 +54,101 @@ fn service(text: &str) -> Result<String, String> {
     }
 }
 
+/// How much of a log is read in one go; what an agent tells at most.
+const READ: u32 = 64 * 1024;
+/// How often somebody who follows a log looks again.
+const AGAIN: Duration = Duration::from_millis(500);
+
 /// Runs the verb.
 pub async fn run_logs(arguments: LogsArgs) -> Result<(), CommandError> {
     let cluster = spec_file::read_to_act(&arguments.file.file)?;
     let host = spec_file::host(&cluster, &arguments.host, "name a host as the file does")?;
-    let mut ways = Ways::with_host_keys(arguments.file.host_keys());
-    let way = ways.to(&cluster, host)?;
-    let os = controller::system(host);
-    let remote = |error: RemoteError| told::remote(&error);
-    let session = way.connect().await.map_err(remote)?;
-    controller::say_new_keys(&ways.new_keys());
     let known = spec_file::secrets(&cluster);
-    if arguments.bundle {
-        let agent = crate::agents::find_for(os, arguments.file.agent_dir.as_deref())?;
-        let parts = bundle::collect(&session, agent, &cluster)
-            .await
-            .map_err(remote)?;
-        let out = arguments
-            .out
-            .unwrap_or_else(|| format!("{}.tar.gz", host.name).into());
-        bundle::write(&out, &parts, &known)?;
-        return output::print(&format!("{}\n", out.display()));
-    }
-    let log = Log {
-        session: &session,
-        os,
-        service: &arguments.service,
+    let mut link = call(&cluster, host, &arguments.file).await?;
+    let told = if arguments.bundle {
+        let out = arguments.out.clone();
+        let out = out.unwrap_or_else(|| format!("{}.tar.gz", host.name).into());
+        bundle::write(&mut link, &cluster, &out, &known).await
+    } else {
+        show(&mut link, host, &arguments, &known).await
     };
-    let text = log.tail(arguments.lines).await.map_err(remote)?;
-    let Some((text, mut end)) = text else {
+    link.close().await;
+    told
+}
+
+/// Opens a conversation with one host.
+async fn call(cluster: &Cluster, host: &Host, file: &FileArgs) -> Result<Link, CommandError> {
+    controller::check_managed(host)?;
+    let mut ways = Ways::with_host_keys(file.host_keys());
+    let way = ways.to(cluster, host)?;
+    let agent = agents::find_for(controller::system(host), file.agent_dir.as_deref())?;
+    let link = Link::open_at(&way, AgentHome::new(agent), &controller::own_name()).await;
+    controller::say_new_keys(&ways.new_keys());
+    Ok(link.map_err(problem)?)
+}
+
+fn problem(error: RunError) -> Problem {
+    told::problem(&error)
+}
+
+/// Prints the end of a log, and goes on where that is wanted.
+async fn show(
+    link: &mut Link,
+    host: &Host,
+    arguments: &LogsArgs,
+    known: &[Secret],
+) -> Result<(), CommandError> {
+    let place = log_file(host, &arguments.service);
+    let path: HostPath = place.parse().map_err(|error| {
+        let what = format!("`{place}` is no path: {error}");
+        Problem::new("CAS-CTL-025", what, "name a service that runs there")
+    })?;
+    let (text, mut end) = link.read_since(&path, READ, None).await.map_err(problem)?;
+    let Some(text) = text else {
         let what = format!("`{}` has no log of `{}`", host.name, arguments.service);
         let problem = Problem::new("CAS-CTL-025", what, "name a service that runs there");
-        return Err(problem.seen("looked at", log.place()).into());
+        return Err(problem.seen("looked at", place).into());
     };
-    output::print(&mask::masked(&text, &known))?;
+    output::print(&mask::masked(last_lines(&text, arguments.lines), known))?;
     if !arguments.follow {
         return Ok(());
     }
+    let follow = async {
+        loop {
+            tokio::time::sleep(AGAIN).await;
+            let since = link.read_since(&path, READ, Some(end)).await;
+            let (more, now) = since.map_err(problem)?;
+            end = now;
+            output::print(&mask::masked(&more.unwrap_or_default(), known))?;
+        }
+    };
     tokio::select! {
         _ = tokio::signal::ctrl_c() => Ok(()),
-        ended = log.follow(&mut end, &known) => ended,
+        ended = follow => ended,
     }
 }
 
-/// A log on a host.
-struct Log<'a> {
-    session: &'a Connection,
-    os: HostOs,
-    service: &'a str,
+/// So many lines from the end of a text.
+fn last_lines(text: &str, lines: usize) -> &str {
+    let begins = text.match_indices('\n').map(|(at, _)| at + 1);
+    let mut begins: Vec<_> = std::iter::once(0).chain(begins).collect();
+    begins.retain(|begin| *begin < text.len());
+    let begin = begins.len().checked_sub(lines).map(|at| begins.get(at));
+    let begin = begin.map_or(0, |begin| begin.copied().unwrap_or(text.len()));
+    text.get(begin..).unwrap_or_default()
 }
 
-impl Log<'_> {
-    fn path(&self) -> RemotePath {
-        let name = self.service;
-        RemotePath::new(&match self.os {
-            HostOs::Windows => format!(r"C:\var\log\{name}\{name}.log"),
-            HostOs::Linux => format!("/var/log/{name}/{name}.log"),
-        })
-    }
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-    fn place(&self) -> String {
-        match self.os {
-            HostOs::Windows => self.path().native(),
-            HostOs::Linux => format!("the journal of {}.service", self.service),
-        }
-    }
-
-    /// The last lines, and where the file ends.
-    async fn tail(&self, lines: usize) -> Result<Option<(String, u64)>, RemoteError> {
-        if self.os == HostOs::Linux {
-            let line = format!("journalctl -u {} -n {lines} --no-pager -q", self.service);
-            let output = self.session.start(&line).await?;
-            output.send_eof().await;
-            let text = String::from_utf8_lossy(&output.output().await?.stdout).into_owned();
-            return Ok(Some((text, 0)).filter(|(text, _)| !text.is_empty()));
-        }
-        let Some(bytes) = bundle::read(self.session, &self.path()).await? else {
-            return Ok(None);
-        };
-        let text = String::from_utf8_lossy(&bytes);
-        let all: Vec<&str> = text.split_inclusive('\n').collect();
-        let last = all.get(all.len().saturating_sub(lines)..);
-        let last = last.unwrap_or_default().concat();
-        Ok(Some((last, bytes.len() as u64)))
-    }
-
-    /// Prints what comes, until the host says nothing more.
-    async fn follow(&self, end: &mut u64, known: &[Secret]) -> Result<(), CommandError> {
-        let remote = |error: RemoteError| told::remote(&error);
-        if self.os == HostOs::Linux {
-            let line = format!("journalctl -u {} -n 0 --no-pager -q -f", self.service);
-            let mut process = self.session.start(&line).await.map_err(remote)?;
-            while let Some(event) = process.next().await {
-                if let ProcessEvent::Stdout(bytes) = event {
-                    let text = String::from_utf8_lossy(&bytes);
-                    output::print(&mask::masked(&text, known))?;
-                }
-            }
-            return Ok(());
-        }
-        loop {
-            let more = self.since(end).await.map_err(remote)?;
-            output::print(&mask::masked(&more, known))?;
-            tokio::time::sleep(Duration::from_millis(500)).await;
-        }
-    }
-
-    /// What came since; a log that was begun anew is read from its start.
-    async fn since(&self, end: &mut u64) -> Result<String, RemoteError> {
-        let path = self.path();
-        let bytes = match self.session {
-            Connection::Ssh(session) => {
-                let sftp = session.sftp().await?;
-                let size = sftp.stat(&path).await?.map_or(0, |it| it.size);
-                if size < *end {
-                    *end = 0;
-                }
-                sftp.read_from(&path, *end).await?
-            }
-            Connection::WinRm(_) => {
-                let all = bundle::read(self.session, &path).await?.unwrap_or_default();
-                let known = usize::try_from(*end).unwrap_or(usize::MAX);
-                let start = if all.len() < known { 0 } else { known };
-                all.get(start..).unwrap_or_default().to_vec()
-            }
-        };
-        *end += bytes.len() as u64;
-        Ok(String::from_utf8_lossy(&bytes).into_owned())
+    #[test]
+    fn the_last_lines_are_whole_ones() {
+        let text = "one\ntwo\nthree\n";
+        assert_eq!(last_lines(text, 2), "two\nthree\n");
+        assert_eq!(last_lines(text, 9), text);
+        assert_eq!(last_lines(text, 0), "");
+        assert_eq!(last_lines("one\nhalf", 1), "half");
+        assert_eq!(last_lines("", 3), "");
     }
 }

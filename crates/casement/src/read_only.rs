@@ -5,8 +5,8 @@ use std::fmt;
 
 use casement_plan::linux::settings;
 use casement_remote::{Session, Way};
+use casement_run::many::at_once;
 use casement_spec::{Cluster, Host};
-use futures_util::future::join_all;
 use serde::Serialize;
 
 use crate::told;
@@ -43,7 +43,7 @@ pub struct Setting {
 pub async fn look_at(cluster: &Cluster) -> Vec<ReadOnly> {
     let hosts = cluster.spec.hosts.iter();
     let hosts = hosts.filter(|host| !host.managed && !host.os.is_windows());
-    join_all(hosts.map(|host| look(cluster, host))).await
+    at_once(hosts.map(|host| look(cluster, host))).await
 }
 
 async fn look(cluster: &Cluster, host: &Host) -> ReadOnly {

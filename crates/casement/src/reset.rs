@@ -11,9 +11,9 @@ use casement_resource::RunId;
 use casement_resource::wire::Event;
 use casement_run::RunError;
 use casement_run::link::Link;
+use casement_run::many::at_once;
 use casement_run::reset::{Drain, take_back};
 use clap::Args;
-use futures_util::future::join_all;
 use serde_json::json;
 
 use crate::controller::{Controller, FileArgs, refuse_outage};
@@ -114,7 +114,7 @@ async fn take_all_back(
         };
         reset_one(link, controller, &run, drain, progress)
     });
-    Ok(join_all(resets).await)
+    Ok(at_once(resets).await)
 }
 
 /// Each host's proof, or why there is none; fails if there is one without.

@@ -18,6 +18,7 @@ use crate::state::order::Order;
 use crate::state::records::Records;
 use crate::state::{Layout, journal, lock};
 
+mod collect;
 mod link;
 mod read;
 mod retire;
@@ -105,8 +106,19 @@ impl Channel<'_> {
                             kept: seen.kept,
                         })
                     }),
-                ToAgent::Read { path, last } => read::end(self.platform, &path, last)
-                    .map(|text| Some(ToController::Text { text })),
+                ToAgent::Read { path, last, since } => {
+                    let most = usize::try_from(last).unwrap_or(read::MOST);
+                    let read = read::end(self.platform, &path, most.min(read::MOST), since);
+                    read.map(|(text, end)| Some(ToController::Text { text, end }))
+                }
+                ToAgent::Collect => {
+                    let mut tell = |name: &str, text: &str| {
+                        let (name, text) = (name.to_owned(), text.to_owned());
+                        output.say(&ToController::Part { name, text })
+                    };
+                    collect::collect(self.platform, self.layout, &mut tell)
+                        .map(|()| Some(ToController::Collected))
+                }
                 ToAgent::Retire => {
                     retire::retire(self, &mut link).map(|()| Some(ToController::Retired))
                 }

@@ -110,9 +110,15 @@ fn observe(layout: &Layout, document: Option<&Path>, verbose: bool) -> Result<Ex
     })
 }
 
+/// How the host differs from what it is kept to, step by step, in words.
+pub(crate) fn observed(platform: &dyn Platform, layout: &Layout) -> Result<String> {
+    let seen = observe::look(platform, layout, None)?;
+    Ok(observe::tell(&seen, true))
+}
+
 /// What the host is, and the networks that containers have there; a system
 /// without such networks has none.
-fn inspect(platform: &dyn Platform) -> Result<serde_json::Value> {
+pub(crate) fn inspect(platform: &dyn Platform) -> Result<serde_json::Value> {
     let (networks, endpoints) = match (platform.hns_networks(), platform.hns_endpoints()) {
         (Ok(networks), Ok(endpoints)) => (networks, endpoints),
         (Err(failure), _) | (_, Err(failure)) if failure.code != Code::Unsupported => {

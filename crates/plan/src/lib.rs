@@ -29,5 +29,6 @@ pub mod windows;
 pub use facts::{Blob, ClusterFacts, Inputs, NodeFacts};
 pub use host_process::host_process;
 pub use not_yet::not_yet;
+pub use places::log_file;
 pub use pods::net_conf;
 pub use steps::PlanError;

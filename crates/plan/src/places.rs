@@ -34,6 +34,10 @@ pub struct Places {
     pub cri_socket: &'static str,
 }
 
+/// Where logs are, on Windows.
+const WINDOWS_LOGS: &str = r"C:\var\log";
+/// Where logs are, on Linux.
+const LINUX_LOGS: &str = "/var/log";
 /// Where Docker's makers put the program that speaks to it, on Windows.
 pub const WINDOWS_DOCKER: &str = r"C:\Program Files\docker\docker.exe";
 /// containerd's pipe as the file system names it.
@@ -49,6 +53,16 @@ pub const WINDOWS_CNI_STATE: &str = r"C:\var\lib\cni";
 pub const WINDOWS_VOLUME_PLUGINS: &str = r"C:\usr\libexec\kubernetes";
 /// Where flannel looks for its configuration, on Windows.
 pub const WINDOWS_FLANNEL: &str = r"C:\etc\kube-flannel";
+
+/// The log file of a service that casement runs on a host.
+#[must_use]
+pub fn log_file(host: &Host, service: &str) -> String {
+    let (logs, separator) = match host.os.is_windows() {
+        true => (WINDOWS_LOGS, '\\'),
+        false => (LINUX_LOGS, '/'),
+    };
+    format!("{logs}{separator}{service}{separator}{service}.log")
+}
 
 impl Places {
     /// The places of a host.
@@ -71,7 +85,7 @@ impl Places {
             kubelet: r"C:\var\lib\kubelet",
             cni_programs: r"C:\opt\cni\bin",
             cni_configuration: r"C:\etc\cni\net.d",
-            logs: r"C:\var\log",
+            logs: WINDOWS_LOGS,
             cri_socket: match release.runtime() {
                 Runtime::Containerd(_) => "npipe:////./pipe/containerd-containerd",
                 Runtime::Dockershim => "npipe:////./pipe/dockershim",
@@ -91,7 +105,7 @@ impl Places {
             kubelet: "/var/lib/kubelet",
             cni_programs: "/opt/cni/bin",
             cni_configuration: "/etc/cni/net.d",
-            logs: "/var/log",
+            logs: LINUX_LOGS,
             cri_socket: match release.runtime() {
                 Runtime::Containerd(_) => "unix:///run/containerd/containerd.sock",
                 Runtime::Dockershim => "/var/run/dockershim.sock",

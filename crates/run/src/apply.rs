@@ -4,13 +4,13 @@ use casement_plan::{ClusterFacts, Inputs, linux, windows};
 use casement_resource::wire::{Event, Tally};
 use casement_resource::{NodeDocument, Stage};
 use casement_spec::{Cluster, Host as HostSpec};
-use futures_util::future::join_all;
 
 use crate::api::Api;
 use crate::error::RunError;
 use crate::host::Host;
 use crate::job::{Done, Job};
 use crate::link::{Blobs, Observed};
+use crate::many::at_once;
 use crate::secrets::{NoSecrets, Secrets, Tokens};
 use crate::stop::Stop;
 use crate::unavailable::Unavailable;
@@ -102,7 +102,7 @@ impl<A: Api> Apply<'_, A> {
     /// made between those that have joined.
     pub async fn carry_out<H: Host>(&self, hosts: &mut [H]) -> Result<Vec<HostOutcome>, RunError> {
         let before = self.api.facts().await?;
-        let joined = join_all(hosts.iter_mut().map(|host| self.to_node(host, &before))).await;
+        let joined = at_once(hosts.iter_mut().map(|host| self.to_node(host, &before))).await;
         let nodes = hosts
             .iter()
             .zip(&joined)
@@ -120,7 +120,7 @@ impl<A: Api> Apply<'_, A> {
                 result,
             }
         });
-        Ok(join_all(finished).await)
+        Ok(at_once(finished).await)
     }
 
     fn spec(&self, name: &str) -> Result<&HostSpec, RunError> {

@@ -7,11 +7,13 @@
 pub mod api;
 pub mod apply;
 mod error;
+mod first_contact;
 pub mod fit;
 pub mod host;
 pub mod job;
 pub mod kube;
 pub mod link;
+pub mod many;
 pub mod reset;
 pub mod secrets;
 pub mod stop;

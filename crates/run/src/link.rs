@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use casement_remote::{
-    Agent, AgentHome, Channel, Connection, Dial as _, HostOs, Incoming, Progress, Reconnect,
-    RemoteError, Transport as _, Way,
+    Agent, AgentHome, Channel, Connection, HostOs, Incoming, Progress, Reconnect, RemoteError,
+    Transport as _, Way,
 };
 use casement_resource::wire::{
     Event, HostFacts, ObservedStep, Outcome, RemoveWhat, Tally, ToAgent, ToController, What,
@@ -16,6 +16,7 @@ use casement_resource::{
 use tokio::time::Instant;
 
 use crate::error::RunError;
+use crate::first_contact::first_contact;
 use crate::secrets::{NoSecrets, Secrets};
 use crate::stop::Stop;
 
@@ -86,8 +87,7 @@ impl Link {
 
     /// The same for an agent that lives in a place of its own.
     pub async fn open_at(way: &Way, home: AgentHome, controller: &str) -> Result<Self, RunError> {
-        let session = way.connect().await?;
-        let opened = home.open(&session, controller, |_| {}).await?;
+        let (session, opened) = first_contact(way, &home, controller).await?;
         let mut link = Self {
             way: way.clone(),
             home,
@@ -158,12 +158,39 @@ impl Link {
 
     /// The end of a text file on the host; none if it is not there.
     pub async fn read(&mut self, path: &HostPath, last: u32) -> Result<Option<String>, RunError> {
+        Ok(self.read_since(path, last, None).await?.0)
+    }
+
+    /// The same of what came after so many bytes; and where that ends.
+    pub async fn read_since(
+        &mut self,
+        path: &HostPath,
+        last: u32,
+        since: Option<u64>,
+    ) -> Result<(Option<String>, u64), RunError> {
         let path = path.clone();
-        self.say_again(&ToAgent::Read { path, last }, Reconnect::default())
-            .await?;
+        let ask = ToAgent::Read { path, last, since };
+        self.say_again(&ask, Reconnect::default()).await?;
         match self.hear().await? {
-            ToController::Text { text } => Ok(text),
+            ToController::Text { text, end } => Ok((text, end)),
             other => Err(self.unexpected(other)),
+        }
+    }
+
+    /// Everything that the agent can tell for somebody who looks for a cause: names
+    /// of files, and what they hold.
+    pub async fn collect(&mut self) -> Result<BTreeMap<String, String>, RunError> {
+        self.say_again(&ToAgent::Collect, Reconnect::default())
+            .await?;
+        let mut parts = BTreeMap::<String, String>::new();
+        loop {
+            match self.hear().await? {
+                ToController::Part { name, text } => {
+                    parts.entry(name).or_default().push_str(&text);
+                }
+                ToController::Collected => return Ok(parts),
+                other => return Err(self.unexpected(other)),
+            }
         }
     }
 

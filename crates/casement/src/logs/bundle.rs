@@ -1,139 +1,45 @@
-//! One archive with what is known about a host: logs, events, networks,
-//! configurations, versions. What cannot be had is said in its place.
+//! One archive with what is known about a host: what its agent collects, without
+//! secrets.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use casement_diag::Problem;
-use casement_remote::{
-    Agent, AgentHome, Connection, HostOs, RemoteError, RemotePath, Transport as _,
-};
 use casement_resource::Secret;
+use casement_run::link::Link;
 use casement_spec::Cluster;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
-use crate::{mask, whole_file};
+use crate::failure::CommandError;
+use crate::{mask, output, told, whole_file};
 
-/// What casement's documents make services of.
-const SERVICES: [&str; 5] = [
-    "casement",
-    "containerd",
-    "flanneld",
-    "kube-proxy",
-    "kubelet",
-];
-/// Of each log so much: its end says what is wrong.
-const MOST: usize = 4 << 20;
-
-/// A file of the archive.
-pub type Part = (String, String);
-
-/// Asks a host for everything.
-pub async fn collect(
-    session: &Connection,
-    agent: Agent,
+/// Asks a host for everything, and writes the archive.
+pub async fn write(
+    link: &mut Link,
     cluster: &Cluster,
-) -> Result<Vec<Part>, RemoteError> {
-    let os = agent.os;
+    path: &Path,
+    known: &[Secret],
+) -> Result<(), CommandError> {
+    let mut parts = link
+        .collect()
+        .await
+        .map_err(|error| told::problem(&error))?;
     let versions = format!(
-        "casement {}\nagent {}\nKubernetes {}\n",
+        "casement {}\nKubernetes {}\n",
         env!("CARGO_PKG_VERSION"),
-        agent.hash,
         cluster.spec.kubernetes.version
     );
-    let mut parts = vec![("versions.txt".to_owned(), versions)];
-    let home = AgentHome::new(agent);
-    for (name, verb) in [
-        ("host.json", ["inspect"].as_slice()),
-        ("observed.txt", &["observe", "-v"]),
-    ] {
-        let said = run(session, &home.line(verb)).await?;
-        parts.push((name.to_owned(), said));
-    }
-    for service in SERVICES {
-        let text = match os {
-            HostOs::Windows => {
-                let path = RemotePath::new(&format!(r"C:\var\log\{service}\{service}.log"));
-                read(session, &path).await?.map(|bytes| last(&bytes))
-            }
-            HostOs::Linux => {
-                let line = format!("journalctl -u {service} -n 5000 --no-pager -q");
-                Some(run(session, &line).await?).filter(|text| !text.is_empty())
-            }
-        };
-        parts.extend(text.map(|text| (format!("logs/{service}.log"), text)));
-    }
-    let state = match os {
-        HostOs::Windows => r"C:\ProgramData\casement",
-        HostOs::Linux => "/var/lib/casement",
-    };
-    for (folder, ending) in [("journal", ".jsonl"), ("state/kept", ".json")] {
-        let place = folder
-            .split('/')
-            .fold(RemotePath::new(state), |path, name| path.join(name));
-        parts.extend(folder_of(session, folder, &place, ending).await?);
-    }
-    Ok(parts)
+    parts.insert("versions.txt".to_owned(), versions);
+    pack(path, &parts, known)?;
+    output::print(&format!(
+        "{}: {} files, without secrets; look through it before you give it away\n",
+        path.display(),
+        parts.len()
+    ))
 }
 
-/// The files of a folder; none over WinRM, which cannot list them.
-async fn folder_of(
-    session: &Connection,
-    name: &str,
-    place: &RemotePath,
-    ending: &str,
-) -> Result<Vec<Part>, RemoteError> {
-    let Connection::Ssh(session) = session else {
-        return Ok(Vec::new());
-    };
-    let sftp = session.sftp().await?;
-    let mut parts = Vec::new();
-    for file in sftp.list(place).await? {
-        if file.ends_with(ending) {
-            let bytes = sftp.read(&place.join(&file)).await?;
-            parts.push((format!("{name}/{file}"), last(&bytes)));
-        }
-    }
-    Ok(parts)
-}
-
-/// A file on the host; none if it is not there.
-pub async fn read(session: &Connection, path: &RemotePath) -> Result<Option<Vec<u8>>, RemoteError> {
-    match session {
-        Connection::Ssh(session) => {
-            let sftp = session.sftp().await?;
-            match sftp.stat(path).await? {
-                Some(_) => sftp.read(path).await.map(Some),
-                None => Ok(None),
-            }
-        }
-        Connection::WinRm(_) => {
-            let process = session
-                .start(&format!("type \"{}\"", path.native()))
-                .await?;
-            process.send_eof().await;
-            let output = process.output().await?;
-            Ok(Some(output.stdout).filter(|_| output.status == Some(0)))
-        }
-    }
-}
-
-/// What a command says, whatever it is.
-async fn run(session: &Connection, line: &str) -> Result<String, RemoteError> {
-    let process = session.start(line).await?;
-    process.send_eof().await;
-    let output = process.output().await?;
-    let said = [output.stdout, output.stderr].concat();
-    Ok(String::from_utf8_lossy(&said).into_owned())
-}
-
-fn last(bytes: &[u8]) -> String {
-    let start = bytes.len().saturating_sub(MOST);
-    String::from_utf8_lossy(bytes.get(start..).unwrap_or_default()).into_owned()
-}
-
-/// Writes the archive, without secrets.
-pub fn write(path: &Path, parts: &[Part], known: &[Secret]) -> Result<(), Problem> {
+fn pack(path: &Path, parts: &BTreeMap<String, String>, known: &[Secret]) -> Result<(), Problem> {
     let pack = || -> std::io::Result<()> {
         let packer = GzEncoder::new(Vec::new(), Compression::default());
         let mut archive = tar::Builder::new(packer);
@@ -164,13 +70,12 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("x.tar.gz");
         let parts = [
-            (
-                "logs/kubelet.log".to_owned(),
-                "joined with hunter2\n".to_owned(),
-            ),
-            ("versions.txt".to_owned(), "casement\n".to_owned()),
+            ("logs/kubelet.log", "joined with hunter2\n"),
+            ("versions.txt", "casement\n"),
         ];
-        write(&path, &parts, &[Secret::new("hunter2".to_owned())]).unwrap();
+        let parts = parts.map(|(name, text)| (name.to_owned(), text.to_owned()));
+        let secret = Secret::new("hunter2".to_owned());
+        pack(&path, &BTreeMap::from(parts.clone()), &[secret]).unwrap();
         let file = std::fs::File::open(&path).unwrap();
         let mut archive = tar::Archive::new(flate2::read::GzDecoder::new(file));
         let mut found = Vec::new();

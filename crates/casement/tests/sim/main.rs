@@ -11,5 +11,6 @@ mod doctor;
 mod ground;
 mod hosts;
 mod kills;
+mod logs;
 mod many;
 mod verbs;

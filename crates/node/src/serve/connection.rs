@@ -83,6 +83,7 @@ fn answer(runs: &Arc<Runs>, message: ToAgent, controller: &str, answers: &Answer
         ToAgent::Hello { .. }
         | ToAgent::Observe { .. }
         | ToAgent::Read { .. }
+        | ToAgent::Collect
         | ToAgent::Retire
         | ToAgent::Bye => {
             return Err(Failure::new(

@@ -203,7 +203,7 @@ pub fn prune(layout: &Layout) -> Result<()> {
 }
 
 /// All runs, in the order in which they were asked for.
-fn runs(layout: &Layout) -> Result<Vec<RunId>> {
+pub fn runs(layout: &Layout) -> Result<Vec<RunId>> {
     let mut runs = Vec::new();
     for run in order::runs(layout)? {
         runs.push((order::number(layout, &run)?, run));

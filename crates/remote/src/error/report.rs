@@ -56,6 +56,13 @@ impl RemoteError {
         )
     }
 
+    /// Whether the host took the connection and dropped it: it is there, and its
+    /// network or its SSH server is just being changed, or it speaks no SSH.
+    pub fn is_cut(&self) -> bool {
+        let met = matches!(self, Self::Lost { .. } | Self::Handshake { .. });
+        met && self.is_transient()
+    }
+
     /// The values behind the cause, as label and value.
     pub fn details(&self) -> Vec<(String, String)> {
         let pair = |label: &str, value: String| (label.to_owned(), value);
@@ -115,6 +122,7 @@ impl RemoteError {
                 pair("tried", format!("{attempts} times")),
                 pair("last", last.to_string()),
             ],
+            Self::Handshake { source, .. } => vec![pair("it says", source.to_string())],
             Self::Lost { step, .. } => vec![pair("during", (*step).to_owned())],
             Self::UnknownSystem { answer, .. } => vec![pair("it says", answer.clone())],
             Self::AgentBroken { path, answer, .. } => {
@@ -223,7 +231,7 @@ impl RemoteError {
                     .to_owned()
             }
             Self::Handshake { place, .. } => format!(
-                "See what listens on port {}; the cause below says how far it got.",
+                "See what listens on port {}: is it an SSH server, and does it take connections?",
                 place.port()
             ),
             Self::Lost { .. } => "Run it again: it goes on from where it was.".to_owned(),

@@ -66,7 +66,13 @@ pub enum ToAgent {
         path: HostPath,
         /// How many bytes at most.
         last: u32,
+        /// Only what comes after so many bytes; a file that has become shorter
+        /// was begun anew.
+        since: Option<u64>,
     },
+    /// Tell everything that helps to find a cause; changes nothing. Answered by
+    /// any number of `part`, and `collected` or `failed`.
+    Collect,
     /// After everything was removed: stop the service `casement` and delete
     /// the state folder. Answered by `retired` or `failed`.
     Retire,
@@ -115,7 +121,18 @@ pub enum ToController {
         /// The end of it, from the beginning of a line; none if there is no such
         /// file.
         text: Option<String>,
+        /// Where in the file that ends.
+        end: u64,
     },
+    /// A piece of what `collect` asks for; pieces of one name belong together.
+    Part {
+        /// The name of a file, its folders parted by `/`.
+        name: String,
+        /// What it holds.
+        text: String,
+    },
+    /// Answers `collect`: that was all.
+    Collected,
     /// Something happened in a run.
     Event(Event),
     /// Another run is at work.

@@ -1,4 +1,4 @@
-//! The bootstrap token and the SSH key are where they must be, and nowhere else.
+//! The bootstrap token, the SSH key and its passphrase are where they must be, and nowhere else.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -20,6 +20,7 @@ fn secrets_are_nowhere_but_in_their_own_place() {
     let _alone = alone();
     let lab = Lab::named("secrets");
     lab.run(&["up", "--hosts", "1"]);
+    lock_the_key(&lab);
 
     let failing = Watched::run(&lab, &mut failing_apply(&lab));
     assert!(!failing.success, "{}", failing.said);
@@ -33,7 +34,58 @@ fn secrets_are_nowhere_but_in_their_own_place() {
     done.assert_clean(&lab);
     killed.assert_clean(&lab);
     the_token_was_used(&lab, &done);
+    the_passphrase_is_needed(&lab);
+    what_is_given_away_is_made(&lab);
+    done.assert_clean(&lab);
     the_search_finds_what_is_planted(&lab, &done);
+}
+
+/// What opens the key that casement is given.
+const PHRASE: &str = "Rosen-Tulpen-Nelken-4711";
+
+/// Lets the cluster file name a key that has a passphrase.
+fn lock_the_key(lab: &Lab) {
+    let at = |name: &str| lab.folder().join(name);
+    fs::copy(at("id_ed25519"), at("locked")).unwrap();
+    let mut keygen = Command::new("ssh-keygen");
+    keygen.args(["-q", "-p", "-P", "", "-N", PHRASE, "-f"]);
+    succeed(keygen.arg(at("locked")));
+    fs::write(at("phrase"), format!("{PHRASE}\n")).unwrap();
+    let text = fs::read_to_string(at("cluster.yaml")).unwrap();
+    let open = "key: ./id_ed25519";
+    assert!(text.contains(open), "{text}");
+    let locked = "key: ./locked\n      passphrase: {file: ./phrase}";
+    fs::write(at("cluster.yaml"), text.replace(open, locked)).unwrap();
+}
+
+/// With another one there is no way to the host: the right one was really used.
+fn the_passphrase_is_needed(lab: &Lab) {
+    let place = lab.folder().join("phrase");
+    fs::write(&place, "another\n").unwrap();
+    let output = verb(lab, &["status"]).output().unwrap();
+    fs::write(&place, format!("{PHRASE}\n")).unwrap();
+    assert!(!output.status.success());
+    assert!(text(&output).contains("CAS-SSH-024"), "{}", text(&output));
+}
+
+/// A bundle of the host, unpacked, and the report of the last run: both are made to
+/// be given away.
+fn what_is_given_away_is_made(lab: &Lab) {
+    let bundle = lab.folder().join("win1.tar.gz");
+    let out = bundle.to_str().unwrap();
+    succeed(&mut verb(lab, &["logs", "win1", "--bundle", "--out", out]));
+    let folder = lab.folder().join("bundle");
+    fs::create_dir(&folder).unwrap();
+    let mut tar = Command::new("tar");
+    succeed(tar.arg("-xzf").arg(&bundle).arg("-C").arg(&folder));
+    let found = files_with(&folder, "hnsNetworks");
+    assert_eq!(found, ["host.json"]);
+    let shown = succeed(&mut verb(lab, &["logs", "win1", "kubelet", "-n", "5"]));
+    assert_eq!(shown.lines().count(), 5, "{shown}");
+    let page = lab.folder().join("report.html");
+    let out = page.to_str().unwrap();
+    succeed(&mut verb(lab, &["report", "--out", out]));
+    assert!(fs::read_to_string(page).unwrap().contains("win1"));
 }
 
 /// A kubeadm that cannot join: the file names another program for it.
@@ -121,7 +173,9 @@ impl Watched {
             let (_, secret) = token.split_once('.').unwrap();
             assert_eq!(self.places(lab, secret), [""; 0]);
         }
-        assert_eq!(self.places(lab, &key(lab)), ["id_ed25519"]);
+        assert_eq!(self.places(lab, &key(lab, "id_ed25519")), ["id_ed25519"]);
+        assert_eq!(self.places(lab, &key(lab, "locked")), ["locked"]);
+        assert_eq!(self.places(lab, PHRASE), ["phrase"]);
         // What is scanned has the records of the runs.
         let records = files_with(&lab.folder().join(".casement/runs"), "stepBegan");
         assert!(!records.is_empty());
@@ -130,8 +184,8 @@ impl Watched {
 }
 
 /// A line from the middle of the private key.
-fn key(lab: &Lab) -> String {
-    let text = fs::read_to_string(lab.folder().join("id_ed25519")).unwrap();
+fn key(lab: &Lab, file: &str) -> String {
+    let text = fs::read_to_string(lab.folder().join(file)).unwrap();
     text.lines().nth(3).unwrap().to_owned()
 }
 

@@ -1,0 +1,98 @@
+//! `casement logs`: the end of a service's log, as it grows, and everything in one
+//! archive.
+
+use std::collections::BTreeMap;
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::path::Path;
+use std::process::Stdio;
+
+use casement_node::sim::Thing;
+
+use crate::ground::Ground;
+
+const LOG: &str = r"C:\var\log\kubelet\kubelet.log";
+
+/// Makes the kubelet of a host say something.
+fn says(ground: &Ground, line: &str) {
+    let sim = ground.cluster.host("windows1").unwrap().sim();
+    sim.meddle(|world| {
+        let file = world.entries.entry(LOG.parse().unwrap());
+        let file = file.or_insert((Thing::File(Vec::new()), "everybody".to_owned()));
+        let (Thing::File(bytes), _) = file else {
+            panic!("{LOG} is no file");
+        };
+        bytes.extend_from_slice(line.as_bytes());
+        bytes.push(b'\n');
+    });
+}
+
+fn unpacked(path: &Path) -> BTreeMap<String, String> {
+    let file = std::fs::File::open(path).unwrap();
+    let mut archive = tar::Archive::new(flate2::read::GzDecoder::new(file));
+    let entries = archive.entries().unwrap().map(|entry| {
+        let mut entry = entry.unwrap();
+        let mut text = String::new();
+        entry.read_to_string(&mut text).unwrap();
+        (entry.path().unwrap().display().to_string(), text)
+    });
+    entries.collect()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_log_is_shown_and_followed() {
+    let ground = Ground::start(1, true).await;
+    let output = ground.run(&["logs", "windows1"]).await;
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(!output.status.success());
+    assert!(said.contains("CAS-CTL-025") && said.contains(LOG), "{said}");
+    for line in ["first", "second", "third"] {
+        says(&ground, line);
+    }
+    let shown = ground.run(&["logs", "windows1", "-n", "2"]).await;
+    assert_eq!(String::from_utf8_lossy(&shown.stdout), "second\nthird\n");
+    let mut command = ground.command(&["logs", "windows1", "--follow", "-n", "1"]);
+    let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    assert_eq!(lines.next().unwrap().unwrap(), "third");
+    says(&ground, "fourth");
+    assert_eq!(lines.next().unwrap().unwrap(), "fourth");
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_bundle_has_everything_but_secrets() {
+    let ground = Ground::start(1, true).await;
+    ground.succeed(&["apply", "--yes"]).await;
+    let file = ground.cluster.cluster_file();
+    let folder = file.parent().unwrap();
+    let key = std::fs::read_to_string(folder.join("id_ed25519")).unwrap();
+    says(&ground, &format!("somebody wrote a key here: {key}"));
+    says(&ground, "and a token, abcdef.0123456789abcdef, too");
+    let words = ["logs", "windows1", "--bundle", "--out", "all.tar.gz"];
+    ground.succeed(&words).await;
+    let parts = unpacked(&folder.join("all.tar.gz"));
+    let log = &parts["files/C/var/log/kubelet/kubelet.log"];
+    assert!(log.contains("and a token, ********"), "{log}");
+    for name in [
+        "host.json",
+        "observed.txt",
+        "versions.txt",
+        "documents/join.json",
+    ] {
+        assert!(parts.contains_key(name), "{name}: {:?}", parts.keys());
+    }
+    let host: serde_json::Value = serde_json::from_str(&parts["host.json"]).unwrap();
+    assert!(
+        !host["hnsNetworks"].as_array().unwrap().is_empty(),
+        "{host}"
+    );
+    assert!(parts["observed.txt"].starts_with("This host is right"));
+    assert!(parts.keys().any(|name| name.starts_with("runs/")));
+    assert!(parts.keys().any(|name| name.ends_with("config.toml")));
+    let secret = key.lines().nth(2).unwrap();
+    for (name, text) in &parts {
+        assert!(!text.contains(secret), "the key is in {name}");
+        assert!(!text.contains("0123456789abcdef"), "the token is in {name}");
+    }
+}
