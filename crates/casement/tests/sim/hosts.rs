@@ -13,6 +13,7 @@ use casement_resource::{
 };
 use casement_run::link::{Agents, Link};
 use casement_run::secrets::NoSecrets;
+use tokio::net::{TcpListener, TcpStream};
 
 const ADDRESS: Ipv4Addr = Ipv4Addr::new(127, 18, 0, 11);
 
@@ -188,4 +189,42 @@ async fn a_linux_host_is_converged_too() {
     link.remove(&run, |_| {}).await.unwrap();
     link.leave().await.unwrap();
     assert_eq!(rig.host.sim().world(), before);
+}
+
+/// A door in front of a host that is slammed at the first who comes.
+async fn door_of(rig: &Rig) -> Way {
+    let address = Ipv4Addr::new(127, 18, 0, 14);
+    let door = TcpListener::bind((address, 0)).await.unwrap();
+    let port = door.local_addr().unwrap().port();
+    let Way::Ssh(mut target) = rig.way.clone() else {
+        panic!("simulated hosts are reached by SSH");
+    };
+    let behind = (target.address.clone(), target.port);
+    let known = rig.host.known_hosts_line().unwrap();
+    let known = known.replace(
+        &format!("[{}]:{}", behind.0, behind.1),
+        &format!("[{address}]:{port}"),
+    );
+    std::fs::write(&target.known_hosts, known).unwrap();
+    target.address = address.to_string();
+    target.port = port;
+    tokio::spawn(async move {
+        drop(door.accept().await.unwrap());
+        loop {
+            let (mut outside, _) = door.accept().await.unwrap();
+            let mut inside = TcpStream::connect(behind.clone()).await.unwrap();
+            tokio::spawn(async move {
+                let _ = tokio::io::copy_bidirectional(&mut outside, &mut inside).await;
+            });
+        }
+    });
+    Way::Ssh(target)
+}
+
+#[tokio::test]
+async fn a_host_that_drops_the_first_connection_is_tried_again() {
+    let rig = Rig::start(SimSystem::Linux, Ipv4Addr::new(127, 18, 0, 13)).await;
+    let way = door_of(&rig).await;
+    let link = Link::open(&way, HostOs::Linux, &agents(), "test").await;
+    assert_eq!(link.unwrap().facts().hostname, "sim1");
 }
