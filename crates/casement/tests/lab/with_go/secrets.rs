@@ -255,13 +255,13 @@ fn the_search_finds_what_is_planted(lab: &Lab, done: &Watched) {
         r"C:\var\log\kubelet\planted.log",
         r"C:\k\planted.txt",
     ] {
-        lab.cmd("win1", &format!("echo {token}>{place}"));
-        let found = done.places(lab, secret);
         let name = place.rsplit('\\').next().unwrap();
-        assert!(
-            found.iter().any(|path| path.ends_with(name)),
-            "{place}: {found:?}"
-        );
+        for secret in [secret, PHRASE, &key(lab, "locked"), &key(lab, "id_ed25519")] {
+            lab.cmd("win1", &format!("echo {secret}>{place}"));
+            let found = done.places(lab, secret);
+            let here = found.iter().any(|path| path.ends_with(name));
+            assert!(here, "{place}: {found:?}");
+        }
         lab.cmd("win1", &format!("del {place}"));
     }
     let over = AtomicBool::new(false);
