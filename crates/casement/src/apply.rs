@@ -15,7 +15,7 @@ use crate::controller::{Controller, FileArgs};
 use crate::failure::CommandError;
 use crate::progress::{Progress, ProgressArgs, RunRecord};
 use crate::survey::{HostSurvey, survey};
-use crate::{changes, clock, confirm, read_only, signals, told};
+use crate::{changes, clock, confirm, output, read_only, signals, told};
 
 /// Make the hosts and the cluster what the file says.
 #[derive(Debug, Args)]
@@ -314,17 +314,8 @@ fn say_end(
         End::Done => {
             let windows = controller.windows();
             let verb = if windows.len() == 1 { "is" } else { "are" };
-            println!("Done in {took}: {} {verb} Ready.", listed(&windows));
+            println!("Done in {took}: {} {verb} Ready.", output::listed(&windows));
             Ok(())
         }
-    }
-}
-
-/// `a`, `a and b`, `a, b and c`.
-fn listed(names: &[&str]) -> String {
-    match names {
-        [] => String::new(),
-        [one] => (*one).to_owned(),
-        [first @ .., last] => format!("{} and {last}", first.join(", ")),
     }
 }

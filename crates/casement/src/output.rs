@@ -20,6 +20,16 @@ pub fn print(text: &str) -> Result<(), CommandError> {
     }
 }
 
+/// `a`, `a and b`, `a, b and c`; of many only the first.
+pub fn listed(names: &[&str]) -> String {
+    match names {
+        [] => String::new(),
+        [one] => (*one).to_owned(),
+        [a, b, c, _, _, rest @ ..] => format!("{a}, {b}, {c} and {} more", rest.len() + 2),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+    }
+}
+
 /// At most so many characters; a cut is shown.
 pub fn cut(text: &str, width: usize) -> String {
     if text.chars().count() <= width {
@@ -32,6 +42,13 @@ pub fn cut(text: &str, width: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn of_many_names_the_first_are_told() {
+        assert_eq!(listed(&["a"]), "a");
+        assert_eq!(listed(&["a", "b", "c", "d"]), "a, b, c and d");
+        assert_eq!(listed(&["a", "b", "c", "d", "e"]), "a, b, c and 2 more");
+    }
 
     #[test]
     fn a_line_is_cut_where_the_terminal_ends() {

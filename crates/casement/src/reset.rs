@@ -19,7 +19,7 @@ use serde_json::json;
 use crate::controller::{Controller, FileArgs, refuse_outage};
 use crate::failure::CommandError;
 use crate::progress::{Progress, ProgressArgs, REMOVE, RunRecord};
-use crate::{changes, clock, confirm, signals, spec_file, told};
+use crate::{changes, clock, confirm, output, signals, spec_file, told};
 use proof::Proof;
 
 /// Take hosts out of the cluster and remove what casement put there.
@@ -125,11 +125,13 @@ fn say(
 ) -> Result<(), CommandError> {
     let mut failed = 0;
     let mut hosts = Vec::new();
+    for (names, proof) in alike(results) {
+        println!("{}: {proof}", output::listed(&names));
+    }
     for (name, result) in results {
         match result {
             Ok(proof) => {
                 hosts.push(json!({"name": name, "removed": proof.removed}));
-                println!("{name}: {proof}");
             }
             Err(error) => {
                 failed += 1;
@@ -148,6 +150,21 @@ fn say(
         return Err(CommandError::told(1));
     }
     Ok(())
+}
+
+/// What was proved, and of which hosts: ten that are alike need not be told ten
+/// times.
+fn alike(results: &[(String, Result<Proof, RunError>)]) -> Vec<(Vec<&str>, String)> {
+    let mut told: Vec<(Vec<&str>, String)> = Vec::new();
+    for (name, result) in results {
+        let Ok(proof) = result else { continue };
+        let proof = proof.to_string();
+        match told.iter_mut().find(|(_, known)| *known == proof) {
+            Some((names, _)) => names.push(name),
+            None => told.push((vec![name], proof)),
+        }
+    }
+    told
 }
 
 fn refuse_unknown(arguments: &ResetArgs, controller: &Controller) -> Result<(), CommandError> {
