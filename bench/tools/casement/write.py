@@ -21,8 +21,8 @@ with open(archive, "rb") as file:
 steps = []
 
 
-def step(name, after, **resource):
-    steps.append({"id": name, "after": after, "resource": resource})
+def step(id, after, **resource):
+    steps.append({"id": id, "after": after, "resource": resource})
 
 
 def mode(text):
