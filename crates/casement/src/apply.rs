@@ -226,7 +226,7 @@ fn conclude(
     for (host, result) in &results {
         match result {
             Err(RunError::Stopped { .. }) => {}
-            Err(error) => eprint!("\n{host}\n{}", problem(host, error)),
+            Err(error) => eprint!("\n{host}\n{}", output::problem(&problem(host, error))),
             Ok(_) => {}
         }
     }

@@ -23,7 +23,7 @@ use serde_json::Value;
 
 use crate::failure::CommandError;
 use crate::progress::{Progress, ProgressArgs, RunRecord};
-use crate::{agents, clock, controller, signals};
+use crate::{agents, clock, controller, output, signals};
 use hosts::Machine;
 
 /// Make hosts what a bare node document says.
@@ -222,7 +222,10 @@ fn conclude(
         if let Err(error) = result
             && !stopped(result)
         {
-            eprint!("\n{host}\n{}", progress.problem(host, error));
+            eprint!(
+                "\n{host}\n{}",
+                output::problem(&progress.problem(host, error))
+            );
         }
     }
     let failed = results

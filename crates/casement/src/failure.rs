@@ -4,6 +4,8 @@ use std::process::ExitCode;
 
 use casement_diag::Problem;
 
+use crate::output;
+
 /// What is printed, and the exit code that goes with it.
 #[derive(Debug)]
 pub struct CommandError {
@@ -37,7 +39,7 @@ impl CommandError {
     /// Prints what there is to print.
     pub fn finish(self) -> ExitCode {
         if let Some(problem) = &self.problem {
-            eprint!("{problem}");
+            eprint!("{}", output::problem(problem));
         }
         ExitCode::from(self.exit)
     }

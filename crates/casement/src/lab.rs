@@ -12,6 +12,8 @@ use casement_lab::up::Wanted;
 use casement_lab::windows::WindowsRelease;
 use clap::{Args, Subcommand, ValueEnum};
 
+use crate::output;
+
 mod inside;
 mod show;
 
@@ -93,7 +95,7 @@ pub fn run_lab(arguments: LabArgs) -> ExitCode {
     match run(arguments) {
         Ok(code) => code,
         Err(problem) => {
-            eprint!("{problem}");
+            eprint!("{}", output::problem(&problem));
             ExitCode::FAILURE
         }
     }

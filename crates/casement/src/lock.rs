@@ -10,7 +10,7 @@ use clap::Args;
 use futures_util::{StreamExt, stream};
 
 use crate::failure::CommandError;
-use crate::spec_file;
+use crate::{output, spec_file};
 
 mod file;
 mod show;
@@ -128,7 +128,7 @@ async fn resolve_all(
             Ok(one) => resolved.push(one),
             Err(error) => {
                 failed += 1;
-                eprint!("{}", told::unresolved(&error, wanted));
+                eprint!("{}", output::problem(&told::unresolved(&error, wanted)));
             }
         }
     }

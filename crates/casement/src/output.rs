@@ -20,6 +20,12 @@ pub fn print(text: &str) -> Result<(), CommandError> {
     }
 }
 
+/// A problem as it is shown on standard error.
+pub fn problem(problem: &Problem) -> String {
+    let room = terminal_size::terminal_size_of(std::io::stderr());
+    problem.folded(room.map_or(usize::MAX, |(width, _)| width.0.into()))
+}
+
 /// `a`, `a and b`, `a, b and c`; of many only the first.
 pub fn listed(names: &[&str]) -> String {
     match names {

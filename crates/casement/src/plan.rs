@@ -55,13 +55,13 @@ pub async fn run_plan(arguments: PlanArgs) -> Result<(), CommandError> {
             Ok(host) => hosts.push(host),
             Err(error) => {
                 failed = true;
-                eprint!("{name}\n{}", told::problem(&error));
+                eprint!("{name}\n{}", output::problem(&told::problem(&error)));
             }
         }
     }
     for (name, error) in &controller.lost {
         failed = true;
-        eprint!("{name}\n{}", told::problem(error));
+        eprint!("{name}\n{}", output::problem(&told::problem(error)));
     }
     if arguments.output == "json" {
         println!("{:#}", document(&hosts, &read_only, &changes));

@@ -136,7 +136,10 @@ fn say(
             Err(error) => {
                 failed += 1;
                 hosts.push(json!({"name": name, "error": error.to_string()}));
-                eprint!("\n{name}\n{}", progress.problem(name, error));
+                eprint!(
+                    "\n{name}\n{}",
+                    output::problem(&progress.problem(name, error))
+                );
             }
         }
     }
