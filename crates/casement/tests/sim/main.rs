@@ -12,4 +12,6 @@ mod ground;
 mod hosts;
 mod kills;
 mod many;
+mod overlay;
+mod read_only;
 mod verbs;
