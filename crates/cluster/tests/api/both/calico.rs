@@ -68,8 +68,8 @@ async fn define(server: &Server, client: &Client) {
             },
         });
         let definition = serde_json::from_value(definition).unwrap();
-        let made = definitions.create(&PostParams::default(), &definition);
-        made.await.unwrap();
+        let params = PostParams::default();
+        definitions.create(&params, &definition).await.unwrap();
     }
 }
 
