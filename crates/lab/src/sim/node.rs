@@ -18,6 +18,8 @@ use crate::api::now;
 /// Between two looks at the host. A real kubelet takes ten seconds to tell of
 /// itself: nobody needs to wait for that here.
 const EVERY: Duration = Duration::from_millis(150);
+/// Between two looks at a Node and its pods while nothing changes on the host.
+const CALM: Duration = Duration::from_millis(400);
 /// Between two words that the host is still there.
 const HEARTBEAT: Duration = Duration::from_secs(1);
 /// A Node that is not heard of for this many seconds is not Ready: 40 in a real
@@ -74,6 +76,7 @@ struct Known {
     client: Kept,
     said: Option<Value>,
     heartbeat: Option<Instant>,
+    looked: Option<Instant>,
     pods: Told,
 }
 
@@ -91,6 +94,12 @@ impl Known {
         let Some(identity) = identity(world) else {
             return Ok(());
         };
+        let status = status(world, runtime);
+        let same = self.said.as_ref() == Some(&status);
+        if same && self.looked.is_some_and(|last| last.elapsed() < CALM) {
+            return Ok(());
+        }
+        self.looked = Some(Instant::now());
         let client = self.client.client(&identity)?;
         let path = format!("/api/v1/nodes/{node}");
         let (code, seen) = client.ask("GET", &path, None).await?;
@@ -100,7 +109,6 @@ impl Known {
                 .send("POST", "/api/v1/nodes", &registration(world, &node))
                 .await?;
         }
-        let status = status(world, runtime);
         let heard = seen["status"]["conditions"].is_array();
         if self.said.as_ref() != Some(&status) || !heard {
             let patch = json!({ "status": stamped(&status) });
