@@ -98,10 +98,15 @@ impl Cluster {
 
     /// The `spec` of the object `default`; null where there is none.
     async fn calico_default(&self, kind: &str, plural: &str) -> Result<Value, ClusterError> {
-        let found = self.calico_api(kind, plural).get_opt("default").await;
-        let what = format!("read {kind} default of Calico");
-        let found = found.map_err(self.failed(what))?;
-        Ok(found.map_or(Value::Null, |object| object.data["spec"].clone()))
+        match self.calico_api(kind, plural).get("default").await {
+            Ok(object) => Ok(object.data["spec"].clone()),
+            // There is no such object, or no such kind.
+            Err(kube::Error::Api(status)) if status.code == 404 => Ok(Value::Null),
+            Err(error) => {
+                let what = format!("read {kind} default of Calico");
+                Err(self.failed(what)(error))
+            }
+        }
     }
 
     fn calico_api(&self, kind: &str, plural: &str) -> Api<DynamicObject> {
