@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 
 use casement_diag::Problem;
 use casement_lab::places::Places;
-use casement_lab::sim::{MOST_HOSTS, Mishap, SimCluster, SimHost};
+use casement_lab::sim::{MOST_HOSTS, Mishap, SimCluster, SimHost, SimNetwork, SimShape};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use clap::{Args, Parser as _};
+use clap::{Args, Parser as _, ValueEnum};
 
 use crate::failure::CommandError;
 use crate::{Arguments, clock, doctor, output};
@@ -25,6 +25,35 @@ pub struct DemoArgs {
     /// Let a known fault happen, and see what `doctor` says of it
     #[arg(long, value_name = "FAULT", value_parser = fault())]
     fail: Option<Mishap>,
+    /// How pods reach each other
+    #[arg(long, value_enum, default_value_t = DemoNetwork::Routes, conflicts_with = "fail")]
+    network: DemoNetwork,
+}
+
+/// How pods of the demo reach each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum DemoNetwork {
+    /// By routes that casement makes
+    Routes,
+    /// In flannel's VXLAN, whose numbers casement has to change first
+    Overlay,
+}
+
+impl DemoNetwork {
+    fn simulated(self) -> SimNetwork {
+        match self {
+            Self::Routes => SimNetwork::Routes,
+            Self::Overlay => SimNetwork::overlay_of_linux(),
+        }
+    }
+
+    /// A verb that changes flannel's numbers, there or back.
+    fn agreed(self, line: &str) -> String {
+        match self {
+            Self::Routes => line.to_owned(),
+            Self::Overlay => format!("{line} --allow-network-outage"),
+        }
+    }
 }
 
 /// The faults by their names.
@@ -48,7 +77,14 @@ pub async fn run_demo(arguments: DemoArgs) -> Result<(), CommandError> {
     let started = Instant::now();
     let folder = folder()?;
     let windows = usize::from(arguments.hosts).min(MOST_HOSTS);
-    let cluster = SimCluster::start(&folder, windows, arguments.fail.is_none()).await;
+    let network = arguments.network;
+    let shape = SimShape {
+        windows,
+        repair: arguments.fail.is_none(),
+        network: network.simulated(),
+        ..SimShape::default()
+    };
+    let cluster = SimCluster::start(&folder, &shape).await;
     let cluster = cluster.map_err(|error| no_ground(&error))?;
     enter(&folder)?;
     say(&format!(
@@ -59,7 +95,7 @@ pub async fn run_demo(arguments: DemoArgs) -> Result<(), CommandError> {
     ))?;
     show_spec(&folder)?;
     verb("plan").await?;
-    verb("apply --yes").await?;
+    verb(&network.agreed("apply --yes")).await?;
     if let Some(mishap) = arguments.fail {
         fail(&cluster, mishap).await?;
     } else {
@@ -78,7 +114,7 @@ pub async fn run_demo(arguments: DemoArgs) -> Result<(), CommandError> {
     reboot(broken).await?;
     verb("status").await?;
     verb("sample delete").await?;
-    verb("reset --all --cluster --yes").await?;
+    verb(&network.agreed("reset --all --cluster --yes")).await?;
     prove(&cluster)?;
     say(&format!(
         "\nDone in {}. What it left, in\n{}:\n  \
@@ -162,7 +198,8 @@ async fn reboot(host: &SimHost) -> Result<(), CommandError> {
     let name = &host.spec().name;
     let networks = |host: &SimHost| {
         let world = host.sim().world();
-        let names: Vec<String> = world.networks.iter().map(|it| it.name.clone()).collect();
+        let mut names: Vec<String> = world.networks.iter().map(|it| it.name.clone()).collect();
+        names.sort();
         match names.is_empty() {
             true => "none".to_owned(),
             false => names.join(", "),
@@ -223,6 +260,9 @@ fn prove(cluster: &SimCluster) -> Result<(), CommandError> {
         let left = host.left_behind();
         let name = &host.spec().name;
         lines += &match left.as_slice() {
+            [] if host.waits_for_boot() => {
+                format!("  {name:<14} as it was handed over, after the boot that Windows wants\n")
+            }
             [] => format!("  {name:<14} as it was handed over\n"),
             left => format!("  {name:<14} {} differ: {}\n", left.len(), left.join(", ")),
         };

@@ -159,6 +159,7 @@ async fn examine(
         is_wrong("runs-kubelet").then(|| place("service-kubelet")),
         is_wrong("containerd-config").then(|| place("containerd-config")),
         is_wrong("proxy-config").then(|| place("proxy-config")),
+        Some(place("service-kube-proxy")),
     ];
     let mut answers = Vec::new();
     for question in questions {
@@ -171,6 +172,7 @@ async fn examine(
     seen.kubelet_log = answers.next().flatten();
     seen.containerd = answers.next().flatten();
     seen.proxy = answers.next().flatten();
+    seen.proxy_log = answers.next().flatten();
     Ok(seen)
 }
 

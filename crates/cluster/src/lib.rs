@@ -19,6 +19,7 @@
 //! # }
 //! ```
 
+mod calico;
 mod change;
 mod connect;
 mod drain;
@@ -37,6 +38,7 @@ mod token;
 mod trouble;
 mod watch;
 
+pub use calico::{CalicoFacts, CalicoPool};
 pub use change::{CarriedOut, ClusterChange, ObjectRef, Way};
 pub use connect::Cluster;
 pub use drain::Drained;
@@ -51,7 +53,8 @@ pub use owned::{
 pub use request::Joining;
 pub use restore::{Restored, RestoredHow};
 pub use rights::{
-    RIGHTS, RIGHTS_YAML, Right, flannel_rights, host_process_refs, host_process_rights,
+    RIGHTS, RIGHTS_YAML, Right, calico_rights, flannel_rights, host_process_refs,
+    host_process_rights,
 };
 pub use sample::{
     Expose, Sample, SamplePart, SampleService, SampleStatus, sample_objects, sample_rights,

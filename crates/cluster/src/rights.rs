@@ -10,6 +10,7 @@ use k8s_openapi::api::authorization::v1::{
 };
 use kube::api::{Api, PostParams};
 
+use crate::calico::GROUP;
 use crate::change::ObjectRef;
 use crate::connect::Cluster;
 use crate::error::ClusterError;
@@ -206,6 +207,15 @@ pub fn flannel_rights(namespace: &str) -> Vec<Right> {
     let verbs = ["list", "watch", "delete"];
     let pods = verbs.map(|verb| Right::within(namespace, verb, "", "pods"));
     maps.into_iter().chain(pods).collect()
+}
+
+/// What it takes besides to look at Calico.
+pub fn calico_rights() -> Vec<Right> {
+    vec![
+        wide("list", GROUP, "ippools"),
+        named("get", GROUP, "ipamconfigs", "default"),
+        named("get", GROUP, "felixconfigurations", "default"),
+    ]
 }
 
 /// What it takes besides for `components: host-process`: DaemonSets of casement's

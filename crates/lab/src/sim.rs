@@ -7,20 +7,28 @@
 mod agent;
 mod client;
 mod cluster;
+mod cni;
 mod controllers;
 mod disk;
+mod flanneld;
+mod kube_proxy;
 mod kubeadm;
 mod kubelet;
 mod mishap;
+mod net_conf;
 mod node;
 mod pods;
+mod power;
+mod programs;
+#[cfg(test)]
+mod rig;
 mod server;
+mod shell;
 mod worlds;
 
 use std::io;
 use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
@@ -33,10 +41,12 @@ use tokio::net::TcpListener;
 use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
 
-pub use cluster::{MOST_HOSTS, SimCluster, SimError};
+pub use cluster::{MOST_HOSTS, SimCluster, SimError, SimNetwork, SimShape};
+pub use cni::Cni;
 pub use disk::stand_in;
 pub use kubelet::{Kubelet, Runtime, verdict};
 pub use mishap::Mishap;
+use power::Power;
 pub use worlds::{bare_linux, bare_windows};
 
 /// What a simulated host is.
@@ -82,8 +92,7 @@ struct Inner {
     /// The way to the service `casement`, which is made when it is first needed
     /// and is gone after it was retired.
     door: Mutex<Option<Arc<Door>>>,
-    /// Whether it had the service when its power went.
-    installed: AtomicBool,
+    power: Power,
     accepted: PublicKey,
     host_key: PrivateKey,
     wires: Mutex<Vec<JoinHandle<()>>>,
@@ -113,7 +122,7 @@ impl SimHost {
             layout: Layout::new(state),
             disk,
             door: Mutex::default(),
-            installed: AtomicBool::default(),
+            power: Power::since(before.boot),
             before: Mutex::new(before),
             accepted,
             wires: Mutex::default(),
@@ -121,13 +130,13 @@ impl SimHost {
         let behind = Arc::downgrade(&inner);
         inner.sim.on_cut(move || {
             if let Some(inner) = behind.upgrade() {
-                inner.cut();
+                inner.lose_connections();
             }
         });
         let runtime = Handle::current();
-        inner
-            .sim
-            .on_run(move |sim, program| kubeadm::run(sim, program, &runtime));
+        inner.sim.on_run(move |sim, program| {
+            kubeadm::run(sim, program, &runtime).or_else(|| shell::run(sim, program))
+        });
         let server = tokio::spawn(server::listen(listener, Arc::clone(&inner)));
         let kubelet = tokio::spawn(node::live(Arc::downgrade(&inner)));
         Ok(Self {
@@ -144,21 +153,6 @@ impl SimHost {
         &self.inner.spec
     }
 
-    /// Takes its power: connections are lost, and what HNS does not keep.
-    pub fn power_off(&self) {
-        self.inner.cut();
-        let door = self.inner.door().take();
-        self.inner.installed.store(door.is_some(), Ordering::SeqCst);
-        self.inner.sim.meddle(World::reboot);
-    }
-
-    /// Gives it back: the service `casement` starts where it was installed.
-    pub fn power_on(&self) {
-        if self.inner.installed.load(Ordering::SeqCst) {
-            self.inner.backstage();
-        }
-    }
-
     /// Stops its SSH server, for good.
     pub fn unplug(&self) {
         self.server.abort();
@@ -172,10 +166,13 @@ impl SimHost {
         self.inner.sim.meddle(change);
     }
 
-    /// What differs from the host as it was handed over, in words.
+    /// What differs from the host as it was handed over, in words: as it will be
+    /// after the boot that Windows' features may wait for.
     #[must_use]
     pub fn left_behind(&self) -> Vec<String> {
-        worlds::differences(&self.inner.before(), &self.inner.sim.world())
+        let mut now = self.inner.sim.world();
+        power::settle(&mut now);
+        worlds::differences(&self.inner.before(), &now)
     }
 
     /// The host itself, to look at and to meddle with.

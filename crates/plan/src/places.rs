@@ -51,6 +51,8 @@ pub const WINDOWS_CNI_STATE: &str = r"C:\var\lib\cni";
 /// Where the kubelet looks for volume plugins, and makes the folder if need be,
 /// on Windows.
 pub const WINDOWS_VOLUME_PLUGINS: &str = r"C:\usr\libexec\kubernetes";
+/// Where flannel's daemon leaves word for its CNI plugin, on Windows.
+pub const WINDOWS_FLANNEL_STATE: &str = r"C:\run\flannel";
 /// Where flannel looks for its configuration, on Windows.
 pub const WINDOWS_FLANNEL: &str = r"C:\etc\kube-flannel";
 

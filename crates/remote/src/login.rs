@@ -92,8 +92,17 @@ impl Login<'_> {
             AuthResult::Success => Ok(()),
             AuthResult::Failure {
                 remaining_methods, ..
+            } if self.is_cut(&remaining_methods) => Err(self.lost(russh::Error::Disconnect)),
+            AuthResult::Failure {
+                remaining_methods, ..
             } => Err(self.refused(vec![fingerprint(key.public_key())], &remaining_methods)),
         }
+    }
+
+    /// Whether nobody has answered: a host that went down meanwhile, as at a reboot,
+    /// is reported as if it had refused, without a word on what it would take.
+    fn is_cut(&self, methods: &MethodSet) -> bool {
+        methods.is_empty() && self.handle.is_closed()
     }
 
     fn refused(&self, keys: Vec<String>, methods: &MethodSet) -> RemoteError {

@@ -1,6 +1,8 @@
 //! Whether a cluster can take the nodes that a file asks for; told before anything
 //! is changed, and all at once.
 
+pub(crate) mod calico;
+
 use casement_catalog::{Minor, kubelet_range};
 use casement_cluster::{ClusterFacts, FlannelFacts};
 use casement_diag::Problem;

@@ -6,20 +6,20 @@ use std::time::Duration;
 use casement_catalog::{WINDOWS, WindowsRelease, windows_of_build, windows_of_year};
 use casement_cluster::{
     Cluster, ClusterChange, ClusterError, ClusterFacts as SeenFacts, Joining, NodeState, NodeTaint,
-    RIGHTS, Restored, TokenOrder, Way, flannel_rights, host_process_refs, host_process_rights,
-    node_proxier_binding, node_proxier_binding_ref, overlay_binding, overlay_binding_ref,
-    overlay_role, overlay_role_ref, runtime_class, runtime_class_ref,
+    RIGHTS, Restored, TokenOrder, Way, calico_rights, flannel_rights, host_process_refs,
+    host_process_rights, node_proxier_binding, node_proxier_binding_ref, overlay_binding,
+    overlay_binding_ref, overlay_role, overlay_role_ref, runtime_class, runtime_class_ref,
 };
 use casement_plan::{ClusterFacts, NodeFacts, host_process};
 use casement_resource::Secret;
-use casement_spec::{Cluster as Spec, Taint, WindowsComponents};
+use casement_spec::{Cluster as Spec, NetworkMode, Taint, WindowsComponents};
 use secrecy::ExposeSecret as _;
 use serde_json::Value;
 use tokio::time::{sleep, timeout};
 
 use crate::api::{Api, Token};
 use crate::error::RunError;
-use crate::fit::unfit;
+use crate::fit::{calico, unfit};
 
 /// How long a kubelet may take to show its Node.
 const TO_EXIST: Duration = Duration::from_secs(120);
@@ -58,7 +58,10 @@ impl Kube {
             true => self.cluster.flannel(&facts).await?,
             false => None,
         };
-        let problems = unfit(spec, &facts, flannel.as_ref());
+        let mut problems = unfit(spec, &facts, flannel.as_ref());
+        if spec.spec.network.mode() == NetworkMode::CalicoVxlan {
+            problems.extend(calico::unfit(spec, &self.cluster.calico().await?));
+        }
         if !problems.is_empty() {
             return Err(RunError::Unfit(problems));
         }
@@ -80,6 +83,9 @@ impl Kube {
             let facts = self.cluster.facts().await?;
             let place = facts.cni.and_then(|cni| cni.daemon_set.namespace);
             rights.extend(place.iter().flat_map(|place| flannel_rights(place)));
+        }
+        if spec.spec.network.mode() == NetworkMode::CalicoVxlan {
+            rights.extend(calico_rights());
         }
         if spec.spec.windows.components == WindowsComponents::HostProcess {
             rights.extend(host_process_rights());

@@ -184,6 +184,26 @@ mod tests {
     }
 
     #[test]
+    fn a_proxy_that_waits_says_for_what_whatever_its_file_has() {
+        let line = |name: &str| {
+            format!(
+                "E1115 23:40:12.000000    4012 proxier.go:225] \"Unable to find HNS Network \
+                 specified, please check network name and CNI deployment\" \
+                 err=\"Network name \\\"{name}\\\" not found\" hnsNetworkName=\"{name}\"\n"
+            )
+        };
+        let log = |text: String| {
+            let mut host = host();
+            host.proxy_log = Some(text);
+            codes(host, true, Vec::new())
+        };
+        assert_eq!(log(line("vxlan0")), ["CAS-DOC-007"]);
+        assert_eq!(log(line("cbr0")), [] as [&str; 0], "the network is late");
+        let found = format!("{}I1115 Caches are synced\n", line("vxlan0"));
+        assert_eq!(log(found), [] as [&str; 0], "it has found it since");
+    }
+
+    #[test]
     fn what_has_no_name_is_told_as_it_was_seen() {
         assert_eq!(codes(host(), false, Vec::new()), ["CAS-DOC-013"]);
         let mut other = host();

@@ -174,27 +174,50 @@ fn network(host: &HostSeen) -> Option<Problem> {
     )
 }
 
-/// kube-proxy waits for a network that nobody makes.
+/// kube-proxy waits for a network that nobody makes: it says so itself, and where it
+/// has not come to that yet, its file does.
 fn proxy(host: &HostSeen) -> Option<Problem> {
-    host.wrong("proxy-config")?;
-    let configuration: Value = serde_json::from_str(host.proxy.as_deref()?).ok()?;
-    let found = configuration["winkernel"]["networkName"].as_str()?;
+    let log = host.proxy_log.as_deref().and_then(waits_for);
+    let found = log.map(str::to_owned).or_else(|| told_of(host))?;
     let wanted = &host.wanted.network;
     if found.eq_ignore_ascii_case(wanted) {
         return None;
     }
-    Some(
-        Problem::new(
-            "CAS-DOC-007",
-            format!(
-                "kube-proxy on {} waits for the network `{found}`: no Service is reached from there",
-                host.name
-            ),
-            "`casement apply` writes its configuration again",
-        )
-        .seen("it waits for", found)
-        .seen("pods are in", wanted),
+    let problem = Problem::new(
+        "CAS-DOC-007",
+        format!(
+            "kube-proxy on {} waits for the network `{found}`: no Service is reached from there",
+            host.name
+        ),
+        "`casement apply` writes its configuration again",
     )
+    .seen("it waits for", &found)
+    .seen("pods are in", wanted);
+    Some(match log {
+        Some(_) => problem.seen("it says", NO_NETWORK),
+        None => problem,
+    })
+}
+
+/// What kube-proxy says every second for as long as its network is not there.
+const NO_NETWORK: &str =
+    "Unable to find HNS Network specified, please check network name and CNI deployment";
+
+/// The network that a kube-proxy waits for by the last line of its log: once it has
+/// found it, it has other things to say.
+fn waits_for(log: &str) -> Option<&str> {
+    let last = log.lines().rfind(|line| !line.trim().is_empty())?;
+    let (_, rest) = last.split_once(NO_NETWORK)?;
+    let (_, name) = rest.split_once("hnsNetworkName=\"")?;
+    name.split('"').next()
+}
+
+/// The network that kube-proxy's file names, if that is not as casement wrote it.
+fn told_of(host: &HostSeen) -> Option<String> {
+    host.wrong("proxy-config")?;
+    let configuration: Value = serde_json::from_str(host.proxy.as_deref()?).ok()?;
+    let found = configuration["winkernel"]["networkName"].as_str()?;
+    Some(found.to_owned())
 }
 
 /// A way to other hosts' pods that is not there.

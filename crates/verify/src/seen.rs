@@ -62,6 +62,8 @@ pub struct HostSeen {
     pub containerd: Option<String>,
     /// kube-proxy's configuration, if that is not as casement wrote it.
     pub proxy: Option<String>,
+    /// The end of kube-proxy's log.
+    pub proxy_log: Option<String>,
 }
 
 impl HostSeen {
@@ -77,6 +79,7 @@ impl HostSeen {
             kubelet_log: None,
             containerd: None,
             proxy: None,
+            proxy_log: None,
         }
     }
 

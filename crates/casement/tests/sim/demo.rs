@@ -28,6 +28,8 @@ fn the_whole_job_is_done_and_taken_back_without_a_trace() {
     assert_eq!(handed_over, 3, "{said}");
     assert!(said.contains("windows1 and windows2 are Ready"), "{said}");
     assert!(said.contains("It has cbr0 again"), "{said}");
+    let reboots = noise.matches("reboots for the feature Containers").count();
+    assert_eq!(reboots, 2, "{noise}");
     assert!(
         said.contains("The cluster's objects are as they were."),
         "{said}"
@@ -42,6 +44,22 @@ fn the_whole_job_is_done_and_taken_back_without_a_trace() {
     ] {
         assert!(folder.path().join(left).exists(), "{left}");
     }
+}
+
+#[test]
+fn the_same_is_shown_with_an_overlay() {
+    let (output, _state) = demo(&["--network", "overlay"]);
+    let (said, noise) = (text(&output.stdout), text(&output.stderr));
+    assert!(output.status.success(), "{said}\n{noise}");
+    for part in [
+        "apply --yes --allow-network-outage",
+        "It has External, flannel.4096 again",
+        "The cluster's objects are as they were.",
+    ] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+    let handed_over = said.matches("as it was handed over").count();
+    assert_eq!(handed_over, 3, "{said}");
 }
 
 #[test]

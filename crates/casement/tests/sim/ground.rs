@@ -2,7 +2,7 @@
 
 use std::process::{Command, Output};
 
-use casement_lab::sim::SimCluster;
+use casement_lab::sim::{SimCluster, SimShape};
 
 /// A cluster that is gone with this, and its folder with it.
 pub struct Ground {
@@ -14,8 +14,18 @@ impl Ground {
     /// With so many Windows hosts, which repair themselves or leave that to a
     /// person.
     pub async fn start(windows: usize, repair: bool) -> Self {
+        let shape = SimShape {
+            windows,
+            repair,
+            ..SimShape::default()
+        };
+        Self::start_as(&shape).await
+    }
+
+    /// With a cluster that is like this.
+    pub async fn start_as(shape: &SimShape) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let cluster = SimCluster::start(folder.path(), windows, repair).await;
+        let cluster = SimCluster::start(folder.path(), shape).await;
         Self {
             cluster: cluster.unwrap(),
             _folder: folder,
@@ -27,7 +37,11 @@ impl Ground {
         let mut command = Command::new(env!("CARGO_BIN_EXE_casement"));
         let file = self.cluster.cluster_file();
         command.current_dir(file.parent().unwrap());
-        command.args(words).args(["--agent-dir", "agent"]);
+        command.args(words);
+        // A sample goes to the cluster alone.
+        if words.first() != Some(&"sample") {
+            command.args(["--agent-dir", "agent"]);
+        }
         command
     }
 
@@ -44,6 +58,26 @@ impl Ground {
         let noise = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(output.status.success(), "{words:?}: {said}{noise}");
         format!("{said}{noise}")
+    }
+
+    /// What it says when it ends with this code.
+    pub async fn refused(&self, words: &[&str], code: i32) -> String {
+        let output = self.run(words).await;
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        let noise = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(code), "{words:?}: {said}{noise}");
+        format!("{said}{noise}")
+    }
+
+    /// Waits until something holds, for as long as a slow machine may take.
+    pub async fn until(&self, what: &str, holds: impl Fn(&SimCluster) -> bool) {
+        for _ in 0..600 {
+            if holds(&self.cluster) {
+                return;
+            }
+            tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+        }
+        panic!("{what}: not for 30 s");
     }
 }
 

@@ -13,4 +13,6 @@ mod hosts;
 mod kills;
 mod logs;
 mod many;
+mod overlay;
+mod read_only;
 mod verbs;

@@ -47,7 +47,7 @@ fn the_documented_roles_are_exactly_what_is_asked_for() {
     }
     let all = RIGHTS.iter().cloned();
     let all = all.chain(flannel_rights("kube-flannel"));
-    let all = all.chain(host_process_rights());
+    let all = all.chain(host_process_rights()).chain(calico_rights());
     let asked: BTreeSet<_> = all
         .chain(crate::sample::sample_rights("default"))
         .map(|right| {

@@ -3,6 +3,7 @@
 //! `docs/lab.md` lists.
 
 mod answers;
+mod calico;
 mod changes;
 mod facts;
 mod flannel;
@@ -48,6 +49,9 @@ macro_rules! on_both {
 on_both! {
     answers {
         answers_are_those_of_kubernetes,
+    }
+    calico {
+        what_windows_needs_of_calico_is_told_before_anything_changes,
     }
     changes {
         a_selector_is_added_and_taken_back,

@@ -93,6 +93,16 @@ const fn plain(
     }
 }
 
+/// A kind of Calico's, as its CustomResourceDefinitions have it. Its fields are
+/// nobody's to check.
+const fn custom(kind: &'static str, plural: &'static str) -> Kind {
+    Kind {
+        namespaced: false,
+        generation: true,
+        ..plain("crd.projectcalico.org", kind, plural, Ok)
+    }
+}
+
 /// Every kind, ordered by group and plural as discovery lists them.
 pub(super) static KINDS: &[Kind] = &[
     Kind {
@@ -211,6 +221,9 @@ pub(super) static KINDS: &[Kind] = &[
         "leases",
         through::<coordination::Lease>,
     ),
+    custom("FelixConfiguration", "felixconfigurations"),
+    custom("IPAMConfig", "ipamconfigs"),
+    custom("IPPool", "ippools"),
     plain(
         "discovery.k8s.io",
         "EndpointSlice",

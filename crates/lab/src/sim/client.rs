@@ -1,15 +1,17 @@
 //! How the programs of simulated hosts speak to an API server: HTTPS, as a node
-//! does it, one connection for each request.
+//! does it, over a connection that stays open between requests.
 
+use std::fmt::Display;
 use std::sync::Arc;
 
 use http_body_util::{BodyExt as _, Full};
 use hyper::Request;
 use hyper::body::Bytes;
-use hyper::client::conn::http1;
+use hyper::client::conn::http1::{self, SendRequest};
 use hyper_util::rt::TokioIo;
 use serde_json::Value;
 use tokio::net::TcpStream;
+use tokio::sync::Mutex;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::rustls::client::danger::{
     HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier,
@@ -34,10 +36,44 @@ pub(super) struct Client {
     server: String,
     tls: TlsConnector,
     token: Option<String>,
+    /// The connection that the last request has left open. Requests of one client
+    /// come one after the other.
+    open: Mutex<Option<SendRequest<Full<Bytes>>>>,
 }
 
 /// What the server answered: the code, and the object.
 pub(super) type Answer = (u16, Value);
+
+/// The client of a program, for as long as what makes it who it is stays.
+#[derive(Default)]
+pub(super) struct Kept(Option<(Identity, Arc<Client>)>);
+
+/// What a program knows of the server and of itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Identity {
+    /// An address with a port.
+    pub(super) server: String,
+    /// The server's CA, PEM.
+    pub(super) ca: String,
+    /// Its own certificate with its key, PEM.
+    pub(super) pem: String,
+}
+
+impl Kept {
+    /// The same client as before, or a new one for another identity.
+    pub(super) fn client(&mut self, identity: &Identity) -> Result<Arc<Client>, String> {
+        if let Some((of, client)) = &self.0
+            && of == identity
+        {
+            return Ok(Arc::clone(client));
+        }
+        let who = Who::Certificate(&identity.pem);
+        let client = Client::new(&identity.server, &identity.ca, &who)?;
+        let client = Arc::new(client);
+        self.0 = Some((identity.clone(), Arc::clone(&client)));
+        Ok(client)
+    }
+}
 
 impl Client {
     /// Somebody who knows the server's CA; `server` is an address with a port.
@@ -62,6 +98,7 @@ impl Client {
             server: server.to_owned(),
             tls: TlsConnector::from(Arc::new(config)),
             token,
+            open: Mutex::default(),
         })
     }
 
@@ -76,6 +113,7 @@ impl Client {
             server: server.to_owned(),
             tls: TlsConnector::from(Arc::new(config)),
             token: None,
+            open: Mutex::default(),
         })
     }
 
@@ -86,37 +124,73 @@ impl Client {
         path: &str,
         body: Option<&Value>,
     ) -> Result<Answer, String> {
-        let unreachable = |error: &dyn std::fmt::Display| {
-            format!("the API server `{}` does not answer: {error}", self.server)
+        self.ask_as(method, path, content_type(method), body).await
+    }
+
+    /// The same with a body of this type.
+    async fn ask_as(
+        &self,
+        method: &str,
+        path: &str,
+        content: &str,
+        body: Option<&Value>,
+    ) -> Result<Answer, String> {
+        let body = body.map(Value::to_string).unwrap_or_default();
+        let mut open = self.open.lock().await;
+        // One that the server has closed meanwhile is as good as none.
+        let mut sender = match live(open.take()).await {
+            Some(sender) => sender,
+            None => self.connect().await?,
         };
-        let stream = TcpStream::connect(&self.server).await;
-        let stream = stream.map_err(|error| unreachable(&error))?;
-        let host = self.server.rsplit_once(':').map_or("", |(host, _)| host);
-        let name = ServerName::try_from(host.to_owned()).map_err(|error| unreachable(&error))?;
-        let stream = self.tls.connect(name, stream).await;
-        let stream = stream.map_err(|error| unreachable(&error))?;
-        let (mut sender, connection) = http1::handshake(TokioIo::new(stream))
-            .await
-            .map_err(|error| unreachable(&error))?;
-        tokio::spawn(connection);
         let mut request = Request::builder()
             .method(method)
             .uri(path)
-            .header("host", host)
+            .header("host", self.host())
             .header("user-agent", "kubelet/simulated")
-            .header("content-type", content_type(method));
+            .header("content-type", content);
         if let Some(token) = &self.token {
             request = request.header("authorization", format!("Bearer {token}"));
         }
-        let body = body.map(Value::to_string).unwrap_or_default();
         let request = request.body(Full::new(Bytes::from(body)));
-        let request = request.map_err(|error| unreachable(&error))?;
+        let request = request.map_err(|error| self.unreachable(&error))?;
         let response = sender.send_request(request).await;
-        let response = response.map_err(|error| unreachable(&error))?;
+        let response = response.map_err(|error| self.unreachable(&error))?;
         let code = response.status().as_u16();
         let bytes = response.into_body().collect().await;
-        let bytes = bytes.map_err(|error| unreachable(&error))?.to_bytes();
+        let bytes = bytes.map_err(|error| self.unreachable(&error))?.to_bytes();
+        *open = Some(sender);
         Ok((code, serde_json::from_slice(&bytes).unwrap_or(Value::Null)))
+    }
+
+    async fn connect(&self) -> Result<SendRequest<Full<Bytes>>, String> {
+        let stream = TcpStream::connect(&self.server).await;
+        let stream = stream.map_err(|error| self.unreachable(&error))?;
+        let nodelay = stream.set_nodelay(true);
+        nodelay.map_err(|error| self.unreachable(&error))?;
+        let name = ServerName::try_from(self.host().to_owned());
+        let name = name.map_err(|error| self.unreachable(&error))?;
+        let stream = self.tls.connect(name, stream).await;
+        let stream = stream.map_err(|error| self.unreachable(&error))?;
+        let (sender, connection) = http1::handshake(TokioIo::new(stream))
+            .await
+            .map_err(|error| self.unreachable(&error))?;
+        tokio::spawn(connection);
+        Ok(sender)
+    }
+
+    fn host(&self) -> &str {
+        self.server.rsplit_once(':').map_or("", |(host, _)| host)
+    }
+
+    fn unreachable(&self, error: &dyn Display) -> String {
+        format!("the API server `{}` does not answer: {error}", self.server)
+    }
+
+    /// Lays fields over an object as kubelets and flannel do it: conditions of
+    /// others stay.
+    pub(super) async fn lay_over(&self, path: &str, patch: &Value) -> Result<Value, String> {
+        let content = "application/strategic-merge-patch+json";
+        refused(self.ask_as("PATCH", path, content, Some(patch)).await?)
     }
 
     /// Asks for something that must be there.
@@ -133,6 +207,11 @@ impl Client {
     ) -> Result<Value, String> {
         refused(self.ask(method, path, Some(body)).await?)
     }
+}
+
+async fn live(sender: Option<SendRequest<Full<Bytes>>>) -> Option<SendRequest<Full<Bytes>>> {
+    let mut sender = sender?;
+    sender.ready().await.ok().map(|()| sender)
 }
 
 fn refused((code, answer): Answer) -> Result<Value, String> {

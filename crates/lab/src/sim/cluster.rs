@@ -2,7 +2,8 @@
 //! and a Linux worker, bare Windows servers, and the files that a person would
 //! have: a spec, a kubeconfig, a key, known hosts.
 
-use std::fmt::Write as _;
+mod file;
+
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -12,25 +13,57 @@ use tokio::task::JoinHandle;
 
 use super::client::{Client, Who};
 use super::{SimHost, SimSpec, SimSystem, controllers, disk, make_key, stand_in};
-use crate::api::{self, ApiError, Running, Seed, SeedNode};
+use crate::api::{self, ApiError, Flannel, Running, Seed, SeedNode};
 
 /// The control plane's address; hosts are counted from it. All of it is loopback,
 /// so that nothing leaves the machine and nobody needs root.
 const FIRST: Ipv4Addr = Ipv4Addr::new(127, 18, 0, 10);
-/// The programs that a Windows node gets.
-const PROGRAMS: [&str; 7] = [
-    "kubelet",
-    "kubeadm",
-    "kube-proxy",
-    "containerd",
-    "containerd-shim-runhcs-v1",
-    "win-bridge",
-    "host-local",
-];
 /// The Windows versions that hosts have in turn: a year and a build.
 const WINDOWS: [(&str, u32, u32); 2] = [("2022", 20348, 3807), ("2025", 26100, 4061)];
 /// The most Windows hosts: one address each.
 pub const MOST_HOSTS: usize = 200;
+
+/// What a simulated cluster is like.
+#[derive(Debug, Clone)]
+pub struct SimShape {
+    /// How many Windows hosts.
+    pub windows: usize,
+    /// Whether hosts repair themselves, or leave that to a person.
+    pub repair: bool,
+    /// How pods reach each other.
+    pub network: SimNetwork,
+    /// Whether the Linux worker is casement's to change, or only to look at.
+    pub linux_managed: bool,
+}
+
+/// How the pods of a simulated cluster reach each other.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SimNetwork {
+    /// By routes that casement makes.
+    Routes,
+    /// In flannel's VXLAN, with the numbers that it has before casement comes.
+    Overlay(Flannel),
+}
+
+impl SimNetwork {
+    /// flannel as its own manifest installs it, for Linux alone.
+    #[must_use]
+    pub fn overlay_of_linux() -> Self {
+        Self::Overlay(Flannel { vni: 1, port: 8472 })
+    }
+}
+
+impl Default for SimShape {
+    /// Two Windows hosts that repair themselves, in a cluster with routes.
+    fn default() -> Self {
+        Self {
+            windows: 2,
+            repair: true,
+            network: SimNetwork::Routes,
+            linux_managed: true,
+        }
+    }
+}
 
 /// Why there is no simulated cluster.
 #[derive(Debug, thiserror::Error)]
@@ -60,10 +93,9 @@ pub struct SimCluster {
 }
 
 impl SimCluster {
-    /// Starts a cluster with this many Windows hosts, its files in `folder`. The
-    /// file says whether hosts repair themselves, or leave that to a person.
-    pub async fn start(folder: &Path, windows: usize, repair: bool) -> Result<Self, SimError> {
-        let seed = seed();
+    /// Starts a cluster that is like this, its files in `folder`.
+    pub async fn start(folder: &Path, shape: &SimShape) -> Result<Self, SimError> {
+        let seed = seed(&shape.network);
         let version = seed.kubernetes.clone();
         let api = api::start(seed)?;
         let write = |name: &str, text: &str| {
@@ -76,7 +108,7 @@ impl SimCluster {
         let key = folder.join("id_ed25519");
         let key = make_key(&key).map_err(io_error(format!("write {}", key.display())))?;
         let mut hosts = Vec::new();
-        for spec in specs(windows) {
+        for spec in specs(shape.windows) {
             let name = spec.name.clone();
             let place = folder.join("hosts").join(&name);
             let host = SimHost::start(spec, &place, key.clone()).await;
@@ -92,7 +124,7 @@ impl SimCluster {
                 .known_hosts_line()
                 .map_err(io_error("make a host's key".to_owned()))?;
         }
-        for program in PROGRAMS {
+        for program in file::programs(&shape.network) {
             let text = stand_in(program, &version);
             write(&format!("programs/{program}.exe"), &text)?;
         }
@@ -100,7 +132,7 @@ impl SimCluster {
         write("agent/casement-node.exe", &stand_in("casement-node", "v0"))?;
         write("agent/casement-node", &stand_in("casement-node", "v0"))?;
         write("known_hosts", &known)?;
-        write("cluster.yaml", &cluster_file(&hosts, &version, repair))?;
+        write("cluster.yaml", &file::text(&hosts, &version, shape))?;
         private(&folder.join("admin.conf"), api.kubeconfig())?;
         let controllers = tokio::spawn(controllers::work(admin(&api)?));
         Ok(Self {
@@ -166,7 +198,7 @@ fn io_error(what: String) -> impl Fn(io::Error) -> SimError {
     }
 }
 
-fn seed() -> Seed {
+fn seed(network: &SimNetwork) -> Seed {
     let node = |name: &str, address, control_plane| SeedNode {
         name: name.to_owned(),
         address,
@@ -178,6 +210,10 @@ fn seed() -> Seed {
             node("control-plane", FIRST, true),
             node("linux1", address(1), false),
         ],
+        flannel: match network {
+            SimNetwork::Routes => None,
+            SimNetwork::Overlay(flannel) => Some(flannel.clone()),
+        },
         ..Seed::default()
     }
 }
@@ -238,46 +274,6 @@ const IMAGES: &[(&str, &[u32])] = &[
         &[26100],
     ),
 ];
-
-fn cluster_file(hosts: &[SimHost], version: &str, repair: bool) -> String {
-    let seed = Seed::default();
-    let mut text = format!(
-        "# A cluster of simulated hosts, made by `casement demo`.\n\
-         apiVersion: casement.dev/v1alpha1\nkind: Cluster\nmetadata:\n  name: demo\nspec:\n  \
-         kubernetes:\n    version: {}\n    podCidr: {}\n    serviceCidr: {}\n  \
-         existing:\n    kubeconfig: ./admin.conf\n  network:\n    mode: l3-routes\n  hosts:\n",
-        version.trim_start_matches('v'),
-        seed.pod_network,
-        seed.service_network,
-    );
-    for (place, host) in hosts.iter().enumerate() {
-        let (spec, port) = (host.spec(), host.port());
-        let (name, address) = (&spec.name, spec.address);
-        // Writing to a String cannot fail.
-        let _ = match spec.system {
-            SimSystem::Linux => writeln!(
-                text,
-                "    - {{name: {name}, address: {address}, os: linux, roles: [worker], \
-                 managed: true,\n       access: {{ssh: {{user: root, port: {port}}}}}}}"
-            ),
-            SimSystem::Windows => writeln!(
-                text,
-                "    - {{name: {name}, address: {address}, os: windows-{}, roles: [worker],\n       \
-                 access: {{ssh: {{port: {port}}}}}}}",
-                windows_of(place).0
-            ),
-        };
-    }
-    if !repair {
-        text += "  windows:\n    repair: report\n";
-    }
-    text += "  access:\n    ssh:\n      user: Administrator\n      key: ./id_ed25519\n      \
-             knownHosts: ./known_hosts\n  artifacts:\n    overrides:\n";
-    for program in PROGRAMS {
-        text += &format!("      {program}: ./programs/{program}.exe\n");
-    }
-    text
-}
 
 /// A file that only its owner may read.
 fn private(path: &Path, text: &str) -> Result<(), SimError> {

@@ -1,8 +1,13 @@
 //! What a control plane does with workloads, as far as the demo shows it: pods for
-//! Deployments, a node for each pod, and a Node that is not heard of any more.
+//! Deployments and DaemonSets, a node for each pod, the addresses behind Services,
+//! and a Node that is not heard of any more.
 //!
 //! Deployments own their pods without a ReplicaSet in between, and nothing is
 //! rolled: `docs/lab.md` lists what is missing.
+
+mod daemon_sets;
+mod linux_flannel;
+mod slices;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -36,10 +41,13 @@ async fn round(admin: &Client) -> Result<(), String> {
     for deployment in &deployments {
         scale(admin, deployment, &pods).await?;
     }
+    for set in &items(admin, "/apis/apps/v1/daemonsets").await? {
+        daemon_sets::keep(admin, set, &nodes, &pods).await?;
+    }
     for pod in &pods {
         place(admin, pod, &nodes, &pods).await?;
     }
-    Ok(())
+    slices::keep(admin, &pods).await
 }
 
 async fn items(admin: &Client, path: &str) -> Result<Vec<Value>, String> {
@@ -91,8 +99,7 @@ async fn watch_node(admin: &Client, node: &Value, leases: &[Value]) -> Result<()
             "lastHeartbeatTime": now(), "lastTransitionTime": now(),
         });
         let patch = json!({"status": {"conditions": [condition]}});
-        let path = format!("{path}/status");
-        admin.send("PATCH", &path, &patch).await?;
+        admin.lay_over(&format!("{path}/status"), &patch).await?;
     }
     Ok(())
 }
@@ -192,6 +199,13 @@ async fn place(admin: &Client, pod: &Value, nodes: &[Value], pods: &[Value]) -> 
     let network: Option<ipnet::Ipv4Net> = text(node, "/spec/podCIDR").parse().ok();
     let address = network.and_then(|it| it.hosts().nth(2 + number.unwrap_or(0)));
     let host = text(node, "/status/addresses/0/address");
+    let address = match pod["spec"]["hostNetwork"] == true {
+        true => host.parse().ok(),
+        false => address,
+    };
+    if linux_flannel::is_one(pod) {
+        linux_flannel::begin(admin, pod, node).await?;
+    }
     let state = json!({"running": {"startedAt": now()}});
     let mut status = pods::running(pod, host, address.map(Into::into), true, &state);
     status["startTime"] = json!(now());

@@ -7,8 +7,8 @@
 use casement_catalog::{Known, Minor, Program, System, flag};
 use casement_node::sim::{Service, Sim, World};
 use casement_resource::{HostPath, ServiceDefinition, ServiceState};
-use serde_json::Value;
 
+use super::cni::Cni;
 use super::disk;
 
 /// What a kubelet makes of its host.
@@ -25,8 +25,8 @@ pub enum Kubelet {
 /// A runtime that can run pods.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Runtime {
-    /// The network that the CNI configuration names.
-    pub network: String,
+    /// How pods are put in their network.
+    pub cni: Cni,
     /// The image that holds a pod together.
     pub pause: String,
 }
@@ -129,13 +129,13 @@ fn runtime(world: &World) -> Result<Runtime, String> {
         return down("its configuration cannot be read");
     };
     let cri = Cri::of(&configuration);
-    let network = network(world, &cri).ok_or(
+    let cni = Cni::read(world, &cri.conf_dir, &cri.bin_dirs).ok_or(
         "container runtime network not ready: NetworkReady=false \
          reason:NetworkPluginNotReady message:Network plugin returns error: cni plugin not \
          initialized",
     )?;
     Ok(Runtime {
-        network,
+        cni,
         pause: cri.pause,
     })
 }
@@ -175,32 +175,6 @@ fn text(value: Option<&toml::Value>) -> Option<&str> {
     value.and_then(toml::Value::as_str)
 }
 
-/// The network of the first CNI configuration whose plugin is there.
-fn network(world: &World, cri: &Cri) -> Option<String> {
-    let files = disk::files_in(world, &cri.conf_dir, &[".conflist", ".conf"]);
-    let text = disk::text(world, files.first()?.as_str())?;
-    let conflist: Value = serde_json::from_str(&text).ok()?;
-    let plugin = conflist["plugins"][0]["type"].as_str()?;
-    let (separator, ending) = match world.linux {
-        Some(_) => ('/', ""),
-        None => ('\\', ".exe"),
-    };
-    let there = cri.bin_dirs.iter().any(|folder| {
-        let path = format!("{folder}{separator}{plugin}{ending}");
-        disk::text(world, &path).is_some()
-    });
-    let named = conflist["name"].as_str().map(str::to_owned);
-    named.filter(|_| there)
-}
-
-/// Why a pod of this host cannot be put in its network, if it cannot.
-pub(super) fn no_switch(world: &World, network: &str) -> Option<String> {
-    let mut networks = world.networks.iter();
-    let there = networks.any(|it| it.name.eq_ignore_ascii_case(network));
-    (!there && world.linux.is_none())
-        .then(|| format!("failed to find HNSNetwork {network}: Network {network} not found"))
-}
-
 /// Ends it, as its service host does when its program has gone.
 pub(super) fn end(sim: &Sim, why: &str) {
     sim.meddle(|world| {
@@ -222,38 +196,9 @@ pub(super) fn end(sim: &Sim, why: &str) {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-
-    use casement_resource::StartType;
-
     use super::*;
     use crate::sim::bare_windows;
-
-    fn service(name: &str, program: &[&str]) -> (String, Service) {
-        let definition = ServiceDefinition {
-            name: name.to_owned(),
-            display_name: name.to_owned(),
-            program: program.iter().map(|word| (*word).to_owned()).collect(),
-            environment: BTreeMap::new(),
-            flags_file: Some(r"C:\flags.env".parse().unwrap()),
-            depends_on: Vec::new(),
-            log_file: Some(r"C:\var\log\kubelet\kubelet.log".parse().unwrap()),
-            ready: None,
-            ready_seconds: 1,
-            start: StartType::Automatic,
-        };
-        let service = Service {
-            definition: Some(definition),
-            command: None,
-            display_name: name.to_owned(),
-            start: StartType::Automatic,
-            depends_on: Vec::new(),
-            state: ServiceState::Running,
-            recovers: false,
-            given: BTreeMap::new(),
-        };
-        (name.to_owned(), service)
-    }
+    use crate::sim::rig::service;
 
     const CONTAINERD: &str = r#"
 [plugins."io.containerd.cri.v1.images".pinned_images]
@@ -286,7 +231,11 @@ conf_dir = 'C:\etc\cni\net.d'
     #[test]
     fn a_host_with_everything_in_its_place_can_run_pods() {
         let runtime = Runtime {
-            network: "cbr0".to_owned(),
+            cni: Cni {
+                network: "cbr0".to_owned(),
+                plugin: "win-bridge".to_owned(),
+                delegate: None,
+            },
             pause: "registry/pause:3.10.2".to_owned(),
         };
         assert_eq!(verdict(&host()), Kubelet::Runs(Ok(runtime)));
@@ -326,7 +275,10 @@ conf_dir = 'C:\etc\cni\net.d'
     #[test]
     fn pods_need_the_network_that_their_configuration_names() {
         let world = host();
-        let why = no_switch(&world, "cbr0").unwrap();
+        let Kubelet::Runs(Ok(runtime)) = verdict(&world) else {
+            panic!("it runs");
+        };
+        let why = runtime.cni.why_not(&world).unwrap();
         assert!(why.contains("cbr0 not found"), "{why}");
     }
 }

@@ -4,8 +4,9 @@
 use casement_node::sim::World;
 use casement_resource::wire::InterfaceFacts;
 use casement_resource::{HostPath, ServiceState};
-use serde_json::json;
+use serde_json::{Value, json};
 
+use super::client::Kept;
 use super::cluster::SimCluster;
 use super::{SimHost, disk, kubeadm};
 
@@ -126,7 +127,9 @@ impl Mishap {
                 text.replace(r"C:\etc\cni\net.d", r"C:\Program Files\containerd\cni\conf")
             }),
             Self::ProxyNetwork => edit(world, r"C:\k\kube-proxy.json", |text| {
-                text.replace("\"cbr0\"", "\"vxlan0\"")
+                let mut file: Value = serde_json::from_str(text).unwrap_or_default();
+                file["winkernel"]["networkName"] = json!("vxlan0");
+                format!("{file:#}\n")
             }),
             Self::RemovedFlag => edit(world, FLAGS, |text| {
                 text.replace("ARGS=\"", "ARGS=\"--network-plugin=cni ")
@@ -220,7 +223,8 @@ async fn ask_in_vain(cluster: &SimCluster, host: &SimHost) -> Result<(), String>
         let path = format!("{bindings}/{name}");
         admin.ask("DELETE", &path, None).await?;
     }
-    let node = super::node::identity(&host.sim().world()).ok_or("it has not joined")??;
+    let identity = super::node::identity(&host.sim().world());
+    let node = Kept::default().client(&identity.ok_or("it has not joined")?)?;
     let (request, _) = kubeadm::request(&host.spec().name)?;
     node.send("POST", kubeadm::REQUESTS, &request).await?;
     Ok(())

@@ -1,13 +1,15 @@
-//! Keeps the Node of a simulated host: what its kubelet would tell the API server,
-//! and the pods that were given to it.
+//! The life of a simulated host's programs, and its Node: what its kubelet would
+//! tell the API server, and the pods that were given to it.
 
 use std::sync::Weak;
 use std::time::{Duration, Instant};
 
-use casement_node::sim::World;
+use casement_node::sim::{Sim, World};
 use serde_json::{Value, json};
 
-use super::client::{Client, Who};
+use super::client::{Client, Identity, Kept};
+use super::flanneld::Flanneld;
+use super::kube_proxy::KubeProxy;
 use super::kubelet::{self, Kubelet, Runtime};
 use super::pods::{Carries, Told};
 use super::{Inner, disk, pods};
@@ -16,6 +18,8 @@ use crate::api::now;
 /// Between two looks at the host. A real kubelet takes ten seconds to tell of
 /// itself: nobody needs to wait for that here.
 const EVERY: Duration = Duration::from_millis(150);
+/// Between two looks at a Node and its pods while nothing changes on the host.
+const CALM: Duration = Duration::from_millis(400);
 /// Between two words that the host is still there.
 const HEARTBEAT: Duration = Duration::from_secs(1);
 /// A Node that is not heard of for this many seconds is not Ready: 40 in a real
@@ -24,42 +28,62 @@ const LEASE: u32 = 4;
 
 /// Lives as long as the host does.
 pub(super) async fn live(host: Weak<Inner>) {
-    let mut known = Known::default();
+    let mut programs = Programs::default();
     loop {
         tokio::time::sleep(EVERY).await;
         let Some(host) = host.upgrade() else {
             return;
         };
         // Most hosts of a large fleet have no kubelet, and a look is a copy.
-        if !host.sim.runs("kubelet") {
-            known = Known::default();
+        let modelled = ["kubelet", "flanneld", "kube-proxy"];
+        if !modelled.iter().any(|service| host.sim.runs(service)) {
+            programs = Programs::default();
             continue;
         }
         let world = host.sim.world();
-        let verdict = kubelet::verdict(&world);
+        programs.flanneld.tend(&host.sim, &world).await;
+        programs.tend_kubelet(&host.sim, &world).await;
+        programs.proxy.tend(&host.sim, &world).await;
+    }
+}
+
+/// The programs of a node.
+#[derive(Default)]
+struct Programs {
+    known: Known,
+    flanneld: Flanneld,
+    proxy: KubeProxy,
+}
+
+impl Programs {
+    async fn tend_kubelet(&mut self, sim: &Sim, world: &World) {
+        let verdict = kubelet::verdict(world);
         if let Kubelet::Exits(why) = &verdict {
-            kubelet::end(&host.sim, why);
+            kubelet::end(sim, why);
         }
         let Kubelet::Runs(runtime) = verdict else {
-            known = Known::default();
-            continue;
+            self.known = Known::default();
+            return;
         };
         // A server that is away is tried again; so is a host that has not joined.
-        let _ = known.tell(&world, &runtime).await;
+        let _ = self.known.tell(sim, world, &runtime).await;
     }
 }
 
 /// What the API server was told last.
 #[derive(Default)]
 struct Known {
+    client: Kept,
     said: Option<Value>,
     heartbeat: Option<Instant>,
+    looked: Option<Instant>,
     pods: Told,
 }
 
 impl Known {
     async fn tell(
         &mut self,
+        sim: &Sim,
         world: &World,
         runtime: &Result<Runtime, String>,
     ) -> Result<(), String> {
@@ -67,10 +91,16 @@ impl Known {
         let node = node
             .unwrap_or_else(|| world.hostname.clone())
             .to_lowercase();
-        let Some(client) = identity(world) else {
+        let Some(identity) = identity(world) else {
             return Ok(());
         };
-        let client = client?;
+        let status = status(world, runtime);
+        let same = self.said.as_ref() == Some(&status);
+        if same && self.looked.is_some_and(|last| last.elapsed() < CALM) {
+            return Ok(());
+        }
+        self.looked = Some(Instant::now());
+        let client = self.client.client(&identity)?;
         let path = format!("/api/v1/nodes/{node}");
         let (code, seen) = client.ask("GET", &path, None).await?;
         if code == 404 {
@@ -79,12 +109,11 @@ impl Known {
                 .send("POST", "/api/v1/nodes", &registration(world, &node))
                 .await?;
         }
-        let status = status(world, runtime);
         let heard = seen["status"]["conditions"].is_array();
         if self.said.as_ref() != Some(&status) || !heard {
             let patch = json!({ "status": stamped(&status) });
             let path = format!("{path}/status");
-            client.send("PATCH", &path, &patch).await?;
+            client.lay_over(&path, &patch).await?;
             self.said = Some(status);
         }
         if self.heartbeat.is_none_or(|last| last.elapsed() > HEARTBEAT) {
@@ -92,12 +121,12 @@ impl Known {
             self.heartbeat = Some(Instant::now());
         }
         let carries = Carries::of(world, &seen["spec"]["podCIDR"], runtime);
-        pods::run(&client, &node, &carries, &mut self.pods).await
+        pods::run(&client, sim, &node, &carries, &mut self.pods).await
     }
 }
 
 /// Who the kubelet is, once it has joined.
-pub(super) fn identity(world: &World) -> Option<Result<Client, String>> {
+pub(super) fn identity(world: &World) -> Option<Identity> {
     let (conf, pem) = match world.linux {
         Some(_) => (
             "/etc/kubernetes/kubelet.conf",
@@ -109,14 +138,15 @@ pub(super) fn identity(world: &World) -> Option<Result<Client, String>> {
         ),
     };
     let conf = disk::text(world, conf)?;
-    let pem = disk::text(world, pem)?;
     let value = |key: &str| {
         let mut lines = conf.lines();
         lines.find_map(|line| line.trim().strip_prefix(key).map(str::trim))
     };
-    let server = value("server: https://")?;
-    let ca = disk::decoded(value("certificate-authority-data:")?)?;
-    Some(Client::new(server, &ca, &Who::Certificate(&pem)))
+    Some(Identity {
+        server: value("server: https://")?.to_owned(),
+        ca: disk::decoded(value("certificate-authority-data:")?)?,
+        pem: disk::text(world, pem)?,
+    })
 }
 
 fn registration(world: &World, node: &str) -> Value {

@@ -4,15 +4,17 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
-use casement_node::sim::{RegistryImage, World};
+use casement_node::sim::{RegistryImage, Sim, World};
 use serde_json::{Value, json};
 
 use super::client::Client;
-use super::kubelet::{Runtime, no_switch};
+use super::cni::{self, Cni};
+use super::kubelet::Runtime;
 use crate::api::now;
 
 /// What a host can do for pods.
 pub(super) struct Carries {
+    cni: Option<Cni>,
     pods: Option<ipnet::Ipv4Net>,
     host: String,
     /// Why no pod can be given a network, if that is so.
@@ -42,9 +44,12 @@ struct Stuck {
 impl Carries {
     pub(super) fn of(world: &World, pods: &Value, runtime: &Result<Runtime, String>) -> Self {
         let first = world.interfaces.first().and_then(|it| it.addresses.first());
-        let network = runtime.as_ref().map(|it| no_switch(world, &it.network));
+        let network = runtime.as_ref().map(|it| it.cni.why_not(world));
+        let of_node = pods.as_str().and_then(|text| text.parse().ok());
+        let cni = runtime.as_ref().ok().map(|it| it.cni.clone());
         Self {
-            pods: pods.as_str().and_then(|text| text.parse().ok()),
+            pods: cni.as_ref().and_then(|cni| cni.pods(world, of_node)),
+            cni,
             host: first.map(|it| it.addr().to_string()).unwrap_or_default(),
             no_network: network.unwrap_or_else(|why| Some(why.clone())),
             pause: runtime
@@ -104,6 +109,7 @@ impl Carries {
 /// Looks after every pod that was given to the node.
 pub(super) async fn run(
     client: &Client,
+    sim: &Sim,
     node: &str,
     carries: &Carries,
     told: &mut Told,
@@ -112,10 +118,20 @@ pub(super) async fn run(
     let list = client.get(&path).await?;
     let pods = list["items"].as_array().cloned().unwrap_or_default();
     let there: BTreeSet<String> = pods.iter().map(key).collect();
+    for pod in told.addresses.keys().filter(|pod| !there.contains(*pod)) {
+        if let Some(cni) = &carries.cni {
+            cni::detach(sim, &cni.network, pod);
+        }
+    }
     told.addresses.retain(|pod, _| there.contains(pod));
     told.status.retain(|pod, _| there.contains(pod));
     for pod in &pods {
         tend(client, node, carries, told, pod).await?;
+        let goes = pod["metadata"]["deletionTimestamp"].is_string();
+        let (address, cni) = (told.addresses.get(&key(pod)), carries.cni.as_ref());
+        if let (Some(address), Some(cni), false) = (address, cni, goes) {
+            cni::attach(sim, &cni.network, &key(pod), *address);
+        }
     }
     Ok(())
 }

@@ -10,7 +10,7 @@ use russh::{Channel, ChannelId};
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpListener;
 
-use super::{Inner, SimSystem, agent};
+use super::{Inner, SimSystem, agent, shell};
 use crate::sftp;
 
 /// What a shell says of a command that it does not have.
@@ -24,6 +24,9 @@ pub async fn listen(listener: TcpListener, host: Arc<Inner>) {
         ..Config::default()
     });
     while let Ok((mut stream, _)) = listener.accept().await {
+        if host.power.is_down() {
+            continue;
+        }
         // Between the socket and the session there is a wire that can be cut.
         let (mut outside, inside) = tokio::io::duplex(256 * 1024);
         let login = Login {
@@ -118,19 +121,28 @@ impl Handler for Login {
         if let Some(hash) = agent::named_in(&line) {
             agent::converse(&self.host, hash, channel, id, session.handle());
         } else {
-            tokio::spawn(refuse(line, channel));
+            let said = shell::said(&self.host.sim.world(), &line);
+            tokio::spawn(answer(line, said, channel));
         }
         Ok(())
     }
 }
 
-async fn refuse(line: String, channel: Channel<Msg>) {
+/// What the shell says, or that it does not know such a command.
+async fn answer(line: String, said: Option<(u32, String)>, channel: Channel<Msg>) {
     let (_, writer) = channel.split();
-    let mut stderr = writer.make_writer_ext(Some(1));
-    let said = format!("'{line}' is not recognized: this host is simulated\r\n");
+    let (code, text, stream) = match said {
+        Some((0, text)) => (0, text, None),
+        Some((code, text)) => (code, text, Some(1)),
+        None => {
+            let said = format!("'{line}' is not recognized: this host is simulated\r\n");
+            (NOT_FOUND, said, Some(1))
+        }
+    };
+    let mut output = writer.make_writer_ext(stream);
     // Whoever has hung up does not need the answer.
-    let _ = stderr.write_all(said.as_bytes()).await;
-    let _ = writer.exit_status(NOT_FOUND).await;
+    let _ = output.write_all(text.as_bytes()).await;
+    let _ = writer.exit_status(code).await;
     let _ = writer.eof().await;
     let _ = writer.close().await;
 }

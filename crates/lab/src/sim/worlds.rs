@@ -126,10 +126,10 @@ fn kernel() -> LinuxWorld {
     }
 }
 
-/// The one that every node needs.
+/// The one that every node needs, and that no installation of Windows has on.
 fn containers() -> (String, Feature) {
     let feature = Feature {
-        state: WindowsFeatureFacts::On,
+        state: WindowsFeatureFacts::Off,
         needs_boot: true,
     };
     ("containers".to_owned(), feature)

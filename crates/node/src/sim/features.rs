@@ -56,6 +56,7 @@ impl Features for Sim {
         })?;
         *self.ended.lock().unwrap_or_else(PoisonError::into_inner) = ended;
         if self.lock().boot != before {
+            self.lose_connections();
             std::panic::resume_unwind(Box::new(Killed));
         }
         Ok(())

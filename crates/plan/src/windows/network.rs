@@ -49,9 +49,11 @@ pub fn network(
             roads(&mut steps, cluster, host, facts)?;
             Some("hns-endpoint")
         }
-        Backend::FlannelOverlay { .. } | Backend::FlannelHostGw { .. } => {
+        Backend::FlannelOverlay { vxlan, .. } => {
+            overlay(&mut steps, &kubelet, vxlan.vni.get(), pods)?;
             daemon(&mut steps, &kubelet, facts)?
         }
+        Backend::FlannelHostGw { .. } => daemon(&mut steps, &kubelet, facts)?,
         Backend::CalicoVxlan { .. } => None,
     };
     let mut made: Vec<&str> = made.into_iter().collect();
@@ -106,6 +108,30 @@ fn switch(
     )
 }
 
+/// The pods' own network, which the daemon takes as it finds it: what casement has
+/// made, it takes back with all that is in it. The switch is there already, so
+/// nothing is cut. A HostProcess daemon is the cluster's, and so is its network.
+fn overlay(
+    steps: &mut Steps,
+    kubelet: &Kubelet<'_>,
+    vni: u32,
+    pods: PodNetwork,
+) -> Result<(), PlanError> {
+    let cluster = kubelet.cluster;
+    if cluster.spec.windows.components == WindowsComponents::HostProcess {
+        return Ok(());
+    }
+    let network = HnsNetwork {
+        name: cluster.spec.network.hns_network.to_string(),
+        network_type: HnsNetworkType::Overlay,
+        subnet: pods.net().into(),
+        gateway: pods.gateway().into(),
+        isolation: Some(vni),
+        adapter_address: kubelet.host.address.into(),
+    };
+    steps.add("hns-network", &[], Resource::HnsNetwork(network))
+}
+
 fn roads(
     steps: &mut Steps,
     cluster: &Cluster,
@@ -153,7 +179,11 @@ fn daemon(
     let text = casement_net::text(&net_conf);
     file(steps, "flannel-config", &[], &place, text)?;
     identity(steps, kubelet, facts, "flannel")?;
-    let needs = ["flannel-config", "flannel-kubeconfig"];
+    let mut needs = vec!["flannel-config", "flannel-kubeconfig"];
+    if kubelet.cluster.spec.network.mode().is_vxlan() {
+        // One that was made anew has another router, which others must be told.
+        needs.push("hns-network");
+    }
     service(steps, &needs, definition, Run::Running, &needs)?;
     let daemon = crate::surroundings::daemon(kubelet.cluster);
     Ok(match daemon {

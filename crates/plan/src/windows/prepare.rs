@@ -117,6 +117,9 @@ fn folders(steps: &mut Steps, kubelet: &Kubelet<'_>) -> Result<(), PlanError> {
     folders.push(("dir-log-kube-proxy", None, log("kube-proxy"), Inherited));
     if let Some(daemon) = surroundings::daemon(kubelet.cluster) {
         folders.push(("dir-log-daemon", None, log(daemon), Inherited));
+        // What the daemon has found out, for flannel's CNI plugin.
+        let found_out = owned(places::WINDOWS_FLANNEL_STATE);
+        folders.push(("dir-flannel-state", None, found_out, Inherited));
     }
     for (id, after, folder, access) in folders {
         let path = path(&folder)?;

@@ -1,4 +1,4 @@
-use casement_cluster::{Cni, NetConfSeen, ObjectRef};
+use casement_cluster::{CalicoFacts, CalicoPool, Cni, NetConfSeen, ObjectRef};
 
 use super::*;
 
@@ -128,4 +128,48 @@ fn all_that_differs_is_told_at_once() {
             "{problem}"
         );
     }
+}
+
+fn calico(ipip: &str, vxlan: &str) -> CalicoFacts {
+    CalicoFacts {
+        pools: vec![CalicoPool {
+            name: "default-ipv4-ippool".to_owned(),
+            cidr: "10.244.0.0/16".to_owned(),
+            ipip: ipip.to_owned(),
+            vxlan: vxlan.to_owned(),
+            some_nodes: false,
+        }],
+        strict_affinity: true,
+        vni: 4096,
+        port: 4789,
+    }
+}
+
+#[test]
+fn a_calico_that_windows_cannot_join_is_told_with_both_values() {
+    let spec = spec("calico-vxlan", "1.36.3");
+    let told = |calico: &CalicoFacts| {
+        let problems = calico::unfit(&spec, calico);
+        codes(&problems).join(" ")
+    };
+    assert_eq!(told(&calico("Never", "Always")), "");
+    for (ipip, vxlan) in [
+        ("Always", "Never"),
+        ("Never", "CrossSubnet"),
+        ("Never", "Never"),
+    ] {
+        assert_eq!(told(&calico(ipip, vxlan)), "CAS-FIT-011", "{ipip} {vxlan}");
+    }
+    let mut other = calico("Never", "Always");
+    other.strict_affinity = false;
+    other.port = 8472;
+    assert_eq!(told(&other), "CAS-FIT-012 CAS-FIT-013");
+    let problems = calico::unfit(&spec, &other);
+    let text = problems[1].to_string();
+    assert!(text.contains("8472") && text.contains("4789"), "{text}");
+    other = calico("Always", "Never");
+    other.pools[0].some_nodes = true;
+    assert_eq!(told(&other), "", "it is for other nodes");
+    other.pools.clear();
+    assert_eq!(told(&other), "CAS-FIT-014");
 }

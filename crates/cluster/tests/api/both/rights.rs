@@ -76,6 +76,7 @@ pub async fn settled(cluster: &Cluster, missing: usize) -> Option<ClusterError> 
         let mut rights = casement_cluster::RIGHTS.to_vec();
         rights.extend(casement_cluster::flannel_rights("kube-flannel"));
         rights.extend(casement_cluster::host_process_rights());
+        rights.extend(casement_cluster::calico_rights());
         rights.extend(casement_cluster::sample_rights("default"));
         let error = cluster.check_these_rights(&rights).await.err();
         let count = match &error {
@@ -138,6 +139,7 @@ async fn everything(server: &Server, cluster: &Cluster) {
         let removal = cluster.plan_removal(&change.object).await.unwrap();
         cluster.carry_out(&removal.unwrap()).await.unwrap();
     }
+    cluster.calico().await.unwrap();
     as_sample(cluster).await;
     as_host_process(cluster).await;
     let sets = daemon_set(server, "rights", serde_json::Value::Null).await;

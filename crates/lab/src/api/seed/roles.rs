@@ -114,10 +114,9 @@ fn nodes() -> Vec<Value> {
         "verbs": ["create", "patch", "update"],
     });
     let node = vec![
-        core(
-            &["nodes"],
-            &["create", "get", "list", "watch", "patch", "update"],
-        ),
+        // A real kubelet sees its own Node and no other; whoever wants more of them
+        // has to be given it.
+        core(&["nodes"], &["create", "get", "patch", "update"]),
         core(&["nodes/status", "pods/status"], &["patch", "update"]),
         core(&["pods"], &["create", "delete", "get", "list", "watch"]),
         core(&["configmaps", "secrets", "services"], &look),
