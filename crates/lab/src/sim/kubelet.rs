@@ -235,6 +235,7 @@ mod tests {
             display_name: name.to_owned(),
             program: program.iter().map(|word| (*word).to_owned()).collect(),
             environment: BTreeMap::new(),
+            environment_file: None,
             flags_file: Some(r"C:\flags.env".parse().unwrap()),
             depends_on: Vec::new(),
             log_file: Some(r"C:\var\log\kubelet\kubelet.log".parse().unwrap()),
