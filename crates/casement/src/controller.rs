@@ -6,7 +6,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use casement_cluster::{Cluster as KubeCluster, ClusterChange};
 use casement_diag::Problem;
-use casement_plan::{Blob, ClusterFacts, Inputs};
+use casement_plan::{Blob, ClusterFacts, Inputs, PROXY_PASSWORD, REGISTRY_PASSWORD};
 use casement_remote::{HostKeyPolicy, HostOs, NewKeys, Way, hash_file};
 use casement_run::RunError;
 use casement_run::api::Api as _;
@@ -18,7 +18,7 @@ use clap::Args;
 
 use crate::failure::CommandError;
 use crate::way::Ways;
-use crate::{agents, changes, spec_file, told};
+use crate::{agents, changes, secret, spec_file, told};
 
 /// What all verbs that look at hosts take.
 #[derive(Debug, Args)]
@@ -233,13 +233,32 @@ pub fn read_inputs(cluster: &Cluster) -> Result<(Inputs, Blobs), Problem> {
         Some(path) => Some(read_text(path.as_std_path(), "spec.images.ca")?),
         None => None,
     };
-    let inputs = Inputs {
+    let mut inputs = Inputs {
         programs,
-        open_programs: false,
         updates,
         registry_ca,
+        ..Inputs::default()
     };
+    give_passwords(cluster, &mut inputs)?;
     Ok((inputs, blobs))
+}
+
+/// The passwords of the accounts that hosts use.
+fn give_passwords(cluster: &Cluster, inputs: &mut Inputs) -> Result<(), Problem> {
+    let spec = &cluster.spec;
+    for (name, field, account) in [
+        (REGISTRY_PASSWORD, "images", &spec.images.credentials),
+        (PROXY_PASSWORD, "proxy", &spec.proxy.credentials),
+    ] {
+        let (Some(account), Ok(name)) = (account, name.parse()) else {
+            continue;
+        };
+        let field = format!("{field}.credentials.password");
+        let question = format!("{field} of `{}`", account.user);
+        let value = secret::read(&account.password, &field, &question)?;
+        inputs.give(cluster, name, value);
+    }
+    Ok(())
 }
 
 fn read_text(path: &Path, field: &str) -> Result<String, Problem> {

@@ -182,6 +182,7 @@ fn place_of(documents: &[NodeDocument], id: &str) -> Option<HostPath> {
     let mut steps = steps.filter(|step| step.id.as_str() == id);
     match &steps.next()?.resource {
         Resource::File(file) => Some(file.path.clone()),
+        Resource::SecretFile(file) => Some(file.path.clone()),
         Resource::Service(service) => service.definition.log_file.clone(),
         _ => None,
     }

@@ -37,6 +37,7 @@ mod package;
 mod reboot;
 mod registry;
 mod route;
+mod secret_file;
 mod service;
 mod swap;
 mod symlink;
@@ -85,6 +86,7 @@ fn kind(resource: &Resource) -> &dyn Kind {
     match resource {
         Resource::Directory(it) => it,
         Resource::File(it) => it,
+        Resource::SecretFile(it) => it,
         Resource::Artifact(it) => it,
         Resource::Env(it) => it,
         Resource::PathEntry(it) => it,
@@ -156,6 +158,7 @@ pub fn undo(at: &Place<'_>, resource: &Resource, prior: &Prior) -> Result<()> {
 pub fn secrets(resource: &Resource) -> Vec<SecretName> {
     match resource {
         Resource::Join(join) => vec![join.token.clone()],
+        Resource::SecretFile(file) => file.secrets(),
         _ => Vec::new(),
     }
 }
@@ -175,6 +178,7 @@ pub fn is_thing(resource: &Resource) -> bool {
         resource,
         Resource::Directory(_)
             | Resource::File(_)
+            | Resource::SecretFile(_)
             | Resource::Artifact(_)
             | Resource::ContainerStore(_)
             | Resource::Kubeconfig(_)

@@ -15,6 +15,7 @@ pub mod engine;
 #[cfg(any(windows, test, feature = "testing"))]
 pub mod going_down;
 pub mod kinds;
+mod old_logs;
 pub mod platform;
 pub mod receive;
 pub mod serve;

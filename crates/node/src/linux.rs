@@ -21,6 +21,7 @@ mod files;
 mod ground;
 mod kernel;
 mod links;
+mod logs;
 mod network;
 mod packages;
 mod programs;
@@ -95,6 +96,7 @@ pub fn serve(layout: &Layout) -> Result<()> {
     };
     // Where systemd keeps the service, systemd ends it.
     let life = if platform.ground.has_systemd() {
+        logs::look_after(layout);
         Life::UntilStopped
     } else {
         Life::UntilIdle(quit)

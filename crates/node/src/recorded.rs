@@ -273,6 +273,7 @@ mod tests {
         let source = [
             include_str!("platform.rs"),
             include_str!("platform/linux.rs"),
+            include_str!("platform/windows.rs"),
         ];
         let mut declared = declared(&source.join("\n"));
         let listed = FUNCTIONS.iter().map(|(concern, functions)| {

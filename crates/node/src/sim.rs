@@ -19,6 +19,7 @@ mod features;
 mod files;
 mod firewall;
 mod hns;
+mod hook;
 mod images;
 mod linux;
 mod network;
@@ -27,6 +28,8 @@ mod services;
 mod sessions;
 mod settings;
 mod world;
+
+use hook::Hook;
 
 pub use door::{Door, DoorListener, door};
 pub use linux::{LinuxWorld, Unit};
@@ -74,32 +77,20 @@ pub struct Sim {
     /// The services that ended when the host last went down, in that order.
     ended: Mutex<Vec<String>>,
     notices: Mutex<Vec<(Level, String)>>,
-    cut: Cut,
-    model: Model,
+    /// Told when the host's network card is taken, or given back.
+    cut: Hook<Hears>,
+    model: Hook<Runs>,
+    watch: Hook<Watches>,
 }
 
-/// What happens when the host's network card is taken, or given back: every
-/// connection to it is lost.
-#[derive(Default)]
-struct Cut(Mutex<Option<Box<dyn Fn() + Send + Sync>>>);
+/// Who hears that every connection to the host is lost.
+type Hears = dyn Fn() + Send + Sync;
 
 /// Programs that somebody else knows how to run.
-type Runs = Box<dyn Fn(&Sim, &Program) -> Option<Ended> + Send + Sync>;
+type Runs = dyn Fn(&Sim, &Program) -> Option<Ended> + Send + Sync;
 
-#[derive(Default)]
-struct Model(Mutex<Option<Arc<Runs>>>);
-
-impl std::fmt::Debug for Model {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.write_str("Model")
-    }
-}
-
-impl std::fmt::Debug for Cut {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.write_str("Cut")
-    }
-}
+/// Who looks on.
+type Watches = dyn Fn(&Sim) + Send + Sync;
 
 impl Sim {
     /// A host that looks like this.
@@ -139,21 +130,30 @@ impl Sim {
 
     /// Who hears that every connection to the host is lost.
     pub fn on_cut(&self, hear: impl Fn() + Send + Sync + 'static) {
-        let cut = self.cut.0.lock();
-        *cut.unwrap_or_else(PoisonError::into_inner) = Some(Box::new(hear));
+        self.cut.set(Arc::new(hear));
     }
 
     /// Who runs programs instead of the host's own few, where it knows them.
     pub fn on_run(&self, runs: impl Fn(&Sim, &Program) -> Option<Ended> + Send + Sync + 'static) {
-        let model = self.model.0.lock();
-        *model.unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(Box::new(runs)));
+        self.model.set(Arc::new(runs));
+    }
+
+    /// Who looks on at every moment at which the process could be killed: before
+    /// each look, and before and after each change.
+    pub fn on_moment(&self, watches: impl Fn(&Sim) + Send + Sync + 'static) {
+        self.watch.set(Arc::new(watches));
+    }
+
+    fn moment(&self) {
+        if let Some(watches) = self.watch.get() {
+            watches(self);
+        }
     }
 
     /// What somebody else's model makes of a program. It may take its time, and
     /// look at the host meanwhile.
     fn modelled(&self, program: &Program) -> Option<Ended> {
-        let model = self.model.0.lock();
-        let model = model.unwrap_or_else(PoisonError::into_inner).clone()?;
+        let model = self.model.get()?;
         model(self, program)
     }
 
@@ -166,8 +166,7 @@ impl Sim {
 
     fn lose_connections(&self) {
         self.close_sessions();
-        let cut = self.cut.0.lock();
-        if let Some(hear) = cut.unwrap_or_else(PoisonError::into_inner).as_ref() {
+        if let Some(hear) = self.cut.get() {
             hear();
         }
     }
@@ -201,6 +200,7 @@ impl Sim {
     /// Passes a point at which the process may be killed; the journal of a test
     /// passes them too.
     pub fn point(&self) {
+        self.moment();
         let now = self.points.fetch_add(1, Ordering::SeqCst) + 1;
         if self.faults().kill_at == Some(now) {
             std::panic::resume_unwind(Box::new(Killed));
@@ -221,6 +221,7 @@ impl Sim {
     /// One look, by name: every method that only tells something begins with it.
     fn read(&self, name: &str) -> Result<()> {
         self.outlive();
+        self.moment();
         let number = self.looks.fetch_add(1, Ordering::SeqCst) + 1;
         let faults = self.faults();
         if faults.kill_at_look == Some(number) {

@@ -8,6 +8,7 @@
 //! | `state/unpacked/<sha256>.json` | what the members of an archive hash to |
 //! | `state/kept/<stage>.json` | what the host is to stay |
 //! | `state/adapters/<address>.json` | what an adapter had before a switch took it |
+//! | `state/secrets/<sha256>.json` | what a file with secrets hashes to, by the hash of its path |
 //! | `state/services/<name>.json` | definitions, for `casement-node host` |
 //! | `journal/<run>.jsonl`, `journal/<run>.order.json` | events of a run, and what it was told to do |
 //! | `lock`, `lock.json` | held while a run is at work; by whom and since when |
@@ -83,6 +84,13 @@ impl Layout {
         self.root.join("state").join("adapters").join(file)
     }
 
+    /// What was noted of a file with secrets.
+    #[must_use]
+    pub fn secret_note(&self, path: &HostPath) -> PathBuf {
+        let file = format!("{}.json", Sha256::of(path.as_str().as_bytes()));
+        self.root.join("state").join("secrets").join(file)
+    }
+
     /// What an archive's members hash to.
     #[must_use]
     pub fn unpacked(&self, sha256: &Sha256) -> PathBuf {
@@ -90,6 +98,12 @@ impl Layout {
             .join("state")
             .join("unpacked")
             .join(format!("{sha256}.json"))
+    }
+
+    /// The folder of the definitions of casement's services.
+    #[must_use]
+    pub fn services(&self) -> PathBuf {
+        self.root.join("state").join("services")
     }
 
     /// The definition of a service of casement's. A name with anything but
@@ -101,7 +115,7 @@ impl Layout {
         };
         let usable = !name.is_empty() && !name.starts_with('.') && name.chars().all(plain);
         let file = format!("{}.json", name.to_ascii_lowercase());
-        usable.then(|| self.root.join("state").join("services").join(file))
+        usable.then(|| self.services().join(file))
     }
 
     /// The events of a run.
@@ -149,6 +163,7 @@ impl Layout {
             "state/adapters",
             "state/kept",
             "state/prior",
+            "state/secrets",
             "state/services",
             "state/unpacked",
         ] {

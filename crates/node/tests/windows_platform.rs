@@ -128,6 +128,23 @@ fn the_windows_platform_does_what_it_says() {
         assert!(made.contains(part), "{part} in {made}");
     }
 
+    // The same program under another name, which is kept from a DLL.
+    let first = r"C:\agent\first.exe";
+    let overrides = r"HKCU\Software\Wine\AppDefaults\first.exe\DllOverrides";
+    lab.on_host(&["cmd", "/c", "copy", agent, first]);
+    let kept = [
+        "reg",
+        "add",
+        overrides,
+        "/v",
+        "computenetwork",
+        "/d",
+        "",
+        "/f",
+    ];
+    lab.on_host(&kept);
+    lab.on_host(&[first, "first", &address]);
+
     lab.on_host(&[agent, "clean"]);
     assert!(
         !lab.on_host(&["reg", "query", rules])

@@ -66,7 +66,7 @@ impl<'a> Containerd<'a> {
                 ("registry", self.registry().into()),
             ]);
             cri.extend(self.runtimes());
-            table([("io.containerd.grpc.v1.cri", cri.into())])
+            table([(self.image_plugin(), cri.into())])
         } else {
             let images = table([
                 (
@@ -78,7 +78,7 @@ impl<'a> Containerd<'a> {
             let mut runtime = table([("cni", self.cni().into())]);
             runtime.extend(self.runtimes());
             table([
-                ("io.containerd.cri.v1.images", images.into()),
+                (self.image_plugin(), images.into()),
                 ("io.containerd.cri.v1.runtime", runtime.into()),
             ])
         };
@@ -95,6 +95,15 @@ impl<'a> Containerd<'a> {
         }
         whole.extend(table([("plugins", plugins.into())]));
         whole.to_string()
+    }
+
+    /// The part of containerd that brings images.
+    pub fn image_plugin(&self) -> &'static str {
+        if self.series.config_version < 3 {
+            "io.containerd.grpc.v1.cri"
+        } else {
+            "io.containerd.cri.v1.images"
+        }
     }
 
     fn cni(&self) -> Table {

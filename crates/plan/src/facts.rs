@@ -5,7 +5,7 @@ use std::net::Ipv4Addr;
 
 use casement_net::routes::Peer;
 use casement_net::{Late, address_plan};
-use casement_resource::Sha256;
+use casement_resource::{Secret, SecretName, Sha256};
 use casement_spec::defaults::API_PORT;
 use casement_spec::{Cluster, Program, Role};
 use ipnet::Ipv4Net;
@@ -31,6 +31,20 @@ pub struct Inputs {
     pub updates: BTreeMap<String, Blob>,
     /// The CA of the image registry, PEM, where the spec names one.
     pub registry_ca: Option<String>,
+    /// The secrets that documents name. None of them is ever in one.
+    pub secrets: BTreeMap<SecretName, Secret>,
+    /// What changes with them, and is in documents.
+    pub fingerprints: BTreeMap<SecretName, String>,
+}
+
+impl Inputs {
+    /// Takes a secret of a cluster over.
+    pub fn give(&mut self, cluster: &Cluster, name: SecretName, value: Secret) {
+        let salt = format!("{}/{name}", cluster.metadata.name);
+        let fingerprint = value.fingerprint(&salt);
+        self.fingerprints.insert(name.clone(), fingerprint);
+        self.secrets.insert(name, value);
+    }
 }
 
 /// What was seen through the Kubernetes API.

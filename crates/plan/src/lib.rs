@@ -8,6 +8,7 @@
 //!
 //! [`Stage`]: casement_resource::Stage
 
+mod accounts;
 mod containerd;
 mod facts;
 mod host_process;
@@ -26,6 +27,7 @@ mod steps;
 mod surroundings;
 pub mod windows;
 
+pub use accounts::{PROXY_PASSWORD, REGISTRY_PASSWORD};
 pub use facts::{Blob, ClusterFacts, Inputs, NodeFacts};
 pub use host_process::host_process;
 pub use not_yet::not_yet;

@@ -11,7 +11,7 @@ use casement_resource::{
 use casement_spec::{Cluster, Host, NetworkMode};
 
 use crate::containerd::Containerd;
-use crate::facts::ClusterFacts;
+use crate::facts::{ClusterFacts, Inputs};
 use crate::kubelet::Kubelet;
 use crate::places::Places;
 use crate::pods;
@@ -35,7 +35,7 @@ const BRIDGE_MODULE: &str = "br_netfilter";
 const LINUX_VNI: u32 = 1;
 
 /// Stage A of a worker that casement joins to a cluster of its own making.
-pub fn prepare(cluster: &Cluster, host: &Host) -> Result<NodeDocument, PlanError> {
+pub fn prepare(cluster: &Cluster, host: &Host, inputs: &Inputs) -> Result<NodeDocument, PlanError> {
     let release = Release::of(cluster)?;
     let places = Places::of(cluster, host, release);
     let kubelet = Kubelet {
@@ -62,23 +62,15 @@ pub fn prepare(cluster: &Cluster, host: &Host) -> Result<NodeDocument, PlanError
     }
     services::container_store(&mut steps, &kubelet)?;
     if let Some(containerd) = Containerd::of(&kubelet) {
-        let place = places.below(&places.containerd, &["config.toml"]);
-        let text = containerd.configuration();
-        file(
-            &mut steps,
-            "containerd-config",
-            &["dir-containerd"],
-            &place,
-            text,
-        )?;
+        let restart_on = services::containerd_files(&mut steps, &kubelet, &containerd, inputs)?;
         let definition = services::containerd(&kubelet)?;
-        let after = [
-            "containerd-config",
+        let mut after = restart_on.clone();
+        after.extend([
             "dir-containerd-data",
             "dir-log-containerd",
             "module-overlay",
-        ];
-        service(&mut steps, &after, definition, Run::Running, &after[..1])?;
+        ]);
+        service(&mut steps, &after, definition, Run::Running, &restart_on)?;
     }
     let definition = services::kubelet(&kubelet)?;
     let mut after = vec!["dir-kubelet", "dir-log-kubelet"];

@@ -13,7 +13,7 @@ use casement_diag::{Code, Diagnostic, FieldPath, Part};
 use casement_spec::host_process::{images_to_name, is_image};
 use casement_spec::{
     Artifacts, CidrAllocation, Cluster, ClusterSpec, ImageRef, JoinMethod, Kubernetes,
-    NetworkAgent, NetworkMode, Proxy, Runtime, WindowsComponents, WindowsUpdate,
+    NetworkAgent, NetworkMode, Runtime, RuntimeKind, WindowsComponents, WindowsUpdate,
 };
 
 /// A field that casement does not act on yet.
@@ -63,7 +63,6 @@ pub fn not_yet(cluster: &Cluster, written: &dyn Fn(&FieldPath) -> bool) -> Vec<D
     access::all(&mut refusals, &at.field("access"), &spec.access);
     runtime(&mut refusals, &at.field("runtime"), &spec.runtime);
     windows(&mut refusals, &at.field("windows"), cluster);
-    proxy(&mut refusals, &at.field("proxy"), &spec.proxy);
     artifacts(&mut refusals, &at.field("artifacts"), &spec.artifacts);
     images(&mut refusals, &at.field("images"), cluster);
     if spec.machines.is_some() {
@@ -216,11 +215,6 @@ fn windows(refusals: &mut Refusals<'_>, at: &FieldPath, cluster: &Cluster) {
     }
 }
 
-fn proxy(refusals: &mut Refusals<'_>, at: &FieldPath, spec: &Proxy) {
-    let help = "leave it out: nothing goes through a proxy";
-    refusals.field_if(at.clone(), !spec.is_empty(), help);
-}
-
 fn artifacts(refusals: &mut Refusals<'_>, at: &FieldPath, spec: &Artifacts) {
     refusals.field_if_given(at.field("mirror"), spec.mirror.as_ref(), OVERRIDES);
     refusals.field_if_given(at.field("cache"), spec.cache.as_ref(), OVERRIDES);
@@ -230,9 +224,23 @@ fn artifacts(refusals: &mut Refusals<'_>, at: &FieldPath, spec: &Artifacts) {
 
 fn images(refusals: &mut Refusals<'_>, at: &FieldPath, cluster: &Cluster) {
     let spec = &cluster.spec.images;
-    let there = spec.credentials.is_some();
-    let help = "use a registry that needs none";
-    refusals.field_if(at.field("credentials"), there, help);
+    // `ctr` takes a password as an argument only, where every user of the host sees it.
+    let docker = cluster.spec.runtime.kind == RuntimeKind::Docker;
+    let account = spec
+        .registry
+        .as_ref()
+        .filter(|_| spec.credentials.is_some());
+    let behind = |image: &ImageRef| {
+        let registry = image.name().split('/').next();
+        account.is_some_and(|account| registry == Some(account.host()))
+    };
+    for (index, image) in spec.prepull.iter().enumerate() {
+        let image = spec.overrides.get(image).unwrap_or(image);
+        if behind(image) && !docker {
+            let help = "leave it out: pods pull it when they need it, with the account";
+            refusals.value(at.field("prepull").index(index), image, help);
+        }
+    }
     // Hosts get the first, the components in containers the others; what is in the
     // cluster's own objects, nobody changes.
     let brought = |image: &ImageRef| {

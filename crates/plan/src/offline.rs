@@ -78,7 +78,7 @@ fn host_plan<'a>(
     } else {
         // A Linux host of an existing cluster is a node already.
         if cluster.spec.existing.is_none() {
-            plan.documents.push(linux::prepare(cluster, host)?);
+            plan.documents.push(linux::prepare(cluster, host, inputs)?);
             plan.join(cluster, facts)?;
         }
         linux::network(cluster, host, facts)

@@ -3,10 +3,13 @@
 use std::collections::BTreeMap;
 
 use casement_resource::{
-    Access, Condition, ContainerStore, File, Resource, Run, Service, ServiceDefinition, StartType,
+    Access, Condition, ContainerStore, Directory, File, Resource, Run, Service, ServiceDefinition,
+    StartType,
 };
 
-use crate::containerd::Containerd;
+use crate::accounts::{self, secret_file};
+use crate::containerd::{self, Containerd};
+use crate::facts::Inputs;
 use crate::kubelet::Kubelet;
 use crate::places::{self, Places};
 use crate::release::Runtime;
@@ -16,6 +19,9 @@ use crate::surroundings;
 /// Docker's own service, which its makers give that name.
 pub(crate) const DOCKER: &str = "docker";
 
+/// Variables of containerd's that no document may hold, beside its configuration.
+const PROXY_FILE: &str = "proxy.env";
+
 /// What all services of a node have in common.
 pub(crate) fn definition(places: &Places, name: &str) -> Result<ServiceDefinition, PlanError> {
     Ok(ServiceDefinition {
@@ -23,6 +29,7 @@ pub(crate) fn definition(places: &Places, name: &str) -> Result<ServiceDefinitio
         display_name: format!("{name} (casement)"),
         program: Vec::new(),
         environment: BTreeMap::new(),
+        environment_file: None,
         flags_file: None,
         depends_on: Vec::new(),
         log_file: Some(path(&places.log(name))?),
@@ -43,12 +50,63 @@ pub(crate) fn containerd(kubelet: &Kubelet<'_>) -> Result<ServiceDefinition, Pla
         (places.program("containerd"), Condition::FileExists(socket))
     };
     let configuration = places.below(&places.containerd, &["config.toml"]);
+    let environment_file = accounts::proxy_text(kubelet.cluster)?
+        .map(|_| path(&places.below(&places.containerd, &[PROXY_FILE])))
+        .transpose()?;
     Ok(ServiceDefinition {
         program: vec![program, "--config".to_owned(), configuration],
         environment: surroundings::proxy(kubelet.cluster),
+        environment_file,
         ready: Some(ready),
         ..definition(places, "containerd")?
     })
+}
+
+/// The steps that write what containerd reads, after its folder; gives those after
+/// whose change it is started anew.
+pub(crate) fn containerd_files(
+    steps: &mut Steps,
+    kubelet: &Kubelet<'_>,
+    containerd: &Containerd<'_>,
+    inputs: &Inputs,
+) -> Result<Vec<&'static str>, PlanError> {
+    let (places, cluster) = (kubelet.places, kubelet.cluster);
+    let after = ["dir-containerd"];
+    let below = |name: &str| places.below(containerd.folder, &[name]);
+    let (id, configuration) = ("containerd-config", below("config.toml"));
+    let mut restart_on = vec![id];
+    match accounts::registry(cluster) {
+        None => {
+            let text = containerd.configuration();
+            file(steps, id, &after, &configuration, text)?;
+        }
+        Some(account) => {
+            let text = accounts::containerd_text(containerd, account)?;
+            secret_file(steps, id, &after, &configuration, text, inputs)?;
+        }
+    }
+    if let Some(text) = accounts::proxy_text(cluster)? {
+        let (id, place) = ("containerd-proxy", below(PROXY_FILE));
+        secret_file(steps, id, &after, &place, text, inputs)?;
+        restart_on.push(id);
+    }
+    let registry = cluster.spec.images.registry.as_ref();
+    if let (Some(registry), Some(ca)) = (registry, &inputs.registry_ca) {
+        let ca_file = below("registry-ca.crt");
+        file(steps, "registry-ca", &after, &ca_file, ca.clone())?;
+        let registry_folder = containerd.registry_folder(registry.host());
+        let directory = Directory {
+            path: path(&registry_folder)?,
+            access: Access::Inherited,
+        };
+        steps.add("dir-registry", &after, Resource::Directory(directory))?;
+        let hosts = places.below(&registry_folder, &["hosts.toml"]);
+        let text = containerd::registry_hosts(registry.host(), &ca_file);
+        file(steps, "registry-hosts", &["dir-registry"], &hosts, text)?;
+        // containerd reads these at each pull; only its start needs the order.
+        restart_on.push("registry-ca");
+    }
+    Ok(restart_on)
 }
 
 /// The step that makes the folder in which containerd keeps everything.

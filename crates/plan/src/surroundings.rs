@@ -4,9 +4,7 @@
 use std::collections::BTreeMap;
 
 use casement_resource::{DefenderExclusion, Exclusion, FirewallRule, Protocol};
-use casement_spec::{
-    Backend, Cluster, DefenderPolicy, Host, NetworkAgent, Role, WindowsComponents,
-};
+use casement_spec::{Backend, Cluster, DefenderPolicy, Host, NetworkAgent, WindowsComponents};
 
 use crate::places::Places;
 use crate::release::{Release, Runtime};
@@ -72,19 +70,25 @@ pub fn daemon(cluster: &Cluster) -> Option<&'static str> {
 /// start, while machine-wide ones need a reboot to reach a service.
 pub fn proxy(cluster: &Cluster) -> BTreeMap<String, String> {
     let proxy = &cluster.spec.proxy;
-    let mut variables = BTreeMap::new();
-    for (name, url) in [("HTTP_PROXY", &proxy.http), ("HTTPS_PROXY", &proxy.https)] {
-        if let Some(url) = url {
-            variables.insert(name.to_owned(), url.to_string());
-        }
+    let given = [("HTTP_PROXY", &proxy.http), ("HTTPS_PROXY", &proxy.https)];
+    let given = given.into_iter().filter_map(|(name, url)| {
+        let url = url.as_ref()?.to_string();
+        Some((name.to_owned(), url))
+    });
+    let mut variables: BTreeMap<String, String> = given.collect();
+    if variables.is_empty() {
+        return variables;
     }
-    if !variables.is_empty() {
-        variables.insert("NO_PROXY".to_owned(), without_proxy(cluster).join(","));
+    if proxy.credentials.is_some() {
+        // They are in a file of their own, with the account in them.
+        variables.clear();
     }
+    variables.insert("NO_PROXY".to_owned(), without_proxy(cluster).join(","));
     variables
 }
 
-/// The cluster's own networks and its API servers, and what the spec adds.
+/// The cluster's own networks, its API server and its hosts, and what the spec
+/// adds.
 fn without_proxy(cluster: &Cluster) -> Vec<String> {
     let spec = &cluster.spec;
     let kubernetes = &spec.kubernetes;
@@ -93,8 +97,7 @@ fn without_proxy(cluster: &Cluster) -> Vec<String> {
     places.extend(kubernetes.pod_cidr.iter().map(|net| net.to_string()));
     places.extend(kubernetes.service_cidr.iter().map(|net| net.to_string()));
     places.extend(kubernetes.endpoint.iter().map(|end| end.host.to_string()));
-    let planes = cluster.hosts_with(Role::ControlPlane);
-    places.extend(planes.map(|host| host.address.to_string()));
+    places.extend(spec.hosts.iter().map(|host| host.address.to_string()));
     places.extend(spec.proxy.no.iter().map(ToString::to_string));
     let mut seen = std::collections::BTreeSet::new();
     places.retain(|place| seen.insert(place.clone()));

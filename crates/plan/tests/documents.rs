@@ -8,14 +8,16 @@
     reason = "a test that cannot go on has failed"
 )]
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::net::Ipv4Addr;
 use std::path::Path;
 
-use casement_plan::{Blob, ClusterFacts, Inputs, NodeFacts, PlanError, linux, windows};
-use casement_resource::{NodeDocument, Sha256};
-use casement_spec::{Cluster, Host, Named, Program};
+use casement_plan::{
+    Blob, ClusterFacts, Inputs, NodeFacts, PROXY_PASSWORD, PlanError, REGISTRY_PASSWORD, linux,
+    windows,
+};
+use casement_resource::{NodeDocument, Resource, Secret, Sha256, Stage, Step};
+use casement_spec::{Account, Cluster, Host, Named, Program, SecretRef};
 
 const SPEC: &str = "
 apiVersion: casement.dev/v1alpha1
@@ -54,9 +56,8 @@ fn inputs() -> Inputs {
     let programs = Program::ALL.iter().map(|program| (*program, blob(program)));
     Inputs {
         programs: programs.collect(),
-        open_programs: false,
-        updates: BTreeMap::new(),
         registry_ca: Some("-----BEGIN CERTIFICATE-----\n".to_owned()),
+        ..Inputs::default()
     }
 }
 
@@ -130,8 +131,50 @@ fn a_managed_linux_host_gets_routes_and_others_get_the_commands() {
 fn a_linux_host_of_a_new_cluster_is_prepared_now_and_for_the_next_boot() {
     let mut cluster = cluster();
     cluster.spec.existing = None;
-    let prepare = linux::prepare(&cluster, host(&cluster, "lin1")).unwrap();
+    let prepare = linux::prepare(&cluster, host(&cluster, "lin1"), &inputs()).unwrap();
     same_as_golden("linux-prepare", &prepare);
+}
+
+/// Accounts at the registry and at the proxy: the steps that have to do with them.
+#[test]
+fn accounts_are_named_in_documents_and_their_passwords_are_not() {
+    const PASSWORD: &str = "Tr0ub4dor";
+    let mut cluster = cluster();
+    let account = Some(Account {
+        user: "puller".to_owned(),
+        password: SecretRef::Prompt,
+    });
+    cluster.spec.images.credentials = account.clone();
+    cluster.spec.proxy.credentials = account;
+    cluster.spec.proxy.https = Some("http://198.18.0.9:3128".parse().unwrap());
+    cluster.spec.proxy.no = vec![".shop.example".parse().unwrap()];
+    let mut inputs = inputs();
+    for name in [REGISTRY_PASSWORD, PROXY_PASSWORD] {
+        let secret = Secret::new(PASSWORD.to_owned());
+        inputs.give(&cluster, name.parse().unwrap(), secret);
+    }
+    let win1 = host(&cluster, "win1");
+    let prepare = windows::prepare(&cluster, win1, &inputs).unwrap();
+    let concerned = ["dir-containerd", "dir-base", "service-containerd"];
+    let concerned = |step: &&Step| {
+        let secret = matches!(step.resource, Resource::SecretFile(_));
+        secret || concerned.contains(&step.id.as_str())
+    };
+    let steps: Vec<_> = prepare.steps().iter().filter(concerned).cloned().collect();
+    let steps = steps.into_iter().map(|mut step| {
+        step.after.clear();
+        step
+    });
+    let host = win1.name.to_string();
+    let shown = NodeDocument::new(host, Stage::Prepare, steps.collect()).unwrap();
+    same_as_golden("windows-accounts", &shown);
+    let text = serde_json::to_string(&prepare).unwrap();
+    assert!(!text.contains(PASSWORD) && !format!("{inputs:?}").contains(PASSWORD));
+    // Another password makes another document, so that hosts ask for it.
+    let other = Secret::new("another".to_owned());
+    inputs.give(&cluster, REGISTRY_PASSWORD.parse().unwrap(), other);
+    let rotated = windows::prepare(&cluster, win1, &inputs).unwrap();
+    assert_ne!(rotated, prepare);
 }
 
 #[test]

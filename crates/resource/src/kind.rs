@@ -31,6 +31,7 @@ pub(crate) mod package;
 pub(crate) mod reboot;
 pub(crate) mod registry;
 pub(crate) mod route;
+pub(crate) mod secret_file;
 pub(crate) mod service;
 pub(crate) mod swap;
 pub(crate) mod symlink;
@@ -48,6 +49,8 @@ pub enum Resource {
     Directory(directory::Directory),
     /// A file with its bytes.
     File(file::File),
+    /// A file with secrets in its text.
+    SecretFile(secret_file::SecretFile),
     /// Files out of a blob that is pinned by its hash.
     Artifact(artifact::Artifact),
     /// A machine-wide environment variable.
@@ -124,6 +127,8 @@ impl Resource {
         match self {
             Self::Directory(it) => format!("directory {}", it.path),
             Self::File(it) => format!("file {}", it.path),
+            // A file to everybody else: one that becomes the other stays in its place.
+            Self::SecretFile(it) => format!("file {}", it.path),
             Self::Artifact(it) => format!("artifact {}", it.destination),
             Self::Env(it) => format!("env {}", it.name),
             Self::PathEntry(it) => format!("pathEntry {}", it.path),
@@ -179,7 +184,7 @@ pub enum Prior {
         /// Its access, in the platform's own notation, if it was there.
         access: Option<String>,
     },
-    /// Before a file or a kubeconfig.
+    /// Before a file, with secrets or without, or a kubeconfig.
     File {
         /// Parents that were absent, outermost first.
         missing: Vec<HostPath>,

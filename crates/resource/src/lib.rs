@@ -61,6 +61,7 @@ pub use kind::package::{Package, PackageFacts, PackageState};
 pub use kind::reboot::{Reboot, RebootFacts, WaitsForBoot};
 pub use kind::registry::{RegistryData, RegistryFacts, RegistryValue};
 pub use kind::route::{Route, RouteEntry, RouteFacts};
+pub use kind::secret_file::{SecretFile, SecretFileFacts, SecretFileNote, TextPart, in_url};
 pub use kind::service::{
     RESTART_FIRST_SECONDS, RESTART_LONGEST_SECONDS, Run, Service, ServiceDefinition, ServiceFacts,
     ServiceSeen, ServiceState, StartType,

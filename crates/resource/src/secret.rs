@@ -20,6 +20,22 @@ impl Secret {
         Self(value)
     }
 
+    /// Four digits that change with the value (but for one time in 65,536), so that
+    /// a host can be told that it has another one.
+    ///
+    /// They stand in documents, so they must not help to guess: of a million
+    /// guesses a dozen fit as well as the value does, and each of them takes as
+    /// long as 65,536 hashes. `salt` keeps those of two places apart.
+    #[must_use]
+    pub fn fingerprint(&self, salt: &str) -> String {
+        const ROUNDS: u32 = 65_536;
+        let mut hash = crate::Sha256::of(format!("{salt}\0{}", self.0).as_bytes());
+        for _ in 0..ROUNDS {
+            hash = crate::Sha256::of(hash.as_bytes());
+        }
+        hash.to_string().chars().take(4).collect()
+    }
+
     /// The value, for the one place that needs it.
     #[must_use]
     pub fn expose(&self) -> &str {
@@ -42,6 +58,15 @@ impl Drop for Secret {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_fingerprint_changes_with_the_value_and_with_its_place() {
+        let print = |value: &str, salt: &str| Secret::new(value.to_owned()).fingerprint(salt);
+        assert_eq!(print("a", "shop"), print("a", "shop"));
+        assert_ne!(print("a", "shop"), print("b", "shop"));
+        assert_ne!(print("a", "shop"), print("a", "mine"));
+        assert_eq!(print("a", "shop").len(), 4);
+    }
 
     #[test]
     fn debug_hides_the_value() {

@@ -137,7 +137,8 @@ impl<A: Api> Apply<'_, A> {
             return Ok(0);
         }
         let prepare = windows::prepare(self.cluster, spec, self.inputs)?;
-        let prepared = self.converge(host, &prepare, &NoSecrets).await?.changed;
+        let given = crate::secrets::Given(&self.inputs.secrets);
+        let prepared = self.converge(host, &prepare, &given).await?.changed;
         let join = windows::join(self.cluster, spec, facts)?;
         let joined = self.join(host, &join).await?;
         let name = spec.name.as_str();

@@ -397,6 +397,11 @@ pub(crate) static PROXY: Shape = Shape {
         optional("http", Kind::Text, "The proxy for `http://`."),
         optional("https", Kind::Text, "The proxy for `https://`."),
         optional(
+            "credentials",
+            Kind::Mapping(&ACCOUNT),
+            "The account there; only together with `http` or `https`.",
+        ),
+        optional(
             "no",
             Kind::List(&Kind::Text),
             "Hosts, domains and networks without proxy, beside the cluster's own.",
@@ -463,7 +468,7 @@ pub(crate) static IMAGES: Shape = Shape {
 
 pub(crate) static ACCOUNT: Shape = Shape {
     id: "account",
-    place: "`images.credentials`",
+    place: "`credentials`",
     fields: &[
         required("user", Kind::Text, "user: puller", "The account."),
         required(

@@ -42,6 +42,10 @@ impl Cluster {
                 files.push((format!("spec.windows.updates[{index}]"), path));
             }
         }
+        if let Some(account) = &mut spec.proxy.credentials {
+            let field = "spec.proxy.credentials.password".to_owned();
+            secret(&mut files, field, &mut account.password);
+        }
         images(&mut files, &mut spec.images);
         let artifacts = &mut spec.artifacts;
         optional(&mut files, "spec.artifacts.cache", &mut artifacts.cache);

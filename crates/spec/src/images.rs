@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::named::named;
 use crate::text::checked_text;
-use crate::{Registry, SecretRef};
+use crate::{Account, Registry};
 
 checked_text! {
     /// An image: `registry.k8s.io/pause:3.10`, perhaps with a digest.
@@ -75,16 +75,6 @@ named! {
     }
 }
 
-/// An account at a registry.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct RegistryAccount {
-    /// Its name.
-    pub user: String,
-    /// Its password or token.
-    pub password: SecretRef,
-}
-
 /// Where images come from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -94,7 +84,7 @@ pub struct Images {
     pub registry: Option<Registry>,
     /// The account there; only together with `registry`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub credentials: Option<RegistryAccount>,
+    pub credentials: Option<Account>,
     /// Who signed its certificate, as a PEM file; only together with
     /// `registry`.
     #[serde(skip_serializing_if = "Option::is_none")]

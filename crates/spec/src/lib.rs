@@ -56,7 +56,7 @@ pub use cidr::{Cidr, Cidr6, Cidrs};
 pub use cluster::{API_VERSION, Cluster, ClusterSpec, KIND, Metadata};
 pub use files::{NoHome, expand};
 pub use host::{FlagName, FlagValue, Host, HostFolder, LinuxPath, Role};
-pub use images::{ImageRef, ImageVerify, Images, RegistryAccount};
+pub use images::{ImageRef, ImageVerify, Images};
 pub use invalid::Invalid;
 pub use kubernetes::{CidrAllocation, Existing, FeatureGate, Join, JoinMethod, Kubernetes};
 pub use label::{LabelKey, LabelValue, Taint, TaintEffect};
@@ -73,7 +73,7 @@ pub use program::Program;
 pub use proxy::{NoProxy, Proxy};
 pub use registry::Registry;
 pub use runtime::{ProgramVersion, Runtime, RuntimeKind};
-pub use secret::SecretRef;
+pub use secret::{Account, SecretRef};
 pub use ssh::{HostSsh, Ssh, SshCredential, Sudo};
 pub use version::KubernetesVersion;
 pub use windows::{

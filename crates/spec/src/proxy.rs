@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 
-use crate::Url;
 use crate::text::{checked_text, line_fault};
+use crate::{Account, Url};
 
 checked_text! {
     /// Where no proxy is used: a host, a domain with its dot, or a network.
@@ -30,6 +30,9 @@ pub struct Proxy {
     /// For `https://`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub https: Option<Url>,
+    /// The account there; only together with `http` or `https`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub credentials: Option<Account>,
     /// Where none is used, beside the cluster's own networks and hosts.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub no: Vec<NoProxy>,

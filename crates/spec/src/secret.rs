@@ -25,6 +25,16 @@ impl SecretRef {
     }
 }
 
+/// An account at a registry or a proxy.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Account {
+    /// Its name.
+    pub user: String,
+    /// Its password or token.
+    pub password: SecretRef,
+}
+
 impl Serialize for SecretRef {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(Some(1))?;

@@ -13,6 +13,7 @@ pub(super) fn service(name: &str, program: &[&str]) -> (String, Service) {
         display_name: name.to_owned(),
         program: program.iter().map(|word| (*word).to_owned()).collect(),
         environment: BTreeMap::new(),
+        environment_file: None,
         flags_file: Some(r"C:\flags.env".parse().unwrap()),
         depends_on: Vec::new(),
         log_file: Some(log.parse().unwrap()),

@@ -68,9 +68,10 @@ pub fn main() -> ExitCode {
         ["--state-dir", root, "serve"] => end(system::serve(&Layout::new(root.into()))),
         ["child", rest @ ..] => hosting::child(rest),
         ["check", address] => check(&Host::new(layout, address)),
+        ["first", address] => first_generation(&Host::new(layout, address)),
         ["clean"] => end(clean(&Host::new(layout, ""))),
         _ => {
-            eprintln!("usage: casement-node.exe check ADDRESS | clean");
+            eprintln!("usage: casement-node.exe check ADDRESS | first ADDRESS | clean");
             ExitCode::from(2)
         }
     }
@@ -111,6 +112,16 @@ fn check(host: &Host) -> ExitCode {
     }
     tell_calls(&host.book);
     ExitCode::from(u8::from(failed))
+}
+
+fn first_generation(host: &Host) -> ExitCode {
+    match network::first_generation(host) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(reason) => {
+            println!("FAILED first generation of HNS: {reason}");
+            ExitCode::FAILURE
+        }
+    }
 }
 
 /// `called FUNCTION | CHECK | STAND-IN, STAND-IN`, for the table of what was

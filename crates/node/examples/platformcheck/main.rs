@@ -6,10 +6,12 @@
 //! program of the services that it makes. It leaves a few things behind on
 //! purpose, for `reg`, `sc` and `dir` to be compared with; `clean` takes those
 //! away. In the end it says which functions were called, for which check, and
-//! which DLLs of the lab answered.
+//! which DLLs of the lab answered. `first` does what there is to do with HNS where
+//! `computenetwork.dll` cannot be loaded.
 //!
 //! ```text
 //! casement-node.exe check ADDRESS [GATEWAY]
+//! casement-node.exe first ADDRESS
 //! casement-node.exe clean
 //! ```
 

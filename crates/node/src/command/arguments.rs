@@ -56,7 +56,7 @@ fn verb(words: &[OsString]) -> Result<Verb, String> {
     let texts: Vec<&str> = texts.iter().map(AsRef::as_ref).collect();
     match texts.as_slice() {
         [] => Err("nothing was asked".to_owned()),
-        ["-h" | "--help", ..] | [_, "-h" | "--help", ..] | ["help"] => Ok(Verb::Help),
+        ["-h" | "--help" | "help", ..] | [_, "-h" | "--help", ..] => Ok(Verb::Help),
         ["-V" | "--version" | "version"] => Ok(Verb::Version),
         ["channel"] => Ok(Verb::Channel),
         ["inspect"] => Ok(Verb::Inspect),
@@ -161,7 +161,14 @@ mod tests {
 
     #[test]
     fn what_people_say_is_understood() {
-        for line in ["help", "--help", "-h", "observe --help", "host -h"] {
+        for line in [
+            "help",
+            "--help",
+            "-h",
+            "help observe",
+            "observe --help",
+            "host -h",
+        ] {
             assert_eq!(parsed(line).unwrap().verb, Verb::Help, "{line}");
         }
         let observe = Verb::Observe {

@@ -11,51 +11,64 @@ use crate::kinds::{self, both_sides};
 use crate::platform::Result;
 use crate::state::records::Records;
 
+/// How far a run has come.
+#[derive(Default)]
+pub(super) struct Walk {
+    pub(super) numbers: Numbers,
+    /// Each blocked step with the failed one that it comes after.
+    pub(super) blocked: BTreeMap<ResourceId, ResourceId>,
+}
+
 impl Engine<'_> {
     pub(super) fn converge(
         &mut self,
         document: &NodeDocument,
         records: &mut Records,
     ) -> Result<(Outcome, Numbers)> {
-        let mut numbers = Numbers::default();
-        // Each blocked step with the failed one that it comes after.
-        let mut blocked: BTreeMap<ResourceId, ResourceId> = BTreeMap::new();
+        let mut walk = Walk::default();
         for step in document.steps() {
-            if self.stopped() {
-                return Ok((Outcome::Stopped, numbers));
-            }
-            let id = step.id.clone();
-            if let Some(because) = step
-                .after
-                .iter()
-                .find_map(|before| blocked.get(before))
-                .cloned()
-            {
-                blocked.insert(id.clone(), because.clone());
-                numbers.set(&id, Fate::Skipped);
-                self.sink.write(What::StepSkipped { id, because })?;
-                continue;
-            }
-            match self.step(step, records)? {
-                Ended::Right => numbers.set(&id, Fate::Right),
-                Ended::Changed => numbers.set(&id, Fate::Changed),
-                Ended::Stopped => return Ok((Outcome::Stopped, numbers)),
-                Ended::Failed(failure) => {
-                    blocked.insert(id.clone(), id.clone());
-                    numbers.set(&id, Fate::Failed);
-                    self.sink.write(What::StepFailed {
-                        id,
-                        failure: *failure,
-                    })?;
-                }
+            if self.stopped() || !self.pass(step, &mut walk, records)? {
+                return Ok((Outcome::Stopped, walk.numbers));
             }
         }
-        let outcome = if numbers.any_failed() {
+        let outcome = if walk.numbers.any_failed() {
             Outcome::Failed
         } else {
             Outcome::Done
         };
-        Ok((outcome, numbers))
+        Ok((outcome, walk.numbers))
+    }
+
+    /// One step, unless it comes after one that failed; `false` if the run was
+    /// stopped in it. All that the next one needs to know is in the walk and in the
+    /// records.
+    pub(super) fn pass(
+        &mut self,
+        step: &Step,
+        walk: &mut Walk,
+        records: &mut Records,
+    ) -> Result<bool> {
+        let id = step.id.clone();
+        let mut before = step.after.iter();
+        let because = before.find_map(|before| walk.blocked.get(before)).cloned();
+        if let Some(because) = because {
+            walk.blocked.insert(id.clone(), because.clone());
+            walk.numbers.set(&id, Fate::Skipped);
+            self.sink.write(What::StepSkipped { id, because })?;
+            return Ok(true);
+        }
+        match self.step(step, records)? {
+            Ended::Right => walk.numbers.set(&id, Fate::Right),
+            Ended::Changed => walk.numbers.set(&id, Fate::Changed),
+            Ended::Stopped => return Ok(false),
+            Ended::Failed(failure) => {
+                walk.blocked.insert(id.clone(), id.clone());
+                walk.numbers.set(&id, Fate::Failed);
+                let failure = *failure;
+                self.sink.write(What::StepFailed { id, failure })?;
+            }
+        }
+        Ok(true)
     }
 
     /// One step. The outer error is the journal's, and ends the run.

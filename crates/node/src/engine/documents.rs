@@ -1,145 +1,22 @@
 //! Documents and hosts for tests.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-use casement_resource::wire::InterfaceFacts;
 use casement_resource::{
-    Access, AdapterSeen, AdapterSettings, Condition, ContainerStore, DefenderExclusion, Directory,
-    DynamicPorts, DynamicPortsFacts, Effect, Env, Exclusion, File, FirewallRule, FirewallRuleFacts,
-    Forwarding, HnsEndpoint, HnsNetwork, HnsNetworkFacts, HnsNetworkType, Hostname, Image,
-    ImageSource, ImageStore, InterfaceRef, Join, Kubeconfig, NodeDocument, PathEntry, Protocol,
-    Reboot, RegistryData, RegistryValue, Resource, Route, Run, Service, ServiceDefinition,
-    ServiceState, SourceVip, Stage, StartType, Step, Taint, TimeSync, UpdateFloor, Wait,
-    WaitsForBoot, WindowsFeature, WindowsFeatureFacts, WindowsUpdate,
+    Access, AdapterSettings, Condition, ContainerStore, DefenderExclusion, Directory, DynamicPorts,
+    Effect, Env, Exclusion, File, FirewallRule, Forwarding, HnsEndpoint, HnsNetwork,
+    HnsNetworkType, Hostname, Image, ImageSource, ImageStore, InterfaceRef, Join, Kubeconfig,
+    NodeDocument, PathEntry, Protocol, Reboot, RegistryData, RegistryValue, Resource, Route, Run,
+    SecretFile, Service, ServiceDefinition, SourceVip, Stage, StartType, Step, Taint, TextPart,
+    TimeSync, UpdateFloor, Wait, WaitsForBoot, WindowsFeature, WindowsUpdate,
 };
 
-use crate::sim::{Feature as SimFeature, RegistryImage, Service as SimService, Thing, World};
-
+mod host;
 pub mod linux;
 
+pub use host::{BASE, OLD, windows_host};
+
 pub const ADDRESS: &str = "198.18.0.11";
-
-/// A host with things that are not casement's.
-pub fn windows_host() -> World {
-    let thing = |thing: Thing| (thing, "everybody".to_owned());
-    let notes = Thing::File(b"mine".to_vec());
-    World {
-        entries: BTreeMap::from([
-            (r"C:\k".parse().unwrap(), thing(Thing::Directory)),
-            (r"C:\k\notes.txt".parse().unwrap(), thing(notes.clone())),
-            (r"C:\k\hosts".parse().unwrap(), thing(notes)),
-        ]),
-        variables: BTreeMap::from([("Old".to_owned(), "before".to_owned())]),
-        search_path: vec![r"C:\windows".to_owned()],
-        keys: ["SOFTWARE", "SYSTEM"].map(str::to_owned).into(),
-        values: BTreeMap::new(),
-        services: BTreeMap::from([
-            ("kube-proxy".to_owned(), foreign_service("old.exe")),
-            ("windefend".to_owned(), foreign_service("MsMpEng.exe")),
-            ("w32time".to_owned(), foreign_service("svchost.exe")),
-        ]),
-        // Two rules of one name, which only a person could have made.
-        firewall: BTreeMap::from([(
-            "old rule".to_owned(),
-            vec![foreign_rule("8080"), foreign_rule("9090")],
-        )]),
-        features: BTreeMap::from([
-            ("containers".to_owned(), feature_off(true)),
-            ("telnet".to_owned(), feature_off(false)),
-        ]),
-        stuck: None,
-        other_build: None,
-        revision: (3807, None),
-        updates: BTreeMap::new(),
-        boot: 1,
-        hostname: "WIN-3K2".to_owned(),
-        next_hostname: None,
-        domain: None,
-        networks: vec![HnsNetworkFacts {
-            id: "nat".to_owned(),
-            name: "nat".to_owned(),
-            network_type: "nat".to_owned(),
-            subnets: Vec::new(),
-            management_address: None,
-        }],
-        endpoints: Vec::new(),
-        balancers: Vec::new(),
-        taken: Vec::new(),
-        interfaces: vec![InterfaceFacts {
-            index: 7,
-            name: "Ethernet".to_owned(),
-            addresses: vec![format!("{ADDRESS}/24").parse().unwrap()],
-        }],
-        adapter: AdapterSeen {
-            addresses: vec![format!("{ADDRESS}/24").parse().unwrap()],
-            gateways: vec!["198.18.0.1".parse().unwrap()],
-            name_servers: vec!["198.18.0.2".parse().unwrap()],
-            metric: Some(10),
-        },
-        dynamic_ports: [Protocol::Tcp, Protocol::Udp].map(usual_ports).into(),
-        routes: Vec::new(),
-        forwarding: BTreeSet::new(),
-        images: BTreeMap::new(),
-        containers: BTreeMap::new(),
-        layers: BTreeSet::new(),
-        registry: BTreeMap::from([
-            (BASE.to_owned(), registry_image("10.0.20348.3807")),
-            (OLD.to_owned(), registry_image("10.0.17763.5000")),
-        ]),
-        linux: None,
-    }
-}
-
-/// An image for this host's Windows, and one for an older one.
-pub const BASE: &str = "mcr.example/windows/nanoserver:ltsc2022";
-pub const OLD: &str = "mcr.example/windows/nanoserver:1809";
-
-fn registry_image(version: &str) -> RegistryImage {
-    RegistryImage {
-        versions: vec![version.to_owned()],
-        runs: true,
-    }
-}
-
-fn foreign_service(command: &str) -> SimService {
-    SimService {
-        definition: None,
-        command: Some(command.to_owned()),
-        display_name: "old".to_owned(),
-        start: StartType::Manual,
-        depends_on: Vec::new(),
-        state: ServiceState::Running,
-        recovers: false,
-        given: BTreeMap::new(),
-    }
-}
-
-fn usual_ports(protocol: Protocol) -> (Protocol, DynamicPortsFacts) {
-    let range = DynamicPortsFacts {
-        first: 49152,
-        count: 16384,
-    };
-    (protocol, range)
-}
-
-fn feature_off(needs_boot: bool) -> SimFeature {
-    SimFeature {
-        state: WindowsFeatureFacts::Off,
-        needs_boot,
-    }
-}
-
-fn foreign_rule(ports: &str) -> FirewallRuleFacts {
-    FirewallRuleFacts {
-        protocol: 6,
-        ports: ports.to_owned(),
-        inbound: true,
-        allows: false,
-        enabled: true,
-        every_profile: false,
-        limits: vec!["remoteAddresses LocalSubnet".to_owned()],
-    }
-}
 
 pub fn step(id: &str, resource: Resource) -> Step {
     Step {
@@ -170,6 +47,22 @@ pub fn file(id: &str, path: &str, content: &str) -> Step {
             access: Access::AdministratorsOnly,
         }),
     )
+}
+
+/// A file with the secret `password` in it.
+pub fn secret_file(id: &str, path: &str) -> Step {
+    let password = "password".parse().unwrap();
+    let mut file = SecretFile {
+        path: path.parse().unwrap(),
+        text: vec![
+            TextPart::Plain("password = ".to_owned()),
+            TextPart::Quoted(password),
+        ],
+        fingerprints: BTreeMap::new(),
+    };
+    let names = file.secrets().into_iter();
+    file.fingerprints = names.map(|name| (name, "12ab".to_owned())).collect();
+    step(id, Resource::SecretFile(file))
 }
 
 pub fn env(id: &str, name: &str, value: &str) -> Step {
@@ -331,6 +224,7 @@ pub fn service(name: &str, run: Run, depends_on: &[&str], restart_on: &[&str]) -
                 display_name: name.to_owned(),
                 program: vec![format!(r"C:\k\{name}.exe")],
                 environment: BTreeMap::new(),
+                environment_file: None,
                 flags_file: None,
                 depends_on: depends_on.iter().map(|name| (*name).to_owned()).collect(),
                 log_file: None,
@@ -438,7 +332,14 @@ fn network() -> Vec<Step> {
     ]
 }
 
-/// Something of every kind but artifacts and reboots.
+/// The same, with a file that has a secret in it: who makes it is asked twice.
+pub fn full_with_secret() -> NodeDocument {
+    let mut steps = full().steps().to_vec();
+    steps.push(secret_file("account", r"C:\k\new\account.toml"));
+    document(steps)
+}
+
+/// Something of every kind but artifacts, reboots and files with secrets.
 pub fn full() -> NodeDocument {
     let containerd = Condition::NamedPipe(r"\\.\pipe\containerd".to_owned());
     let mut steps = vec![

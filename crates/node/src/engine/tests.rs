@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -12,7 +12,7 @@ use casement_resource::wire::{Event, ObservedStep, Outcome, RemoveWhat, What};
 use casement_resource::{NodeDocument, Secret, SecretName};
 
 use super::documents::linux::{linux_full, linux_host};
-use super::documents::{self, document, full, windows_host, with_after};
+use super::documents::{self, document, full, full_with_secret, windows_host, with_after};
 use super::{Engine, SecretSource, Sink, observe};
 use crate::platform::Result;
 use crate::recorded::{Book, Recorded};
@@ -35,6 +35,7 @@ mod properties;
 mod reach;
 mod reboots;
 mod restarts;
+mod secrets;
 mod semantics;
 mod shared;
 
@@ -78,31 +79,28 @@ impl Rig {
     /// Carries an order out; none if the process was killed.
     fn carry_out(&self, order: &Order) -> Option<(Outcome, Vec<Event>)> {
         order.save(&self.layout).unwrap();
-        let run = || {
-            let (journal, before) = Journal::open(&self.layout, &order.run).unwrap();
-            let mut sink = KillableSink {
-                journal,
-                sim: &self.sim,
-            };
-            let mut engine = Engine {
-                platform: &Recorded::new(&self.sim, Arc::clone(&self.book)),
-                layout: &self.layout,
-                sink: &mut sink,
-                secrets: &Token,
-                stop: &AtomicBool::new(false),
-            };
-            engine.run(order, &before).unwrap()
+        let (journal, before) = Journal::open(&self.layout, &order.run).unwrap();
+        let mut sink = KillableSink {
+            journal,
+            sim: &self.sim,
         };
-        match catch_unwind(AssertUnwindSafe(run)) {
-            Ok(outcome) => Some((outcome, self.events(order))),
-            Err(payload) => {
-                assert!(
-                    payload.is::<Killed>(),
-                    "{:?}",
-                    payload.downcast_ref::<String>()
-                );
-                None
-            }
+        let outcome = self.engine(&mut sink, |engine| engine.run(order, &before).unwrap())?;
+        Some((outcome, self.events(order)))
+    }
+
+    /// Works with an engine; none if the process was killed.
+    fn engine<T>(&self, sink: &mut dyn Sink, work: impl FnOnce(&mut Engine<'_>) -> T) -> Option<T> {
+        let mut engine = Engine {
+            platform: &Recorded::new(&self.sim, Arc::clone(&self.book)),
+            layout: &self.layout,
+            sink,
+            secrets: &Token,
+            stop: &AtomicBool::new(false),
+        };
+        match catch_unwind(AssertUnwindSafe(|| work(&mut engine))) {
+            Ok(done) => Some(done),
+            Err(payload) if payload.is::<Killed>() => None,
+            Err(payload) => resume_unwind(payload),
         }
     }
 
@@ -141,9 +139,12 @@ impl Sink for KillableSink<'_> {
 /// Always has the token.
 struct Token;
 
+/// What it is, whichever secret is asked for.
+const TOKEN: &str = "abcdef.0123456789abcdef";
+
 impl SecretSource for Token {
     fn get(&self, _name: &SecretName) -> Option<Secret> {
-        Some(Secret::new("abcdef.0123456789abcdef".to_owned()))
+        Some(Secret::new(TOKEN.to_owned()))
     }
 
     fn wait(&self, _names: &[SecretName]) -> bool {
@@ -171,7 +172,10 @@ fn changed(events: &[Event]) -> Vec<String> {
 
 /// A host of each system, and a document with something of every kind.
 fn hosts() -> [(World, NodeDocument); 2] {
-    [(windows_host(), full()), (linux_host(), linux_full())]
+    [
+        (windows_host(), full_with_secret()),
+        (linux_host(), linux_full()),
+    ]
 }
 
 #[test]

@@ -11,7 +11,7 @@ use sha2::Digest;
 use super::directory::{in_the_way, make_parents, missing, remove_made_parents, require_trust};
 use super::{Kind, Place, wrong_prior};
 use crate::platform::{EntryKind, Form, Platform, Result};
-use crate::state::{read, write_durably};
+use crate::state::{delete, read, write_durably};
 
 impl Kind for File {
     fn look(&self, at: &Place<'_>) -> Result<Diff> {
@@ -53,6 +53,8 @@ impl Kind for File {
             return Err(wrong_prior("a file", prior));
         };
         restore(at, &self.path, saved.as_ref())?;
+        // It may have been one with secrets once.
+        delete(&at.layout.secret_note(&self.path))?;
         remove_made_parents(at, missing, &self.path)
     }
 }

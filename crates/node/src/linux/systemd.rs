@@ -59,6 +59,9 @@ pub(super) fn unit(definition: &ServiceDefinition) -> String {
             quoted(&format!("{name}={value}"))
         ));
     }
+    if let Some(file) = &definition.environment_file {
+        lines.push(format!("EnvironmentFile={file}"));
+    }
     lines.push(format!("ExecStart={}", program.join(" ")));
     lines.push("Restart=always\nRestartSec=1".to_owned());
     if let Some(log) = &definition.log_file {
@@ -103,6 +106,7 @@ mod tests {
                 "--x=$HOME %i \"y\"".to_owned(),
             ],
             environment: BTreeMap::from([("A".to_owned(), "b c".to_owned())]),
+            environment_file: Some("/etc/containerd/proxy.env".parse().unwrap()),
             flags_file: Some("/var/lib/kubelet/kubeadm-flags.env".parse().unwrap()),
             depends_on: vec!["containerd".to_owned()],
             log_file: None,
@@ -115,5 +119,7 @@ mod tests {
         assert!(unit.contains(start), "{unit}");
         assert!(unit.contains("Environment=\"A=b c\"\n"), "{unit}");
         assert!(unit.contains("After=containerd.service\n"), "{unit}");
+        let file = "EnvironmentFile=/etc/containerd/proxy.env\n";
+        assert!(unit.contains(file), "{unit}");
     }
 }

@@ -10,7 +10,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use casement_resource::wire::{Outcome, What};
-use casement_resource::{Diff, Failure, NodeDocument, Repair, RunId};
+use casement_resource::{Diff, Failure, NodeDocument, Repair, ResourceId, RunId};
 
 use super::Ended;
 use super::runs::{Asked, Runs};
@@ -97,8 +97,9 @@ pub(super) fn look(runs: &Arc<Runs>) -> Result<Found> {
         if drift.is_empty() {
             continue;
         }
-        let what = drift.join("; ");
-        if document.repair() == Repair::Report || needs_secret(&document) {
+        let lines: Vec<_> = drift.iter().map(|(_, line)| line.as_str()).collect();
+        let what = lines.join("; ");
+        if document.repair() == Repair::Report || needs_secret(&document, &drift) {
             let text = format!(
                 "{} differs: {what}. `casement apply` mends it.",
                 document.host()
@@ -124,23 +125,28 @@ pub(super) fn look(runs: &Arc<Runs>) -> Result<Found> {
     Ok(found)
 }
 
-/// What differs, in a line for each step.
-fn drift(runs: &Runs, document: &NodeDocument) -> Result<Vec<String>> {
+/// What differs, each step with a line on it.
+fn drift(runs: &Runs, document: &NodeDocument) -> Result<Vec<(ResourceId, String)>> {
     let seen = observe(runs.platform(), runs.layout(), document)?;
     let lines = seen.steps.into_iter().filter_map(|step| match step.seen {
         Ok(Diff::Right { .. }) => None,
         Ok(Diff::Changes(changes)) => {
             let (wanted, found) = kinds::both_sides(&changes);
-            Some(format!("{} ({found} instead of {wanted})", step.id))
+            let line = format!("{} ({found} instead of {wanted})", step.id);
+            Some((step.id, line))
         }
-        Err(failure) => Some(format!("{} ({})", step.id, failure.what)),
+        Err(failure) => {
+            let line = format!("{} ({})", step.id, failure.what);
+            Some((step.id, line))
+        }
     });
     Ok(lines.collect())
 }
 
 /// A step that needs a secret needs a controller.
-fn needs_secret(document: &NodeDocument) -> bool {
-    let mut steps = document.steps().iter();
+fn needs_secret(document: &NodeDocument, drift: &[(ResourceId, String)]) -> bool {
+    let differs = |id: &ResourceId| drift.iter().any(|(other, _)| other == id);
+    let mut steps = document.steps().iter().filter(|step| differs(&step.id));
     steps.any(|step| !kinds::secrets(&step.resource).is_empty())
 }
 
@@ -317,9 +323,20 @@ mod tests {
     #[test]
     fn a_join_that_is_gone_is_left_to_a_controller() {
         let rig = Rig::with(full());
-        rig.sim.meddle(|world| world.variables.clear());
+        rig.sim.meddle(|world| {
+            let path = r"C:\etc\kubernetes\kubelet.conf".parse().unwrap();
+            assert!(world.entries.remove(&path).is_some());
+        });
         assert_eq!(rig.look(), Found::Left);
         assert_eq!(rig.sim.notices()[0].0, Level::Warning);
+    }
+
+    #[test]
+    fn beside_a_secret_that_is_in_its_place_the_rest_is_repaired() {
+        let rig = Rig::with(full());
+        rig.sim.meddle(|world| world.variables.clear());
+        assert_eq!(rig.look(), Found::Repaired);
+        assert_eq!(rig.look(), Found::Right);
     }
 
     #[test]

@@ -15,7 +15,7 @@ use crate::platform::Result;
 /// Held until dropped.
 #[derive(Debug)]
 pub struct Lock {
-    _file: File,
+    file: File,
     layout: Layout,
 }
 
@@ -47,7 +47,7 @@ impl Lock {
         let json = serde_json::to_vec(&holder).unwrap_or_default();
         write_durably(&layout.lock_holder(), &json)?;
         Ok(Ok(Self {
-            _file: file,
+            file,
             layout: layout.clone(),
         }))
     }
@@ -58,6 +58,9 @@ impl Drop for Lock {
         // A holder's name without a lock means nothing, so a failure here does
         // no harm.
         let _ = delete(&self.layout.lock_holder());
+        // Closing alone leaves it to a program that is just being started, which has
+        // the file for a moment too.
+        let _ = self.file.unlock();
     }
 }
 

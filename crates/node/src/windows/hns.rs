@@ -2,14 +2,16 @@
 //!
 //! They are read and attached through the first generation of its interface,
 //! which gives everything in one answer and has the host's address, and made
-//! and deleted through the second.
+//! and deleted through the second; on a Windows that has no second one, through
+//! the first.
 
 use std::net::IpAddr;
 use std::time::Duration;
 
 use casement_hcn::{Guid, Hcn, HcnError, Hns as HnsCalls, Kind, Method, everything};
 use casement_resource::{
-    Code, ConditionFacts, Failure, HnsEndpointFacts, HnsNetwork, HnsNetworkFacts, HnsSubnet,
+    Code, ConditionFacts, Failure, HnsEndpointFacts, HnsNetwork, HnsNetworkFacts, HnsNetworkType,
+    HnsSubnet,
 };
 use serde_json::{Value, json};
 
@@ -18,6 +20,8 @@ use super::adapters::{self, Adapter};
 use super::patience::Patience;
 use super::{conditions, scm};
 use crate::platform::{Balancer, Hns, NewEndpoint};
+
+mod first;
 
 /// How long the host may be without its address: a switch takes the adapter,
 /// and addresses from DHCP are asked for again.
@@ -61,35 +65,18 @@ impl Hns for Windows {
 
     fn create_hns_network(&self, network: &HnsNetwork) -> Result<(), Failure> {
         let adapter = adapters::require(network.adapter_address)?;
-        let isolation: Vec<Value> = network
-            .isolation
-            .map(|id| json!({"Type": "VSID", "Settings": {"IsolationId": id}}))
-            .into_iter()
-            .collect();
-        let document = json!({
-            "SchemaVersion": {"Major": 2, "Minor": 0},
-            "Name": network.name,
-            "Type": network.network_type.to_string(),
-            "Ipams": [{
-                "Type": "Static",
-                "Subnets": [{
-                    "IpAddressPrefix": network.subnet.to_string(),
-                    "Policies": isolation,
-                    "Routes": [{
-                        "NextHop": network.gateway.to_string(),
-                        "DestinationPrefix": default_route(network.gateway),
-                    }],
-                }],
-            }],
-            "Policies": [{
-                "Type": "NetAdapterName",
-                "Settings": {"NetworkAdapterName": adapter.name},
-            }],
-        });
         let doing = || format!("make the HNS network `{}`", network.name);
-        let hcn = Hcn::load().map_err(|error| refused(doing(), &error))?;
-        hcn.create(Kind::Network, &document)
-            .map_err(|error| refused(doing(), &error))?;
+        let failed = |error: HcnError| refused(doing(), &error);
+        match second().map_err(failed)? {
+            Some(hcn) => {
+                let document = network_document(network, &adapter.name);
+                hcn.create(Kind::Network, &document).map_err(failed)?;
+            }
+            None if network.network_type == HnsNetworkType::L2Bridge => {
+                first::make_network(network, &adapter.name).map_err(failed)?;
+            }
+            None => return Err(no_overlay(network)),
+        }
         wait_for_address(network.adapter_address)?;
         wait_for_management(&network.name)
     }
@@ -99,11 +86,7 @@ impl Hns for Windows {
         let failed = |error: HcnError| refused(doing(), &error);
         let guid: Guid = id.parse().map_err(|error| failed(HcnError::from(error)))?;
         let network = networks()?.into_iter().find(|it| same(&it.id, guid));
-        let hcn = Hcn::load().map_err(failed)?;
-        match hcn.delete(Kind::Network, guid) {
-            Err(error) if !error.is_not_found() => return Err(failed(error)),
-            _ => {}
-        }
+        delete(Kind::Network, guid, "networks").map_err(failed)?;
         match network.and_then(|network| network.management_address) {
             Some(address) => wait_for_address(address),
             None => Ok(()),
@@ -124,19 +107,21 @@ impl Hns for Windows {
     }
 
     fn create_hns_endpoint(&self, endpoint: &NewEndpoint) -> Result<(), Failure> {
+        let doing = || format!("make the HNS endpoint `{}`", endpoint.name);
+        let failed = |error: HcnError| refused(doing(), &error);
+        let Some(hcn) = second().map_err(failed)? else {
+            return first::make_endpoint(endpoint).map_err(failed);
+        };
         let document = json!({
             "SchemaVersion": {"Major": 2, "Minor": 0},
             "Name": endpoint.name,
             "HostComputeNetwork": endpoint.network_id,
             "IpConfigurations": [{"IpAddress": endpoint.address.to_string()}],
         });
-        let doing = || format!("make the HNS endpoint `{}`", endpoint.name);
-        let failed = |error: HcnError| refused(doing(), &error);
         let network: Guid = endpoint
             .network_id
             .parse()
             .map_err(|error| failed(HcnError::from(error)))?;
-        let hcn = Hcn::load().map_err(failed)?;
         hcn.create_endpoint(network, &document).map_err(failed)?;
         Ok(())
     }
@@ -166,15 +151,14 @@ impl Hns for Windows {
     fn delete_hns_endpoint(&self, id: &str) -> Result<(), Failure> {
         let failed = |error: HcnError| refused(format!("delete the HNS endpoint `{id}`"), &error);
         let guid: Guid = id.parse().map_err(|error| failed(HcnError::from(error)))?;
-        match Hcn::load().and_then(|hcn| hcn.delete(Kind::Endpoint, guid)) {
-            Err(error) if !error.is_not_found() => Err(failed(error)),
-            _ => Ok(()),
-        }
+        delete(Kind::Endpoint, guid, "endpoints").map_err(failed)
     }
 
     fn hns_balancers(&self) -> Result<Vec<Balancer>, Failure> {
         let failed = |error: HcnError| refused("list HNS load balancers".to_owned(), &error);
-        let hcn = Hcn::load().map_err(failed)?;
+        let Some(hcn) = second().map_err(failed)? else {
+            return first::balancers().map_err(failed);
+        };
         let balancers = hcn.list(Kind::LoadBalancer, &everything());
         let balancer = |document: &Value| Balancer {
             id: text(document, "ID").to_owned(),
@@ -192,11 +176,70 @@ impl Hns for Windows {
             refused(doing, &error)
         };
         let guid: Guid = id.parse().map_err(|error| failed(HcnError::from(error)))?;
-        match Hcn::load().and_then(|hcn| hcn.delete(Kind::LoadBalancer, guid)) {
-            Err(error) if !error.is_not_found() => Err(failed(error)),
-            _ => Ok(()),
-        }
+        delete(Kind::LoadBalancer, guid, "policylists").map_err(failed)
     }
+}
+
+/// The second generation of the interface, where the host has it.
+fn second() -> Result<Option<Hcn>, HcnError> {
+    match Hcn::load() {
+        Ok(hcn) => Ok(Some(hcn)),
+        Err(HcnError::Absent { .. } | HcnError::Incomplete { .. }) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Deletes a thing by its id; absent is fine. The first generation knows it by its
+/// place.
+fn delete(kind: Kind, id: Guid, place: &str) -> Result<(), HcnError> {
+    let deleted = match second()? {
+        Some(hcn) => hcn.delete(kind, id),
+        None => first::delete(&format!("/{place}/{id}")),
+    };
+    match deleted {
+        Err(error) if !error.is_not_found() => Err(error),
+        _ => Ok(()),
+    }
+}
+
+fn network_document(network: &HnsNetwork, adapter: &str) -> Value {
+    let isolation: Vec<Value> = network
+        .isolation
+        .map(|id| json!({"Type": "VSID", "Settings": {"IsolationId": id}}))
+        .into_iter()
+        .collect();
+    json!({
+        "SchemaVersion": {"Major": 2, "Minor": 0},
+        "Name": network.name,
+        "Type": network.network_type.to_string(),
+        "Ipams": [{
+            "Type": "Static",
+            "Subnets": [{
+                "IpAddressPrefix": network.subnet.to_string(),
+                "Policies": isolation,
+                "Routes": [{
+                    "NextHop": network.gateway.to_string(),
+                    "DestinationPrefix": default_route(network.gateway),
+                }],
+            }],
+        }],
+        "Policies": [{
+            "Type": "NetAdapterName",
+            "Settings": {"NetworkAdapterName": adapter},
+        }],
+    })
+}
+
+fn no_overlay(network: &HnsNetwork) -> Failure {
+    Failure::new(
+        Code::Needed,
+        format!("this Windows cannot have the overlay `{}`", network.name),
+        "use Windows Server 2019 or newer, or a network without an overlay (`l3-routes`)",
+    )
+    .values(
+        "the second generation of HNS (computenetwork.dll)",
+        "only the first",
+    )
 }
 
 fn list(path: &str) -> Result<Vec<Value>, Failure> {

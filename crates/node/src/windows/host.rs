@@ -27,6 +27,7 @@ mod definition;
 mod flags;
 mod log;
 mod program;
+mod variables;
 
 use backoff::Backoff;
 use program::{Ended, Program};

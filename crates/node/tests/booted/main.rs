@@ -15,12 +15,16 @@ mod wanted;
 #[path = "../channel/wire.rs"]
 mod wire;
 
-use std::fs;
+use std::fs::{self, File};
+use std::io::Write as _;
+use std::path::Path;
 
 use casement_resource::wire::{ObservedStep, Outcome, ToAgent, ToController, What};
+use casement_resource::{NodeDocument, Secret, SecretName};
 use machine::Machine;
 use snapshot::{Files, Snapshot, Times};
 use wanted::wanted;
+use wire::Channel;
 
 fn assert_done(events: &[What]) {
     let done = matches!(
@@ -37,6 +41,56 @@ fn assert_done(events: &[What]) {
 
 fn is_right(step: &ObservedStep) -> bool {
     step.seen.as_ref().unwrap().is_right()
+}
+
+/// Makes a document, and gives the secret to the agent that asks for it.
+fn converge(channel: &mut Channel, run: &str, document: &NodeDocument) -> Vec<What> {
+    let (run, document) = (run.parse().unwrap(), document.clone());
+    channel.say(&ToAgent::Converge { run, document });
+    let mut events = Vec::new();
+    while !matches!(events.last(), Some(What::Finished { .. })) {
+        let event = channel.event();
+        if let What::NeedSecret { names, .. } = &event {
+            let value = |name: &SecretName| (name.clone(), Secret::new(wanted::SECRET.to_owned()));
+            let values = names.iter().map(value).collect();
+            channel.say(&ToAgent::Secrets { values });
+        }
+        events.push(event);
+    }
+    events
+}
+
+fn has_secret(bytes: &[u8]) -> bool {
+    String::from_utf8_lossy(bytes).contains("s3cret")
+}
+
+/// What the agent keeps for itself has no secret in it.
+fn assert_no_secret(folder: &Path) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            assert_no_secret(&path);
+        } else if path.is_file() {
+            let bytes = fs::read(&path).unwrap();
+            assert!(!has_secret(&bytes), "{}", path.display());
+        }
+    }
+}
+
+/// A log that is full is turned over under the program that appends to it.
+fn fill_log(machine: &Machine) {
+    let log = machine.root().join("var/tried-log/server.log");
+    let mut open = File::options().append(true).open(&log).unwrap();
+    open.write_all(&vec![b'x'; 11 << 20]).unwrap();
+    machine.wait_until("a full log is turned over", |_| {
+        let older = fs::metadata(log.with_extension("log.1"));
+        older.is_ok_and(|it| it.len() > 10 << 20) && fs::metadata(&log).unwrap().len() == 0
+    });
+    machine.inside(&["systemctl", "restart", "tried-plain"]);
+    machine.wait_until("the log is gone on with", |_| {
+        let said = fs::read_to_string(&log).unwrap();
+        said.starts_with("hello there ")
+    });
 }
 
 /// One story, because a boot takes its time: what is looked at, made, looked at
@@ -62,7 +116,7 @@ fn a_booted_host_is_made_kept_and_given_back() {
     assert!(right.is_empty() && missing.is_empty(), "{right:?}");
     untouched.assert_same(&Files::below(machine.root(), Times::Kept), "a look");
 
-    let events = channel.converge("r1", &document);
+    let events = converge(&mut channel, "r1", &document);
     assert_done(&events);
     // By the time that somebody waits for them, they hold.
     let right = events.iter().filter_map(|what| match what {
@@ -72,6 +126,10 @@ fn a_booted_host_is_made_kept_and_given_back() {
     let right: Vec<_> = right.collect();
     assert!(right.iter().all(|id| id.starts_with("wait ")), "{right:?}");
     wanted::assert_made(&machine);
+    assert_no_secret(&machine.root().join("var/lib/casement"));
+    let said = machine.inside(&["journalctl", "--output=cat"]);
+    assert!(!has_secret(said.as_bytes()), "{said}");
+    fill_log(&machine);
 
     // Looking, when all is there.
     let made = Files::below(machine.root(), Times::Kept);

@@ -3,12 +3,13 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::os::unix::fs::MetadataExt as _;
 
 use casement_resource::{
     Access, Answer, Artifact, ArtifactFormat, Check, Command, Condition, Directory, Forwarding,
     InterfaceRef, Kubeconfig, Line, LinkType, Member, NetworkLink, NodeDocument, Package,
-    PackageState, Resource, Route, Run, Service, ServiceDefinition, Sha256, StartType, Step,
-    Symlink, Sysctl, SystemdUnit, UnitState, Wait,
+    PackageState, Resource, Route, Run, SecretFile, SecretName, Service, ServiceDefinition, Sha256,
+    StartType, Step, Symlink, Sysctl, SystemdUnit, TextPart, UnitState, Wait,
 };
 
 use crate::machine::Machine;
@@ -17,13 +18,17 @@ use crate::wire::{artifact_blob, document, file, step};
 
 /// The file that drifts, below the host's root.
 pub const DRIFTS: &str = "etc/tried/made.conf";
+/// The file with a secret in it, below the host's root.
+pub const SECRET_FILE: &str = "etc/tried-new/secret.env";
+/// What the secret is.
+pub const SECRET: &str = "s3cret of Anna";
 const PORT: &str = "127.0.0.1:7001";
 
 /// Listens, once it has said what it was given.
 const SERVER: &str = r#"#!/usr/bin/perl
 use IO::Socket::INET;
 $| = 1;
-print "$ENV{WORD} @ARGV\n";
+print "$ENV{WORD} $ENV{MORE} @ARGV\n";
 my $port = shift;
 my $socket = IO::Socket::INET->new(LocalAddr => $port, Listen => 5, ReuseAddr => 1) or die $!;
 while (my $client = $socket->accept) { close $client }
@@ -49,6 +54,20 @@ fn directory(path: &str, access: Access) -> Step {
         access,
     };
     step(&format!("folder {path}"), Resource::Directory(directory))
+}
+
+/// A variable with a secret in it.
+fn secret_file() -> SecretFile {
+    let name: SecretName = "word".parse().unwrap();
+    SecretFile {
+        path: format!("/{SECRET_FILE}").parse().unwrap(),
+        text: vec![
+            TextPart::Plain("MORE=".to_owned()),
+            TextPart::InUrl(name.clone()),
+            TextPart::Plain("\n".to_owned()),
+        ],
+        fingerprints: BTreeMap::from([(name, "12ab".to_owned())]),
+    }
 }
 
 fn files() -> Vec<Step> {
@@ -107,6 +126,7 @@ fn files() -> Vec<Step> {
             "net.ipv4.ip_forward = 1\n",
         ),
         step("kubeconfig", Resource::Kubeconfig(kubeconfig)),
+        step("secret", Resource::SecretFile(secret_file())),
         link("/etc/tried-link"),
         link("/opt/elsewhere/link"),
         line("/etc/tried.conf", Some("key="), "ours"),
@@ -147,6 +167,7 @@ fn service(name: &str, change: impl FnOnce(&mut ServiceDefinition)) -> Step {
         display_name: format!("{name} of casement's"),
         program: vec!["/usr/bin/sleep".to_owned(), "infinity".to_owned()],
         environment: BTreeMap::new(),
+        environment_file: None,
         flags_file: None,
         depends_on: Vec::new(),
         log_file: None,
@@ -172,6 +193,7 @@ fn services() -> Vec<Step> {
                 .map(str::to_owned)
                 .to_vec();
             it.environment = BTreeMap::from([("WORD".to_owned(), "hello there".to_owned())]);
+            it.environment_file = Some(format!("/{SECRET_FILE}").parse().unwrap());
             it.flags_file = Some("/etc/tried-new/flags.env".parse().unwrap());
             it.depends_on = vec!["tried-packaged".to_owned()];
             it.log_file = Some("/var/tried-log/server.log".parse().unwrap());
@@ -273,10 +295,13 @@ pub fn assert_made(machine: &Machine) {
     let text = |place: &str| fs::read_to_string(machine.root().join(place)).unwrap();
     assert_eq!(text(DRIFTS), "ours\n");
     assert_eq!(text("etc/tried.conf"), "key=ours\nlast\none more");
+    assert_eq!(text(SECRET_FILE), "MORE=s3cret%20of%20Anna\n");
+    let found = fs::metadata(machine.root().join(SECRET_FILE)).unwrap();
+    assert_eq!((found.mode() & 0o7777, found.uid()), (0o600, 0));
     assert_eq!(text("usr/share/tried-pinned/version"), "2.0-1");
     assert!(!machine.root().join("usr/share/tried-gone").exists());
     let said = text("var/tried-log/server.log");
-    let line = format!("hello there {PORT} 100% $HOME --one --two");
+    let line = format!("hello there s3cret%20of%20Anna {PORT} 100% $HOME --one --two");
     assert!(said.lines().any(|it| it == line), "{said}");
     for name in ["tried-plain", "tried-packaged", "tried-own", "theirs-off"] {
         machine.inside(&["systemctl", "is-active", "--quiet", name]);

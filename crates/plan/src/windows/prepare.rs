@@ -12,12 +12,13 @@ use super::images::images;
 use super::programs::bring;
 use super::system::{BOOTED, system};
 use super::{adapter, repair};
-use crate::containerd::{self, Containerd};
+use crate::accounts;
+use crate::containerd::Containerd;
 use crate::facts::Inputs;
 use crate::kubelet::Kubelet;
 use crate::places::{self, Places};
 use crate::release::{Release, Runtime};
-use crate::services::{self, DOCKER, file, service};
+use crate::services::{self, DOCKER, service};
 use crate::steps::{PlanError, Steps, path};
 use crate::{pods, surroundings};
 
@@ -38,7 +39,10 @@ pub fn prepare(cluster: &Cluster, host: &Host, inputs: &Inputs) -> Result<NodeDo
     bring(&mut steps, cluster, release, &places, inputs)?;
     match Containerd::of(&kubelet) {
         Some(containerd) => runtime(&mut steps, &kubelet, &containerd, inputs)?,
-        None => docker(&mut steps, &kubelet)?,
+        None => {
+            docker(&mut steps, &kubelet)?;
+            accounts::for_docker(&mut steps, &kubelet, inputs)?;
+        }
     }
     images(&mut steps, &kubelet)?;
     kubelet_service(&mut steps, &kubelet)?;
@@ -135,28 +139,8 @@ fn runtime(
     containerd: &Containerd<'_>,
     inputs: &Inputs,
 ) -> Result<(), PlanError> {
-    let places = kubelet.places;
-    let configuration = places.below(containerd.folder, &["config.toml"]);
-    let after = ["dir-containerd"];
-    let text = containerd.configuration();
-    file(steps, "containerd-config", &after, &configuration, text)?;
-    let mut restart_on = vec!["containerd-config", "bin-containerd"];
-    let registry = kubelet.cluster.spec.images.registry.as_ref();
-    if let (Some(registry), Some(ca)) = (registry, &inputs.registry_ca) {
-        let ca_file = places.below(containerd.folder, &["registry-ca.crt"]);
-        file(steps, "registry-ca", &after, &ca_file, ca.clone())?;
-        let registry_folder = containerd.registry_folder(registry.host());
-        let directory = Directory {
-            path: path(&registry_folder)?,
-            access: Access::Inherited,
-        };
-        steps.add("dir-registry", &after, Resource::Directory(directory))?;
-        let hosts = places.below(&registry_folder, &["hosts.toml"]);
-        let text = containerd::registry_hosts(registry.host(), &ca_file);
-        file(steps, "registry-hosts", &["dir-registry"], &hosts, text)?;
-        // containerd reads these at each pull; only its start needs the order.
-        restart_on.push("registry-ca");
-    }
+    let mut restart_on = services::containerd_files(steps, kubelet, containerd, inputs)?;
+    restart_on.push("bin-containerd");
     let mut after = restart_on.clone();
     after.extend([
         "bin-containerd-shim-runhcs-v1",

@@ -60,6 +60,10 @@ pub struct ServiceDefinition {
     /// Variables added to the environment of the service host.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub environment: BTreeMap<String, String>,
+    /// A file of more of them, a line `NAME=value` each, read at each start: for
+    /// values that no document may hold.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub environment_file: Option<HostPath>,
     /// A file in the form of kubeadm's `kubeadm-flags.env`, read at each start:
     /// its arguments come after those of `program`. It may be absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -230,6 +234,12 @@ impl ServiceDefinition {
         );
         compare_debug(
             &mut changes,
+            "environmentFile",
+            &before.environment_file,
+            &self.environment_file,
+        );
+        compare_debug(
+            &mut changes,
             "flagsFile",
             &before.flags_file,
             &self.flags_file,
@@ -285,6 +295,7 @@ mod tests {
                 display_name: "kubelet".to_owned(),
                 program: vec![r"C:\k\kubelet.exe".to_owned()],
                 environment: BTreeMap::new(),
+                environment_file: None,
                 flags_file: None,
                 depends_on: vec!["containerd".to_owned()],
                 log_file: None,

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use casement_diag::{Diagnostic, Part};
-use casement_spec::{Images, RegistryAccount};
+use casement_spec::{Account, Images};
 
 use super::{access, if_given, or_default, secret};
 use crate::codes;
@@ -63,13 +63,14 @@ fn lonely(reader: &mut Reader<'_>, mapping: &Mapping<'_>, field: &str) {
     }
 }
 
-fn account(reader: &mut Reader<'_>, at: &At<'_>) -> Option<RegistryAccount> {
+/// An account at a registry or a proxy.
+pub(super) fn account(reader: &mut Reader<'_>, at: &At<'_>) -> Option<Account> {
     let mapping = Mapping::read(reader, at, &shapes::ACCOUNT)?;
     let user = mapping.required("user");
     let user = user.and_then(|at| access::account(reader, &at));
     let password = mapping.required("password");
     let password = password.and_then(|at| secret::reference(reader, &at));
-    Some(RegistryAccount {
+    Some(Account {
         user: user?,
         password: password?,
     })

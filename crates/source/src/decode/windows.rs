@@ -1,9 +1,11 @@
 //! `windows`, `runtime` and `proxy`: what every host has beside Kubernetes.
 
+use casement_diag::{Diagnostic, Part};
 use casement_spec::{Proxy, Runtime, Windows};
 
 use super::{if_given, or_default};
-use crate::mapping::Mapping;
+use crate::codes;
+use crate::mapping::{Given, Mapping};
 use crate::reader::{At, Reader};
 use crate::shapes;
 
@@ -95,9 +97,23 @@ pub(super) fn proxy(reader: &mut Reader<'_>, at: &At<'_>) -> Option<Proxy> {
         },
         Vec::new,
     );
+    let credentials = if_given(mapping.get("credentials"), |at| {
+        super::images::account(reader, &at)
+    });
+    if let (Given::Value(at), Given::Nothing, Given::Nothing) = (
+        mapping.get("credentials"),
+        mapping.get("http"),
+        mapping.get("https"),
+    ) {
+        let message = "`proxy.credentials` is there, but no proxy whose they would be";
+        let finding = Diagnostic::error(at.path, message).code(codes::LONELY_FIELD);
+        let help = "add `http` or `https`, or leave `credentials` out";
+        reader.add(finding.at(Part::Key).help(help));
+    }
     Some(Proxy {
         http: http?,
         https: https?,
+        credentials: credentials?,
         no: no?,
     })
 }

@@ -4,11 +4,11 @@ use std::fs;
 use std::net::{IpAddr, SocketAddr, TcpListener};
 use std::path::Path;
 
-use casement_hcn::{Hcn, Kind};
+use casement_hcn::{Hcn, HcnError, Hns, Kind, Method};
 use casement_node::platform::{Balancer, Level, NewEndpoint};
 use casement_resource::{
-    AdapterSeen, Condition, ConditionFacts, DynamicPorts, HnsNetwork, HnsNetworkType, InterfaceRef,
-    Protocol, RouteEntry,
+    AdapterSeen, Code, Condition, ConditionFacts, DynamicPorts, HnsNetwork, HnsNetworkType,
+    InterfaceRef, Protocol, RouteEntry,
 };
 
 use serde_json::json;
@@ -178,16 +178,34 @@ fn ports(host: &Host) -> Outcome {
     Ok(())
 }
 
-fn hns(host: &Host) -> Outcome {
-    let hns = &host.platform;
-    let wanted = HnsNetwork {
+/// The same where Windows has only the first generation of HNS.
+pub fn first_generation(host: &Host) -> Outcome {
+    so(Hcn::load().is_err(), "the second generation is there")?;
+    hns(host)?;
+    let overlay = HnsNetwork {
+        network_type: HnsNetworkType::Overlay,
+        isolation: Some(4096),
+        ..bridge(host)
+    };
+    let failure = host.platform.create_hns_network(&overlay);
+    let code = failure.err().map(|failure| failure.code);
+    equal(code, Some(Code::Needed))
+}
+
+fn bridge(host: &Host) -> HnsNetwork {
+    HnsNetwork {
         name: NETWORK.to_owned(),
         network_type: HnsNetworkType::L2Bridge,
         subnet: "10.244.77.0/24".parse().unwrap(),
         gateway: "10.244.77.1".parse().unwrap(),
         isolation: None,
         adapter_address: host.ip(),
-    };
+    }
+}
+
+fn hns(host: &Host) -> Outcome {
+    let hns = &host.platform;
+    let wanted = bridge(host);
     let find = || did(hns.hns_networks()).map(|all| all.into_iter().find(|it| it.name == NETWORK));
     equal(find()?, None)?;
     // The lab's HNS is no service of Wine's; another process of it is another
@@ -249,14 +267,7 @@ fn endpoint(host: &Host, network_id: &str) -> Outcome {
 /// One that kube-proxy might have made, found and deleted.
 fn balancer(host: &Host, endpoint: &str) -> Outcome {
     let hns = &host.platform;
-    let settings = json!({
-        "SchemaVersion": {"Major": 2, "Minor": 0},
-        "HostComputeEndpoints": [endpoint],
-        "FrontendVIPs": ["10.96.77.77"],
-        "PortMappings": [{"Protocol": 6, "InternalPort": 80, "ExternalPort": 80}],
-    });
-    let made = Hcn::load().and_then(|hcn| hcn.create(Kind::LoadBalancer, &settings));
-    made.map_err(|error| error.to_string())?;
+    make_balancer(endpoint).map_err(|error| error.to_string())?;
     let uses = |it: &Balancer| {
         it.endpoints
             .iter()
@@ -267,6 +278,30 @@ fn balancer(host: &Host, endpoint: &str) -> Outcome {
     did(hns.delete_hns_balancer(&made.id))?;
     did(hns.delete_hns_balancer(&made.id))?;
     equal(find()?, None)
+}
+
+/// As kube-proxy makes it, by the generation that there is.
+fn make_balancer(endpoint: &str) -> Result<(), HcnError> {
+    let Ok(hcn) = Hcn::load() else {
+        let list = json!({
+            "References": [format!("/endpoints/{endpoint}")],
+            "Policies": [{
+                "Type": "ELB", "VIPs": ["10.96.77.77"], "Protocol": 6,
+                "InternalPort": 80, "ExternalPort": 80,
+            }],
+        });
+        let hns = Hns::load()?;
+        return hns
+            .call(Method::Post, "/policylists/", Some(&list))
+            .map(drop);
+    };
+    let settings = json!({
+        "SchemaVersion": {"Major": 2, "Minor": 0},
+        "HostComputeEndpoints": [endpoint],
+        "FrontendVIPs": ["10.96.77.77"],
+        "PortMappings": [{"Protocol": 6, "InternalPort": 80, "ExternalPort": 80}],
+    });
+    hcn.create(Kind::LoadBalancer, &settings).map(drop)
 }
 
 /// A folder like those of containerd's snapshotter.

@@ -38,6 +38,7 @@ pub fn definition(name: &str, does: &[&str]) -> ServiceDefinition {
         display_name: format!("casement check {name}"),
         program,
         environment: BTreeMap::from([("PLATFORMCHECK".to_owned(), "yes".to_owned())]),
+        environment_file: None,
         flags_file: None,
         depends_on: Vec::new(),
         log_file: Some(format!(r"C:\var\log\{name}\{name}.log").parse().unwrap()),

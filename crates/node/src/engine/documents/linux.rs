@@ -9,7 +9,7 @@ use casement_resource::{
     UnitState,
 };
 
-use super::{ADDRESS, directory, document, file, step, with_after};
+use super::{ADDRESS, directory, document, file, secret_file, step, with_after};
 use crate::sim::{LinuxWorld, Thing, Unit, World};
 
 /// The value that comes and goes with the module `br_netfilter`.
@@ -181,6 +181,7 @@ pub fn linux_full() -> NodeDocument {
     document(vec![
         directory("folder", "/etc/kubernetes"),
         file("file", "/etc/modules-load.d/casement.conf", "overlay\n"),
+        secret_file("account", "/etc/casement/account.toml"),
         symlink("/etc/link", "ours"),
         symlink("/run/deep/link", "../x"),
         line("/etc/conf", Some("key="), "ours"),

@@ -2,8 +2,9 @@
 //! with a fault at every place: whatever fails or is killed, the next run ends
 //! where an undisturbed one does, and a removal restores what was there.
 
+use std::cell::RefCell;
 use std::fs;
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock};
 use std::thread;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -13,10 +14,17 @@ use casement_resource::wire::{Event, Outcome};
 use casement_resource::{NodeDocument, Sha256, WindowsFeatureFacts};
 use casement_spec::{Cluster, Named, Network, NetworkMode, Program};
 
-use super::{Faults, Order, Rig, Task, failed, full, linux_full, linux_host, windows_host};
+use super::{
+    Faults, Order, Rig, Task, failed, full_with_secret, linux_full, linux_host, windows_host,
+};
 use crate::sim::World;
 
 mod removal;
+mod still;
+mod walk;
+
+use still::{Known, Still};
+use walk::{fail_everywhere, kill_everywhere};
 
 /// A Windows host of a cluster that exists.
 const WINDOWS: &str = "
@@ -55,14 +63,10 @@ pub(super) struct Case {
     pub(super) wanted: World,
     /// What it is after a removal.
     removed: World,
-    /// How far apart the looks are that are disturbed. All of them are in the wide
-    /// documents, which have every kind; of the real ones, whose looks are the same
-    /// over and over, there is a sample, another one in each run.
-    stride: usize,
+    /// The states after a document, by how many there were before it, from which
+    /// the rest was seen to end well.
+    proven: RefCell<Known<usize>>,
 }
-
-/// Of the looks at hosts that get real documents, one in so many is disturbed.
-const SAMPLED: usize = 12;
 
 impl Case {
     fn new(name: String, host: World, documents: Vec<NodeDocument>) -> Self {
@@ -70,7 +74,7 @@ impl Case {
             name,
             wanted: host.clone(),
             removed: host.clone(),
-            stride: if documents.len() > 1 { SAMPLED } else { 1 },
+            proven: RefCell::default(),
             host,
             documents,
         };
@@ -107,20 +111,18 @@ impl Case {
         rig
     }
 
-    /// The looks that are disturbed, from one that the seed chooses.
-    fn looks(&self) -> impl Iterator<Item = u64> + use<> {
-        let first = Chance(seed()).below(self.stride as u64) + 1;
-        (first..).step_by(self.stride)
-    }
-
     /// An apply without a fault, which must end well and as wanted; then a removal.
     pub(super) fn assert_made_good(&self, rig: &mut Rig, fault: &str) {
         let name = &self.name;
         rig.sim.set_faults(Faults::default());
-        for document in &self.documents {
+        for (number, document) in self.documents.iter().enumerate() {
             let (outcome, events) = converge(rig, document);
             let failed = failed(&events);
             assert_eq!(outcome, Outcome::Done, "{name}, {fault}: {failed:?}");
+            let still = Still::of(&rig.sim, &rig.layout);
+            if !self.proven.borrow_mut().is_new(number, &still) {
+                return;
+            }
         }
         assert_same(&rig.sim.world(), &self.wanted, &format!("{name}, {fault}"));
         assert_eq!(rig.remove(), Outcome::Done, "{name}, {fault}");
@@ -247,97 +249,53 @@ fn assert_same(now: &World, wanted: &World, told: &str) {
     panic!("{told}\nfound:\n{more}\nwanted:\n{less}\n(or the same in another order)");
 }
 
-/// Real documents of both systems in every mode, and the two wide ones; each case
-/// in a thread of its own.
+/// Real documents of both systems in every mode, and the two wide ones, on as many
+/// threads as there are processors.
 fn in_every_case(test: impl Fn(&Case) + Sync) {
     println!("CASEMENT_SEED={} replays this run", seed());
     let mut makers: Vec<Box<dyn FnOnce() -> Case + Send>> = Vec::new();
     for mode in NetworkMode::ALL.iter().copied() {
-        makers.push(Box::new(move || windows_case(mode)));
         makers.push(Box::new(move || {
             Case::real(LINUX, mode, "lin1", linux_host())
         }));
+        makers.push(Box::new(move || windows_case(mode)));
     }
     let wide = |name: &str, host: World, document| Case::new(name.to_owned(), host, vec![document]);
     makers.push(Box::new(move || {
-        wide("wide Windows", windows_host(), full())
-    }));
-    makers.push(Box::new(move || {
         wide("wide Linux", linux_host(), linux_full())
     }));
-    let test = &test;
+    makers.push(Box::new(move || {
+        wide("wide Windows", windows_host(), full_with_secret())
+    }));
+    let makers = Mutex::new(makers);
+    let next = || makers.lock().unwrap().pop();
+    let count = thread::available_parallelism().map_or(2, Into::into);
     thread::scope(|scope| {
-        for maker in makers {
-            scope.spawn(move || test(&maker()));
+        for _ in 0..count {
+            scope.spawn(|| {
+                while let Some(maker) = next() {
+                    test(&maker());
+                }
+            });
         }
     });
 }
 
 #[test]
-fn a_change_that_fails_is_made_good_whichever_it_is() {
+fn whichever_call_of_an_apply_fails_the_next_makes_it_good() {
     in_every_case(|case| {
-        for number in 1.. {
-            let mut rig = case.disturbed(Faults {
-                fail_at: Some(number),
-                ..Faults::default()
-            });
-            if rig.sim.changes() < number {
-                assert!(number > 20, "{} has only {number} changes", case.name);
-                return;
-            }
-            case.assert_made_good(&mut rig, &format!("change {number} fails"));
-        }
+        let (looks, changes) = fail_everywhere(case);
+        println!("{}: {looks} looks, {changes} changes", case.name);
+        assert!(looks > 40 && changes > 20, "{}", case.name);
     });
 }
 
 #[test]
-fn a_kill_is_made_good_wherever_it_is() {
+fn wherever_an_apply_is_killed_the_next_makes_it_good() {
     in_every_case(|case| {
-        for point in 1.. {
-            let mut rig = case.disturbed(Faults {
-                kill_at: Some(point),
-                ..Faults::default()
-            });
-            if rig.sim.points() < point {
-                assert!(point > 100, "{} has only {point} points", case.name);
-                return;
-            }
-            case.assert_made_good(&mut rig, &format!("killed at point {point}"));
-        }
-    });
-}
-
-#[test]
-fn a_look_that_fails_is_made_good_whichever_it_is() {
-    in_every_case(|case| {
-        for number in case.looks() {
-            let mut rig = case.disturbed(Faults {
-                fail_at_look: Some(number),
-                ..Faults::default()
-            });
-            if rig.sim.looks() < number {
-                assert!(number > 40, "{} has only {number} looks", case.name);
-                return;
-            }
-            case.assert_made_good(&mut rig, &format!("look {number} fails"));
-        }
-    });
-}
-
-#[test]
-fn a_kill_at_a_look_is_made_good_wherever_it_is() {
-    in_every_case(|case| {
-        for number in case.looks() {
-            let mut rig = case.disturbed(Faults {
-                kill_at_look: Some(number),
-                ..Faults::default()
-            });
-            if rig.sim.looks() < number {
-                assert!(number > 40, "{} has only {number} looks", case.name);
-                return;
-            }
-            case.assert_made_good(&mut rig, &format!("killed at look {number}"));
-        }
+        let moments = kill_everywhere(case);
+        println!("{}: {moments} moments", case.name);
+        assert!(moments > 140, "{}", case.name);
     });
 }
 

@@ -17,12 +17,16 @@ use crate::engine::documents::linux::{
 };
 use crate::engine::documents::{
     directory, document, env, exclusion, feature, file, hostname, path_entry, ports, registry,
-    rule, service, time_sync, windows_host,
+    rule, secret_file, service, time_sync, windows_host,
 };
 
 mod groups;
 
 use groups::{PROGRAM, linux_group, windows_group};
+
+fn secret(path: &str) -> Step {
+    secret_file(&format!("secret {path}"), path)
+}
 
 /// A step about one of a few things, so that steps meet in the same folders.
 fn windows_step() -> impl Strategy<Value = Step> {
@@ -40,6 +44,9 @@ fn windows_step() -> impl Strategy<Value = Step> {
             let path = format!(r"{folder}\{name}.txt");
             file(&format!("file {path}"), &path, &content)
         }),
+        folder
+            .clone()
+            .prop_map(|folder| secret(&format!(r"{folder}\secret"))),
         ("[ABO]", "[a-c]{0,2}").prop_map(|(name, value)| {
             let name = name.replace('O', "Old");
             env(&format!("env {name}"), &name, &value)
@@ -90,6 +97,9 @@ fn linux_step() -> impl Strategy<Value = Step> {
             let path = format!("{folder}/file");
             file(&format!("file {path}"), &path, &content)
         }),
+        folder
+            .clone()
+            .prop_map(|folder| secret(&format!("{folder}/secret"))),
         (folder, "[a-c]{1,2}").prop_map(|(folder, to)| symlink(&format!("{folder}/link"), &to)),
         (conf.clone(), "[xyz]").prop_map(|(path, text)| line(&path, None, &text)),
         (conf, "[a-c]{1,2}").prop_map(|(path, rest)| line(&path, Some("key="), &rest)),

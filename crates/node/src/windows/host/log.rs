@@ -4,8 +4,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-const LIMIT: u64 = 10 * 1024 * 1024;
-const KEPT: u32 = 5;
+use crate::old_logs::{LIMIT, make_room, numbered};
 
 /// Appends to a file; when that is full, it becomes `….1`, and so on up to
 /// `….5`.
@@ -36,23 +35,12 @@ impl Log {
         })
     }
 
-    fn numbered(&self, number: u32) -> PathBuf {
-        let mut name = self.path.as_os_str().to_owned();
-        name.push(format!(".{number}"));
-        name.into()
-    }
-
     /// Where a rename fails (somebody reads the file in a way that forbids
     /// it), the log goes on in the file that it has.
     fn rotate(&mut self) -> io::Result<()> {
-        let moved = (1..KEPT)
-            .rev()
-            .map(|number| (self.numbered(number), self.numbered(number + 1)))
-            .chain([(self.path.clone(), self.numbered(1))]);
-        for (from, to) in moved {
-            if from.exists() {
-                fs::rename(&from, &to)?;
-            }
+        make_room(&self.path)?;
+        if self.path.exists() {
+            fs::rename(&self.path, numbered(&self.path, 1))?;
         }
         *self = Self::with_limit(&self.path, self.limit)?;
         Ok(())
@@ -78,6 +66,7 @@ impl Write for Log {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::old_logs::KEPT;
 
     #[test]
     fn a_full_log_moves_on_and_the_oldest_goes() {
@@ -89,9 +78,12 @@ mod tests {
                 .unwrap();
         }
         assert_eq!(fs::read_to_string(&path).unwrap(), "line 7\n");
-        assert_eq!(fs::read_to_string(log.numbered(1)).unwrap(), "line 6\n");
-        assert_eq!(fs::read_to_string(log.numbered(KEPT)).unwrap(), "line 2\n");
-        assert!(!log.numbered(KEPT + 1).exists());
+        assert_eq!(fs::read_to_string(numbered(&path, 1)).unwrap(), "line 6\n");
+        assert_eq!(
+            fs::read_to_string(numbered(&path, KEPT)).unwrap(),
+            "line 2\n"
+        );
+        assert!(!numbered(&path, KEPT + 1).exists());
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! A service's program from one start to the next.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -12,7 +13,7 @@ use windows_service::service::ServiceState;
 
 use super::child::{self, Output, Running};
 use super::log::Log;
-use super::{definition, flags};
+use super::{definition, flags, variables};
 use crate::windows::failure::system;
 use crate::windows::report::Ending;
 use crate::windows::security::check_program;
@@ -97,9 +98,21 @@ impl Program {
         }
         program.extend(self.flags().map_err(|failure| (failure, 1))?);
         self.note(&format!("starts `{}`", program.join(" ")));
-        let running = Running::start(&program, &self.definition.environment, &self.output)?;
+        let environment = self.environment().map_err(|failure| (failure, 1))?;
+        let running = Running::start(&program, &environment, &self.output)?;
         self.running = Some(running);
         Ok(())
+    }
+
+    /// Its variables, with those that are in no definition.
+    fn environment(&self) -> Result<BTreeMap<String, String>, Failure> {
+        let mut all = self.definition.environment.clone();
+        if let Some(file) = &self.definition.environment_file {
+            let text = fs::read_to_string(file.as_str())
+                .map_err(|error| system(format_args!("read `{file}`"), &error))?;
+            all.extend(variables::read(&text));
+        }
+        Ok(all)
     }
 
     /// What kubeadm has left for it; it may not have been there yet.

@@ -148,7 +148,7 @@ pub(super) fn proxy(sheet: &mut Sheet, known: &mut Known<'_>, notes: &mut Notes)
                 known.unusable(
                     said.name,
                     &said.place,
-                    "there is a password in it; casement takes no proxy that needs one",
+                    "there is a password in it; `proxy.credentials` says where that is",
                 );
             }
             continue;

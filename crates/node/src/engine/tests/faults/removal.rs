@@ -1,20 +1,19 @@
 //! A removal with a fault at every place: whatever fails or is killed, the next
 //! removal ends where an undisturbed one does.
 
-use std::fs;
-use std::path::Path;
-
 use casement_resource::wire::{Outcome, RemoveWhat};
 
 use super::super::semantics::live_in;
+use super::still::{Known, Still};
+use super::walk::{Moments, every_failure};
 use super::{Case, Chance, Faults, ROWS, Rig, Task, assert_same, failed, in_every_case, seed};
-use crate::sim::{Sim, World};
+use crate::sim::World;
 
 /// A host on which everything was made, for copies to begin with: to make it
 /// anew for each fault would take most of the time.
 struct Made<'a> {
     case: &'a Case,
-    rig: Rig,
+    still: Still,
 }
 
 impl<'a> Made<'a> {
@@ -22,36 +21,12 @@ impl<'a> Made<'a> {
         let mut rig = case.rig();
         assert!(case.apply(&mut rig), "{}", case.name);
         rig.sim.meddle(|world| inhabit(world, case));
-        Self { case, rig }
+        let still = Still::of(&rig.sim, &rig.layout);
+        Self { case, still }
     }
 
     fn copy(&self) -> Rig {
-        let mut rig = Rig::new(self.rig.sim.world());
-        copy_folder(self.rig.layout.root(), rig.layout.root());
-        rig.runs = self.rig.runs;
-        rig
-    }
-
-    /// Puts a fault at each of these places in turn, until one is beyond the end
-    /// of a removal; `passed` tells how many places there were.
-    fn at_each(
-        &self,
-        places: impl Iterator<Item = u64>,
-        fault: impl Fn(u64) -> Faults,
-        passed: impl Fn(&Sim) -> u64,
-    ) {
-        for place in places {
-            let mut rig = self.copy();
-            let faults = fault(place);
-            let told = format!("{faults:?}");
-            rig.sim.set_faults(faults);
-            begin_removal(&mut rig);
-            if passed(&rig.sim) < place {
-                assert!(place > 10, "{} has only {place} places", self.case.name);
-                return;
-            }
-            self.assert_made_good(&mut rig, &told);
-        }
+        self.still.rig()
     }
 
     /// A removal without a fault must end well, and leave what was there before.
@@ -85,60 +60,45 @@ fn begin_removal(rig: &mut Rig) {
     rig.carry_out(&order);
 }
 
-fn copy_folder(from: &Path, to: &Path) {
-    for entry in fs::read_dir(from).unwrap() {
-        let entry = entry.unwrap();
-        let target = to.join(entry.file_name());
-        if entry.file_type().unwrap().is_dir() {
-            fs::create_dir_all(&target).unwrap();
-            copy_folder(&entry.path(), &target);
-        } else {
-            fs::copy(entry.path(), target).unwrap();
+#[test]
+fn whichever_call_of_a_removal_fails_the_next_makes_it_good() {
+    in_every_case(|case| {
+        let made = Made::new(case);
+        let mut rig = made.copy();
+        rig.sim.set_faults(Faults::default());
+        begin_removal(&mut rig);
+        let faults = every_failure(&rig.sim);
+        println!("{}: {} calls in a removal", case.name, faults.len());
+        assert!(faults.len() > 50, "{}", case.name);
+        let mut known = Known::default();
+        for fault in faults {
+            let mut rig = made.copy();
+            let told = format!("{fault:?}");
+            rig.sim.set_faults(fault);
+            begin_removal(&mut rig);
+            if known.is_new((), &Still::of(&rig.sim, &rig.layout)) {
+                made.assert_made_good(&mut rig, &told);
+            }
         }
-    }
-}
-
-#[test]
-fn a_change_that_fails_in_a_removal_is_made_good_whichever_it_is() {
-    in_every_case(|case| {
-        let fault = |number| Faults {
-            fail_at: Some(number),
-            ..Faults::default()
-        };
-        Made::new(case).at_each(1.., fault, Sim::changes);
     });
 }
 
 #[test]
-fn a_kill_in_a_removal_is_made_good_wherever_it_is() {
+fn wherever_a_removal_is_killed_the_next_makes_it_good() {
     in_every_case(|case| {
-        let fault = |point| Faults {
-            kill_at: Some(point),
-            ..Faults::default()
-        };
-        Made::new(case).at_each(1.., fault, Sim::points);
-    });
-}
-
-#[test]
-fn a_look_that_fails_in_a_removal_is_made_good_whichever_it_is() {
-    in_every_case(|case| {
-        let fault = |number| Faults {
-            fail_at_look: Some(number),
-            ..Faults::default()
-        };
-        Made::new(case).at_each(case.looks(), fault, Sim::looks);
-    });
-}
-
-#[test]
-fn a_kill_at_a_look_in_a_removal_is_made_good_wherever_it_is() {
-    in_every_case(|case| {
-        let fault = |number| Faults {
-            kill_at_look: Some(number),
-            ..Faults::default()
-        };
-        Made::new(case).at_each(case.looks(), fault, Sim::looks);
+        let made = Made::new(case);
+        let mut rig = made.copy();
+        let moments = Moments::of(&rig);
+        begin_removal(&mut rig);
+        println!("{}: {} moments of a removal", case.name, moments.count());
+        assert!(moments.count() > 50, "{}", case.name);
+        let mut known = Known::default();
+        for (number, still) in moments.take().into_iter().enumerate() {
+            if known.is_new((), &still) {
+                let told = format!("a kill in state {number}");
+                made.assert_made_good(&mut still.rig(), &told);
+            }
+        }
     });
 }
 

@@ -1,0 +1,90 @@
+//! A host held still: what a process that is killed at a moment leaves, to be
+//! copied and compared.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fs;
+use std::hash::Hash;
+use std::path::{Path, PathBuf};
+
+use casement_resource::Sha256;
+
+use super::{Rig, with_blobs};
+use crate::sim::{Sim, World};
+use crate::state::Layout;
+
+/// The host, and what the agent keeps on its disk. Journals are left out: a run
+/// reads none but its own.
+#[derive(Clone, PartialEq, Eq)]
+pub(super) struct Still {
+    world: World,
+    files: BTreeMap<PathBuf, Vec<u8>>,
+}
+
+impl Still {
+    pub(super) fn of(sim: &Sim, layout: &Layout) -> Self {
+        let mut files = BTreeMap::new();
+        read(layout.root(), Path::new("state"), &mut files);
+        Self {
+            world: sim.world(),
+            files,
+        }
+    }
+
+    /// A host that is so.
+    pub(super) fn rig(&self) -> Rig {
+        let rig = with_blobs(self.world.clone());
+        for (path, bytes) in &self.files {
+            fs::write(rig.layout.root().join(path), bytes).unwrap();
+        }
+        rig
+    }
+
+    fn digest(&self) -> Sha256 {
+        let mut all = Vec::new();
+        for (path, bytes) in &self.files {
+            all.extend(path.as_os_str().as_encoded_bytes());
+            all.extend(bytes.len().to_le_bytes());
+            all.extend(bytes);
+        }
+        Sha256::of(&all)
+    }
+}
+
+fn read(root: &Path, folder: &Path, files: &mut BTreeMap<PathBuf, Vec<u8>>) {
+    for entry in fs::read_dir(root.join(folder)).unwrap() {
+        let entry = entry.unwrap();
+        let path = folder.join(entry.file_name());
+        if entry.file_type().unwrap().is_dir() {
+            read(root, &path, files);
+        } else {
+            files.insert(path, fs::read(entry.path()).unwrap());
+        }
+    }
+}
+
+/// What was met before. What follows from a state depends on nothing else, so it
+/// need not be seen twice.
+pub(super) struct Known<K>(HashMap<(K, Sha256), Vec<World>>);
+
+impl<K> Default for Known<K> {
+    fn default() -> Self {
+        Self(HashMap::new())
+    }
+}
+
+impl<K: Eq + Hash> Known<K> {
+    /// Whether this is met for the first time.
+    pub(super) fn is_new(&mut self, key: K, still: &Still) -> bool {
+        let worlds = self.0.entry((key, still.digest())).or_default();
+        let new = !worlds.contains(&still.world);
+        if new {
+            worlds.push(still.world.clone());
+        }
+        new
+    }
+
+    /// How many there are.
+    pub(super) fn count(&self) -> usize {
+        self.0.values().map(Vec::len).sum()
+    }
+}
