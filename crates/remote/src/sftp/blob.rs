@@ -100,9 +100,20 @@ impl Sftp {
                 resumed,
             });
         };
-        self.send_rest(&source, &part, (resumed, hasher), sent)
-            .await?;
-        self.put_in_place(&source, &part, to).await?;
+        let mut done = self
+            .send_rest(&source, &part, (resumed, hasher), sent)
+            .await;
+        if done.is_ok() {
+            done = self.put_in_place(&source, &part, to).await;
+        }
+        if let Err(error) = done {
+            // Another run may have brought the same blob meanwhile, and moved it away
+            // from under this one.
+            let there = self.stat(to).await.ok().flatten();
+            if there.is_none_or(|found| found.size != source.total) {
+                return Err(error);
+            }
+        }
         Ok(source.total - resumed)
     }
 
@@ -115,7 +126,11 @@ impl Sftp {
         let Some(found) = self.stat(part).await? else {
             return Ok((0, sha2::Sha256::new()));
         };
-        if found.size > 0 && found.size <= source.total {
+        if found.size == 0 {
+            // Another run may just be about to write it.
+            return Ok((0, sha2::Sha256::new()));
+        }
+        if found.size <= source.total {
             let ours = source.hash_prefix(found.size).await?;
             let mut theirs = sha2::Sha256::new();
             self.read_into(part, |piece| theirs.update(piece)).await?;
@@ -137,7 +152,11 @@ impl Sftp {
         let mut file = source.open().await?;
         let moved = file.seek(std::io::SeekFrom::Start(start)).await;
         moved.map_err(|error| source.failed(error))?;
-        let flags = OpenFlags::CREATE | OpenFlags::WRITE;
+        // What is gone on with must be there still: a new one would begin with a hole.
+        let flags = match start {
+            0 => OpenFlags::CREATE | OpenFlags::WRITE,
+            _ => OpenFlags::WRITE,
+        };
         let handle = self.open(part, flags, mode(0o700), "write").await?;
         let written = self
             .write_all(&handle, start, file, |done, piece| {
