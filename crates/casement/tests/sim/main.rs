@@ -6,6 +6,7 @@
     reason = "a test that cannot go on says where"
 )]
 
+mod bad_cases;
 mod demo;
 mod doctor;
 mod ground;
