@@ -21,6 +21,7 @@ mod doctor;
 mod elsewhere;
 mod explain;
 mod failure;
+mod fetch;
 mod init;
 mod join;
 #[cfg(unix)]

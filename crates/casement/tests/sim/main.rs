@@ -9,8 +9,10 @@
 mod bad_cases;
 mod demo;
 mod doctor;
+mod downloads;
 mod ground;
 mod hosts;
 mod kills;
 mod many;
+mod publisher;
 mod verbs;
