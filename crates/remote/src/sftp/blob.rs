@@ -91,8 +91,26 @@ impl Sftp {
             Some(_) => self.remove(to).await?,
             None => {}
         }
+        let sent = self.bring(&source, to, &mut progress).await;
+        if sent.is_err() {
+            // Another run may have brought the same blob meanwhile, and moved it away
+            // from under this one.
+            let there = self.stat(to).await.ok().flatten();
+            if there.is_some_and(|found| found.size == source.total) {
+                return Ok(0);
+            }
+        }
+        sent
+    }
+
+    async fn bring(
+        &self,
+        source: &Source<'_>,
+        to: &RemotePath,
+        progress: &mut impl FnMut(Progress),
+    ) -> Result<u64, RemoteError> {
         let part = RemotePath::new(&format!("{}.part", to.sftp()));
-        let (resumed, hasher) = self.resume_point(&source, &part).await?;
+        let (resumed, hasher) = self.resume_point(source, &part).await?;
         let sent = |done| {
             progress(Progress {
                 done,
@@ -100,20 +118,9 @@ impl Sftp {
                 resumed,
             });
         };
-        let mut done = self
-            .send_rest(&source, &part, (resumed, hasher), sent)
-            .await;
-        if done.is_ok() {
-            done = self.put_in_place(&source, &part, to).await;
-        }
-        if let Err(error) = done {
-            // Another run may have brought the same blob meanwhile, and moved it away
-            // from under this one.
-            let there = self.stat(to).await.ok().flatten();
-            if there.is_none_or(|found| found.size != source.total) {
-                return Err(error);
-            }
-        }
+        self.send_rest(source, &part, (resumed, hasher), sent)
+            .await?;
+        self.put_in_place(source, &part, to).await?;
         Ok(source.total - resumed)
     }
 
