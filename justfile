@@ -12,7 +12,7 @@ test:
 e2e:
     ./test e2e
 
-# Builds everything that runs on Windows, with whichever toolchain is there
+# Builds everything that runs on Windows (agent, controller, the lab's parts), with whichever toolchain is there
 windows out="target/windows":
     tools/build-windows {{ out }}
 

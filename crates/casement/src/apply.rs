@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 
 use crate::controller::{Controller, FileArgs};
 use crate::failure::CommandError;
+use crate::fetch::DownloadArgs;
 use crate::progress::{Progress, ProgressArgs, RunRecord};
 use crate::survey::{HostSurvey, survey};
 use crate::{changes, clock, confirm, output, read_only, signals, told};
@@ -54,6 +55,8 @@ pub struct HowArgs {
     #[arg(long)]
     accept_new_host_keys: bool,
     #[command(flatten)]
+    downloads: DownloadArgs,
+    #[command(flatten)]
     progress: ProgressArgs,
 }
 
@@ -65,6 +68,7 @@ impl ApplyArgs {
                 file,
                 agent_dir: how.agent_dir,
                 accept_new_host_keys: how.accept_new_host_keys,
+                downloads: how.downloads,
             },
             only: Vec::new(),
             max_unavailable: None,

@@ -13,10 +13,11 @@ use casement_run::api::Api as _;
 use casement_run::kube::{Kube, builds_of};
 use casement_run::link::{Agents, Blobs, Link};
 use casement_run::many::at_once;
-use casement_spec::{Cluster, Host, WindowsUpdate};
+use casement_spec::{Cluster, Host, Program, WindowsUpdate};
 use clap::Args;
 
 use crate::failure::CommandError;
+use crate::fetch::{self, DownloadArgs};
 use crate::way::Ways;
 use crate::{agents, changes, secret, spec_file, told};
 
@@ -33,6 +34,8 @@ pub struct FileArgs {
     /// has changed stays an error
     #[arg(long)]
     pub accept_new_host_keys: bool,
+    #[command(flatten)]
+    pub downloads: DownloadArgs,
 }
 
 impl FileArgs {
@@ -75,7 +78,8 @@ impl Controller {
             let host = spec_file::host(&cluster, name, "name hosts as the file does")?;
             check_managed(host)?;
         }
-        let inputs = read_inputs(&cluster)?;
+        let fetched = fetch::programs(&cluster, &arguments.downloads).await?;
+        let inputs = read_inputs(&cluster, &fetched)?;
         Self::call(arguments, cluster, inputs, only).await
     }
 
@@ -201,14 +205,25 @@ pub fn check_managed(host: &Host) -> Result<(), CommandError> {
 
 /// Who this is, to hosts and to whoever asks them later.
 pub fn own_name() -> String {
-    let user = std::env::var("USER").unwrap_or_else(|_| "somebody".to_owned());
+    let user = std::env::var("USER").or_else(|_| std::env::var("USERNAME"));
+    let user = user.unwrap_or_else(|_| "somebody".to_owned());
     format!("{user}, process {}", std::process::id())
 }
 
-/// The programs that hosts get, hashed, and the registry's CA.
-pub fn read_inputs(cluster: &Cluster) -> Result<(Inputs, Blobs), Problem> {
+/// The programs that hosts get, hashed, and the registry's CA. What was fetched has
+/// the hash that the lock file pins.
+pub fn read_inputs(
+    cluster: &Cluster,
+    fetched: &BTreeMap<Program, PathBuf>,
+) -> Result<(Inputs, Blobs), Problem> {
     let mut programs = BTreeMap::new();
     let mut blobs = Blobs::new();
+    for (program, path) in fetched {
+        let (sha256, size) = hash_file(path)
+            .map_err(|error| Problem::new(error.code(), error.to_string(), error.remedy()))?;
+        blobs.insert(sha256, path.clone());
+        programs.insert(*program, Blob { sha256, size });
+    }
     for (program, path) in &cluster.spec.artifacts.overrides {
         let (sha256, size) = hash_file(path.as_std_path()).map_err(|error| {
             Problem::new(error.code(), error.to_string(), error.remedy())

@@ -31,7 +31,8 @@ impl CommandError {
         }
     }
 
-    /// The exit code.
+    /// The exit code, for who runs one verb inside another.
+    #[cfg(unix)]
     pub fn exit(&self) -> u8 {
         self.exit
     }

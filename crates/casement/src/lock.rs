@@ -12,10 +12,10 @@ use futures_util::{StreamExt, stream};
 use crate::failure::CommandError;
 use crate::{output, spec_file};
 
-mod file;
+pub mod file;
 mod show;
-mod told;
-mod world;
+pub mod told;
+pub mod world;
 
 use world::World;
 
@@ -50,7 +50,7 @@ pub async fn run_lock(arguments: LockArgs) -> Result<(), CommandError> {
         .as_ref()
         .unwrap_or(&cluster.spec.artifacts.lock);
     let wanted = wanted(&cluster).map_err(|error| told::not_covered(&error))?;
-    let mirror = mirror(&arguments, &cluster)?;
+    let mirror = mirror(arguments.mirror.as_deref(), &cluster)?;
     let old = file::read(out)?;
     let folder = folder(out.as_std_path())?;
     let resolver = Resolver {
@@ -82,9 +82,9 @@ fn shorter(path: &Utf8Path) -> &Utf8Path {
 }
 
 /// The mirror that the command names, from here; else the cluster file's.
-fn mirror(arguments: &LockArgs, cluster: &Cluster) -> Result<Option<Mirror>, CommandError> {
+pub fn mirror(given: Option<&str>, cluster: &Cluster) -> Result<Option<Mirror>, CommandError> {
     let parse = |text: &str| text.parse::<Mirror>();
-    let given = arguments.mirror.as_deref().map(parse);
+    let given = given.map(parse);
     let said = cluster.spec.artifacts.mirror.as_ref();
     let mirror = given.or_else(|| said.map(|url| parse(url.as_str())));
     let mirror = mirror.transpose().map_err(|error| {

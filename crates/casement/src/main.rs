@@ -17,8 +17,11 @@ mod converge;
 #[cfg(unix)]
 mod demo;
 mod doctor;
+#[cfg(not(unix))]
+mod elsewhere;
 mod explain;
 mod failure;
+mod fetch;
 mod init;
 mod join;
 #[cfg(unix)]
@@ -98,6 +101,12 @@ enum Verb {
     /// A real control plane and Windows hosts on this Linux machine
     #[cfg(unix)]
     Lab(lab::LabArgs),
+    /// The whole job on simulated hosts; needs Linux
+    #[cfg(not(unix))]
+    Demo(elsewhere::ElsewhereArgs),
+    /// A real control plane and Windows hosts on one machine; needs Linux
+    #[cfg(not(unix))]
+    Lab(elsewhere::ElsewhereArgs),
 }
 
 fn main() -> ExitCode {
@@ -135,6 +144,10 @@ async fn carry_out(verb: Verb) -> Result<(), failure::CommandError> {
         // `main` has it.
         #[cfg(unix)]
         Verb::Lab(_) => Ok(()),
+        #[cfg(not(unix))]
+        Verb::Demo(_) => Err(elsewhere::refuse("demo")),
+        #[cfg(not(unix))]
+        Verb::Lab(_) => Err(elsewhere::refuse("lab")),
     }
 }
 

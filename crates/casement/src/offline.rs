@@ -1,5 +1,6 @@
 //! `casement plan --offline`: what the file alone tells.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use casement_diag::Problem;
@@ -14,7 +15,7 @@ use crate::{controller, output, render, spec_file};
 pub fn plan(file: &Path, assume: bool, json: bool) -> Result<(), CommandError> {
     let mut cluster = spec_file::read(file)?.cluster;
     spec_file::resolve(&mut cluster, file)?;
-    let (inputs, _) = controller::read_inputs(&cluster)?;
+    let (inputs, _) = controller::read_inputs(&cluster, &BTreeMap::new())?;
     let facts = render::facts(&cluster, assume)?;
     let plans = documents(&cluster, &inputs, &facts).map_err(|error| told(&error))?;
     if json {

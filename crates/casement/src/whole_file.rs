@@ -1,6 +1,5 @@
 //! Files that appear whole or not at all.
 
-use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
 
@@ -16,6 +15,7 @@ pub fn beside(path: &Path, bytes: &[u8]) -> io::Result<NamedTempFile> {
     builder.prefix(".casement-");
     #[cfg(unix)]
     {
+        use std::fs;
         use std::os::unix::fs::PermissionsExt;
         // As any file that a person writes: what the umask leaves of it.
         builder.permissions(fs::Permissions::from_mode(0o666));

@@ -8,6 +8,7 @@ mod agent;
 mod client;
 mod cluster;
 mod cni;
+mod console;
 mod controllers;
 mod disk;
 mod flanneld;
@@ -39,10 +40,11 @@ use russh::keys::ssh_key::private::{Ed25519Keypair, KeypairData};
 use russh::keys::{PrivateKey, PublicKey};
 use tokio::net::TcpListener;
 use tokio::runtime::Handle;
-use tokio::task::JoinHandle;
+use tokio::task::{AbortHandle, JoinHandle};
 
 pub use cluster::{MOST_HOSTS, SimCluster, SimError, SimNetwork, SimShape};
 pub use cni::Cni;
+pub use console::Console;
 pub use disk::stand_in;
 pub use kubelet::{Kubelet, Runtime, verdict};
 pub use mishap::Mishap;
@@ -95,7 +97,7 @@ struct Inner {
     power: Power,
     accepted: PublicKey,
     host_key: PrivateKey,
-    wires: Mutex<Vec<JoinHandle<()>>>,
+    wires: Mutex<Vec<AbortHandle>>,
 }
 
 impl SimHost {
@@ -198,6 +200,12 @@ impl SimHost {
         })
     }
 
+    /// The host for whoever comes another way than over SSH.
+    #[must_use]
+    pub fn console(&self) -> Console {
+        Console::of(&self.inner)
+    }
+
     /// Drops every connection, as a network that goes away does.
     pub fn cut(&self) {
         self.inner.cut();
@@ -226,6 +234,13 @@ impl Inner {
         for wire in wires.drain(..) {
             wire.abort();
         }
+    }
+
+    /// A connection to the host, which goes when the others do.
+    fn carry(&self, wire: AbortHandle) {
+        let mut wires = self.wires.lock().unwrap_or_else(PoisonError::into_inner);
+        wires.retain(|wire| !wire.is_finished());
+        wires.push(wire);
     }
 
     fn door(&self) -> std::sync::MutexGuard<'_, Option<Arc<Door>>> {

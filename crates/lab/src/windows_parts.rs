@@ -63,7 +63,7 @@ fn build(cache: &Path, progress: &Progress) -> Result<PathBuf> {
     };
     progress.step("Windows programs of the lab", note, || {
         let mut build = killed_with_us("bash");
-        build.arg(&script).arg(&folder);
+        build.arg(&script).arg(&folder).arg("hosts");
         build.env("CARGO_TARGET_DIR", cache.join("windows-target"));
         command::run(&mut build).map_err(|problem| Problem {
             code: "CAS-LAB-054".into(),

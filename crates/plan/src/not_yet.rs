@@ -12,8 +12,8 @@ use std::fmt::Display;
 use casement_diag::{Code, Diagnostic, FieldPath, Part};
 use casement_spec::host_process::{images_to_name, is_image};
 use casement_spec::{
-    Artifacts, CidrAllocation, Cluster, ClusterSpec, ImageRef, JoinMethod, Kubernetes,
-    NetworkAgent, NetworkMode, Runtime, RuntimeKind, WindowsComponents, WindowsUpdate,
+    CidrAllocation, Cluster, ClusterSpec, ImageRef, JoinMethod, Kubernetes, NetworkAgent,
+    NetworkMode, Runtime, RuntimeKind, WindowsComponents, WindowsUpdate,
 };
 
 /// A field that casement does not act on yet.
@@ -28,7 +28,6 @@ const VERSION: Code = Code::new("CAS-SPEC-104");
 const MINOR: (u64, u64) = (1, 36);
 
 const LEAVE_OUT: &str = "leave it out";
-const OVERRIDES: &str = "name files: `overrides: {kubelet: ./kubelet.exe}`";
 
 /// Everything that `apply` refuses, in the order of the document.
 ///
@@ -63,7 +62,6 @@ pub fn not_yet(cluster: &Cluster, written: &dyn Fn(&FieldPath) -> bool) -> Vec<D
     access::all(&mut refusals, &at.field("access"), &spec.access);
     runtime(&mut refusals, &at.field("runtime"), &spec.runtime);
     windows(&mut refusals, &at.field("windows"), cluster);
-    artifacts(&mut refusals, &at.field("artifacts"), &spec.artifacts);
     images(&mut refusals, &at.field("images"), cluster);
     if spec.machines.is_some() {
         let help = "leave it out: `hosts` lists machines that are there already";
@@ -213,13 +211,6 @@ fn windows(refusals: &mut Refusals<'_>, at: &FieldPath, cluster: &Cluster) {
             refusals.value(at.field("updates").index(index), update, help);
         }
     }
-}
-
-fn artifacts(refusals: &mut Refusals<'_>, at: &FieldPath, spec: &Artifacts) {
-    refusals.field_if_given(at.field("mirror"), spec.mirror.as_ref(), OVERRIDES);
-    refusals.field_if_given(at.field("cache"), spec.cache.as_ref(), OVERRIDES);
-    // Its path has been made absolute by now: only whether it was written says.
-    refusals.field_if_written(at.field("lock"), &spec.lock, false, OVERRIDES);
 }
 
 fn images(refusals: &mut Refusals<'_>, at: &FieldPath, cluster: &Cluster) {

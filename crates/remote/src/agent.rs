@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+mod binary;
+
 use casement_resource::Sha256;
 use casement_resource::wire::{PROTOCOL, ToAgent, ToController};
 
@@ -118,7 +120,12 @@ impl AgentHome {
                     delivery: Delivery::Reused,
                 });
             }
-            Greeting::Answer(..) | Greeting::Silence(_) => {
+            Greeting::Answer(..) => {
+                let delivery = self.deliver(session, progress).await?;
+                (self.greet(session, controller).await?, delivery)
+            }
+            Greeting::Silence(_) => {
+                self.check_system(session).await?;
                 let delivery = self.deliver(session, progress).await?;
                 (self.greet(session, controller).await?, delivery)
             }
@@ -143,6 +150,30 @@ impl AgentHome {
             ToController::Hello { agent, .. } => *agent == self.agent.hash,
             _ => true,
         }
+    }
+
+    /// Before anything is put on a host for the first time: it must be one that
+    /// this agent runs on. A host that does not say what it is, is believed to be
+    /// what the file says.
+    async fn check_system(&self, session: &impl Transport) -> Result<(), RemoteError> {
+        let Some(found) = session.system().await? else {
+            return Ok(());
+        };
+        let ours = binary::architecture(&self.agent.path);
+        let other = |theirs: &String| ours.is_some_and(|ours| ours != theirs);
+        if found.os == self.agent.os && !found.architecture.as_ref().is_some_and(other) {
+            return Ok(());
+        }
+        let words = |os: HostOs, architecture: Option<&str>| match architecture {
+            Some(architecture) => format!("{os}, {architecture}"),
+            None => os.to_string(),
+        };
+        Err(RemoteError::WrongSystem {
+            place: session.place().clone(),
+            other_os: found.os != self.agent.os,
+            found: words(found.os, found.architecture.as_deref()),
+            agent: words(self.agent.os, ours),
+        })
     }
 
     async fn greet(

@@ -4,6 +4,8 @@
 //! Windows (by `DefaultShell`), sh, bash or another one elsewhere. Only lines
 //! that all of them read alike are sent.
 
+use std::fmt;
+
 /// The operating system of a host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum HostOs {
@@ -11,6 +13,15 @@ pub enum HostOs {
     Windows,
     /// Linux.
     Linux,
+}
+
+impl fmt::Display for HostOs {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::Windows => "Windows",
+            Self::Linux => "Linux",
+        })
+    }
 }
 
 /// What reads the command lines.

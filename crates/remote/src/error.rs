@@ -287,6 +287,18 @@ pub enum RemoteError {
         /// What the probe printed.
         answer: String,
     },
+    /// The host is another machine than the agent was built for; nothing was brought.
+    #[error("the agent does not run on what {place} is")]
+    WrongSystem {
+        /// The host.
+        place: Place,
+        /// Whether the operating system is another one, not only the processor.
+        other_os: bool,
+        /// What the host says that it is.
+        found: String,
+        /// What the agent was built for.
+        agent: String,
+    },
     /// The agent is there, and does not run or is not the one that was sent.
     #[error("the agent on {place} does not run")]
     AgentBroken {

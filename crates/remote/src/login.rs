@@ -12,6 +12,7 @@ use crate::host_key::{HostKeyJudge, fingerprint};
 use crate::target::Target;
 
 /// Servers hang up after so many keys that they do not know (`MaxAuthTries`).
+#[cfg(unix)]
 const MOST_KEYS: usize = 6;
 
 /// A login that is under way.

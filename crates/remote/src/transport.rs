@@ -7,6 +7,7 @@ use std::time::Duration;
 use casement_resource::Sha256;
 
 use crate::agent::{Agent, AgentHome, Delivery};
+use crate::command::HostSystem;
 use crate::error::{Place, RemoteError};
 use crate::places::RemotePath;
 use crate::process::Process;
@@ -22,6 +23,9 @@ pub trait Transport: Send + Sync {
 
     /// Starts a command line; the host's shell reads it.
     fn start(&self, line: &str) -> impl Future<Output = Result<Process, RemoteError>> + Send;
+
+    /// What the host is, as far as it says so itself.
+    fn system(&self) -> impl Future<Output = Result<Option<HostSystem>, RemoteError>> + Send;
 
     /// Makes sure that the agent is at `path`; one that is something else is
     /// replaced.
@@ -172,6 +176,14 @@ impl Transport for Session {
         Self::place(self)
     }
 
+    async fn system(&self) -> Result<Option<HostSystem>, RemoteError> {
+        match self.probe().await {
+            Ok(found) => Ok(Some(found)),
+            Err(RemoteError::UnknownSystem { .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
     async fn start(&self, line: &str) -> Result<Process, RemoteError> {
         Self::start(self, line).await
     }
@@ -207,6 +219,11 @@ impl Transport for Session {
 impl Transport for WinRmSession {
     fn place(&self) -> &Place {
         Self::place(self)
+    }
+
+    /// Nothing but Windows has WinRM.
+    async fn system(&self) -> Result<Option<HostSystem>, RemoteError> {
+        Ok(None)
     }
 
     async fn start(&self, line: &str) -> Result<Process, RemoteError> {
@@ -245,6 +262,13 @@ impl Transport for Connection {
         match self {
             Self::Ssh(session) => session.place(),
             Self::WinRm(session) => session.place(),
+        }
+    }
+
+    async fn system(&self) -> Result<Option<HostSystem>, RemoteError> {
+        match self {
+            Self::Ssh(session) => session.system().await,
+            Self::WinRm(session) => session.system().await,
         }
     }
 

@@ -7,6 +7,7 @@ use std::time::Duration;
 use casement_diag::Problem;
 use casement_lock::{Place, Sources};
 use casement_resource::Sha256;
+use reqwest::header::RANGE;
 use reqwest::{Client, Response, StatusCode};
 use sha2::Digest as _;
 use tokio::io::AsyncReadExt as _;
@@ -61,6 +62,21 @@ impl World {
             StatusCode::NOT_FOUND | StatusCode::GONE => Ok(None),
             status if status.is_success() => Ok(Some(answer)),
             status => Err(format!("it answers {status}")),
+        }
+    }
+
+    /// The answer from a byte on, and the byte that it begins with: servers may begin
+    /// anew. None where there is nothing of that name.
+    pub async fn get_from(&self, url: &str, at: u64) -> Result<Option<(Response, u64)>, String> {
+        if at == 0 {
+            return Ok(self.get(url).await?.map(|answer| (answer, 0)));
+        }
+        let range = format!("bytes={at}-");
+        let answer = self.client.get(url).header(RANGE, range).send().await;
+        let answer = answer.map_err(|error| chain(&error))?;
+        match answer.status() {
+            StatusCode::PARTIAL_CONTENT => Ok(Some((answer, at))),
+            _ => Ok(self.get(url).await?.map(|answer| (answer, 0))),
         }
     }
 
@@ -153,7 +169,7 @@ async fn file_hash(path: &Path) -> Result<Option<Sha256>, String> {
 }
 
 /// An error with its causes: the first alone says only that a request failed.
-fn chain(error: &dyn std::error::Error) -> String {
+pub fn chain(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
     while let Some(error) = cause {

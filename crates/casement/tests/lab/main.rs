@@ -12,6 +12,7 @@
 mod chance;
 mod machine;
 mod mishaps;
+mod steering;
 mod windows_hosts;
 mod with_go;
 mod wrong_use;

@@ -6,13 +6,16 @@
     reason = "a test that cannot go on says where"
 )]
 
+mod bad_cases;
 mod demo;
 mod doctor;
+mod downloads;
 mod ground;
 mod hosts;
 mod kills;
 mod logs;
 mod many;
 mod overlay;
+mod publisher;
 mod read_only;
 mod verbs;

@@ -1,7 +1,7 @@
 //! The SSH server of a simulated host: one key, the shell's few commands, SFTP.
 
 use std::collections::HashMap;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 use russh::server::{
     Auth, ChannelOpenHandle, Config, Handler, Msg, Session, VerifiedPublicKey, run_stream,
@@ -37,10 +37,7 @@ pub async fn listen(listener: TcpListener, host: Arc<Inner>) {
         let wire = tokio::spawn(async move {
             let _ = tokio::io::copy_bidirectional(&mut stream, &mut outside).await;
         });
-        let mut wires = host.wires.lock().unwrap_or_else(PoisonError::into_inner);
-        wires.retain(|wire| !wire.is_finished());
-        wires.push(wire);
-        drop(wires);
+        host.carry(wire.abort_handle());
         tokio::spawn(async move {
             if let Ok(session) = run_stream(config, inside, login).await {
                 let _ = session.await;

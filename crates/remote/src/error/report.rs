@@ -35,6 +35,7 @@ impl RemoteError {
             Self::WrongPassphrase { .. } => "CAS-SSH-024",
             Self::Certificate { .. } => "CAS-SSH-025",
             Self::NotForwarded { .. } => "CAS-SSH-026",
+            Self::WrongSystem { .. } => "CAS-SSH-027",
         }
     }
 
@@ -125,6 +126,10 @@ impl RemoteError {
             Self::Handshake { source, .. } => vec![pair("it says", source.to_string())],
             Self::Lost { step, .. } => vec![pair("during", (*step).to_owned())],
             Self::UnknownSystem { answer, .. } => vec![pair("it says", answer.clone())],
+            Self::WrongSystem { found, agent, .. } => vec![
+                pair("it is", found.clone()),
+                pair("the agent is for", agent.clone()),
+            ],
             Self::AgentBroken { path, answer, .. } => {
                 vec![pair("path", path.clone()), pair("it says", answer.clone())]
             }
@@ -247,6 +252,12 @@ impl RemoteError {
             Self::UnknownSystem { .. } => {
                 "Say what it is: `os: windows-2022` or `os: ubuntu-24.04` on that host.".to_owned()
             }
+            Self::WrongSystem { other_os: true, .. } => {
+                "Mend `os` of that host in the file, or its address.".to_owned()
+            }
+            Self::WrongSystem { .. } => "Build the agent for that processor (`cargo build \
+                 --release -p casement-node --target …`), and name its folder with --agent-dir."
+                .to_owned(),
             Self::AgentBroken { path, .. } => format!(
                 "Remove {path} and run it again; if it stays so, something on the host (an \
                  antivirus, a policy) keeps programs there from running."

@@ -91,8 +91,26 @@ impl Sftp {
             Some(_) => self.remove(to).await?,
             None => {}
         }
+        let sent = self.bring(&source, to, &mut progress).await;
+        if sent.is_err() {
+            // Another run may have brought the same blob meanwhile, and moved it away
+            // from under this one.
+            let there = self.stat(to).await.ok().flatten();
+            if there.is_some_and(|found| found.size == source.total) {
+                return Ok(0);
+            }
+        }
+        sent
+    }
+
+    async fn bring(
+        &self,
+        source: &Source<'_>,
+        to: &RemotePath,
+        progress: &mut impl FnMut(Progress),
+    ) -> Result<u64, RemoteError> {
         let part = RemotePath::new(&format!("{}.part", to.sftp()));
-        let (resumed, hasher) = self.resume_point(&source, &part).await?;
+        let (resumed, hasher) = self.resume_point(source, &part).await?;
         let sent = |done| {
             progress(Progress {
                 done,
@@ -100,9 +118,9 @@ impl Sftp {
                 resumed,
             });
         };
-        self.send_rest(&source, &part, (resumed, hasher), sent)
+        self.send_rest(source, &part, (resumed, hasher), sent)
             .await?;
-        self.put_in_place(&source, &part, to).await?;
+        self.put_in_place(source, &part, to).await?;
         Ok(source.total - resumed)
     }
 
@@ -115,7 +133,11 @@ impl Sftp {
         let Some(found) = self.stat(part).await? else {
             return Ok((0, sha2::Sha256::new()));
         };
-        if found.size > 0 && found.size <= source.total {
+        if found.size == 0 {
+            // Another run may just be about to write it.
+            return Ok((0, sha2::Sha256::new()));
+        }
+        if found.size <= source.total {
             let ours = source.hash_prefix(found.size).await?;
             let mut theirs = sha2::Sha256::new();
             self.read_into(part, |piece| theirs.update(piece)).await?;
@@ -137,7 +159,11 @@ impl Sftp {
         let mut file = source.open().await?;
         let moved = file.seek(std::io::SeekFrom::Start(start)).await;
         moved.map_err(|error| source.failed(error))?;
-        let flags = OpenFlags::CREATE | OpenFlags::WRITE;
+        // What is gone on with must be there still: a new one would begin with a hole.
+        let flags = match start {
+            0 => OpenFlags::CREATE | OpenFlags::WRITE,
+            _ => OpenFlags::WRITE,
+        };
         let handle = self.open(part, flags, mode(0o700), "write").await?;
         let written = self
             .write_all(&handle, start, file, |done, piece| {

@@ -10,8 +10,8 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use casement_remote::{
-    Credential, Hop, HostKeyPolicy, RemoteError, Session, Target, load_certificate, load_key,
-    load_locked_key, load_public_key,
+    AgentHome, Credential, Hop, HostKeyPolicy, HostOs, Places, RemoteError, Session, Target,
+    load_certificate, load_key, load_locked_key, load_public_key,
 };
 use casement_resource::Secret;
 
@@ -384,4 +384,33 @@ async fn a_new_host_key_is_written_down_once_and_said() {
         text.lines().any(|line| line.starts_with("the-host ")),
         "{text}"
     );
+}
+
+#[tokio::test]
+#[ignore = "needs root and OpenSSH"]
+async fn another_processor_or_system_is_told_before_anything_is_brought() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let programs = tempfile::tempdir().unwrap();
+    let uname = programs.path().join("uname");
+    fs::write(&uname, "#!/bin/sh\necho Linux sparc64\n").unwrap();
+    for path in [uname.as_path(), programs.path()] {
+        fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    let first = format!("SetEnv PATH={}:/usr/bin:/bin", programs.path().display());
+    let server = Server::start(&first);
+    let session = Session::connect(&server.plain()).await.unwrap();
+    let before = fs::read_dir(server.folder.path()).unwrap().count();
+    let ours = std::env::consts::ARCH;
+    for (os, remedy) in [(HostOs::Linux, "--agent-dir"), (HostOs::Windows, "`os`")] {
+        let agent = casement_remote::Agent::load(&std::env::current_exe().unwrap(), os).unwrap();
+        let state = server.at("state").display().to_string();
+        let home = AgentHome::within(agent, Places::below(os, &state));
+        let error = home.open(&session, "me", |_| {}).await.err().unwrap();
+        assert_eq!(error.code(), "CAS-SSH-027", "{error:?}");
+        let expected = format!("it is Linux, sparc64; the agent is for {os}, {ours}");
+        assert_eq!(values(&error), expected);
+        assert!(error.remedy().contains(remedy), "{}", error.remedy());
+    }
+    assert!(!server.at("state").exists());
+    assert_eq!(fs::read_dir(server.folder.path()).unwrap().count(), before);
 }

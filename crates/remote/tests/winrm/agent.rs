@@ -158,7 +158,7 @@ async fn a_blob_arrives_whole_and_is_not_sent_twice() {
     let blobs = [(from.as_path(), hash)];
     let sent = session.bring(&home, &blobs, |_| {}).await.unwrap();
     assert_eq!(sent, size);
-    let there = server.shared.host.layout.blob(&hash);
+    let there = server.shared.host.machine.layout().blob(&hash);
     assert_eq!(hash_file(&there).unwrap(), (hash, size));
     assert_eq!(session.bring(&home, &blobs, |_| {}).await.unwrap(), 0);
 }
@@ -185,7 +185,7 @@ async fn a_blob_that_was_cut_goes_on_where_it_was() {
     let session = WinRmSession::connect(&server.target()).await.unwrap();
     let sent = session.bring(&home, &blobs, |_| {}).await.unwrap();
     assert!(sent > 0 && sent < size - 1_000_000, "{sent} of {size}");
-    let there = server.shared.host.layout.blob(&hash);
+    let there = server.shared.host.machine.layout().blob(&hash);
     assert_eq!(hash_file(&there).unwrap(), (hash, size));
 }
 
@@ -201,7 +201,7 @@ async fn a_file_that_is_not_what_its_hash_says_never_gets_its_name() {
     let error = session.bring(&home, &blobs, |_| {}).await.unwrap_err();
     assert_eq!(error.code(), "CAS-SSH-019");
     assert!(error.to_string().contains("CAS-NODE-006"), "{error}");
-    assert!(!server.shared.host.layout.blob(&wrong).exists());
+    assert!(!server.shared.host.machine.layout().blob(&wrong).exists());
 }
 
 #[tokio::test]

@@ -1,5 +1,5 @@
 //! What stands behind the shells: a little of cmd, over a folder here that is
-//! drive C, and the real agent on a simulated Windows.
+//! drive C, and the real agent on whichever machine is given.
 
 use std::fs;
 use std::io::PipeReader;
@@ -9,20 +9,33 @@ use std::sync::{Arc, Mutex};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use casement_node::channel::Channel;
-use casement_node::receive::{Expected, receive};
-use casement_node::serve::{Life, serve};
-use casement_node::sim::{Door, Sim, World, door};
+use casement_node::receive::Expected;
 use casement_node::state::Layout;
 use casement_resource::Sha256;
+use tokio::task::AbortHandle;
 
 use crate::shell::Tap;
 
+/// What the agent runs on.
+pub trait Machine: Send + Sync {
+    /// The folder that is drive C.
+    fn drive(&self) -> &Path;
+
+    /// Where the agent keeps things.
+    fn layout(&self) -> &Layout;
+
+    /// A connection to the machine, which it may want to drop.
+    fn carry(&self, _wire: AbortHandle) {}
+
+    /// `casement-node channel`; whether it ended well.
+    fn channel(&self, agent: Sha256, stdin: &mut PipeReader, stdout: Tap) -> bool;
+
+    /// `casement-node receive`; whether it ended well.
+    fn receive(&self, expected: &Expected, stdin: &mut PipeReader, stdout: &mut Tap) -> bool;
+}
+
 pub struct Host {
-    drive: PathBuf,
-    pub layout: Layout,
-    pub sim: Arc<Sim>,
-    backstage: Arc<Door>,
+    pub machine: Box<dyn Machine>,
     pub lines: Mutex<Vec<String>>,
     /// Stands for a security product that does not like what it sees.
     pub no_certutil: Mutex<bool>,
@@ -35,21 +48,9 @@ struct Streams<'a> {
 }
 
 impl Host {
-    pub fn new(folder: &Path) -> Arc<Self> {
-        let layout = Layout::new(folder.join("state"));
-        let sim = Arc::new(Sim::new(World::default()));
-        let (backstage, listener) = door();
-        let (platform, state) = (Arc::clone(&sim), layout.clone());
-        std::thread::spawn(move || {
-            let _ = serve(platform, &state, Box::new(listener), Life::UntilStopped);
-        });
-        let drive = folder.join("drive");
-        fs::create_dir_all(drive.join("C:")).unwrap();
+    pub fn new(machine: impl Machine + 'static) -> Arc<Self> {
         Arc::new(Self {
-            drive,
-            layout,
-            sim,
-            backstage: Arc::new(backstage),
+            machine: Box::new(machine),
             lines: Mutex::default(),
             no_certutil: Mutex::default(),
         })
@@ -57,7 +58,10 @@ impl Host {
 
     /// Where a path of the host is here.
     pub fn there(&self, path: &str) -> PathBuf {
-        self.drive.join(path.replace('\\', "/"))
+        let inside = path
+            .strip_prefix("C:\\")
+            .unwrap_or_else(|| panic!("{path}"));
+        self.machine.drive().join(inside.replace('\\', "/"))
     }
 
     /// Runs a line as cmd would, and says its exit code.
@@ -87,6 +91,7 @@ impl Host {
             .split('"')
             .skip(1)
             .step_by(2)
+            .filter(|path| *path != "^")
             .map(|path| self.there(path))
             .collect();
         let path = |at: usize| quoted.get(at).unwrap_or_else(|| panic!("{command}"));
@@ -100,7 +105,7 @@ impl Host {
             }
             "move" => done(fs::rename(path(0), path(1))),
             "rmdir" => done(fs::remove_dir(path(0))),
-            "findstr" => done(self.copy_lines(path(1), streams.stdin)),
+            "findstr" => done(self.copy_lines(path(0), streams.stdin)),
             "certutil" => self.certutil(command, &quoted, quiet, streams),
             "if" => {
                 let exit = |code: &str| code.trim_matches(['(', ')']).parse().unwrap();
@@ -182,34 +187,22 @@ impl Host {
             .unwrap()
             .split_whitespace()
             .collect();
-        let stdout = streams.stdout.again();
-        let ended = match words.as_slice() {
+        let well = match words.as_slice() {
             ["channel"] => {
-                let channel = Channel {
-                    platform: &*self.sim,
-                    layout: &self.layout,
-                    backstage: Arc::clone(&self.backstage) as _,
-                    agent: Sha256::of(&content),
-                    allowed: Ok(()),
-                };
-                channel.run(streams.stdin, Box::new(stdout))
+                let stdout = streams.stdout.again();
+                let agent = Sha256::of(&content);
+                self.machine.channel(agent, streams.stdin, stdout)
             }
             ["receive", hash, size] => {
                 let expected = Expected {
                     sha256: hash.parse().unwrap(),
                     size: size.parse().unwrap(),
                 };
-                let mut stdout = stdout;
-                receive(
-                    &*self.sim,
-                    &self.layout,
-                    &expected,
-                    streams.stdin,
-                    &mut stdout,
-                )
+                let (stdin, stdout) = (&mut *streams.stdin, &mut *streams.stdout);
+                self.machine.receive(&expected, stdin, stdout)
             }
             other => panic!("the agent does not know {other:?}"),
         };
-        u32::from(ended.is_err())
+        u32::from(!well)
     }
 }

@@ -13,6 +13,7 @@ mod agent;
 mod connect;
 mod guard;
 mod host;
+mod machine;
 mod ntlm;
 mod pywinrm;
 #[path = "../../src/winrm/sealed.rs"]

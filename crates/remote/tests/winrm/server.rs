@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::convert::Infallible;
+use std::net::Ipv4Addr;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -109,21 +110,15 @@ impl Drop for Server {
 }
 
 impl Server {
-    /// Over HTTP, with sealed messages.
-    pub async fn http() -> Self {
-        Self::start(None).await
-    }
-
-    /// Over TLS, with a certificate that it signed itself.
-    pub async fn https() -> Self {
-        let names = vec!["127.0.0.1".to_owned(), "localhost".to_owned()];
-        let made = rcgen::generate_simple_self_signed(names).unwrap();
-        Self::start(Some(made)).await
-    }
-
-    async fn start(certified: Option<rcgen::CertifiedKey<rcgen::KeyPair>>) -> Self {
+    /// In front of a host; with TLS, it has signed its certificate itself, without it
+    /// messages are sealed.
+    pub async fn start(host: Arc<Host>, address: Ipv4Addr, tls: bool) -> Self {
+        let certified = tls.then(|| {
+            let names = vec![address.to_string(), "localhost".to_owned()];
+            rcgen::generate_simple_self_signed(names).unwrap()
+        });
         let folder = tempfile::tempdir().unwrap();
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let listener = TcpListener::bind((address, 0)).await.unwrap();
         let port = listener.local_addr().unwrap().port();
         let acceptor = certified.as_ref().map(|made| {
             let key = PrivateKeyDer::try_from(made.signing_key.serialize_der()).unwrap();
@@ -141,7 +136,7 @@ impl Server {
         let shared = Arc::new(Shared {
             settings: Mutex::default(),
             certificate: certified.map(|made| made.cert.der().to_vec()),
-            host: Host::new(folder.path()),
+            host,
             shells: Mutex::default(),
             made: AtomicU64::new(0),
             bodies: Mutex::default(),
@@ -216,6 +211,7 @@ async fn accept(listener: TcpListener, acceptor: Option<TlsAcceptor>, shared: Ar
                 }
             }
         });
+        shared.host.machine.carry(wire.abort_handle());
         shared.wires.lock().unwrap().push(wire);
     }
 }
@@ -243,7 +239,11 @@ async fn answer(
     let mut guard = guard.lock().await;
     let authorization = request.headers().get(AUTHORIZATION).cloned();
     let is_sealed = header(&request, CONTENT_TYPE).starts_with("multipart/encrypted");
-    let body = request.into_body().collect().await.unwrap().to_bytes();
+    let Ok(body) = request.into_body().collect().await else {
+        // Whoever was cut off in the middle does not read this.
+        return status(StatusCode::BAD_REQUEST);
+    };
+    let body = body.to_bytes();
     let authorization = authorization.and_then(|value| value.to_str().map(str::to_owned).ok());
     if let Verdict::Out(offers) = guard.judge(authorization.as_deref()) {
         let mut response = Response::builder().status(StatusCode::UNAUTHORIZED);

@@ -82,12 +82,15 @@ impl Shell {
         });
     }
 
-    fn command(&self, name: &str) -> Arc<Running> {
-        Arc::clone(&self.commands.lock().unwrap()[name])
+    /// None once it was killed: a client that was cut off may still ask for it.
+    fn command(&self, name: &str) -> Option<Arc<Running>> {
+        self.commands.lock().unwrap().get(name).cloned()
     }
 
     pub async fn tell(&self, name: &str, data: Vec<u8>, end: bool) {
-        let running = self.command(name);
+        let Some(running) = self.command(name) else {
+            return;
+        };
         let told = tokio::task::spawn_blocking(move || {
             let mut stdin = running.stdin.lock().unwrap();
             if let Some(pipe) = stdin.as_mut() {
@@ -103,7 +106,7 @@ impl Shell {
 
     /// What it said since the last time; nothing if it says nothing in time.
     pub async fn hear(&self, name: &str, wait: Duration) -> Option<Heard> {
-        let running = self.command(name);
+        let running = self.command(name)?;
         let heard = async {
             loop {
                 let news = running.news.notified();

@@ -1,0 +1,192 @@
+//! The cache on this machine: downloads by their hash, and the programs out of those
+//! that are packed.
+
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use camino::Utf8Path;
+use casement_catalog::Packing;
+use casement_diag::Problem;
+use casement_lock::Published;
+use casement_remote::hash_file;
+use casement_resource::Sha256;
+
+use super::download::Download;
+
+/// A folder of this user's.
+pub struct Cache {
+    folder: PathBuf,
+}
+
+impl Cache {
+    /// The one that the file names, or the usual one.
+    pub fn of(given: Option<&Utf8Path>) -> Result<Self, Problem> {
+        let variable = |name| std::env::var_os(name).map(PathBuf::from);
+        let usual = || {
+            variable("XDG_CACHE_HOME")
+                .or_else(|| variable("LOCALAPPDATA"))
+                .or_else(|| Some(variable("HOME")?.join(".cache")))
+                .map(|cache| cache.join("casement").join("downloads"))
+        };
+        let folder = given.map(|path| path.as_std_path().to_owned());
+        let folder = folder.or_else(usual).ok_or_else(|| {
+            let what = "there is no place to keep downloads";
+            Problem::new(
+                "CAS-LOCK-014",
+                what,
+                "name one: artifacts.cache, or set HOME",
+            )
+        })?;
+        fs::create_dir_all(&folder).map_err(|error| unwritable(&folder, &error))?;
+        Ok(Self { folder })
+    }
+
+    /// The programs of a release, by their names; fetched where they are not there.
+    pub async fn programs(
+        &self,
+        download: &Download<'_>,
+        release: &Published,
+    ) -> Result<Vec<(String, PathBuf)>, Problem> {
+        let artifact = release.artifact;
+        let whole = self.download(download).await?;
+        let unpacked = match artifact.packing {
+            Packing::Plain => {
+                let names = artifact.programs.iter().take(1);
+                return Ok(names
+                    .map(|name| ((*name).to_owned(), whole.clone()))
+                    .collect());
+            }
+            Packing::Zip => return Err(not_unpacked(artifact.name)),
+            Packing::TarGz => self.unpacked(&whole, download.sha256(), artifact.programs),
+        };
+        unpacked.map_err(|error| {
+            Problem::new(
+                "CAS-LOCK-015",
+                format!("`{}` cannot be unpacked", artifact.name),
+                "look at the file: it is what the lock file pins, but no archive of programs",
+            )
+            .seen("file", whole.display())
+            .seen("it says", error)
+        })
+    }
+
+    /// The download itself. One that is there is hashed again: a cache is a folder
+    /// like any other.
+    async fn download(&self, download: &Download<'_>) -> Result<PathBuf, Problem> {
+        let wanted = download.sha256();
+        let path = self.folder.join(wanted.to_string());
+        let there = hash_file(&path).is_ok_and(|(hash, _)| hash == *wanted);
+        if !there {
+            download.fetch(&path).await?;
+        }
+        Ok(path)
+    }
+
+    fn unpacked(
+        &self,
+        archive: &Path,
+        hash: &Sha256,
+        programs: &[&str],
+    ) -> io::Result<Vec<(String, PathBuf)>> {
+        let folder = self.folder.join(format!("{hash}.programs"));
+        if !folder.exists() {
+            let beside = tempfile::Builder::new()
+                .prefix(".casement-")
+                .tempdir_in(&self.folder)?;
+            unpack(archive, programs, beside.path())?;
+            match fs::rename(beside.path(), &folder) {
+                Ok(()) => drop(beside.keep()),
+                // Somebody else did the same meanwhile.
+                Err(_) if folder.exists() => {}
+                Err(error) => return Err(error),
+            }
+        }
+        let places = programs
+            .iter()
+            .map(|name| ((*name).to_owned(), folder.join(format!("{name}.exe"))));
+        Ok(places.filter(|(_, path)| path.is_file()).collect())
+    }
+}
+
+/// Takes the programs out of an archive, whichever folder they are in there.
+fn unpack(archive: &Path, programs: &[&str], into: &Path) -> io::Result<()> {
+    let packed = flate2::read::GzDecoder::new(File::open(archive)?);
+    let mut archive = tar::Archive::new(packed);
+    for entry in archive.entries()? {
+        let mut entry = entry?;
+        let path = entry.path()?.into_owned();
+        let name = path.file_stem().and_then(|name| name.to_str());
+        let is_program = path.extension().is_some_and(|ending| ending == "exe");
+        let Some(name) = name.filter(|name| is_program && programs.contains(name)) else {
+            continue;
+        };
+        let mut file = File::create(into.join(format!("{name}.exe")))?;
+        io::copy(&mut entry, &mut file)?;
+        file.sync_all()?;
+    }
+    Ok(())
+}
+
+fn not_unpacked(name: &str) -> Problem {
+    Problem::new(
+        "CAS-LOCK-015",
+        format!("`{name}` comes as a zip archive, which casement does not unpack yet"),
+        "unpack it, and name its programs in artifacts.overrides",
+    )
+}
+
+/// What is told when the cache cannot be written.
+pub fn unwritable(path: &Path, error: &io::Error) -> Problem {
+    Problem::new(
+        "CAS-LOCK-014",
+        format!("`{}` cannot be written", path.display()),
+        "make room or name another place: artifacts.cache",
+    )
+    .seen("it says", error)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn archive(files: &[(&str, &str)]) -> Vec<u8> {
+        let packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        let mut archive = tar::Builder::new(packed);
+        for (name, text) in files {
+            let mut header = tar::Header::new_gnu();
+            header.set_size(text.len() as u64);
+            header.set_mode(0o755);
+            archive
+                .append_data(&mut header, name, text.as_bytes())
+                .unwrap();
+        }
+        archive.into_inner().unwrap().finish().unwrap()
+    }
+
+    #[test]
+    fn only_the_programs_that_are_wanted_are_unpacked_whatever_folder_they_are_in() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("archive");
+        let files = [
+            ("bin/containerd.exe", "one"),
+            ("./ctr.exe", "two"),
+            ("bin/containerd", "for Linux"),
+            ("bin/other.exe", "three"),
+        ];
+        fs::write(&path, archive(&files)).unwrap();
+        let cache = Cache {
+            folder: folder.path().to_owned(),
+        };
+        let hash = Sha256::of(b"archive");
+        for _ in 0..2 {
+            let wanted = ["containerd", "ctr", "not-in-it"];
+            let found = cache.unpacked(&path, &hash, &wanted).unwrap();
+            let names: Vec<&str> = found.iter().map(|(name, _)| name.as_str()).collect();
+            assert_eq!(names, ["containerd", "ctr"]);
+            assert_eq!(fs::read_to_string(&found[0].1).unwrap(), "one");
+        }
+        let folders = fs::read_dir(folder.path()).unwrap();
+        assert_eq!(folders.count(), 2, "nothing is left over");
+    }
+}

@@ -1,0 +1,255 @@
+//! What goes wrong on the way to hosts, as people see it: one screen that says what,
+//! both values, and the way on; and nothing is changed by any of it.
+
+use std::io::{BufRead as _, BufReader};
+use std::net::TcpListener;
+use std::path::PathBuf;
+use std::process::{Output, Stdio};
+
+use casement_lab::sim::SimHost;
+use casement_node::sim::Faults;
+use casement_node::state::lock::Lock;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+
+use crate::ground::Ground;
+
+fn said(output: &Output) -> String {
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    text(&output.stdout) + &text(&output.stderr)
+}
+
+fn folder(ground: &Ground) -> PathBuf {
+    ground.cluster.agents().parent().unwrap().to_owned()
+}
+
+fn windows1(ground: &Ground) -> &SimHost {
+    ground.cluster.host("windows1").unwrap()
+}
+
+/// What `apply` says to a file with something else in it, and ends with.
+async fn refused(ground: &Ground, code: i32, change: impl Fn(&str) -> String) -> String {
+    let text = std::fs::read_to_string(ground.cluster.cluster_file()).unwrap();
+    let changed = change(&text);
+    assert_ne!(changed, text, "nothing was changed");
+    std::fs::write(folder(ground).join("changed.yaml"), changed).unwrap();
+    told(ground, code, &["apply", "--yes", "-f", "changed.yaml"]).await
+}
+
+/// One screen.
+async fn told(ground: &Ground, code: i32, words: &[&str]) -> String {
+    let output = ground.run(words).await;
+    let said = said(&output);
+    println!("{said}");
+    assert_eq!(output.status.code(), Some(code), "{said}");
+    assert!(said.lines().count() <= 24, "more than a screen: {said}");
+    said
+}
+
+fn assert_words(said: &str, words: &[&str]) {
+    for word in words {
+        assert!(said.contains(word), "`{word}` is not in: {said}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_unknown_host_key_is_no_question_where_nobody_can_answer() {
+    let ground = Ground::start(1, true).await;
+    let known = folder(&ground).join("known_hosts");
+    let right = std::fs::read_to_string(&known).unwrap();
+    let address = windows1(&ground).spec().address.to_string();
+    let others: String = right
+        .lines()
+        .filter(|line| !line.contains(&address))
+        .map(|line| format!("{line}\n"))
+        .collect();
+    std::fs::write(&known, &others).unwrap();
+    let said = told(&ground, 1, &["apply", "--yes"]).await;
+    assert_words(&said, &["CAS-SSH-001", "SHA256:", "ssh-keyscan", &address]);
+    assert_eq!(std::fs::read_to_string(&known).unwrap(), others);
+
+    let accepted = ["apply", "--yes", "--accept-new-host-keys"];
+    let said = ground.succeed(&accepted).await;
+    assert_words(&said, &["windows1", "SHA256:", "from now on"]);
+    ground.succeed(&["status"]).await;
+
+    // The key of another host in its place.
+    let key = right.lines().next().unwrap().split_once(' ').unwrap().1;
+    let port = windows1(&ground).port();
+    std::fs::write(&known, format!("{others}[{address}]:{port} {key}\n")).unwrap();
+    let said = told(&ground, 1, &accepted).await;
+    assert_words(&said, &["CAS-SSH-002", "known_hosts:2", "ssh-keygen"]);
+    assert_eq!(said.matches("SHA256:").count(), 2, "both: {said}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_host_that_is_in_the_file_twice_is_refused_before_it_is_touched() {
+    let ground = Ground::start(1, true).await;
+    let address = windows1(&ground).spec().address.to_string();
+    let again = |name: &str, address: &str| {
+        format!("  hosts:\n    - {{name: {name}, address: {address}, os: windows-2022}}\n")
+    };
+    let twice = again("windows1", "127.18.0.99");
+    let said = refused(&ground, 3, |file| file.replace("  hosts:\n", &twice)).await;
+    assert_words(&said, &["CAS-HOST-003", "windows1", "here"]);
+    let twice = again("other", &address);
+    let said = refused(&ground, 3, |file| file.replace("  hosts:\n", &twice)).await;
+    assert_words(&said, &["CAS-HOST-004", &address, "here"]);
+    assert_eq!(windows1(&ground).left_behind(), [] as [&str; 0]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_name_that_leads_nowhere_is_told_as_that() {
+    let ground = Ground::start(1, true).await;
+    let address = format!("address: {},", windows1(&ground).spec().address);
+    let named = |file: &str| file.replace(&address, "address: windows1.invalid,");
+    let said = refused(&ground, 3, named).await;
+    assert_words(&said, &["CAS-NET-005", "windows1.invalid", "IPv4"]);
+
+    let bastion = "  access:\n    bastion: {address: bastion.invalid, user: admin, \
+                   key: ./id_ed25519, knownHosts: ./known_hosts}\n";
+    let said = refused(&ground, 1, |file| file.replace("  access:\n", bastion)).await;
+    assert_words(&said, &["CAS-SSH-007", "`bastion.invalid`", "spelling"]);
+
+    let admin = std::fs::read_to_string(ground.cluster.kubeconfig()).unwrap();
+    let server = admin.lines().find(|line| line.contains("server:")).unwrap();
+    let elsewhere = admin.replace(server, "    server: https://api.invalid:6443");
+    std::fs::write(folder(&ground).join("elsewhere.conf"), elsewhere).unwrap();
+    let said = refused(&ground, 1, |file| {
+        file.replace("./admin.conf", "./elsewhere.conf")
+    })
+    .await;
+    assert_words(&said, &["CAS-API-", "api.invalid"]);
+    assert_eq!(windows1(&ground).left_behind(), [] as [&str; 0]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_host_that_answers_nothing_is_given_up() {
+    let ground = Ground::start(1, true).await;
+    let host = windows1(&ground);
+    // It takes connections and never says a word.
+    let silent = TcpListener::bind((host.spec().address, 0)).unwrap();
+    let other = silent.local_addr().unwrap().port().to_string();
+    let port = host.port().to_string();
+    let said = refused(&ground, 1, |file| file.replace(&port, &other)).await;
+    assert_words(&said, &["CAS-SSH-004", "10 s", "the SSH handshake", &other]);
+}
+
+/// A wire to a host that can go dead: what is sent arrives nowhere, and nobody says
+/// so.
+async fn dead_after(host: &SimHost, bytes: usize) -> u16 {
+    let address = host.spec().address;
+    let to = (address, host.port());
+    let listener = tokio::net::TcpListener::bind((address, 0)).await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    tokio::spawn(async move {
+        let mut first = true;
+        while let Ok((mut near, _)) = listener.accept().await {
+            let limit = if first { bytes } else { usize::MAX };
+            first = false;
+            tokio::spawn(async move {
+                let mut far = tokio::net::TcpStream::connect(to).await.unwrap();
+                let (mut read, mut write) = far.split();
+                let (mut from, mut into) = near.split();
+                let inwards = async {
+                    let _ = tokio::io::copy(&mut from, &mut write).await;
+                };
+                let outwards = async {
+                    let mut left = limit;
+                    let mut buffer = vec![0; 4096];
+                    while let Ok(count @ 1..) = read.read(&mut buffer).await {
+                        if count > left {
+                            // Both ends stay open, and nothing comes any more.
+                            std::future::pending::<()>().await;
+                        }
+                        left -= count;
+                        if into.write_all(&buffer[..count]).await.is_err() {
+                            break;
+                        }
+                    }
+                };
+                tokio::join!(inwards, outwards);
+            });
+        }
+    });
+    port
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_connection_that_is_half_open_is_noticed_and_made_anew() {
+    let ground = Ground::start(1, true).await;
+    let port = dead_after(windows1(&ground), 20_000).await;
+    let file = ground.cluster.cluster_file();
+    let text = std::fs::read_to_string(&file).unwrap();
+    let changed = text.replace(&windows1(&ground).port().to_string(), &port.to_string());
+    std::fs::write(&file, changed).unwrap();
+    let known = folder(&ground).join("known_hosts");
+    let keys = std::fs::read_to_string(&known).unwrap();
+    let keys = keys.replace(&windows1(&ground).port().to_string(), &port.to_string());
+    std::fs::write(&known, keys).unwrap();
+    let said = ground.succeed(&["apply", "--yes", "-v"]).await;
+    assert!(said.contains("windows1 is Ready"), "{said}");
+    ground.succeed(&["status"]).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_second_controller_says_whom_it_waits_for_and_goes_on_then() {
+    let ground = Ground::start(1, true).await;
+    ground.succeed(&["apply", "--yes"]).await;
+    let layout = windows1(&ground).console().layout().clone();
+    let run = "r-of-anna".parse().unwrap();
+    let held = Lock::take(&layout, &run, "anna, process 7").unwrap();
+    let held = held.unwrap_or_else(|holder| panic!("{holder:?} has it"));
+    windows1(&ground)
+        .sim()
+        .meddle(|world| world.firewall.clear());
+    let mut command = ground.command(&["apply", "--yes"]);
+    command.stdout(Stdio::null()).stderr(Stdio::piped());
+    let waited = tokio::task::spawn_blocking(move || {
+        let mut second = command.spawn().unwrap();
+        let mut lines = BufReader::new(second.stderr.take().unwrap()).lines();
+        let told = lines.find(|line| line.as_ref().is_ok_and(|line| line.contains("waits for")));
+        // Anna's run ends.
+        drop(held);
+        let rest: Vec<_> = lines.map(Result::unwrap).collect();
+        assert!(second.wait().unwrap().success(), "{rest:?}");
+        told.map(Result::unwrap)
+    });
+    let waited = waited.await.unwrap().unwrap_or_default();
+    assert!(waited.contains("anna, process 7"), "{waited}");
+    ground.succeed(&["status"]).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn two_controllers_at_once_come_to_the_same_end() {
+    let ground = Ground::start(2, true).await;
+    let apply = &["apply", "--yes"];
+    let (one, other) = tokio::join!(ground.run(apply), ground.run(apply));
+    for output in [one, other] {
+        assert!(output.status.success(), "{}", said(&output));
+    }
+    let said = ground.succeed(apply).await;
+    assert!(said.contains("Nothing to do"), "{said}");
+    ground
+        .succeed(&["reset", "--all", "--cluster", "--yes"])
+        .await;
+    for host in ground.cluster.hosts() {
+        assert_eq!(host.left_behind(), [] as [&str; 0], "{}", host.spec().name);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_full_disk_is_told_and_gone_on_from_when_there_is_room() {
+    let ground = Ground::start(1, true).await;
+    let sim = windows1(&ground).sim();
+    sim.set_faults(Faults {
+        room: Some(10),
+        ..Faults::default()
+    });
+    let output = ground.run(&["apply", "--yes"]).await;
+    assert_eq!(output.status.code(), Some(1), "{}", said(&output));
+    let words = ["CAS-NODE-002", "10 bytes free", "free space on the drive"];
+    assert_words(&said(&output), &words);
+    sim.set_faults(Faults::default());
+    ground.succeed(&["apply", "--yes"]).await;
+    ground.succeed(&["status"]).await;
+}

@@ -1,0 +1,32 @@
+//! The whole job over WinRM: the program as people type it, simulated Windows hosts,
+//! and before them the server that the tests of the transport use, which pywinrm has
+//! been let loose on.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    missing_docs,
+    reason = "a test that cannot go on says where"
+)]
+
+mod ground;
+mod screens;
+mod whole;
+
+#[path = "../../../remote/tests/winrm/guard.rs"]
+mod guard;
+#[allow(dead_code, reason = "the transport's own tests use more of it")]
+#[path = "../../../remote/tests/winrm/host.rs"]
+mod host;
+#[path = "../../../remote/tests/winrm/ntlm.rs"]
+mod ntlm;
+#[path = "../../../remote/src/winrm/sealed.rs"]
+mod sealed;
+#[allow(dead_code, reason = "the transport's own tests use more of it")]
+#[path = "../../../remote/tests/winrm/server.rs"]
+mod server;
+#[path = "../../../remote/tests/winrm/shell.rs"]
+mod shell;
+#[path = "../../../remote/tests/winrm/soap.rs"]
+mod soap;

@@ -1,0 +1,73 @@
+//! A simulated host for whoever comes another way than over SSH: its disk, and the
+//! agent's programs on it. Who may come, and how, is that way's own affair.
+
+use std::io::{Read, Write};
+use std::path::Path;
+use std::sync::Arc;
+
+use casement_node::channel::Channel;
+use casement_node::receive::{Expected, receive};
+use casement_node::state::Layout;
+use casement_resource::Sha256;
+use tokio::task::AbortHandle;
+
+use super::Inner;
+
+/// A way to a simulated host that is not SSH.
+#[derive(Clone)]
+pub struct Console {
+    host: Arc<Inner>,
+}
+
+impl Console {
+    pub(super) fn of(host: &Arc<Inner>) -> Self {
+        Self {
+            host: Arc::clone(host),
+        }
+    }
+
+    /// Its drive C, or its root.
+    #[must_use]
+    pub fn disk(&self) -> &Path {
+        &self.host.disk
+    }
+
+    /// Where its agent keeps things.
+    #[must_use]
+    pub fn layout(&self) -> &Layout {
+        &self.host.layout
+    }
+
+    /// A connection that is lost when the host's network goes.
+    pub fn carry(&self, wire: AbortHandle) {
+        self.host.carry(wire);
+    }
+
+    /// `casement-node channel` of the agent with this hash, until one of both hangs
+    /// up; whether it ended well.
+    pub fn channel(
+        &self,
+        agent: Sha256,
+        input: &mut dyn Read,
+        output: Box<dyn Write + Send>,
+    ) -> bool {
+        let channel = Channel {
+            platform: &*self.host.sim,
+            layout: &self.host.layout,
+            backstage: self.host.backstage(),
+            agent,
+            allowed: Ok(()),
+        };
+        channel.run(input, output).is_ok()
+    }
+
+    /// `casement-node receive`: a blob that comes as lines; whether it ended well.
+    pub fn receive(
+        &self,
+        expected: &Expected,
+        input: &mut dyn Read,
+        output: &mut dyn Write,
+    ) -> bool {
+        receive(&*self.host.sim, &self.host.layout, expected, input, output).is_ok()
+    }
+}
