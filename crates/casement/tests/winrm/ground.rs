@@ -125,6 +125,17 @@ impl Ground {
         said
     }
 
+    /// Makes the page of the last run, and gives its text.
+    pub async fn report(&self) -> String {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_casement"));
+        command.current_dir(self.folder.path());
+        command.args(["report", "--out", "report.html"]);
+        let run = tokio::task::spawn_blocking(move || command.output().unwrap());
+        let output = run.await.unwrap();
+        assert!(output.status.success(), "{}", said(&output));
+        std::fs::read_to_string(self.at("report.html")).unwrap()
+    }
+
     /// What `apply` says on a file with something else in it, and fails.
     pub async fn refused(&self, change: impl Fn(&str) -> String) -> String {
         let file = std::fs::read_to_string(self.at("cluster.yaml")).unwrap();

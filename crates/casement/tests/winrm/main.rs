@@ -12,6 +12,7 @@
 
 mod ground;
 mod screens;
+mod secrets;
 mod whole;
 
 #[path = "../../../remote/tests/winrm/guard.rs"]

@@ -51,6 +51,7 @@ impl Console {
         input: &mut dyn Read,
         output: Box<dyn Write + Send>,
     ) -> bool {
+        self.host.power.wait();
         let channel = Channel {
             platform: &*self.host.sim,
             layout: &self.host.layout,
@@ -68,6 +69,7 @@ impl Console {
         input: &mut dyn Read,
         output: &mut dyn Write,
     ) -> bool {
+        self.host.power.wait();
         receive(&*self.host.sim, &self.host.layout, expected, input, output).is_ok()
     }
 }

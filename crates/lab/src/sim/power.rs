@@ -38,6 +38,13 @@ impl Power {
     pub(super) fn is_down(&self) -> bool {
         self.down.load(Ordering::SeqCst)
     }
+
+    /// Waits until somebody answers.
+    pub(super) fn wait(&self) {
+        while self.is_down() {
+            thread::sleep(BOOT / 10);
+        }
+    }
 }
 
 impl SimHost {
@@ -74,13 +81,16 @@ impl Inner {
     /// Every connection is gone; if that is because the host boots, its service goes
     /// too, and is back with the host.
     pub(super) fn lose_connections(self: &Arc<Self>) {
-        self.cut();
         let boot = self.sim.world().boot;
         let before = self.power.boot.swap(boot, Ordering::SeqCst);
+        // Nobody comes in between: the door is closed before they are thrown out.
+        if boot != before {
+            self.power.down.store(true, Ordering::SeqCst);
+        }
+        self.cut();
         if boot == before {
             return;
         }
-        self.power.down.store(true, Ordering::SeqCst);
         self.door().take();
         let host = Arc::downgrade(self);
         thread::spawn(move || {

@@ -88,6 +88,12 @@ pub(super) fn differences(before: &World, after: &World) -> Vec<String> {
     note("routes", before.routes == after.routes);
     note("forwarding", before.forwarding == after.forwarding);
     note("images", before.images == after.images);
+    note("load balancers", before.balancers == after.balancers);
+    note("cards", before.taken == after.taken);
+    note(
+        "containers",
+        before.containers == after.containers && before.layers == after.layers,
+    );
     note("kernel", before.linux == after.linux);
     // Whatever else a host has by then: nothing is overlooked for want of a name.
     let same_boot = World {
