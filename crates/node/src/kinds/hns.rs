@@ -12,7 +12,7 @@ use casement_resource::{
 
 use super::adapter::give_back;
 use super::{Kind, Place, both_sides};
-use crate::platform::{NewEndpoint, Result};
+use crate::platform::{Balancer, NewEndpoint, Result};
 
 impl Kind for HnsNetwork {
     fn look(&self, at: &Place<'_>) -> Result<Diff> {
@@ -150,9 +150,16 @@ fn delete_endpoint(at: &Place<'_>, name: &str) -> Result<()> {
 /// then endpoints, then the network. In another order HNS refuses, or keeps what
 /// nobody finds any more.
 fn delete_network(at: &Place<'_>, network: &HnsNetworkFacts) -> Result<()> {
-    let mut endpoints = at.platform.hns_endpoints()?;
-    endpoints.retain(|it| it.network.eq_ignore_ascii_case(&network.name));
-    delete_balancers(at, &endpoints)?;
+    let all = at.platform.hns_endpoints()?;
+    let (endpoints, others): (Vec<_>, Vec<_>) = all
+        .into_iter()
+        .partition(|it| it.network.eq_ignore_ascii_case(&network.name));
+    // Those of pods that went a moment ago spread to nothing any more, and are left
+    // by a kube-proxy that did not live to see it.
+    delete_balancers(at, |balancer| {
+        let uses = |some: &[_]| balancer.endpoints.iter().any(|id| is_among(some, id));
+        uses(&endpoints) || !uses(&others)
+    })?;
     for endpoint in &endpoints {
         at.platform.delete_hns_endpoint(&endpoint.id)?;
     }
@@ -160,20 +167,19 @@ fn delete_network(at: &Place<'_>, network: &HnsNetworkFacts) -> Result<()> {
 }
 
 fn delete_found(at: &Place<'_>, endpoint: &HnsEndpointFacts) -> Result<()> {
-    delete_balancers(at, std::slice::from_ref(endpoint))?;
+    let this = std::slice::from_ref(endpoint);
+    delete_balancers(at, |it| it.endpoints.iter().any(|id| is_among(this, id)))?;
     at.platform.delete_hns_endpoint(&endpoint.id)
 }
 
+fn is_among(endpoints: &[HnsEndpointFacts], id: &str) -> bool {
+    endpoints.iter().any(|it| it.id.eq_ignore_ascii_case(id))
+}
+
 /// kube-proxy's, as a rule: without the endpoints they have nothing to spread to.
-fn delete_balancers(at: &Place<'_>, endpoints: &[HnsEndpointFacts]) -> Result<()> {
-    if endpoints.is_empty() {
-        return Ok(());
-    }
-    let is_one = |id: &String| endpoints.iter().any(|it| it.id.eq_ignore_ascii_case(id));
-    for balancer in at.platform.hns_balancers()? {
-        if balancer.endpoints.iter().any(is_one) {
-            at.platform.delete_hns_balancer(&balancer.id)?;
-        }
+fn delete_balancers(at: &Place<'_>, goes: impl Fn(&Balancer) -> bool) -> Result<()> {
+    for balancer in at.platform.hns_balancers()?.iter().filter(|it| goes(it)) {
+        at.platform.delete_hns_balancer(&balancer.id)?;
     }
     Ok(())
 }

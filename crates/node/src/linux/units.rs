@@ -18,11 +18,15 @@ impl Units for Linux {
     }
 
     fn set_unit_enablement(&self, name: &UnitName, wanted: Enablement) -> Result<()> {
-        let now = self.unit(name)?.map(|seen| seen.enablement);
+        let look = || Ok(self.unit(name)?.map(|seen| seen.enablement));
+        let mut now = look()?;
         if now == Some(Enablement::Masked) && wanted != Enablement::Masked {
             self.tell("unmask", name)?;
+            now = look()?;
         }
         match wanted {
+            // Below the mask was a unit that cannot be enabled: systemd refuses.
+            Enablement::Enabled | Enablement::Disabled if now == Some(Enablement::Fixed) => Ok(()),
             Enablement::Enabled => self.tell("enable", name),
             Enablement::Disabled => self.tell("disable", name),
             Enablement::Masked => {

@@ -1,11 +1,12 @@
 //! A Linux host on which something is wrong, and what the agent says of it.
 
 use std::fs::{self, Permissions};
-use std::io::{Read, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
+use std::thread;
 
 use casement_resource::wire::{
     Decoder, Line, Outcome, PROTOCOL, ToAgent, ToController, What, encode,
@@ -127,12 +128,15 @@ fn a_state_folder_without_room_is_told_and_the_next_run_is_whole() {
 
 /// What the agent answers to lines, and that it ends.
 fn answers(command: &mut Command, lines: &[String]) -> Vec<ToController> {
-    let mut child = command
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
+    command.stdin(Stdio::piped()).stdout(Stdio::piped());
+    command.stderr(Stdio::null());
+    // A process that another test starts in this moment may still hold the copy open.
+    let mut child = loop {
+        match command.spawn() {
+            Err(error) if error.kind() == ErrorKind::ExecutableFileBusy => thread::yield_now(),
+            started => break started.unwrap(),
+        }
+    };
     let mut input = child.stdin.take().unwrap();
     for line in lines {
         input.write_all(line.as_bytes()).unwrap();

@@ -120,13 +120,16 @@ fn hns_lets_go_in_one_order_only_and_removal_keeps_it() {
     assert_eq!(rig.sim.world(), windows_host());
 }
 
-/// Somebody else's load balancer stays with its endpoint.
+/// Somebody else's load balancer stays with its endpoint; one whose pods went before
+/// kube-proxy could see it goes.
 #[test]
-fn load_balancers_of_other_networks_stay() {
+fn load_balancers_of_other_networks_stay_and_those_of_nothing_go() {
     let mut host = windows_host();
-    host.balancers.push(balancer("theirs", "endpoint-theirs"));
+    live_in(&mut host, "nat");
     let mut rig = Rig::new(host.clone());
     rig.converge(&document(network_steps()));
+    let gone = balancer("left", "endpoint-gone");
+    rig.sim.meddle(|world| world.balancers.push(gone));
     assert_eq!(rig.remove(), Outcome::Done);
     assert_eq!(rig.sim.world(), host);
 }

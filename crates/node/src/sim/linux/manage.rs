@@ -56,6 +56,7 @@ impl Units for Sim {
             });
             unit.masked = wanted == Enablement::Masked;
             match (wanted, &mut unit.file) {
+                (Enablement::Enabled | Enablement::Disabled, Some(Enablement::Fixed)) => {}
                 (Enablement::Enabled | Enablement::Disabled, Some(file)) => *file = wanted,
                 (Enablement::Enabled | Enablement::Disabled, None) => {
                     return Err(refused(&what, "no such unit"));
