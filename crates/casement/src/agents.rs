@@ -6,15 +6,17 @@ use casement_diag::Problem;
 use casement_remote::{Agent, HostOs};
 use casement_run::link::Agents;
 
+use crate::told;
+
 /// Finds the agents: in the folder given, beside this program, or where
 /// `tools/build-windows` leaves them.
 pub fn find(folder: Option<&Path>) -> Result<Agents, Problem> {
     let folders = folders(folder);
-    let windows = look(&folders, "casement-node.exe");
+    let windows = look(&folders, named(HostOs::Windows));
     let windows = windows.ok_or_else(|| missing(&folders, HostOs::Windows))?;
     Ok(Agents {
         windows: load(&windows, HostOs::Windows)?,
-        linux: look(&folders, "casement-node")
+        linux: look(&folders, named(HostOs::Linux))
             .map(|path| load(&path, HostOs::Linux))
             .transpose()?,
     })
@@ -23,20 +25,18 @@ pub fn find(folder: Option<&Path>) -> Result<Agents, Problem> {
 /// The agent for one system.
 pub fn find_for(os: HostOs, folder: Option<&Path>) -> Result<Agent, Problem> {
     let folders = folders(folder);
-    let (name, _) = named(os);
-    let path = look(&folders, name).ok_or_else(|| missing(&folders, os))?;
+    let path = look(&folders, named(os)).ok_or_else(|| missing(&folders, os))?;
     load(&path, os)
 }
 
 fn load(path: &Path, os: HostOs) -> Result<Agent, Problem> {
-    Agent::load(path, os)
-        .map_err(|error| Problem::new(error.code(), error.to_string(), error.remedy()))
+    Agent::load(path, os).map_err(|error| told::remote(&error))
 }
 
-fn named(os: HostOs) -> (&'static str, &'static str) {
+fn named(os: HostOs) -> &'static str {
     match os {
-        HostOs::Windows => ("casement-node.exe", "Windows"),
-        HostOs::Linux => ("casement-node", "Linux"),
+        HostOs::Windows => "casement-node.exe",
+        HostOs::Linux => "casement-node",
     }
 }
 
@@ -62,10 +62,10 @@ fn missing(folders: &[PathBuf], os: HostOs) -> Problem {
         .iter()
         .map(|folder| folder.display().to_string())
         .collect();
-    let (name, system) = named(os);
+    let name = named(os);
     Problem::new(
         "CAS-CTL-001",
-        format!("the agent for {system} hosts, `{name}`, is nowhere to be found"),
+        format!("the agent for {os} hosts, `{name}`, is nowhere to be found"),
         "`just windows` builds it; or name its folder with --agent-dir",
     )
     .seen("looked in", looked.join("\n"))

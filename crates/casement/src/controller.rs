@@ -13,11 +13,11 @@ use casement_run::api::Api as _;
 use casement_run::kube::{Kube, builds_of};
 use casement_run::link::{Agents, Blobs, Link};
 use casement_run::many::at_once;
-use casement_spec::{Cluster, Host, Program, WindowsUpdate};
+use casement_spec::{Cluster, Host, WindowsUpdate};
 use clap::Args;
 
 use crate::failure::CommandError;
-use crate::fetch::{self, DownloadArgs};
+use crate::fetch::{self, DownloadArgs, Programs};
 use crate::way::Ways;
 use crate::{agents, changes, secret, spec_file, told};
 
@@ -212,22 +212,16 @@ pub fn own_name() -> String {
 
 /// The programs that hosts get, hashed, and the registry's CA. What was fetched has
 /// the hash that the lock file pins.
-pub fn read_inputs(
-    cluster: &Cluster,
-    fetched: &BTreeMap<Program, PathBuf>,
-) -> Result<(Inputs, Blobs), Problem> {
+pub fn read_inputs(cluster: &Cluster, fetched: &Programs) -> Result<(Inputs, Blobs), Problem> {
     let mut programs = BTreeMap::new();
     let mut blobs = Blobs::new();
-    for (program, path) in fetched {
-        let (sha256, size) = hash_file(path)
-            .map_err(|error| Problem::new(error.code(), error.to_string(), error.remedy()))?;
-        blobs.insert(sha256, path.clone());
-        programs.insert(*program, Blob { sha256, size });
+    for (program, (path, blob)) in fetched {
+        blobs.insert(blob.sha256, path.clone());
+        programs.insert(*program, *blob);
     }
     for (program, path) in &cluster.spec.artifacts.overrides {
         let (sha256, size) = hash_file(path.as_std_path()).map_err(|error| {
-            Problem::new(error.code(), error.to_string(), error.remedy())
-                .seen("set in", format!("spec.artifacts.overrides.{program}"))
+            told::remote(&error).seen("set in", format!("spec.artifacts.overrides.{program}"))
         })?;
         blobs.insert(sha256, path.as_std_path().to_owned());
         programs.insert(*program, Blob { sha256, size });
@@ -237,10 +231,8 @@ pub fn read_inputs(
         let WindowsUpdate::Package(path) = update else {
             continue;
         };
-        let (sha256, size) = hash_file(path.as_std_path()).map_err(|error| {
-            Problem::new(error.code(), error.to_string(), error.remedy())
-                .seen("set in", "spec.windows.updates")
-        })?;
+        let (sha256, size) = hash_file(path.as_std_path())
+            .map_err(|error| told::remote(&error).seen("set in", "spec.windows.updates"))?;
         blobs.insert(sha256, path.as_std_path().to_owned());
         updates.insert(path.to_string(), Blob { sha256, size });
     }

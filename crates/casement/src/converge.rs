@@ -4,11 +4,12 @@
 mod hosts;
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use casement_diag::Problem;
-use casement_remote::{Agent, AgentHome, HostOs, Places, hash_file};
+use casement_remote::{Agent, AgentHome, HostOs, Places, RemoteError, hash_file};
 use casement_resource::{NodeDocument, Resource};
 use casement_run::RunError;
 use casement_run::apply::Happening;
@@ -23,7 +24,7 @@ use serde_json::Value;
 
 use crate::failure::CommandError;
 use crate::progress::{Progress, ProgressArgs, RunRecord};
-use crate::{agents, clock, controller, output, signals};
+use crate::{agents, clock, controller, output, signals, told};
 use hosts::Machine;
 
 /// Make hosts what a bare node document says.
@@ -101,12 +102,12 @@ impl Work {
         &self,
         machine: &Machine,
         document: &NodeDocument,
-        agents: &BTreeMap<&'static str, Agent>,
+        agents: &BTreeMap<HostOs, Agent>,
     ) -> Result<u32, RunError> {
-        let agent = agents.get(system(machine.os)).cloned();
+        let agent = agents.get(&machine.os).cloned();
         let agent = agent.ok_or_else(|| RunError::NoAgent {
             host: machine.way.name().to_owned(),
-            os: system(machine.os),
+            os: machine.os,
         })?;
         let home = match &machine.state_dir {
             None => AgentHome::new(agent),
@@ -125,13 +126,6 @@ impl Work {
         let result = job.converge(&mut link, document, &NoSecrets).await;
         link.close().await;
         Ok(result?.changed)
-    }
-}
-
-fn system(os: HostOs) -> &'static str {
-    match os {
-        HostOs::Windows => "Windows",
-        HostOs::Linux => "Linux",
     }
 }
 
@@ -157,11 +151,11 @@ fn document(path: &Path, written: &Value, machine: &Machine) -> Result<NodeDocum
 fn find_agents(
     machines: &[Machine],
     folder: Option<&Path>,
-) -> Result<BTreeMap<&'static str, Agent>, Problem> {
+) -> Result<BTreeMap<HostOs, Agent>, Problem> {
     let mut found = BTreeMap::new();
     for machine in machines {
-        if !found.contains_key(system(machine.os)) {
-            found.insert(system(machine.os), agents::find_for(machine.os, folder)?);
+        if let Entry::Vacant(place) = found.entry(machine.os) {
+            place.insert(agents::find_for(machine.os, folder)?);
         }
     }
     Ok(found)
@@ -171,9 +165,7 @@ fn find_agents(
 /// hash is checked whenever it is sent; only where two have the same size are
 /// they hashed before anybody asks for them.
 fn find_blobs(files: &[PathBuf], documents: &[NodeDocument]) -> Result<Blobs, Problem> {
-    let told = |error: casement_remote::RemoteError| {
-        Problem::new(error.code(), error.to_string(), error.remedy())
-    };
+    let told = |error: RemoteError| told::remote(&error);
     let mut blobs = Blobs::new();
     let steps = documents.iter().flat_map(NodeDocument::steps);
     for step in steps {

@@ -13,7 +13,8 @@ use std::path::PathBuf;
 use camino::Utf8Path;
 use casement_catalog::System;
 use casement_diag::Problem;
-use casement_lock::{Content, Entry, Gap, Lock, Published, Wanted, WantedContent, wanted};
+use casement_lock::{Entry, Gap, Lock, Published, Wanted, WantedContent, wanted};
+use casement_plan::Blob;
 use casement_spec::{Cluster, Named as _, Program};
 use clap::Args;
 
@@ -34,14 +35,17 @@ pub struct DownloadArgs {
     accept_unverified: bool,
 }
 
+/// Files of programs, and what they hold.
+pub type Programs = BTreeMap<Program, (PathBuf, Blob)>;
+
 /// Every program of Windows hosts that is not one of the file's `overrides`.
 pub async fn programs(
     cluster: &Cluster,
     arguments: &DownloadArgs,
-) -> Result<BTreeMap<Program, PathBuf>, CommandError> {
+) -> Result<Programs, CommandError> {
     let needed = needed(cluster)?;
     if needed.is_empty() {
-        return Ok(BTreeMap::new());
+        return Ok(Programs::new());
     }
     let path = &cluster.spec.artifacts.lock;
     let mut pins = lock::file::read(path)?;
@@ -51,7 +55,7 @@ pub async fn programs(
     refuse_gaps(&pins.gaps(&needed), needed.len(), path)?;
     let mirror = lock::mirror(arguments.mirror.as_deref(), cluster)?;
     let cache = Cache::of(cluster.spec.artifacts.cache.as_deref())?;
-    let mut programs = BTreeMap::new();
+    let mut programs = Programs::new();
     for one in &needed {
         let (WantedContent::Published(release), Some(entry)) =
             (&one.content, pins.find(&one.name, one.system))
@@ -60,10 +64,10 @@ pub async fn programs(
         };
         let download = Download::new(entry, mirror.as_ref())?;
         let found = cache.programs(&download, release).await?;
-        programs.extend(found.into_iter().filter_map(|(name, path)| {
+        programs.extend(found.into_iter().filter_map(|(name, path, blob)| {
             let program = Program::from_name(&name)?;
             let own = cluster.spec.artifacts.overrides.contains_key(&program);
-            (!own).then_some((program, path))
+            (!own).then_some((program, (path, blob)))
         }));
     }
     Ok(programs)
@@ -126,13 +130,5 @@ fn gap(gap: &Gap) -> String {
             ..
         } => format!("{name}: pinned is {locked}, wanted is {wanted}"),
         Gap::Unverified { name, .. } => format!("{name}: unverified"),
-    }
-}
-
-/// The address of what somebody publishes.
-fn address(entry: &Entry) -> Option<&str> {
-    match &entry.content {
-        Content::Published { url, .. } => Some(url),
-        Content::Own { .. } => None,
     }
 }

@@ -1,6 +1,5 @@
 //! `casement plan --offline`: what the file alone tells.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 
 use casement_diag::Problem;
@@ -9,13 +8,14 @@ use casement_plan::offline::{HostPlan, documents};
 use serde_json::json;
 
 use crate::failure::CommandError;
+use crate::fetch::Programs;
 use crate::{controller, output, render, spec_file};
 
 /// Prints the documents of all hosts that casement may change.
 pub fn plan(file: &Path, assume: bool, json: bool) -> Result<(), CommandError> {
     let mut cluster = spec_file::read(file)?.cluster;
     spec_file::resolve(&mut cluster, file)?;
-    let (inputs, _) = controller::read_inputs(&cluster, &BTreeMap::new())?;
+    let (inputs, _) = controller::read_inputs(&cluster, &Programs::new())?;
     let facts = render::facts(&cluster, assume)?;
     let plans = documents(&cluster, &inputs, &facts).map_err(|error| told(&error))?;
     if json {

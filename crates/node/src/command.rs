@@ -12,13 +12,14 @@ use casement_resource::{Code, Failure, Sha256};
 use sha2::Digest;
 
 use crate::channel::Channel;
-use crate::platform::{Platform, Result};
+use crate::inspect::inspect;
+use crate::observed;
+use crate::platform::Result;
 use crate::receive::receive;
 use crate::state::Layout;
 use crate::system;
 
 mod arguments;
-mod observe;
 
 use arguments::{Arguments, Verb, help, parse};
 
@@ -101,37 +102,13 @@ fn carry_out(arguments: Arguments) -> Result<ExitCode> {
 
 fn observe(layout: &Layout, document: Option<&Path>, verbose: bool) -> Result<ExitCode> {
     let platform = system::platform(layout);
-    let seen = observe::look(&*platform, layout, document)?;
-    print!("{}", observe::tell(&seen, verbose));
-    Ok(if observe::is_right(&seen) {
+    let seen = observed::look(&*platform, layout, document)?;
+    print!("{}", observed::tell(&seen, verbose));
+    Ok(if observed::is_right(&seen) {
         ExitCode::SUCCESS
     } else {
         ExitCode::from(DIFFERS)
     })
-}
-
-/// How the host differs from what it is kept to, step by step, in words.
-pub(crate) fn observed(platform: &dyn Platform, layout: &Layout) -> Result<String> {
-    let seen = observe::look(platform, layout, None)?;
-    Ok(observe::tell(&seen, true))
-}
-
-/// What the host is, and the networks that containers have there; a system
-/// without such networks has none.
-pub(crate) fn inspect(platform: &dyn Platform) -> Result<serde_json::Value> {
-    let (networks, endpoints) = match (platform.hns_networks(), platform.hns_endpoints()) {
-        (Ok(networks), Ok(endpoints)) => (networks, endpoints),
-        (Err(failure), _) | (_, Err(failure)) if failure.code != Code::Unsupported => {
-            return Err(failure);
-        }
-        _ => Default::default(),
-    };
-    Ok(serde_json::json!({
-        "version": env!("CARGO_PKG_VERSION"),
-        "facts": platform.facts()?,
-        "hnsNetworks": networks,
-        "hnsEndpoints": endpoints,
-    }))
 }
 
 fn channel(layout: &Layout, allowed: Result<()>) -> Result<()> {

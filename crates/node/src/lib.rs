@@ -14,7 +14,9 @@ pub mod command;
 pub mod engine;
 #[cfg(any(windows, test, feature = "testing"))]
 pub mod going_down;
+mod inspect;
 pub mod kinds;
+mod observed;
 mod old_logs;
 pub mod platform;
 pub mod receive;

@@ -11,7 +11,7 @@ use casement_spec::{Cluster, Program, Role};
 use ipnet::Ipv4Net;
 
 /// A file that hosts get, known by its hash.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Blob {
     /// Its hash, which is also its name on a host.
     pub sha256: Sha256,

@@ -63,6 +63,10 @@ pub fn log_file(host: &Host, service: &str) -> String {
         true => (WINDOWS_LOGS, '\\'),
         false => (LINUX_LOGS, '/'),
     };
+    log_below(logs, separator, service)
+}
+
+fn log_below(logs: &str, separator: char, service: &str) -> String {
     format!("{logs}{separator}{service}{separator}{service}.log")
 }
 
@@ -148,6 +152,6 @@ impl Places {
 
     /// The log file of a service.
     pub fn log(&self, service: &str) -> String {
-        self.below(self.logs, &[service, &format!("{service}.log")])
+        log_below(self.logs, self.separator, service)
     }
 }

@@ -7,7 +7,7 @@
 use std::fmt;
 
 /// The operating system of a host.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum HostOs {
     /// Windows Server.
     Windows,

@@ -11,7 +11,7 @@ use crate::host::Host;
 use crate::job::{Done, Job};
 use crate::link::{Blobs, Observed};
 use crate::many::at_once;
-use crate::secrets::{NoSecrets, Secrets, Tokens};
+use crate::secrets::{Given, NoSecrets, Secrets, Tokens};
 use crate::stop::Stop;
 use crate::unavailable::Unavailable;
 
@@ -137,7 +137,7 @@ impl<A: Api> Apply<'_, A> {
             return Ok(0);
         }
         let prepare = windows::prepare(self.cluster, spec, self.inputs)?;
-        let given = crate::secrets::Given(&self.inputs.secrets);
+        let given = Given(&self.inputs.secrets);
         let prepared = self.converge(host, &prepare, &given).await?.changed;
         let join = windows::join(self.cluster, spec, facts)?;
         let joined = self.join(host, &join).await?;

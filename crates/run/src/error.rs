@@ -1,6 +1,6 @@
 //! What can go wrong in a run, in one place for whoever prints it.
 
-use casement_remote::RemoteError;
+use casement_remote::{HostOs, RemoteError};
 use casement_resource::Failure;
 use casement_resource::wire::{Busy, Tally};
 
@@ -44,7 +44,7 @@ pub enum RunError {
         /// The host.
         host: String,
         /// Its system.
-        os: &'static str,
+        os: HostOs,
     },
     /// The host asked for a file that the plan does not have.
     #[error("`{host}` asked for a file that is not part of the plan: {sha256}")]
@@ -53,6 +53,14 @@ pub enum RunError {
         host: String,
         /// The file's hash.
         sha256: String,
+    },
+    /// The host asked for a secret that the plan does not have.
+    #[error("`{host}` asked for a secret that is not part of the plan: {name}")]
+    NoSecret {
+        /// The host.
+        host: String,
+        /// The secret's name.
+        name: String,
     },
     /// The connection ended in the middle.
     #[error("the connection to `{host}` ended")]

@@ -79,7 +79,7 @@ impl Link {
             HostOs::Windows => agents.windows.clone(),
             HostOs::Linux => agents.linux.clone().ok_or_else(|| RunError::NoAgent {
                 host: way.name().to_owned(),
-                os: "Linux",
+                os,
             })?,
         };
         Self::open_at(way, AgentHome::new(agent), controller).await
@@ -318,7 +318,9 @@ impl Link {
                 }
             };
             let event = match heard {
-                Ok(ToController::Event(event)) => event,
+                Ok(ToController::Event(event)) if event.run == *run => event,
+                // The end of one that was stopped before.
+                Ok(ToController::Event(_)) => continue,
                 Err(RunError::Cut { .. }) => {
                     self.reopen(patience).await?;
                     self.say_again(ask, patience).await?;
@@ -327,13 +329,19 @@ impl Link {
                 heard => return Err(self.unexpected(heard?)),
             };
             if event.sequence < next {
+                // What was sent for the last question may have gone with the cut.
+                if let What::NeedSecret { names, .. } = &event.what
+                    && event.sequence + 1 == next
+                {
+                    self.reveal(run, names, secrets).await?;
+                }
                 continue;
             }
             next = event.sequence + 1;
             tell(&event);
             match event.what {
                 What::StepBegan { ref id, .. } => patience = patience_with(ask, id),
-                What::NeedSecret { names, .. } => self.reveal(run, &names, secrets).await?,
+                What::NeedSecret { ref names, .. } => self.reveal(run, names, secrets).await?,
                 What::Finished { outcome, tally } => return self.ended(outcome, tally),
                 _ => {}
             }
@@ -357,7 +365,16 @@ impl Link {
         names: &[SecretName],
         secrets: &impl Secrets,
     ) -> Result<(), RunError> {
-        let said = match secrets.reveal(names).await {
+        let revealed = secrets.reveal(names).await.and_then(|values| {
+            let unknown = names.iter().find(|name| !values.contains_key(*name));
+            unknown.map_or(Ok(values), |name| {
+                Err(RunError::NoSecret {
+                    host: self.name().to_owned(),
+                    name: name.to_string(),
+                })
+            })
+        });
+        let said = match revealed {
             Ok(values) => self.say(&ToAgent::Secrets { values }).await,
             Err(error) => {
                 let _ = self.say(&ToAgent::Stop { run: run.clone() }).await;

@@ -19,9 +19,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use casement_diag::Problem;
-use casement_remote::{HostOs, PrivateKey, RemoteError, Target, Way, load_key};
+use casement_remote::{HostOs, PrivateKey, Target, Way, load_key};
 use serde::Deserialize;
 use serde_json::Value;
+
+use crate::told;
 
 /// One host.
 pub struct Machine {
@@ -137,9 +139,8 @@ impl Keys {
         if let Some(key) = self.0.get(path) {
             return Ok(Arc::clone(key));
         }
-        let told =
-            |error: RemoteError| Problem::new(error.code(), error.to_string(), error.remedy());
-        let key = Arc::new(load_key(path).map_err(told)?);
+        let key = load_key(path).map_err(|error| told::remote(&error))?;
+        let key = Arc::new(key);
         self.0.insert(path.to_owned(), Arc::clone(&key));
         Ok(key)
     }

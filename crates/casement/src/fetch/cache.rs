@@ -9,10 +9,15 @@ use camino::Utf8Path;
 use casement_catalog::Packing;
 use casement_diag::Problem;
 use casement_lock::Published;
+use casement_plan::Blob;
 use casement_remote::hash_file;
 use casement_resource::Sha256;
 
 use super::download::Download;
+use crate::told;
+
+/// A program: its name, its file, and what that holds.
+pub type Found = (String, PathBuf, Blob);
 
 /// A folder of this user's.
 pub struct Cache {
@@ -47,20 +52,19 @@ impl Cache {
         &self,
         download: &Download<'_>,
         release: &Published,
-    ) -> Result<Vec<(String, PathBuf)>, Problem> {
+    ) -> Result<Vec<Found>, Problem> {
         let artifact = release.artifact;
-        let whole = self.download(download).await?;
+        let (whole, blob) = self.download(download).await?;
         let unpacked = match artifact.packing {
             Packing::Plain => {
                 let names = artifact.programs.iter().take(1);
-                return Ok(names
-                    .map(|name| ((*name).to_owned(), whole.clone()))
-                    .collect());
+                let found = names.map(|name| ((*name).to_owned(), whole.clone(), blob));
+                return Ok(found.collect());
             }
             Packing::Zip => return Err(not_unpacked(artifact.name)),
-            Packing::TarGz => self.unpacked(&whole, download.sha256(), artifact.programs),
+            Packing::TarGz => self.unpacked(&whole, &blob.sha256, artifact.programs),
         };
-        unpacked.map_err(|error| {
+        let unpacked = unpacked.map_err(|error| {
             Problem::new(
                 "CAS-LOCK-015",
                 format!("`{}` cannot be unpacked", artifact.name),
@@ -68,19 +72,24 @@ impl Cache {
             )
             .seen("file", whole.display())
             .seen("it says", error)
-        })
+        })?;
+        let hashed = unpacked.into_iter().map(|(name, path)| {
+            let (sha256, size) = hash_file(&path).map_err(|error| told::remote(&error))?;
+            Ok((name, path, Blob { sha256, size }))
+        });
+        hashed.collect()
     }
 
     /// The download itself. One that is there is hashed again: a cache is a folder
     /// like any other.
-    async fn download(&self, download: &Download<'_>) -> Result<PathBuf, Problem> {
-        let wanted = download.sha256();
-        let path = self.folder.join(wanted.to_string());
-        let there = hash_file(&path).is_ok_and(|(hash, _)| hash == *wanted);
-        if !there {
-            download.fetch(&path).await?;
-        }
-        Ok(path)
+    async fn download(&self, download: &Download<'_>) -> Result<(PathBuf, Blob), Problem> {
+        let sha256 = *download.sha256();
+        let path = self.folder.join(sha256.to_string());
+        let size = match hash_file(&path) {
+            Ok((hash, size)) if hash == sha256 => size,
+            _ => download.fetch(&path).await?,
+        };
+        Ok((path, Blob { sha256, size }))
     }
 
     fn unpacked(

@@ -5,7 +5,7 @@ use std::io::{IsTerminal as _, Write as _};
 use std::path::{Path, PathBuf};
 
 use casement_diag::Problem;
-use casement_lock::{Entry, Mirror, Place};
+use casement_lock::{Content, Entry, Mirror, Place};
 use casement_remote::hash_file;
 use casement_resource::Sha256;
 use tokio::fs::{File, OpenOptions};
@@ -13,6 +13,7 @@ use tokio::io::AsyncWriteExt as _;
 
 use super::cache::unwritable;
 use crate::lock::world::{World, chain};
+use crate::told;
 
 /// What is fetched, and from where.
 pub struct Download<'a> {
@@ -23,13 +24,13 @@ pub struct Download<'a> {
 impl<'a> Download<'a> {
     /// At the mirror, where there is one.
     pub fn new(entry: &'a Entry, mirror: Option<&Mirror>) -> Result<Self, Problem> {
-        let url = super::address(entry).ok_or_else(|| {
+        let Content::Published { url, .. } = &entry.content else {
             let what = format!("the lock file pins a file of one's own as `{}`", entry.name);
-            Problem::new("CAS-LOCK-012", what, "casement lock")
-        })?;
+            return Err(Problem::new("CAS-LOCK-012", what, "casement lock"));
+        };
         let place = match mirror {
             Some(mirror) => mirror.place(url),
-            None => Place::Url(url.to_owned()),
+            None => Place::Url(url.clone()),
         };
         Ok(Self { entry, place })
     }
@@ -40,7 +41,8 @@ impl<'a> Download<'a> {
     }
 
     /// Brings it to `path`: beside it first, and in place when its hash is right.
-    pub async fn fetch(&self, path: &Path) -> Result<(), Problem> {
+    /// Gives its size.
+    pub async fn fetch(&self, path: &Path) -> Result<u64, Problem> {
         let part = PathBuf::from(format!("{}.part", path.display()));
         match &self.place {
             Place::Url(url) => self.over_the_web(url, &part).await?,
@@ -49,14 +51,14 @@ impl<'a> Download<'a> {
                 copied.map_err(|error| self.unanswered(&error.to_string()))?;
             }
         }
-        let (found, _) = hash_file(&part)
-            .map_err(|error| Problem::new(error.code(), error.to_string(), error.remedy()))?;
+        let (found, size) = hash_file(&part).map_err(|error| told::remote(&error))?;
         if found != *self.sha256() {
             // The next attempt begins anew.
             let _ = std::fs::remove_file(&part);
             return Err(self.changed(&found));
         }
-        std::fs::rename(&part, path).map_err(|error| unwritable(path, &error))
+        std::fs::rename(&part, path).map_err(|error| unwritable(path, &error))?;
+        Ok(size)
     }
 
     async fn over_the_web(&self, url: &str, part: &Path) -> Result<(), Problem> {

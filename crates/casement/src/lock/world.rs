@@ -57,12 +57,7 @@ impl World {
     /// The answer of a server; none where it has nothing of that name.
     async fn get(&self, url: &str) -> Result<Option<Response>, String> {
         let answer = self.client.get(url).send().await;
-        let answer = answer.map_err(|error| chain(&error))?;
-        match answer.status() {
-            StatusCode::NOT_FOUND | StatusCode::GONE => Ok(None),
-            status if status.is_success() => Ok(Some(answer)),
-            status => Err(format!("it answers {status}")),
-        }
+        there(answer.map_err(|error| chain(&error))?)
     }
 
     /// The answer from a byte on, and the byte that it begins with: servers may begin
@@ -76,7 +71,9 @@ impl World {
         let answer = answer.map_err(|error| chain(&error))?;
         match answer.status() {
             StatusCode::PARTIAL_CONTENT => Ok(Some((answer, at))),
-            _ => Ok(self.get(url).await?.map(|answer| (answer, 0))),
+            // It has no more than what is here already.
+            StatusCode::RANGE_NOT_SATISFIABLE => Ok(self.get(url).await?.map(|answer| (answer, 0))),
+            _ => Ok(there(answer)?.map(|answer| (answer, 0))),
         }
     }
 
@@ -165,6 +162,15 @@ async fn file_hash(path: &Path) -> Result<Option<Sha256>, String> {
             0 => return Ok(Some(Sha256::from_bytes(hasher.finalize().into()))),
             count => hasher.update(buffer.get(..count).unwrap_or_default()),
         }
+    }
+}
+
+/// An answer that has something; none where there is nothing of that name.
+fn there(answer: Response) -> Result<Option<Response>, String> {
+    match answer.status() {
+        StatusCode::NOT_FOUND | StatusCode::GONE => Ok(None),
+        status if status.is_success() => Ok(Some(answer)),
+        status => Err(format!("it answers {status}")),
     }
 }
 

@@ -9,10 +9,14 @@
     reason = "a test that cannot go on has failed"
 )]
 
-mod chance;
 mod machine;
 mod mishaps;
 mod steering;
 mod windows_hosts;
 mod with_go;
 mod wrong_use;
+
+#[path = "../shared/chance.rs"]
+mod chance;
+#[path = "../shared/search.rs"]
+mod search;

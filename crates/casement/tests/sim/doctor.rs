@@ -7,7 +7,8 @@ use std::time::Duration;
 use casement_lab::sim::Mishap;
 use serde_json::Value;
 
-use crate::ground::{Ground, Random};
+use crate::chance::Chance;
+use crate::ground::Ground;
 
 /// What each fault is to be called.
 fn code(mishap: Mishap) -> &'static str {
@@ -59,12 +60,12 @@ async fn diagnosis(ground: &Ground) -> BTreeSet<(String, String)> {
 }
 
 /// States of a cluster: nothing wrong, one thing, two things on different hosts.
-fn states(random: &mut Random) -> Vec<Vec<Mishap>> {
+fn states(chance: &mut Chance) -> Vec<Vec<Mishap>> {
     let mut states: Vec<Vec<Mishap>> = vec![Vec::new(), Vec::new(), Vec::new()];
     states.extend(Mishap::ALL.map(|mishap| vec![mishap]));
     let mut next = |below: usize| {
         let below = u64::try_from(below).unwrap();
-        usize::try_from(random.below(below)).unwrap()
+        usize::try_from(chance.below(below)).unwrap()
     };
     while states.len() < 20 {
         let pair = [Mishap::ALL[next(12)], Mishap::ALL[next(12)]];
@@ -96,7 +97,7 @@ async fn examine(state: &[Mishap]) -> Result<(), String> {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn every_fault_is_told_by_its_name_and_health_by_silence() {
-    let states = states(&mut Random::new());
+    let states = states(&mut Chance::from_environment());
     let mut wrong = Vec::new();
     for some in states.chunks(AT_ONCE) {
         let looks = some.iter().map(|state| {

@@ -4,6 +4,8 @@ use std::process::{Command, Output};
 
 use casement_lab::sim::{SimCluster, SimShape};
 
+use crate::typed::{self, said};
+
 /// A cluster that is gone with this, and its folder with it.
 pub struct Ground {
     pub cluster: SimCluster,
@@ -46,27 +48,20 @@ impl Ground {
     }
 
     pub async fn run(&self, words: &[&str]) -> Output {
-        let mut command = self.command(words);
-        let run = tokio::task::spawn_blocking(move || command.output().unwrap());
-        run.await.unwrap()
+        typed::run(self.command(words)).await
     }
 
     /// What it says, on both streams.
     pub async fn succeed(&self, words: &[&str]) -> String {
-        let output = self.run(words).await;
-        let said = String::from_utf8_lossy(&output.stdout).into_owned();
-        let noise = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert!(output.status.success(), "{words:?}: {said}{noise}");
-        format!("{said}{noise}")
+        typed::succeed(self.command(words)).await
     }
 
     /// What it says when it ends with this code.
     pub async fn refused(&self, words: &[&str], code: i32) -> String {
         let output = self.run(words).await;
-        let said = String::from_utf8_lossy(&output.stdout).into_owned();
-        let noise = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert_eq!(output.status.code(), Some(code), "{words:?}: {said}{noise}");
-        format!("{said}{noise}")
+        let said = said(&output);
+        assert_eq!(output.status.code(), Some(code), "{words:?}: {said}");
+        said
     }
 
     /// Waits until something holds, for as long as a slow machine may take.
@@ -78,31 +73,5 @@ impl Ground {
             tokio::time::sleep(std::time::Duration::from_millis(50)).await;
         }
         panic!("{what}: not for 30 s");
-    }
-}
-
-/// A row of numbers; `CASEMENT_SEED` repeats it.
-pub struct Random(u64);
-
-impl Random {
-    pub fn new() -> Self {
-        let given = std::env::var("CASEMENT_SEED").ok();
-        let given = given.and_then(|text| text.parse().ok());
-        let seed = given.unwrap_or_else(|| {
-            let now = std::time::SystemTime::now();
-            let now = now.duration_since(std::time::UNIX_EPOCH).unwrap();
-            u64::from(now.subsec_nanos())
-        });
-        println!("CASEMENT_SEED={seed} replays this run");
-        Self(seed)
-    }
-
-    /// The next one, below another.
-    pub fn below(&mut self, below: u64) -> u64 {
-        self.0 = self
-            .0
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % below.max(1)
     }
 }

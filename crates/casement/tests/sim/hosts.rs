@@ -4,15 +4,18 @@ use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 use std::path::Path;
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use casement_lab::sim::{SimHost, SimSpec, SimSystem, make_key};
 use casement_remote::{Agent, HostOs, Sha256, Target, Way, load_key};
 use casement_resource::wire::{Event, What};
 use casement_resource::{
-    Access, Directory, Env, File, HnsNetwork, HnsNetworkType, NodeDocument, Resource, Stage, Step,
+    Access, Directory, Env, File, HnsNetwork, HnsNetworkType, NodeDocument, Resource, Secret,
+    SecretFile, SecretName, Stage, Step, TextPart,
 };
+use casement_run::RunError;
 use casement_run::link::{Agents, Link};
-use casement_run::secrets::NoSecrets;
+use casement_run::secrets::{NoSecrets, Secrets};
 use tokio::net::{TcpListener, TcpStream};
 
 const ADDRESS: Ipv4Addr = Ipv4Addr::new(127, 18, 0, 11);
@@ -165,6 +168,66 @@ async fn a_connection_that_is_lost_while_nothing_runs_is_made_again() {
         .unwrap();
     assert_eq!(tally.changed, 1);
     link.close().await;
+}
+
+/// Cuts the connection when it is asked for the first time: what it gives is
+/// written to one that is gone.
+struct Lost<'a> {
+    host: &'a SimHost,
+    asked: AtomicU32,
+}
+
+impl Secrets for Lost<'_> {
+    async fn reveal(&self, names: &[SecretName]) -> Result<BTreeMap<SecretName, Secret>, RunError> {
+        if self.asked.fetch_add(1, Ordering::SeqCst) == 0 {
+            self.host.cut();
+        }
+        let value = |name: &SecretName| (name.clone(), Secret::new("hunter2".to_owned()));
+        Ok(names.iter().map(value).collect())
+    }
+}
+
+fn needs_secret() -> NodeDocument {
+    let fingerprint = Secret::new("hunter2".to_owned()).fingerprint("sim1");
+    let file = SecretFile {
+        path: r"C:\secret".parse().unwrap(),
+        text: vec![TextPart::Quoted("password".parse().unwrap())],
+        fingerprints: BTreeMap::from([("password".parse().unwrap(), fingerprint)]),
+    };
+    let steps = vec![step("file", false, Resource::SecretFile(file))];
+    NodeDocument::new("sim1".to_owned(), Stage::Prepare, steps).unwrap()
+}
+
+#[tokio::test]
+async fn a_secret_that_is_lost_on_the_way_is_sent_again() {
+    let rig = Rig::start(SimSystem::Windows, Ipv4Addr::new(127, 18, 0, 15)).await;
+    let mut link = rig.link(HostOs::Windows).await;
+    let secrets = Lost {
+        host: &rig.host,
+        asked: AtomicU32::new(0),
+    };
+    let run = "r1".parse().unwrap();
+    let tally = link.converge(&run, &needs_secret(), &secrets, |_| {}).await;
+    assert_eq!(tally.unwrap().changed, 1);
+    assert_eq!(secrets.asked.into_inner(), 2);
+}
+
+#[tokio::test]
+async fn a_run_that_asks_for_an_unknown_secret_is_stopped() {
+    let rig = Rig::start(SimSystem::Windows, Ipv4Addr::new(127, 18, 0, 16)).await;
+    let before = rig.host.sim().world();
+    let mut link = rig.link(HostOs::Windows).await;
+    let run = "r1".parse().unwrap();
+    let ended = link
+        .converge(&run, &needs_secret(), &NoSecrets, |_| {})
+        .await;
+    let error = ended.unwrap_err().to_string();
+    assert!(error.contains("`sim1` asked for a secret"), "{error}");
+    // The next run is not refused because that one waits.
+    let run = "r2".parse().unwrap();
+    link.remove(&run, |_| {}).await.unwrap();
+    link.leave().await.unwrap();
+    assert_eq!(rig.host.sim().world(), before);
 }
 
 #[tokio::test]

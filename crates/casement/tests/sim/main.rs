@@ -19,3 +19,8 @@ mod overlay;
 mod publisher;
 mod read_only;
 mod verbs;
+
+#[path = "../shared/chance.rs"]
+mod chance;
+#[path = "../shared/typed.rs"]
+mod typed;

@@ -14,6 +14,7 @@ use tokio::task::AbortHandle;
 use crate::host::{Host, Machine};
 use crate::server::{PASSWORD, Server};
 use crate::shell::Tap;
+use crate::typed::{self, said};
 
 /// A host of the simulated cluster, behind WinRM.
 struct Simulated(Console);
@@ -25,6 +26,10 @@ impl Machine for Simulated {
 
     fn layout(&self) -> &Layout {
         self.0.layout()
+    }
+
+    fn boots(&self) -> u32 {
+        self.0.boots()
     }
 
     fn carry(&self, wire: AbortHandle) {
@@ -112,17 +117,12 @@ impl Ground {
     }
 
     pub async fn run(&self, words: &[&str]) -> Output {
-        let mut command = self.command(words);
-        let run = tokio::task::spawn_blocking(move || command.output().unwrap());
-        run.await.unwrap()
+        typed::run(self.command(words)).await
     }
 
     /// What it says, on both streams.
     pub async fn succeed(&self, words: &[&str]) -> String {
-        let output = self.run(words).await;
-        let said = said(&output);
-        assert!(output.status.success(), "{words:?}: {said}");
-        said
+        typed::succeed(self.command(words)).await
     }
 
     /// Makes the page of the last run, and gives its text.
@@ -130,9 +130,7 @@ impl Ground {
         let mut command = Command::new(env!("CARGO_BIN_EXE_casement"));
         command.current_dir(self.folder.path());
         command.args(["report", "--out", "report.html"]);
-        let run = tokio::task::spawn_blocking(move || command.output().unwrap());
-        let output = run.await.unwrap();
-        assert!(output.status.success(), "{}", said(&output));
+        typed::succeed(command).await;
         std::fs::read_to_string(self.at("report.html")).unwrap()
     }
 
@@ -153,9 +151,4 @@ impl Ground {
 fn windows(cluster: &SimCluster) -> impl Iterator<Item = &SimHost> {
     let hosts = cluster.hosts().iter();
     hosts.filter(|host| host.spec().system == SimSystem::Windows)
-}
-
-pub fn said(output: &Output) -> String {
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    text(&output.stdout) + &text(&output.stderr)
 }

@@ -15,6 +15,11 @@ mod screens;
 mod secrets;
 mod whole;
 
+#[path = "../shared/search.rs"]
+mod search;
+#[path = "../shared/typed.rs"]
+mod typed;
+
 #[path = "../../../remote/tests/winrm/guard.rs"]
 mod guard;
 #[allow(dead_code, reason = "the transport's own tests use more of it")]

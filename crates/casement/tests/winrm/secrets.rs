@@ -1,16 +1,12 @@
 //! Passwords are where they are needed, and nowhere else.
 
-use std::collections::BTreeSet;
 use std::io::Read as _;
 use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::{self, JoinHandle};
-use std::time::Duration;
 
 use casement_node::sim::Thing;
 
 use crate::ground::Ground;
+use crate::search::{Arguments, files_with};
 use crate::server::PASSWORD;
 
 const REGISTRY: &str = "Registrierkasse-17";
@@ -57,7 +53,7 @@ async fn passwords_are_where_they_are_needed_and_nowhere_else() {
     assert_eq!(on_host(&ground, REGISTRY), ["config.toml"]);
     assert_eq!(on_host(&ground, PROXY), ["proxy.env"]);
     for (password, file) in KEPT {
-        assert_eq!(below(&ground.at(""), password), [file]);
+        assert_eq!(files_with(&ground.at(""), password), [file]);
         assert!(!said.contains(password), "{said}");
         assert!(!arguments.iter().any(|line| line.contains(password)));
     }
@@ -67,14 +63,14 @@ async fn passwords_are_where_they_are_needed_and_nowhere_else() {
     ground.succeed(&back).await;
     for (password, file) in KEPT {
         assert_eq!(on_host(&ground, password), [""; 0]);
-        assert_eq!(below(&ground.at(""), password), [file]);
+        assert_eq!(files_with(&ground.at(""), password), [file]);
     }
 }
 
 fn the_search_finds_what_is_planted(ground: &Ground) {
     for place in ["bundle/planted", ".casement/planted", "planted"] {
         std::fs::write(ground.at(place), format!("a {PROXY} b")).unwrap();
-        let found = below(&ground.at(""), PROXY);
+        let found = files_with(&ground.at(""), PROXY);
         assert!(found.iter().any(|path| path == place), "{place}: {found:?}");
         std::fs::remove_file(ground.at(place)).unwrap();
     }
@@ -97,20 +93,6 @@ fn on_host(ground: &Ground, secret: &str) -> Vec<String> {
     files.collect()
 }
 
-/// Files below a folder that hold a text, by their path in it.
-fn below(folder: &Path, secret: &str) -> Vec<String> {
-    let mut grep = std::process::Command::new("grep");
-    grep.args(["-rlaF", "--devices=skip", "--", secret, "."]);
-    let output = grep.current_dir(folder).output().unwrap();
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    let mut paths: Vec<_> = text
-        .lines()
-        .map(|line| line.trim_start_matches("./").to_owned())
-        .collect();
-    paths.sort();
-    paths
-}
-
 fn unpack(archive: &Path, folder: &Path) {
     let file = std::fs::File::open(archive).unwrap();
     let mut bytes = Vec::new();
@@ -119,34 +101,4 @@ fn unpack(archive: &Path, folder: &Path) {
         .unwrap();
     tar::Archive::new(bytes.as_slice()).unpack(folder).unwrap();
     assert!(folder.join("host.json").exists());
-}
-
-/// The arguments of all processes of the machine, as long as it is watched.
-struct Arguments {
-    over: Arc<AtomicBool>,
-    seen: JoinHandle<BTreeSet<String>>,
-}
-
-impl Arguments {
-    fn watch() -> Self {
-        let over = Arc::new(AtomicBool::new(false));
-        let ends = Arc::clone(&over);
-        let seen = thread::spawn(move || {
-            let mut seen = BTreeSet::new();
-            while !ends.load(Ordering::SeqCst) {
-                for entry in std::fs::read_dir("/proc").unwrap().flatten() {
-                    let line = std::fs::read(entry.path().join("cmdline")).unwrap_or_default();
-                    seen.insert(String::from_utf8_lossy(&line).into_owned());
-                }
-                thread::sleep(Duration::from_millis(20));
-            }
-            seen
-        });
-        Self { over, seen }
-    }
-
-    fn end(self) -> BTreeSet<String> {
-        self.over.store(true, Ordering::SeqCst);
-        self.seen.join().unwrap()
-    }
 }

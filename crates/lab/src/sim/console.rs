@@ -38,6 +38,12 @@ impl Console {
         &self.host.layout
     }
 
+    /// How often it was booted: no program from before runs on.
+    #[must_use]
+    pub fn boots(&self) -> u32 {
+        self.host.sim.world().boot
+    }
+
     /// A connection that is lost when the host's network goes.
     pub fn carry(&self, wire: AbortHandle) {
         self.host.carry(wire);

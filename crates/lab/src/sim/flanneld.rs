@@ -80,10 +80,6 @@ impl Flanneld {
         world: &World,
         program: &Running<'_>,
     ) -> Result<(), (&'static str, String)> {
-        let manager = |why: String| {
-            let what = "Failed to create SubnetManager: ";
-            ("main.go:231", format!("{what}{why}"))
-        };
         let orders = Orders::read(world, program)?;
         let kubeconfig = program.flag("kubeconfig-file").unwrap_or_default();
         let identity = identity(world, kubeconfig).map_err(|why| {
@@ -136,6 +132,12 @@ fn fingerprint(world: &World, program: &Running<'_>) -> String {
     format!("{boot} {words} {} {}", text(file), text(kubeconfig))
 }
 
+/// What keeps it from finding out which addresses are its own.
+fn manager(why: String) -> (&'static str, String) {
+    let what = "Failed to create SubnetManager: ";
+    ("main.go:231", format!("{what}{why}"))
+}
+
 impl Orders {
     fn read(world: &World, program: &Running<'_>) -> Result<Self, (&'static str, String)> {
         let file = program.program();
@@ -146,12 +148,6 @@ impl Orders {
             let what = "Failed to find interface to use that matches the interfaces and/or \
                         regexes provided";
             ("main.go:220", what.to_owned())
-        };
-        let manager = |why: String| {
-            (
-                "main.go:231",
-                format!("Failed to create SubnetManager: {why}"),
-            )
         };
         let address = program.flag("iface").and_then(|text| text.parse().ok());
         let address: Ipv4Addr = address.ok_or_else(no_interface)?;

@@ -5,7 +5,8 @@
 use casement_resource::{Access, HostPath, NodeDocument, Resource, RunId};
 use serde::Serialize;
 
-use crate::command::{inspect, observed};
+use crate::inspect::inspect;
+use crate::observed;
 use crate::platform::{Platform, Result};
 use crate::state::order::{Order, Task};
 use crate::state::{Layout, journal, kept};
@@ -34,7 +35,8 @@ pub(super) fn collect(
         "host.json",
         inspect(platform).map(|host| format!("{host:#}\n")),
     )?;
-    part("observed.txt", observed(platform, layout))?;
+    let seen = observed::look(platform, layout, None);
+    part("observed.txt", seen.map(|seen| observed::tell(&seen, true)))?;
     let documents = documents(layout)?;
     for document in &documents {
         let name = format!("documents/{}.json", document.stage().name());

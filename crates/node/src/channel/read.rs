@@ -56,13 +56,21 @@ fn last_bytes(platform: &dyn Platform, path: &HostPath, most: usize) -> Result<(
             .read(&mut buffer)
             .map_err(|error| unreadable(path, &error))?;
         if count == 0 {
+            keep_last(&mut kept, most);
             return Ok((kept, size));
         }
         size += count as u64;
         kept.extend_from_slice(buffer.get(..count).unwrap_or_default());
-        let over = kept.len().saturating_sub(most);
-        kept.drain(..over);
+        // Not at each piece: what stays is moved.
+        if kept.len() >= 2 * most {
+            keep_last(&mut kept, most);
+        }
     }
+}
+
+fn keep_last(bytes: &mut Vec<u8>, most: usize) {
+    let over = bytes.len().saturating_sub(most);
+    bytes.drain(..over);
 }
 
 fn unreadable(path: &HostPath, error: &std::io::Error) -> Failure {

@@ -86,7 +86,7 @@ impl Hns for Windows {
         let failed = |error: HcnError| refused(doing(), &error);
         let guid: Guid = id.parse().map_err(|error| failed(HcnError::from(error)))?;
         let network = networks()?.into_iter().find(|it| same(&it.id, guid));
-        delete(Kind::Network, guid, "networks").map_err(failed)?;
+        delete(Kind::Network, guid).map_err(failed)?;
         match network.and_then(|network| network.management_address) {
             Some(address) => wait_for_address(address),
             None => Ok(()),
@@ -151,7 +151,7 @@ impl Hns for Windows {
     fn delete_hns_endpoint(&self, id: &str) -> Result<(), Failure> {
         let failed = |error: HcnError| refused(format!("delete the HNS endpoint `{id}`"), &error);
         let guid: Guid = id.parse().map_err(|error| failed(HcnError::from(error)))?;
-        delete(Kind::Endpoint, guid, "endpoints").map_err(failed)
+        delete(Kind::Endpoint, guid).map_err(failed)
     }
 
     fn hns_balancers(&self) -> Result<Vec<Balancer>, Failure> {
@@ -176,7 +176,7 @@ impl Hns for Windows {
             refused(doing, &error)
         };
         let guid: Guid = id.parse().map_err(|error| failed(HcnError::from(error)))?;
-        delete(Kind::LoadBalancer, guid, "policylists").map_err(failed)
+        delete(Kind::LoadBalancer, guid).map_err(failed)
     }
 }
 
@@ -189,12 +189,11 @@ fn second() -> Result<Option<Hcn>, HcnError> {
     }
 }
 
-/// Deletes a thing by its id; absent is fine. The first generation knows it by its
-/// place.
-fn delete(kind: Kind, id: Guid, place: &str) -> Result<(), HcnError> {
+/// Deletes a thing by its id; absent is fine.
+fn delete(kind: Kind, id: Guid) -> Result<(), HcnError> {
     let deleted = match second()? {
         Some(hcn) => hcn.delete(kind, id),
-        None => first::delete(&format!("/{place}/{id}")),
+        None => first::delete(kind, id),
     };
     match deleted {
         Err(error) if !error.is_not_found() => Err(error),

@@ -24,6 +24,11 @@ pub trait Machine: Send + Sync {
     /// Where the agent keeps things.
     fn layout(&self) -> &Layout;
 
+    /// How often it was booted: nothing that ran before runs afterwards.
+    fn boots(&self) -> u32 {
+        0
+    }
+
     /// A connection to the machine, which it may want to drop.
     fn carry(&self, _wire: AbortHandle) {}
 

@@ -9,8 +9,9 @@ use tokio::sync::Notify;
 
 use crate::host::Host;
 
-#[derive(Default)]
 pub struct Shell {
+    /// The boot of the host that it was opened after.
+    pub boot: u32,
     commands: Mutex<HashMap<String, Arc<Running>>>,
 }
 
@@ -62,6 +63,11 @@ impl Write for Tap {
 }
 
 impl Shell {
+    pub fn new(boot: u32) -> Self {
+        let commands = Mutex::default();
+        Self { boot, commands }
+    }
+
     pub fn start(&self, name: &str, line: &str, host: Arc<Host>) {
         let (reader, writer) = io::pipe().unwrap();
         let running = Arc::new(Running {

@@ -65,11 +65,18 @@ pub async fn answer(shared: &Arc<Shared>, envelope: &str) -> Answer {
     if !settings.allowed {
         return fault(&asked, "w:AccessDenied", 5, "Access is denied.");
     }
-    let shell = shared.shells.lock().unwrap().get(&asked.shell).cloned();
+    let boot = shared.host.machine.boots();
+    let shell = {
+        let mut shells = shared.shells.lock().unwrap();
+        for (_, shell) in shells.extract_if(|_, shell| shell.boot != boot) {
+            shell.end();
+        }
+        shells.get(&asked.shell).cloned()
+    };
     match (asked.action.as_str(), shell) {
         ("Create", _) => {
             let name = next_name(shared);
-            let shell = Arc::new(Shell::default());
+            let shell = Arc::new(Shell::new(boot));
             shared.shells.lock().unwrap().insert(name.clone(), shell);
             reply(
                 &asked,

@@ -2,17 +2,16 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
-use std::time::Duration;
 
 use serde_json::Value;
 
 use super::apply::verb;
 use super::{TOKENS, assert_no_token_left};
 use crate::machine::{Lab, alone, eventually, succeed, text};
+use crate::search::{Arguments, files_with};
 
 #[test]
 #[ignore = "needs root, wine and go"]
@@ -129,7 +128,7 @@ impl Watched {
         let over = AtomicBool::new(false);
         let seen = AtomicBool::new(false);
         thread::scope(|scope| {
-            let arguments = scope.spawn(|| sample_arguments(&over));
+            let arguments = Arguments::watch();
             let tokens = scope.spawn(|| sample_tokens(lab, &over, &seen));
             let mut child = command
                 .stdout(Stdio::piped())
@@ -150,7 +149,7 @@ impl Watched {
                 success: output.status.success(),
                 said: text(&output),
                 tokens,
-                arguments: arguments.join().unwrap(),
+                arguments: arguments.end(),
             }
         })
     }
@@ -189,18 +188,6 @@ fn key(lab: &Lab, file: &str) -> String {
     text.lines().nth(3).unwrap().to_owned()
 }
 
-fn sample_arguments(over: &AtomicBool) -> BTreeSet<String> {
-    let mut seen = BTreeSet::new();
-    while !over.load(Ordering::SeqCst) {
-        for entry in fs::read_dir("/proc").unwrap().flatten() {
-            let line = fs::read(entry.path().join("cmdline")).unwrap_or_default();
-            seen.insert(String::from_utf8_lossy(&line).into_owned());
-        }
-        thread::sleep(Duration::from_millis(20));
-    }
-    seen
-}
-
 fn sample_tokens(lab: &Lab, over: &AtomicBool, seen: &AtomicBool) -> BTreeSet<String> {
     let form = "--output=go-template={{range .items}}{{index .data \"token-id\" | base64decode}}.\
                 {{index .data \"token-secret\" | base64decode}} {{end}}";
@@ -211,25 +198,6 @@ fn sample_tokens(lab: &Lab, over: &AtomicBool, seen: &AtomicBool) -> BTreeSet<St
         seen.store(!tokens.is_empty(), Ordering::SeqCst);
     }
     tokens
-}
-
-/// Files below a folder that hold a text, by their path in it.
-fn files_with(folder: &Path, secret: &str) -> Vec<String> {
-    let mut found = Command::new("grep");
-    found.args([
-        "--recursive",
-        "--files-with-matches",
-        "--fixed-strings",
-        "--text",
-    ]);
-    found
-        .args(["--devices=skip", "--directories=recurse", "--", secret])
-        .arg(folder);
-    let output = found.output().unwrap();
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    let paths = text.lines().map(PathBuf::from);
-    let inside = paths.map(|path| path.strip_prefix(folder).unwrap().display().to_string());
-    inside.collect()
 }
 
 /// The requests for certificates name the tokens that made them.
@@ -264,13 +232,9 @@ fn the_search_finds_what_is_planted(lab: &Lab, done: &Watched) {
         }
         lab.cmd("win1", &format!("del {place}"));
     }
-    let over = AtomicBool::new(false);
-    let arguments = thread::scope(|scope| {
-        let arguments = scope.spawn(|| sample_arguments(&over));
-        succeed(Command::new("sh").args(["-c", "sleep 0.5", token]));
-        over.store(true, Ordering::SeqCst);
-        arguments.join().unwrap()
-    });
+    let arguments = Arguments::watch();
+    succeed(Command::new("sh").args(["-c", "sleep 0.5", token]));
+    let arguments = arguments.end();
     assert!(arguments.iter().any(|line| line.contains(secret)));
     assert_eq!(done.places(lab, secret), [""; 0], "and it is clean again");
 }

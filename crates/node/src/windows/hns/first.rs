@@ -2,7 +2,7 @@
 //! generation of its interface: Windows Server 2016, and the first releases after
 //! it. Only bridges: an overlay needs the second one.
 
-use casement_hcn::{HcnError, Hns, Method};
+use casement_hcn::{Guid, HcnError, Hns, Kind, Method};
 use casement_resource::HnsNetwork;
 use serde_json::{Value, json};
 
@@ -20,7 +20,7 @@ pub(super) fn make_network(network: &HnsNetwork, adapter: &str) -> Result<(), Hc
             "GatewayAddress": network.gateway.to_string(),
         }],
     });
-    make("/networks/", &document)
+    make(Kind::Network, &document)
 }
 
 /// Makes an endpoint.
@@ -30,22 +30,34 @@ pub(super) fn make_endpoint(endpoint: &NewEndpoint) -> Result<(), HcnError> {
         "VirtualNetwork": endpoint.network_id,
         "IPAddress": endpoint.address.to_string(),
     });
-    make("/endpoints/", &document)
+    make(Kind::Endpoint, &document)
 }
 
-fn make(path: &str, document: &Value) -> Result<(), HcnError> {
+fn make(kind: Kind, document: &Value) -> Result<(), HcnError> {
     let hns = Hns::load()?;
-    hns.call(Method::Post, path, Some(document)).map(drop)
+    hns.call(Method::Post, place(kind), Some(document))
+        .map(drop)
 }
 
-/// Deletes what is at a path.
-pub(super) fn delete(path: &str) -> Result<(), HcnError> {
-    Hns::load()?.call(Method::Delete, path, None).map(drop)
+/// Deletes a thing by its id.
+pub(super) fn delete(kind: Kind, id: Guid) -> Result<(), HcnError> {
+    let path = format!("{}{id}", place(kind));
+    Hns::load()?.call(Method::Delete, &path, None).map(drop)
+}
+
+/// Where things of a kind are.
+fn place(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Network => "/networks/",
+        Kind::Endpoint => "/endpoints/",
+        Kind::Namespace => "/namespaces/",
+        Kind::LoadBalancer => "/policylists/",
+    }
 }
 
 /// All lists of policies that spread to endpoints.
 pub(super) fn balancers() -> Result<Vec<Balancer>, HcnError> {
-    let answer = Hns::load()?.call(Method::Get, "/policylists/", None)?;
+    let answer = Hns::load()?.call(Method::Get, place(Kind::LoadBalancer), None)?;
     let balancer = |document: &Value| Balancer {
         id: text(document, "ID").to_owned(),
         endpoints: texts(document, "References")

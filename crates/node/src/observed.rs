@@ -11,10 +11,10 @@ use crate::platform::{Platform, Result};
 use crate::state::{Layout, kept};
 
 /// A document, with what was seen.
-pub(super) type Seen = (NodeDocument, Observation);
+pub(crate) type Seen = (NodeDocument, Observation);
 
 /// Looks at the host: at what a file says, or at what it is kept to.
-pub(super) fn look(
+pub(crate) fn look(
     platform: &dyn Platform,
     layout: &Layout,
     file: Option<&Path>,
@@ -51,13 +51,13 @@ fn read(file: &Path) -> Result<NodeDocument> {
 }
 
 /// Whether nothing is to do.
-pub(super) fn is_right(seen: &[Seen]) -> bool {
+pub(crate) fn is_right(seen: &[Seen]) -> bool {
     let mut steps = seen.iter().flat_map(|(_, seen)| &seen.steps);
     steps.all(casement_resource::wire::ObservedStep::is_right)
 }
 
 /// What was seen, in words: the answer first, then what differs.
-pub(super) fn tell(seen: &[Seen], verbose: bool) -> String {
+pub(crate) fn tell(seen: &[Seen], verbose: bool) -> String {
     let steps: usize = seen.iter().map(|(_, seen)| seen.steps.len()).sum();
     if seen.is_empty() {
         return "Nothing to look at: this host is kept to no document.\n\

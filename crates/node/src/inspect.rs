@@ -1,0 +1,23 @@
+//! What a host is, for whoever looks for a cause.
+
+use casement_resource::Code;
+
+use crate::platform::{Platform, Result};
+
+/// What the host is, and the networks that containers have there; a system
+/// without such networks has none.
+pub(crate) fn inspect(platform: &dyn Platform) -> Result<serde_json::Value> {
+    let (networks, endpoints) = match (platform.hns_networks(), platform.hns_endpoints()) {
+        (Ok(networks), Ok(endpoints)) => (networks, endpoints),
+        (Err(failure), _) | (_, Err(failure)) if failure.code != Code::Unsupported => {
+            return Err(failure);
+        }
+        _ => Default::default(),
+    };
+    Ok(serde_json::json!({
+        "version": env!("CARGO_PKG_VERSION"),
+        "facts": platform.facts()?,
+        "hnsNetworks": networks,
+        "hnsEndpoints": endpoints,
+    }))
+}
