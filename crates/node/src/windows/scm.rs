@@ -309,11 +309,16 @@ fn stop_one(name: &str) -> Result<bool, Failure> {
         return Ok(false);
     }
     let mut patience = Patience::new(STOP);
+    let mut heard = false;
     loop {
-        // Asked again each time: a service that is just starting cannot hear.
-        match service.stop() {
-            Err(error) if code(&error) == Some(ERROR_SERVICE_NOT_ACTIVE) => return Ok(true),
-            _ => {}
+        // Asked until it hears, which one that is just starting cannot; and not
+        // again: a manager may end one that was asked twice, whatever it is at.
+        if !heard {
+            match service.stop() {
+                Ok(_) => heard = true,
+                Err(error) if code(&error) == Some(ERROR_SERVICE_NOT_ACTIVE) => return Ok(true),
+                Err(_) => {}
+            }
         }
         match state()?.current_state {
             ServiceState::Stopped => return Ok(true),
