@@ -20,10 +20,10 @@ pub(crate) const RULES: &[Rule] = &[
     ),
     rule!(
         "CAS-ACC-010",
-        Error,
+        Note,
         Spec,
         "L051",
-        "traffic of the cluster would go through the proxy",
+        "the list of what goes without the proxy is not whole",
         proxy
     ),
     rule!(
@@ -126,10 +126,8 @@ fn proxy(context: &Context<'_>) -> Vec<Diagnostic> {
     }
     let message = format!("`proxy.no` lacks {}", lacking.join(", "));
     vec![
-        Diagnostic::error(context.spec_path("proxy.no"), message)
-            .note(
-                "kubelets would ask the proxy for the API server, for services and for each other",
-            )
+        Diagnostic::new(Severity::Note, context.spec_path("proxy.no"), message)
+            .note("casement adds them on its hosts; whatever else reads this list asks the proxy for the API server and for services")
             .help("add them, or leave `no` out: then casement writes the list"),
     ]
 }

@@ -9,6 +9,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use casement_resource::Sha256;
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use tempfile::TempDir;
 
 use crate::wire::Channel;
@@ -179,12 +180,21 @@ impl Machine {
 
 impl Drop for Machine {
     fn drop(&mut self) {
+        // Held on to, so that no other process can come by its number.
+        let first = self.first_process().and_then(|first| {
+            let first = Pid::from_raw(first.cast_signed())?;
+            pidfd_open(first, PidfdFlags::empty()).ok()
+        });
         let Some(nspawn) = &mut self.nspawn else {
             return;
         };
-        // The whole host dies with it.
         let _ = nspawn.kill();
         let _ = nspawn.wait();
+        // The whole host dies with its first process, which does not always die with
+        // systemd-nspawn.
+        if let Some(first) = first {
+            let _ = pidfd_send_signal(first, Signal::KILL);
+        }
         let left = Path::new("/run/systemd/nspawn/propagate").join("tree");
         let _ = fs::remove_dir(left);
     }
