@@ -89,6 +89,9 @@ fn walk(written: &Path, template: &Path, name: &str, things: &mut BTreeMap<Strin
         let file = entry.file_name().to_string_lossy().into_owned();
         let (path, fresh) = (entry.path(), template.join(&file));
         let name = format!("{name}\\{file}");
+        if name.starts_with(EXPORTED) {
+            continue;
+        }
         let kind = entry.file_type().unwrap();
         if kind.is_dir() {
             if !fresh.is_dir() {
@@ -115,13 +118,17 @@ fn content(path: &Path) -> String {
     }
 }
 
+/// Where the registry is written to; left there, and no part of the host.
+const EXPORTED: &str = r"C:\lab\exported-";
+
 /// As `reg export` writes it; each value under its key. Services are there too.
 fn registry(lab: &Lab, host: &str, things: &mut BTreeMap<String, String>) {
-    for root in ["HKLM\\SYSTEM", "HKLM\\SOFTWARE", "HKU"] {
-        lab.cmd(host, &format!(r"reg export {root} C:\lab\export.reg /y"));
-        let path = format!("hosts/{host}/written/prefix/drive_c/lab/export.reg");
+    let roots = [("1", r"HKLM\SYSTEM"), ("2", r"HKLM\SOFTWARE"), ("3", "HKU")];
+    let lines = roots.map(|(name, root)| format!("reg export {root} {EXPORTED}{name}.reg /y"));
+    lab.cmd(host, &lines.join(" && "));
+    for (name, _) in roots {
+        let path = format!("hosts/{host}/written/prefix/drive_c/lab/exported-{name}.reg");
         let bytes = fs::read(lab.folder().join(path)).unwrap();
-        lab.cmd(host, r"del C:\lab\export.reg");
         let units = bytes
             .chunks_exact(2)
             .map(|two| u16::from_le_bytes([two[0], two[1]]));
