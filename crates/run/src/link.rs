@@ -328,20 +328,18 @@ impl Link {
                 }
                 heard => return Err(self.unexpected(heard?)),
             };
-            if event.sequence < next {
-                // What was sent for the last question may have gone with the cut.
-                if let What::NeedSecret { names, .. } = &event.what
-                    && event.sequence + 1 == next
-                {
-                    self.reveal(run, names, secrets).await?;
-                }
+            // The last one is heeded again: what was sent for it may have gone with the
+            // cut.
+            if event.sequence + 1 < next {
                 continue;
             }
-            next = event.sequence + 1;
-            tell(&event);
+            if event.sequence >= next {
+                next = event.sequence + 1;
+                tell(&event);
+            }
             match event.what {
                 What::StepBegan { ref id, .. } => patience = patience_with(ask, id),
-                What::NeedSecret { ref names, .. } => self.reveal(run, names, secrets).await?,
+                What::NeedSecret { names, .. } => self.reveal(run, &names, secrets).await?,
                 What::Finished { outcome, tally } => return self.ended(outcome, tally),
                 _ => {}
             }

@@ -4,7 +4,7 @@
 use std::io::{BufRead as _, BufReader};
 use std::net::TcpListener;
 use std::path::PathBuf;
-use std::process::{Output, Stdio};
+use std::process::Stdio;
 
 use casement_lab::sim::SimHost;
 use casement_node::sim::Faults;
@@ -12,11 +12,7 @@ use casement_node::state::lock::Lock;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use crate::ground::Ground;
-
-fn said(output: &Output) -> String {
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    text(&output.stdout) + &text(&output.stderr)
-}
+use crate::typed::said;
 
 fn folder(ground: &Ground) -> PathBuf {
     ground.cluster.agents().parent().unwrap().to_owned()

@@ -9,6 +9,7 @@ use casement_resource::Sha256;
 
 use crate::ground::Ground;
 use crate::publisher::Publisher;
+use crate::typed::{run, said};
 
 /// What publishers have at a path, for one release of Kubernetes.
 fn published(path: &str, version: &str) -> Option<Vec<u8>> {
@@ -129,16 +130,6 @@ fn published_for(ground: &Ground) -> impl Fn(&str) -> Option<Vec<u8>> + Send + S
     let version = text.split("version: ").nth(1).unwrap();
     let version = format!("v{}", version.lines().next().unwrap());
     move |path| published(path, &version)
-}
-
-async fn run(mut command: Command) -> Output {
-    let run = tokio::task::spawn_blocking(move || command.output().unwrap());
-    run.await.unwrap()
-}
-
-fn said(output: &Output) -> String {
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    text(&output.stdout) + &text(&output.stderr)
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
