@@ -6,6 +6,7 @@
 
 mod cache;
 mod download;
+mod unpack;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

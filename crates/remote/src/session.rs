@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use russh::client::{self, Handle};
-use russh::{Disconnect, Preferred, cipher};
+use russh::{ChannelMsg, Disconnect, Preferred, cipher};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
@@ -15,7 +15,7 @@ use crate::error::{Place, RemoteError};
 use crate::host_key::{HandshakeError, HostKeyJudge};
 use crate::login::Login;
 use crate::process::{Output, Process};
-use crate::sftp::Sftp;
+use crate::sftp::{Sftp, SftpStart};
 use crate::target::Target;
 
 /// AES-GCM first: every server has it, and the processor does it.
@@ -25,6 +25,9 @@ const CIPHERS: &[cipher::Name] = &[
     cipher::AES_256_CTR,
     cipher::AES_128_CTR,
 ];
+
+/// So long a host that refuses something may take to say that it is still there.
+const PONG: Duration = Duration::from_secs(10);
 
 /// A connection that is logged in. It ends when it is dropped.
 pub struct Session {
@@ -120,16 +123,32 @@ impl Session {
 
     /// Opens SFTP.
     pub async fn sftp(&self) -> Result<Sftp, RemoteError> {
-        let channel = self.open("SFTP").await?;
-        let refused = |_| RemoteError::NotStarted {
-            place: self.place.clone(),
-            what: "SFTP".to_owned(),
-        };
-        channel
-            .request_subsystem(true, "sftp")
-            .await
-            .map_err(refused)?;
-        Sftp::start(channel.into_stream(), self.place.clone()).await
+        let mut channel = self.open("SFTP").await?;
+        let asked = channel.request_subsystem(true, "sftp").await;
+        if asked.is_err() || !accepted(&mut channel).await {
+            return Err(self.no_sftp().await);
+        }
+        match Sftp::start(channel.into_stream(), self.place.clone()).await {
+            Err(SftpStart::Silent(error)) => Err(error),
+            Err(SftpStart::Ended) => Err(self.no_sftp().await),
+            Ok(sftp) => Ok(sftp),
+        }
+    }
+
+    /// Why SFTP did not start: the host does not do it, or the connection is gone,
+    /// which looks the same from within.
+    async fn no_sftp(&self) -> RemoteError {
+        let alive = timeout(PONG, self.handle.send_ping()).await;
+        let place = self.place.clone();
+        if matches!(alive, Ok(Ok(()))) && !self.is_closed() {
+            let what = "SFTP".to_owned();
+            return RemoteError::NotStarted { place, what };
+        }
+        RemoteError::Lost {
+            place,
+            step: "starting SFTP",
+            source: None,
+        }
     }
 
     /// Says goodbye. Dropping a session does without.
@@ -152,6 +171,17 @@ impl Session {
                 source: Some(Box::new(other)),
             },
         })
+    }
+}
+
+/// Waits until the server has said whether it does what it was asked for.
+async fn accepted(channel: &mut russh::Channel<client::Msg>) -> bool {
+    loop {
+        match channel.wait().await {
+            Some(ChannelMsg::Success) => return true,
+            Some(ChannelMsg::Failure | ChannelMsg::Close) | None => return false,
+            Some(_) => {}
+        }
     }
 }
 

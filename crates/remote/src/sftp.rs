@@ -35,6 +35,14 @@ pub struct FileFacts {
     pub is_folder: bool,
 }
 
+/// How SFTP did not start.
+pub(crate) enum SftpStart {
+    /// Nothing came.
+    Silent(RemoteError),
+    /// It ended, or what came is no SFTP.
+    Ended,
+}
+
 /// An SFTP session.
 pub struct Sftp {
     raw: Arc<RawSftpSession>,
@@ -45,7 +53,7 @@ pub struct Sftp {
 }
 
 impl Sftp {
-    pub(crate) async fn start<S>(stream: S, place: Place) -> Result<Self, RemoteError>
+    pub(crate) async fn start<S>(stream: S, place: Place) -> Result<Self, SftpStart>
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
@@ -56,15 +64,12 @@ impl Sftp {
         };
         let mut raw = RawSftpSession::new_with_config(stream, config);
         let refused = |error: SftpError| match error {
-            SftpError::Timeout => RemoteError::Lost {
+            SftpError::Timeout => SftpStart::Silent(RemoteError::Lost {
                 place: place.clone(),
                 step: "starting SFTP",
                 source: Some(Box::new(error)),
-            },
-            _ => RemoteError::NotStarted {
-                place: place.clone(),
-                what: "SFTP".to_owned(),
-            },
+            }),
+            _ => SftpStart::Ended,
         };
         let version = raw.init().await.map_err(refused)?;
         let offers = |name: &str| version.extensions.contains_key(name);

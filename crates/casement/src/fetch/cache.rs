@@ -1,12 +1,12 @@
 //! The cache on this machine: downloads by their hash, and the programs out of those
 //! that are packed.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use camino::Utf8Path;
-use casement_catalog::Packing;
+use casement_catalog::{Artifact, Packing};
 use casement_diag::Problem;
 use casement_lock::Published;
 use casement_plan::Blob;
@@ -14,6 +14,7 @@ use casement_remote::hash_file;
 use casement_resource::Sha256;
 
 use super::download::Download;
+use super::unpack::unpack;
 use crate::told;
 
 /// A program: its name, its file, and what that holds.
@@ -55,15 +56,12 @@ impl Cache {
     ) -> Result<Vec<Found>, Problem> {
         let artifact = release.artifact;
         let (whole, blob) = self.download(download).await?;
-        let unpacked = match artifact.packing {
-            Packing::Plain => {
-                let names = artifact.programs.iter().take(1);
-                let found = names.map(|name| ((*name).to_owned(), whole.clone(), blob));
-                return Ok(found.collect());
-            }
-            Packing::Zip => return Err(not_unpacked(artifact.name)),
-            Packing::TarGz => self.unpacked(&whole, &blob.sha256, artifact.programs),
-        };
+        if artifact.packing == Packing::Plain {
+            let names = artifact.programs.iter().take(1);
+            let found = names.map(|name| ((*name).to_owned(), whole.clone(), blob));
+            return Ok(found.collect());
+        }
+        let unpacked = self.unpacked(&whole, &blob.sha256, artifact);
         let unpacked = unpacked.map_err(|error| {
             Problem::new(
                 "CAS-LOCK-015",
@@ -96,14 +94,14 @@ impl Cache {
         &self,
         archive: &Path,
         hash: &Sha256,
-        programs: &[&str],
+        artifact: &Artifact,
     ) -> io::Result<Vec<(String, PathBuf)>> {
         let folder = self.folder.join(format!("{hash}.programs"));
         if !folder.exists() {
             let beside = tempfile::Builder::new()
                 .prefix(".casement-")
                 .tempdir_in(&self.folder)?;
-            unpack(archive, programs, beside.path())?;
+            unpack(archive, artifact.packing, artifact.programs, beside.path())?;
             match fs::rename(beside.path(), &folder) {
                 Ok(()) => drop(beside.keep()),
                 // Somebody else did the same meanwhile.
@@ -111,38 +109,12 @@ impl Cache {
                 Err(error) => return Err(error),
             }
         }
-        let places = programs
+        let places = artifact
+            .programs
             .iter()
             .map(|name| ((*name).to_owned(), folder.join(format!("{name}.exe"))));
         Ok(places.filter(|(_, path)| path.is_file()).collect())
     }
-}
-
-/// Takes the programs out of an archive, whichever folder they are in there.
-fn unpack(archive: &Path, programs: &[&str], into: &Path) -> io::Result<()> {
-    let packed = flate2::read::GzDecoder::new(File::open(archive)?);
-    let mut archive = tar::Archive::new(packed);
-    for entry in archive.entries()? {
-        let mut entry = entry?;
-        let path = entry.path()?.into_owned();
-        let name = path.file_stem().and_then(|name| name.to_str());
-        let is_program = path.extension().is_some_and(|ending| ending == "exe");
-        let Some(name) = name.filter(|name| is_program && programs.contains(name)) else {
-            continue;
-        };
-        let mut file = File::create(into.join(format!("{name}.exe")))?;
-        io::copy(&mut entry, &mut file)?;
-        file.sync_all()?;
-    }
-    Ok(())
-}
-
-fn not_unpacked(name: &str) -> Problem {
-    Problem::new(
-        "CAS-LOCK-015",
-        format!("`{name}` comes as a zip archive, which casement does not unpack yet"),
-        "unpack it, and name its programs in artifacts.overrides",
-    )
 }
 
 /// What is told when the cache cannot be written.
@@ -157,43 +129,28 @@ pub fn unwritable(path: &Path, error: &io::Error) -> Problem {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use casement_catalog::ARTIFACTS;
 
-    fn archive(files: &[(&str, &str)]) -> Vec<u8> {
-        let packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-        let mut archive = tar::Builder::new(packed);
-        for (name, text) in files {
-            let mut header = tar::Header::new_gnu();
-            header.set_size(text.len() as u64);
-            header.set_mode(0o755);
-            archive
-                .append_data(&mut header, name, text.as_bytes())
-                .unwrap();
-        }
-        archive.into_inner().unwrap().finish().unwrap()
-    }
+    use super::*;
+    use crate::fetch::unpack::tests::tar_gz;
 
     #[test]
-    fn only_the_programs_that_are_wanted_are_unpacked_whatever_folder_they_are_in() {
+    fn programs_are_unpacked_once_and_nothing_is_left_over() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("archive");
-        let files = [
-            ("bin/containerd.exe", "one"),
-            ("./ctr.exe", "two"),
-            ("bin/containerd", "for Linux"),
-            ("bin/other.exe", "three"),
-        ];
-        fs::write(&path, archive(&files)).unwrap();
+        fs::write(&path, tar_gz()).unwrap();
         let cache = Cache {
             folder: folder.path().to_owned(),
         };
+        let of_name = |it: &&Artifact| it.programs.contains(&"containerd");
+        let artifact = ARTIFACTS.iter().find(of_name).unwrap();
         let hash = Sha256::of(b"archive");
         for _ in 0..2 {
-            let wanted = ["containerd", "ctr", "not-in-it"];
-            let found = cache.unpacked(&path, &hash, &wanted).unwrap();
+            let found = cache.unpacked(&path, &hash, artifact).unwrap();
             let names: Vec<&str> = found.iter().map(|(name, _)| name.as_str()).collect();
-            assert_eq!(names, ["containerd", "ctr"]);
+            assert_eq!(names, ["containerd", "ctr"], "those that are in it");
             assert_eq!(fs::read_to_string(&found[0].1).unwrap(), "one");
+            fs::write(&path, "no longer needed").unwrap();
         }
         let folders = fs::read_dir(folder.path()).unwrap();
         assert_eq!(folders.count(), 2, "nothing is left over");

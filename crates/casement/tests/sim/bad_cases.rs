@@ -1,12 +1,14 @@
 //! What goes wrong on the way to hosts, as people see it: one screen that says what,
 //! both values, and the way on; and nothing is changed by any of it.
 
+use std::fs::Permissions;
 use std::io::{BufRead as _, BufReader};
 use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 use std::process::Stdio;
 
-use casement_lab::sim::SimHost;
+use casement_lab::sim::{SimHost, make_key};
 use casement_node::sim::Faults;
 use casement_node::state::lock::Lock;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -75,6 +77,42 @@ async fn an_unknown_host_key_is_no_question_where_nobody_can_answer() {
     let said = told(&ground, 1, &accepted).await;
     assert_words(&said, &["CAS-SSH-002", "known_hosts:2", "ssh-keygen"]);
     assert_eq!(said.matches("SHA256:").count(), 2, "both: {said}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_login_that_is_refused_names_what_was_tried() {
+    let ground = Ground::start(1, true).await;
+    make_key(&folder(&ground).join("other_key")).unwrap();
+    let other = |file: &str| file.replace("./id_ed25519", "./other_key");
+    let said = refused(&ground, 1, other).await;
+    let tried = ["CAS-SSH-003", "Administrator", "SHA256:", "authorized_keys"];
+    assert_words(&said, &tried);
+
+    let password = folder(&ground).join("password");
+    std::fs::write(&password, "wrong horse").unwrap();
+    std::fs::set_permissions(&password, Permissions::from_mode(0o600)).unwrap();
+    let with = |file: &str| file.replace("key: ./id_ed25519", "password: {file: ./password}");
+    let said = refused(&ground, 1, with).await;
+    assert_words(&said, &["CAS-SSH-022", "Administrator", "it takes"]);
+    assert!(!said.contains("wrong horse"), "{said}");
+    assert_eq!(windows1(&ground).left_behind(), [] as [&str; 0]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_port_where_nobody_listens_is_told_with_the_way_to_a_server() {
+    let ground = Ground::start(1, true).await;
+    let free = TcpListener::bind((windows1(&ground).spec().address, 0)).unwrap();
+    let closed = free.local_addr().unwrap().port();
+    drop(free);
+    let right = format!("port: {}", windows1(&ground).port());
+    let wrong = format!("port: {closed}");
+    let said = refused(&ground, 1, |file| file.replace(&right, &wrong)).await;
+    let server = "Add-WindowsCapability";
+    assert_words(
+        &said,
+        &["CAS-SSH-005", "windows1", &closed.to_string(), server],
+    );
+    assert_eq!(windows1(&ground).left_behind(), [] as [&str; 0]);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

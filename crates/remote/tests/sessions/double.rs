@@ -37,6 +37,19 @@ pub struct Double {
     server: JoinHandle<()>,
 }
 
+/// What becomes of SFTP when it is asked for.
+#[derive(Default, Clone, Copy)]
+pub enum Subsystem {
+    #[default]
+    Served,
+    /// There is no such subsystem.
+    Refused,
+    /// Its program ends at once.
+    Ends,
+    /// The connection is cut before it says a word.
+    Cut,
+}
+
 pub struct Shared {
     pub root: PathBuf,
     accepted: PublicKey,
@@ -51,6 +64,8 @@ pub struct Shared {
     pub needs_agent: AtomicBool,
     /// No program runs.
     pub broken: AtomicBool,
+    /// What becomes of SFTP.
+    pub subsystem: Mutex<Subsystem>,
     wires: Mutex<Vec<JoinHandle<()>>>,
 }
 
@@ -95,6 +110,7 @@ impl Double {
             written: AtomicU64::new(0),
             needs_agent: AtomicBool::new(false),
             broken: AtomicBool::new(false),
+            subsystem: Mutex::default(),
             wires: Mutex::default(),
         });
         let server = tokio::spawn(serve(listener, Arc::clone(&shared)));
@@ -216,7 +232,19 @@ impl Handler for Login {
         session: &mut Session,
     ) -> Result<(), Self::Error> {
         let channel = self.channels.remove(&id).unwrap();
+        let subsystem = *self.shared.subsystem.lock().unwrap();
+        if let Subsystem::Refused = subsystem {
+            return session.channel_failure(id);
+        }
         session.channel_success(id)?;
+        match subsystem {
+            Subsystem::Ends => return session.close(id),
+            Subsystem::Cut => {
+                self.shared.cut();
+                return Ok(());
+            }
+            Subsystem::Served | Subsystem::Refused => {}
+        }
         let files = Files::new(Arc::clone(&self.shared));
         tokio::spawn(russh_sftp::server::run(channel.into_stream(), files));
         Ok(())

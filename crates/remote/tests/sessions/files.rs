@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 
 use casement_remote::{Agent, AgentHome, Delivery, HostOs, RemotePath, Session, Sha256, hash_file};
 
-use crate::double::{Double, names};
+use crate::double::{Double, Subsystem, names};
 
 const SIZE: usize = 9 * 1024 * 1024 + 123;
 
@@ -109,6 +109,19 @@ async fn what_the_host_refuses_names_the_path() {
     assert_eq!(error.unwrap_err().code(), "CAS-SSH-019");
     assert_eq!(sftp.stat(&RemotePath::new("/none")).await.unwrap(), None);
     sftp.remove(&RemotePath::new("/none")).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_host_without_sftp_is_no_cut_connection() {
+    let double = Double::start().await;
+    let said = async |what| {
+        *double.shared.subsystem.lock().unwrap() = what;
+        let session = Session::connect(&double.target()).await.unwrap();
+        session.sftp().await.map(drop).unwrap_err().code()
+    };
+    assert_eq!(said(Subsystem::Refused).await, "CAS-SSH-016");
+    assert_eq!(said(Subsystem::Ends).await, "CAS-SSH-016");
+    assert_eq!(said(Subsystem::Cut).await, "CAS-SSH-014");
 }
 
 #[tokio::test]
