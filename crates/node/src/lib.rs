@@ -41,6 +41,8 @@ mod windows;
 ///   what is at a place, by a folder on the way to it;
 /// - `default_state_dir() -> PathBuf`: where the state folder is unless told
 ///   otherwise;
+/// - `rename(&Path, &Path) -> io::Result<()>`: gives a file of the state folder
+///   its name, in the place of one that is there and may just be read;
 /// - `platform(&Layout) -> Box<dyn Platform>`: the host, to look at and change;
 /// - `backstage(&Layout) -> Box<dyn Backstage>`: the way to the service
 ///   `casement`;
@@ -51,12 +53,12 @@ mod windows;
 pub mod system {
     #[cfg(target_os = "linux")]
     pub use crate::linux::{
-        backstage, check_standing, check_way, default_state_dir, host, platform, serve,
+        backstage, check_standing, check_way, default_state_dir, host, platform, rename, serve,
     };
     #[cfg(all(windows, feature = "testing"))]
     pub use crate::windows::tell_service_that_host_goes_down;
     #[cfg(windows)]
     pub use crate::windows::{
-        backstage, check_standing, check_way, default_state_dir, host, platform, serve,
+        backstage, check_standing, check_way, default_state_dir, host, platform, rename, serve,
     };
 }

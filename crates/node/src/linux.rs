@@ -37,6 +37,7 @@ mod stand_ins;
 
 use ground::Ground;
 pub use standing::{check_standing, check_way};
+pub use std::fs::rename;
 
 /// A Linux host.
 #[derive(Debug)]

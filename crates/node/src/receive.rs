@@ -16,6 +16,7 @@ use sha2::Digest as _;
 
 use crate::platform::{Platform, Result};
 use crate::state::{Layout, state_failure};
+use crate::system;
 
 /// The blob that is to come.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -178,7 +179,7 @@ impl Part {
         let Self { path, file, .. } = self;
         // Windows renames no file that is open.
         drop(file);
-        fs::rename(&path, name).map_err(|error| state_failure("renamed", &path, &error))
+        system::rename(&path, name).map_err(|error| state_failure("renamed", &path, &error))
     }
 }
 

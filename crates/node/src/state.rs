@@ -228,7 +228,7 @@ pub(crate) fn write_durably(path: &Path, bytes: &[u8]) -> Result<()> {
         file.write_all(bytes)?;
         file.sync_all()?;
         drop(file);
-        fs::rename(&temporary, path)?;
+        system::rename(&temporary, path)?;
         sync_folder(path)
     };
     write().map_err(|error| state_failure("written", path, &error))

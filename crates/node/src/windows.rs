@@ -66,6 +66,7 @@ pub fn default_state_dir() -> PathBuf {
     places::program_data().join("casement")
 }
 
+pub use replace::patiently as rename;
 pub use security::{check_standing, check_way};
 
 /// The host, to look at and change.

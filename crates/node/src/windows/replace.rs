@@ -7,10 +7,13 @@ use std::fs::{self, File};
 use std::io::{self, Read};
 use std::os::windows::io::{FromRawHandle, OwnedHandle};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 use std::{process, ptr};
 
 use casement_resource::Failure;
-use windows_sys::Win32::Foundation::{GENERIC_WRITE, INVALID_HANDLE_VALUE};
+use windows_sys::Win32::Foundation::{
+    ERROR_ACCESS_DENIED, ERROR_SHARING_VIOLATION, GENERIC_WRITE, INVALID_HANDLE_VALUE,
+};
 use windows_sys::Win32::Security::SECURITY_ATTRIBUTES;
 use windows_sys::Win32::Storage::FileSystem::{
     CREATE_NEW, CreateDirectoryW, CreateFileW, FILE_ATTRIBUTE_NORMAL, FILE_FLAG_WRITE_THROUGH,
@@ -18,11 +21,15 @@ use windows_sys::Win32::Storage::FileSystem::{
 };
 
 use super::failure::{last, system};
+use super::patience::Patience;
 use super::security::{Descriptor, FILE_ADMINISTRATORS_ONLY, FOLDER_ADMINISTRATORS_ONLY};
 use super::wide::wide;
 
 /// Ends the name of a file that could not be deleted because it is running.
 const OLD: &str = ".casement-old";
+
+/// Longer than this nobody reads a file of the agent's.
+const HELD_BRIEFLY: Duration = Duration::from_secs(10);
 
 /// Who may use a file or folder that is made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -114,6 +121,24 @@ fn replace(new: &Path, path: &Path) -> Result<(), Failure> {
     }
     let _ = fs::remove_file(&aside);
     Ok(())
+}
+
+/// Renames a file, in the place of one that is there. While another program has
+/// either open, Windows refuses that; scanners open whatever is new, for a moment, and
+/// a second agent may be reading.
+pub fn patiently(from: &Path, to: &Path) -> io::Result<()> {
+    let mut patience = Patience::new(HELD_BRIEFLY);
+    loop {
+        let renamed = fs::rename(from, to);
+        let Err(error) = &renamed else { return renamed };
+        let code = error
+            .raw_os_error()
+            .and_then(|code| u32::try_from(code).ok());
+        let held = matches!(code, Some(ERROR_ACCESS_DENIED | ERROR_SHARING_VIOLATION));
+        if !held || !patience.wait() {
+            return renamed;
+        }
+    }
 }
 
 /// Removes a file, running or not; what is not there is removed already.

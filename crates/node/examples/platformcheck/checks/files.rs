@@ -4,11 +4,17 @@ use std::fs;
 use std::io::Read;
 use std::os::windows::fs::OpenOptionsExt;
 use std::process::Command;
+use std::thread;
+use std::time::Duration;
 
 use casement_node::platform::{EntryKind, Form};
+use casement_node::state::records::Records;
 use casement_resource::{Access, HostPath};
 
 use super::{Check, Host, Outcome, did, equal, so};
+
+/// Others may read it meanwhile, and do nothing else with it.
+const FILE_SHARE_READ: u32 = 1;
 
 pub const CHECKS: &[Check] = &[
     ("state folder", state_folder),
@@ -16,6 +22,7 @@ pub const CHECKS: &[Check] = &[
     ("closed file and folder", closed),
     ("running program is replaced", running),
     ("file that somebody holds open", held),
+    ("state that somebody reads", read_meanwhile),
     ("tree", tree),
 ];
 
@@ -106,6 +113,26 @@ fn running(host: &Host) -> Outcome {
 }
 
 /// Refused as a whole, with the reason; fine as soon as it is let go.
+fn read_meanwhile(host: &Host) -> Outcome {
+    let save = || Records::load(&host.layout).and_then(|mut it| it.forget(&"x".parse().unwrap()));
+    did(save())?;
+    let file = host.layout.records();
+    // As a scanner does.
+    let held = fs::OpenOptions::new()
+        .read(true)
+        .share_mode(FILE_SHARE_READ)
+        .open(&file)
+        .unwrap();
+    let reader = thread::spawn(move || {
+        thread::sleep(Duration::from_millis(300));
+        drop(held);
+    });
+    let saved = save();
+    reader.join().unwrap();
+    fs::remove_file(&file).unwrap();
+    did(saved)
+}
+
 fn held(host: &Host) -> Outcome {
     let files = &host.platform;
     let name = path(r"C:\platformcheck.held");
