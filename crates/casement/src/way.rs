@@ -7,13 +7,15 @@ mod ssh;
 use std::collections::BTreeMap;
 
 use casement_diag::Problem;
-use casement_remote::winrm::{Login, Protection, Trust, WinRmTarget};
-use casement_remote::{HostKeyPolicy, NewKeys, Way};
+use casement_remote::winrm::{
+    Identity, KerberosError, Login, Protection, Ticket, Trust, WinRmError, WinRmTarget,
+};
+use casement_remote::{HostKeyPolicy, NewKeys, RemoteError, Way};
 use casement_resource::{Secret, Sha256};
 use casement_spec::{Cluster, Host, SecretRef, Way as Written, WinRm, WinRmAuth, WinRmTransport};
 
 use crate::controller::not_yet;
-use crate::secret;
+use crate::{secret, told};
 use ssh::Logins;
 
 /// Makes ways. A person is asked once for the password of an account, however
@@ -50,10 +52,9 @@ impl Ways {
     }
 
     fn winrm(&mut self, written: &WinRm, host: &Host) -> Result<WinRmTarget, Problem> {
-        let password = self.password(written)?;
-        let address = host.address.to_string();
-        let mut target =
-            WinRmTarget::new(host.name.as_str(), address, written.user.as_str(), password);
+        let login = self.winrm_login(written, host)?;
+        let (name, address) = (host.name.as_str(), host.address.to_string());
+        let mut target = WinRmTarget::new(name, address, written.account(), login);
         target.port = written.port;
         target.protection = match (written.transport, &written.fingerprint, &written.ca) {
             (WinRmTransport::Http, ..) => Protection::Sealed,
@@ -69,17 +70,40 @@ impl Ways {
             }
             (WinRmTransport::Https, None, None) => Protection::Tls(Trust::System),
         };
-        target.login = match written.auth {
-            WinRmAuth::Ntlm => Login::Ntlm,
-            WinRmAuth::Basic => Login::Basic,
-            WinRmAuth::Kerberos => {
-                return Err(not_yet(
-                    "`access.winrm.auth: kerberos` is not supported yet",
-                    "use `auth: ntlm`; where NTLM is off, reach the host over SSH",
-                ));
-            }
-        };
         Ok(target)
+    }
+
+    /// A person is asked for a password only where nothing else logs in.
+    fn winrm_login(&mut self, written: &WinRm, host: &Host) -> Result<Login, Problem> {
+        let account = written.account();
+        let kerberos = |identity, otherwise| {
+            Login::Kerberos(Ticket {
+                identity,
+                host: name_in_domain(written, host),
+                otherwise,
+            })
+        };
+        let given = written.password != SecretRef::Prompt;
+        match written.auth {
+            WinRmAuth::Ntlm => self.password(written).map(Login::Ntlm),
+            WinRmAuth::Basic => self.password(written).map(Login::Basic),
+            WinRmAuth::Kerberos if given => {
+                let password = self.password(written)?;
+                Ok(kerberos(Identity::with_password(&account, password), None))
+            }
+            WinRmAuth::Kerberos => {
+                let identity = Identity::cached(&account).map_err(no_ticket)?;
+                Ok(kerberos(identity, None))
+            }
+            WinRmAuth::Negotiate => match Identity::cached(&account) {
+                Ok(identity) => {
+                    let otherwise = given.then(|| self.password(written)).transpose()?;
+                    Ok(kerberos(identity, otherwise))
+                }
+                // Without a ticket there is nothing to tell: most hosts are in no domain.
+                Err(_) => self.password(written).map(Login::Ntlm),
+            },
+        }
     }
 
     fn password(&mut self, written: &WinRm) -> Result<Secret, Problem> {
@@ -95,6 +119,19 @@ impl Ways {
         self.asked.insert(written.user.clone(), password.clone());
         Ok(password)
     }
+}
+
+/// What tickets for a host are for.
+fn name_in_domain(written: &WinRm, host: &Host) -> String {
+    let name = host.hostname.as_ref().unwrap_or(&host.name).as_str();
+    match &written.domain {
+        Some(domain) => format!("{name}.{domain}"),
+        None => name.to_owned(),
+    }
+}
+
+fn no_ticket(error: KerberosError) -> Problem {
+    told::remote(&RemoteError::from(WinRmError::from(error)))
 }
 
 #[cfg(test)]
@@ -130,15 +167,17 @@ mod tests {
 
     #[test]
     fn a_host_with_winrm_is_reached_over_winrm_as_the_file_says() {
-        let target = winrm("{password: {file: FILE}}");
+        let target = winrm("{auth: ntlm, password: {file: FILE}}");
         assert_eq!(
             (target.name.as_str(), target.address.as_str()),
             ("windows01", "10.3.0.4")
         );
         assert_eq!((target.user.as_str(), target.port), ("Administrator", 5986));
-        assert_eq!(target.password.expose(), "hunter2");
         assert_eq!(target.protection, Protection::Tls(Trust::System));
-        assert_eq!(target.login, Login::Ntlm);
+        match target.login {
+            Login::Ntlm(password) => assert_eq!(password.expose(), "hunter2"),
+            other => panic!("{other:?}"),
+        }
         let target = winrm("{user: 'SHOP\\anna', password: {file: FILE}, transport: http}");
         assert_eq!((target.user.as_str(), target.port), (r"SHOP\anna", 5985));
         assert_eq!(target.protection, Protection::Sealed);
@@ -149,17 +188,33 @@ mod tests {
         let signed = winrm("{password: {file: FILE}, ca: /etc/ca.pem, auth: basic}");
         let trust = Trust::Signed("/etc/ca.pem".into());
         assert_eq!(signed.protection, Protection::Tls(trust));
-        assert_eq!(signed.login, Login::Basic);
+        assert!(matches!(signed.login, Login::Basic(_)));
         let access = format!("{{password: {{file: FILE}}, ca: /etc/ca.pem, fingerprint: {PIN}}}");
         let trust = Trust::Pinned(PIN.parse().unwrap());
         assert_eq!(winrm(&access).protection, Protection::Tls(trust));
     }
 
     #[test]
-    fn kerberos_is_refused_and_a_missing_password_named() {
-        let kerberos = way("{password: {file: FILE}, auth: kerberos}").unwrap_err();
-        assert!(kerberos.to_string().contains("kerberos"), "{kerberos}");
-        let missing = way("{password: {file: /nowhere/password}}").unwrap_err();
+    fn with_kerberos_a_host_is_known_by_its_name_in_the_domain() {
+        let ticket = |access: &str| match winrm(access).login {
+            Login::Kerberos(ticket) => ticket,
+            other => panic!("{other:?}"),
+        };
+        let access = "{user: anna, domain: shop.example, auth: kerberos, password: {file: FILE}}";
+        let found = ticket(access);
+        assert_eq!(found.host, "windows01.shop.example");
+        assert!(found.otherwise.is_none(), "it is Kerberos or nothing");
+        assert_eq!(
+            format!("{:?}", found.identity),
+            "Identity(anna@SHOP.EXAMPLE)"
+        );
+        let found = ticket("{auth: kerberos, password: {file: FILE}}");
+        assert_eq!(found.host, "windows01");
+    }
+
+    #[test]
+    fn a_missing_password_is_named() {
+        let missing = way("{auth: ntlm, password: {file: /nowhere/password}}").unwrap_err();
         assert!(
             missing.to_string().contains("/nowhere/password"),
             "{missing}"

@@ -4,9 +4,8 @@
 //! It starts the agent, and from there on everything is the agent's: lines through
 //! standard input and output, blobs as base64 lines into `casement-node receive`.
 //! Nothing is ever said in clear: there is TLS, or every message is sealed with
-//! the keys of the NTLM login. Kerberos is not spoken: the libraries that have a
-//! ticket cache and its encryption are C, or bring a second provider of
-//! cryptography, and what cannot be tried against a domain is not offered.
+//! the keys of the login, which is NTLM's or Kerberos's. NTLM is written out here;
+//! Kerberos is what MIT's library makes of this machine's tickets, where it is.
 //!
 //! Why not the crate winrm-rs: the releases that seal NTLM ask for a newer Rust
 //! than this workspace pins, and cargo then silently picks one that does not seal;
@@ -19,6 +18,7 @@ mod answer;
 mod deliver;
 mod envelope;
 mod error;
+mod kerberos;
 mod login;
 mod ntlm;
 mod sealed;
@@ -29,6 +29,7 @@ mod tls;
 mod wire;
 
 pub use error::WinRmError;
+pub use kerberos::{Identity, KerberosError, Ticket};
 pub(crate) use session::Input;
 pub use session::WinRmSession;
 pub use target::{Login, Protection, Trust, WinRmTarget};

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use crate::named::named;
 use crate::text::checked_text;
-use crate::{SecretRef, defaults};
+use crate::{DomainName, SecretRef, defaults};
 
 named! {
     /// What WinRM runs on.
@@ -20,6 +20,8 @@ named! {
 named! {
     /// How WinRM proves who logs in.
     pub enum WinRmAuth {
+        /// Kerberos where the account has a ticket for the host, else NTLM.
+        Negotiate = "negotiate",
         /// NTLM, with encrypted messages.
         Ntlm = "ntlm",
         /// Kerberos, with encrypted messages.
@@ -55,6 +57,9 @@ fn fingerprint_mended(text: &str) -> String {
 pub struct WinRm {
     /// The account.
     pub user: String,
+    /// The domain that the hosts are in, and an account that names none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub domain: Option<DomainName>,
     /// Its password.
     pub password: SecretRef,
     /// What it runs on.
@@ -78,6 +83,9 @@ pub struct HostWinRm {
     /// The account.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub user: Option<String>,
+    /// The domain that the host is in, and an account that names none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub domain: Option<DomainName>,
     /// Its password.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub password: Option<SecretRef>,
@@ -98,6 +106,17 @@ pub struct HostWinRm {
     pub fingerprint: Option<Fingerprint>,
 }
 
+impl WinRm {
+    /// The account with its domain: one that names none is of the hosts'. A host's
+    /// own accounts are `MACHINE\user` there.
+    pub fn account(&self) -> String {
+        match &self.domain {
+            Some(domain) if !self.user.contains(['@', '\\']) => format!("{}@{domain}", self.user),
+            _ => self.user.clone(),
+        }
+    }
+}
+
 impl HostWinRm {
     /// Everything decided: the host's word, then the cluster's, then the
     /// default. A password that nobody named is asked for.
@@ -110,15 +129,18 @@ impl HostWinRm {
         let user = self.user.clone().or_else(|| all.map(|a| a.user.clone()));
         let password = self.password.clone();
         let password = password.or_else(|| all.map(|all| all.password.clone()));
+        let domain = self.domain.clone();
+        let domain = domain.or_else(|| all.and_then(|all| all.domain.clone()));
         let auth = self.auth.or(all.map(|all| all.auth));
         let fingerprint = self.fingerprint.clone();
         let fingerprint = fingerprint.or_else(|| all.and_then(|a| a.fingerprint.clone()));
         WinRm {
             user: user.unwrap_or_else(|| defaults::user(crate::OsFamily::Windows).to_owned()),
+            domain,
             password: password.unwrap_or(SecretRef::Prompt),
             transport,
             port: port.unwrap_or_else(|| defaults::winrm_port(transport)),
-            auth: auth.unwrap_or(WinRmAuth::Ntlm),
+            auth: auth.unwrap_or(WinRmAuth::Negotiate),
             ca: self.ca.clone().or_else(|| all.and_then(|a| a.ca.clone())),
             fingerprint,
         }
@@ -139,6 +161,23 @@ mod tests {
         };
         assert_eq!(host.over(Some(&all)).port, 5985);
         assert_eq!(HostWinRm::default().over(Some(&all)), all);
+    }
+
+    #[test]
+    fn a_domain_names_the_accounts_that_name_none() {
+        let account = |user: &str, domain: Option<&str>| {
+            let winrm = HostWinRm {
+                user: Some(user.to_owned()),
+                domain: domain.map(|domain| domain.parse().unwrap()),
+                ..HostWinRm::default()
+            };
+            winrm.over(None).account()
+        };
+        assert_eq!(account("anna", Some("shop.example")), "anna@shop.example");
+        assert_eq!(account("anna", None), "anna");
+        for whole in [r"WIN1\anna", "anna@depot.example"] {
+            assert_eq!(account(whole, Some("shop.example")), whole);
+        }
     }
 
     #[test]

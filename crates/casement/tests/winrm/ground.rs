@@ -1,5 +1,6 @@
 //! A simulated cluster whose Windows hosts are reached over WinRM alone.
 
+use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::io::PipeReader;
 use std::path::{Path, PathBuf};
@@ -49,6 +50,8 @@ impl Machine for Simulated {
 pub struct Ground {
     pub cluster: SimCluster,
     pub servers: Vec<Server>,
+    /// What commands find in their environment, beside what is there.
+    pub environment: Vec<(&'static str, OsString)>,
     folder: tempfile::TempDir,
 }
 
@@ -72,6 +75,7 @@ impl Ground {
         let ground = Self {
             cluster,
             servers,
+            environment: Vec::new(),
             folder,
         };
         std::fs::write(ground.at("password"), format!("{PASSWORD}\n")).unwrap();
@@ -113,6 +117,7 @@ impl Ground {
         let mut command = Command::new(env!("CARGO_BIN_EXE_casement"));
         command.current_dir(self.folder.path());
         command.args(words).args(["--agent-dir", "agent"]);
+        command.envs(self.environment.iter().cloned());
         command
     }
 

@@ -13,6 +13,7 @@
 mod ground;
 mod screens;
 mod secrets;
+mod tickets;
 mod whole;
 
 #[path = "../shared/search.rs"]
@@ -25,6 +26,10 @@ mod guard;
 #[allow(dead_code, reason = "the transport's own tests use more of it")]
 #[path = "../../../remote/tests/winrm/host.rs"]
 mod host;
+#[path = "../../../remote/tests/winrm/kdc.rs"]
+mod kdc;
+#[path = "../../../remote/tests/winrm/kerberos.rs"]
+mod kerberos;
 #[path = "../../../remote/tests/winrm/ntlm.rs"]
 mod ntlm;
 #[path = "../../../remote/src/winrm/sealed.rs"]

@@ -1,13 +1,12 @@
 //! Ways to hosts.
 
 use casement_diag::FieldPath;
-use casement_spec::{Access, HostAccess, HostBastion, SecretRef, SshCredential, WinRmAuth};
+use casement_spec::{Access, HostAccess, HostBastion, SecretRef, SshCredential};
 
 use super::Refusals;
 
 const FILE: &str = "name a file: `key: ~/.ssh/id_ed25519`";
 const SUDO: &str = "log in as root on Linux hosts that are `managed`";
-const KERBEROS: &str = "use `auth: ntlm`; where NTLM is off, reach hosts over SSH: `access.ssh`";
 const BASTION: &str = "reach hosts behind a bastion over SSH: leave out `access.winrm`";
 
 /// What all hosts have.
@@ -15,8 +14,6 @@ pub(super) fn all(refusals: &mut Refusals<'_>, at: &FieldPath, access: &Access) 
     let ssh = at.field("ssh");
     credential(refusals, &ssh, &access.ssh.credential);
     refusals.field_if(ssh.field("sudo"), access.ssh.sudo.is_some(), SUDO);
-    let auth = access.winrm.as_ref().map(|winrm| winrm.auth);
-    winrm(refusals, at, auth);
     let both = access.bastion.is_some() && access.winrm.is_some();
     refusals.field_if(at.field("bastion"), both, BASTION);
 }
@@ -28,17 +25,9 @@ pub(super) fn host(refusals: &mut Refusals<'_>, at: &FieldPath, access: &HostAcc
         credential(refusals, &ssh, given);
     }
     refusals.field_if(ssh.field("sudo"), access.ssh.sudo.is_some(), SUDO);
-    let auth = access.winrm.as_ref().and_then(|winrm| winrm.auth);
-    winrm(refusals, at, auth);
     let through = matches!(access.bastion, Some(HostBastion::Through(_)));
     let both = through && access.winrm.is_some();
     refusals.field_if(at.field("bastion"), both, BASTION);
-}
-
-fn winrm(refusals: &mut Refusals<'_>, at: &FieldPath, auth: Option<WinRmAuth>) {
-    if let Some(auth @ WinRmAuth::Kerberos) = auth {
-        refusals.value(at.field("winrm").field("auth"), auth, KERBEROS);
-    }
 }
 
 fn credential(refusals: &mut Refusals<'_>, at: &FieldPath, credential: &SshCredential) {

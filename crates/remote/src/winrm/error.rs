@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use super::kerberos::KerberosError;
 use crate::error::Place;
 
 /// An error that SSH does not know. `Display` is the cause in one line.
@@ -102,6 +103,9 @@ pub enum WinRmError {
         /// What is wrong with it.
         reason: String,
     },
+    /// Something that only Kerberos knows.
+    #[error(transparent)]
+    Kerberos(#[from] KerberosError),
 }
 
 impl WinRmError {
@@ -118,6 +122,7 @@ impl WinRmError {
             Self::Denied { .. } => "CAS-REM-010",
             Self::Fault { .. } => "CAS-REM-011",
             Self::Forged { .. } => "CAS-REM-012",
+            Self::Kerberos(error) => error.code(),
         }
     }
 
@@ -156,6 +161,7 @@ impl WinRmError {
             Self::TrustFile { reason, .. } | Self::Forged { reason, .. } => {
                 vec![pair("reason", reason)]
             }
+            Self::Kerberos(error) => error.details(),
         }
     }
 
@@ -164,7 +170,8 @@ impl WinRmError {
         match self {
             Self::Refused { .. } => {
                 "Check `access.winrm.user` and its password; a local account of a machine in a \
-                 domain is `MACHINE\\user`, an account of the domain `DOMAIN\\user`."
+                 domain is `MACHINE\\user`, an account of the domain `DOMAIN\\user`. Where NTLM \
+                 is switched off: `kinit` first, for Kerberos."
                     .to_owned()
             }
             Self::ClockSkew { .. } => {
@@ -207,6 +214,7 @@ impl WinRmError {
                  `transport: https`."
                     .to_owned()
             }
+            Self::Kerberos(error) => error.remedy(),
         }
     }
 }

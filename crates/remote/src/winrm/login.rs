@@ -8,10 +8,12 @@ use casement_resource::Secret;
 use hyper::StatusCode;
 use hyper::header::HeaderValue;
 use ring::rand::{SecureRandom as _, SystemRandom};
+use tokio::time::timeout;
 
 use super::WinRmError;
+use super::kerberos;
 use super::ntlm::seal::{Sealing, Side};
-use super::ntlm::{Account, Challenge, Dice, Login as Ntlm, flags};
+use super::ntlm::{Account, Challenge, Dice, Login as Ntlm, bound_to, flags};
 use super::target::{Login, Protection, WinRmTarget};
 use super::wire::{Knocked, Open};
 use crate::error::{Place, RemoteError};
@@ -21,20 +23,49 @@ const EPOCH_SECONDS: u64 = 11_644_473_600;
 /// Domains turn logins down when clocks differ by more.
 const SKEW_SECONDS: u64 = 300;
 
+/// Decides for the ways of logging in that leave a choice: a ticket where the domain
+/// has one for the host, else the password. Once for all connections of a session.
+pub(super) async fn decided(target: &WinRmTarget) -> WinRmTarget {
+    let mut decided = target.clone();
+    if let Login::Kerberos(ticket) = &target.login
+        && let Some(password) = &ticket.otherwise
+        && ticket.begin(None, target.connect_timeout).await.is_err()
+    {
+        decided.login = Login::Ntlm(password.clone());
+    }
+    decided
+}
+
 /// Proves who we are. Over HTTP the connection is sealed from then on.
 pub(super) async fn log_in(
     open: &mut Open,
     target: &WinRmTarget,
     place: &Place,
 ) -> Result<(), RemoteError> {
-    match target.login {
-        Login::Ntlm => ntlm(open, target, place).await,
-        Login::Basic => {
-            // Each request says it; whether it is right shows in the first one.
-            open.authorization = Some(basic(&target.user, &target.password));
-            Ok(())
+    let waited = target.connect_timeout;
+    let logged_in = match &target.login {
+        Login::Ntlm(password) => timeout(waited, ntlm(open, target, place, password)).await,
+        Login::Kerberos(ticket) => {
+            // A domain controller that does not answer is not the host's fault.
+            let begun = ticket.begin(open.binding.clone(), waited).await;
+            let begun = begun.map_err(WinRmError::from)?;
+            timeout(
+                waited,
+                kerberos::log_in(open, (target, place), ticket, begun),
+            )
+            .await
         }
-    }
+        Login::Basic(password) => {
+            // Each request says it; whether it is right shows in the first one.
+            open.authorization = Some(basic(&target.user, password));
+            return Ok(());
+        }
+    };
+    logged_in.map_err(|_| RemoteError::NoAnswer {
+        place: place.clone(),
+        waited,
+        step: "the login",
+    })?
 }
 
 fn basic(user: &str, password: &Secret) -> HeaderValue {
@@ -42,7 +73,7 @@ fn basic(user: &str, password: &Secret) -> HeaderValue {
     hidden(format!("Basic {}", STANDARD.encode(text.expose())))
 }
 
-fn negotiate(token: &[u8]) -> HeaderValue {
+pub(super) fn negotiate(token: &[u8]) -> HeaderValue {
     hidden(format!("Negotiate {}", STANDARD.encode(token)))
 }
 
@@ -54,8 +85,13 @@ fn hidden(text: String) -> HeaderValue {
     value
 }
 
-async fn ntlm(open: &mut Open, target: &WinRmTarget, place: &Place) -> Result<(), RemoteError> {
-    let account = Account::new(&target.user, &target.password);
+async fn ntlm(
+    open: &mut Open,
+    target: &WinRmTarget,
+    place: &Place,
+    password: &Secret,
+) -> Result<(), RemoteError> {
+    let account = Account::new(&target.user, password);
     let login = Ntlm::new(account);
     let first = open
         .knock(target, place, &negotiate(login.negotiate()))
@@ -70,7 +106,8 @@ async fn ntlm(open: &mut Open, target: &WinRmTarget, place: &Place) -> Result<()
         .into());
     }
     let service = format!("HTTP/{}", target.address);
-    let proven = login.answer(&challenge, open.binding, &service, &dice(place)?);
+    let binding = open.binding.as_deref().map(bound_to);
+    let proven = login.answer(&challenge, binding, &service, &dice(place)?);
     let last = open
         .knock(target, place, &negotiate(&proven.message))
         .await?;
@@ -87,7 +124,8 @@ async fn ntlm(open: &mut Open, target: &WinRmTarget, place: &Place) -> Result<()
         return Err(refused(target, place, &last.offers.join(", ")));
     }
     if target.protection == Protection::Sealed {
-        open.sealing = Some(Sealing::new(&proven.session_key, Side::Client));
+        let sealing = Sealing::new(&proven.session_key, Side::Client);
+        open.sealing = Some(Box::new(sealing));
     }
     Ok(())
 }
@@ -107,12 +145,7 @@ fn challenge(
     if first.status != StatusCode::UNAUTHORIZED {
         return Err(not_winrm(format!("HTTP {}", first.status.as_u16())));
     }
-    let token = first.offers.iter().find_map(|offer| {
-        let (method, token) = offer.split_once(' ')?;
-        let known = ["negotiate", "ntlm"].contains(&method.to_lowercase().as_str());
-        STANDARD.decode(known.then_some(token.trim())?).ok()
-    });
-    let Some(token) = token else {
+    let Some(token) = token(first) else {
         let offered = first.offers.join(", ");
         return Err(match target.protection {
             Protection::Sealed => WinRmError::Unencrypted {
@@ -124,6 +157,15 @@ fn challenge(
         });
     };
     Challenge::read(&token).map_err(|error| not_winrm(error.to_string()))
+}
+
+/// What the host says back to a token.
+pub(super) fn token(knocked: &Knocked) -> Option<Vec<u8>> {
+    knocked.offers.iter().find_map(|offer| {
+        let (method, token) = offer.split_once(' ')?;
+        let known = ["negotiate", "ntlm", "kerberos"].contains(&method.to_lowercase().as_str());
+        STANDARD.decode(known.then_some(token.trim())?).ok()
+    })
 }
 
 /// The login is not taken.
@@ -141,8 +183,9 @@ pub(super) fn refused(target: &WinRmTarget, place: &Place, offered: &str) -> Rem
         place: place.clone(),
         user: target.user.clone(),
         method: match target.login {
-            Login::Ntlm => "NTLM",
-            Login::Basic => "basic",
+            Login::Ntlm(_) => "NTLM",
+            Login::Basic(_) => "basic",
+            Login::Kerberos(_) => "Kerberos",
         },
         offered,
     }

@@ -15,7 +15,7 @@ mod tests;
 
 pub(crate) use message::{Challenge, Pair, flags, put_pair};
 
-use crypto::{Key, account_key, hmac_md5, prove, rc4_once, utf16};
+use crypto::{Key, account_key, hmac_md5, md5, prove, rc4_once, utf16};
 use message::{Fields, VERSION, negotiate};
 
 /// Who logs in.
@@ -128,6 +128,14 @@ impl<'a> Login<'a> {
         message.extend_from_slice(&fields.payload);
         message
     }
+}
+
+/// What ties a login to a connection, as NTLM writes it.
+pub(crate) fn bound_to(data: &[u8]) -> [u8; 16] {
+    // It is a certificate's hash and its name.
+    let length = u32::try_from(data.len()).unwrap_or(u32::MAX);
+    // No addresses on either side, then the data (RFC 2744, 3.11).
+    md5(&[&[0; 16], &length.to_le_bytes(), data])
 }
 
 /// Where the third message has its integrity code.

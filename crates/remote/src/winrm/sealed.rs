@@ -1,6 +1,20 @@
 //! How a sealed message looks in HTTP (MS-WSMV 2.2.9.1).
 
-use super::ntlm::seal::{Forged, Sealing};
+use super::ntlm::seal::Forged;
+
+/// What seals for one connection, once somebody is logged in.
+pub(crate) trait Seals: Send {
+    /// Seals the next message: its signature, and the rest of it.
+    fn seal(&mut self, message: &[u8]) -> Result<(Vec<u8>, Vec<u8>), NotSealed>;
+
+    /// Opens the next message of the other side.
+    fn open(&mut self, signature: &[u8], sealed: &[u8]) -> Result<Vec<u8>, Forged>;
+}
+
+/// A login that is over, and seals no more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("a message could not be sealed")]
+pub(crate) struct NotSealed;
 
 /// The type of a sealed body.
 pub(crate) const CONTENT_TYPE: &str = r#"multipart/encrypted;protocol="application/HTTP-SPNEGO-session-encrypted";boundary="Encrypted Boundary""#;
@@ -20,8 +34,8 @@ pub(crate) enum OpenError {
 }
 
 /// Seals an envelope.
-pub(crate) fn pack(sealing: &mut Sealing, envelope: &[u8]) -> Vec<u8> {
-    let (signature, sealed) = sealing.seal(envelope);
+pub(crate) fn pack(sealing: &mut dyn Seals, envelope: &[u8]) -> Result<Vec<u8>, NotSealed> {
+    let (signature, sealed) = sealing.seal(envelope)?;
     let head = format!(
         "--Encrypted Boundary\r\n\tContent-Type: application/HTTP-SPNEGO-session-encrypted\r\n\
          \tOriginalContent: type=application/soap+xml;charset=UTF-8;Length={}\r\n\
@@ -34,12 +48,13 @@ pub(crate) fn pack(sealing: &mut Sealing, envelope: &[u8]) -> Vec<u8> {
     body.extend_from_slice(&signature);
     body.extend_from_slice(&sealed);
     body.extend_from_slice(b"--Encrypted Boundary--\r\n");
-    body
+    Ok(body)
 }
 
-/// Opens a sealed body. Its parts are found by their headers and the length
-/// that they name: sealed bytes may look like a boundary.
-pub(crate) fn unpack(sealing: &mut Sealing, body: &[u8]) -> Result<Vec<u8>, OpenError> {
+/// Opens a sealed body. Its parts are found by their headers and the last
+/// boundary: sealed bytes may look like one, and may be longer than what they are
+/// of.
+pub(crate) fn unpack(sealing: &mut dyn Seals, body: &[u8]) -> Result<Vec<u8>, OpenError> {
     let length = original_length(body).ok_or(OpenError::Layout)?;
     let at = position(body, OCTETS).ok_or(OpenError::Layout)? + OCTETS.len();
     let rest = body.get(at..).ok_or(OpenError::Layout)?;
@@ -50,11 +65,13 @@ pub(crate) fn unpack(sealing: &mut Sealing, body: &[u8]) -> Result<Vec<u8>, Open
     let (signature, rest) = rest
         .split_at_checked(signature_length)
         .ok_or(OpenError::Layout)?;
-    let (sealed, rest) = rest.split_at_checked(length).ok_or(OpenError::Layout)?;
-    if !rest.starts_with(BOUNDARY) {
-        return Err(OpenError::Layout);
+    let end = rest.windows(BOUNDARY.len()).rposition(|it| it == BOUNDARY);
+    let sealed = end.and_then(|end| rest.get(..end));
+    let message = sealing.open(signature, sealed.ok_or(OpenError::Layout)?)?;
+    match message.len() == length {
+        true => Ok(message),
+        false => Err(OpenError::Layout),
     }
-    Ok(sealing.open(signature, sealed)?)
 }
 
 fn original_length(body: &[u8]) -> Option<usize> {
@@ -71,7 +88,7 @@ fn position(body: &[u8], part: &[u8]) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::ntlm::seal::Side;
+    use super::super::ntlm::seal::{Sealing, Side};
     use super::*;
 
     fn sides() -> (Sealing, Sealing) {
@@ -86,7 +103,7 @@ mod tests {
     fn what_is_packed_is_sealed_and_comes_out_again() {
         let (mut client, mut server) = sides();
         for envelope in ["<a>one</a>", "", "<b>--Encrypted Boundary--\r\n</b>"] {
-            let body = pack(&mut client, envelope.as_bytes());
+            let body = pack(&mut client, envelope.as_bytes()).unwrap();
             let seen = String::from_utf8_lossy(&body).into_owned();
             assert!(envelope.is_empty() || !seen.contains(envelope));
             assert_eq!(unpack(&mut server, &body).unwrap(), envelope.as_bytes());
@@ -95,7 +112,7 @@ mod tests {
 
     #[test]
     fn a_damaged_body_is_no_message() {
-        let body = pack(&mut sides().0, b"<a>one</a>");
+        let body = pack(&mut sides().0, b"<a>one</a>").unwrap();
         for length in 0..body.len() - 4 {
             assert!(unpack(&mut sides().1, &body[..length]).is_err(), "{length}");
         }

@@ -8,11 +8,11 @@ use bytes::Bytes;
 use ring::rand::{SecureRandom as _, SystemRandom};
 use tokio::sync::{Mutex, mpsc, watch};
 
-use super::WinRmError;
 use super::answer::{self, AnswerError, Fault, Received};
 use super::envelope::{Request, SEND_OVERHEAD};
 use super::target::WinRmTarget;
 use super::wire::Wire;
+use super::{WinRmError, login};
 use crate::error::{Place, RemoteError};
 use crate::process::ProcessEvent;
 
@@ -83,7 +83,7 @@ async fn ask(
 impl Shell {
     /// Connects, logs in, and opens a shell.
     pub(crate) async fn open(target: &WinRmTarget, place: Place) -> Result<Self, RemoteError> {
-        let target = Arc::new(target.clone());
+        let target = Arc::new(login::decided(target).await);
         let mut wire = Wire::new(Arc::clone(&target), place.clone());
         let create = Request::Create { idle: IDLE };
         let made = ask(&mut wire, &target, &place, &create).await?;

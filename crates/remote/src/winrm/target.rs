@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use casement_resource::{Secret, Sha256};
 
+use super::kerberos::Ticket;
+
 /// What protects the conversation. There is no way without.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Protection {
@@ -27,12 +29,14 @@ pub enum Trust {
 }
 
 /// How the login is proved.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub enum Login {
-    /// NTLM version 2.
-    Ntlm,
+    /// NTLM version 2, with this password.
+    Ntlm(Secret),
     /// The password itself, inside TLS.
-    Basic,
+    Basic(Secret),
+    /// A ticket.
+    Kerberos(Ticket),
 }
 
 /// One host, and how to log in there over WinRM.
@@ -46,8 +50,6 @@ pub struct WinRmTarget {
     pub port: u16,
     /// The account: `Administrator`, `SHOP\anna` or `anna@shop.example`.
     pub user: String,
-    /// Its password.
-    pub password: Secret,
     /// What protects the conversation.
     pub protection: Protection,
     /// How the login is proved.
@@ -57,22 +59,21 @@ pub struct WinRmTarget {
 }
 
 impl WinRmTarget {
-    /// A target with TLS on port 5986, strict about its certificate, NTLM, and a
-    /// time-out of 10 s.
+    /// A target with TLS on port 5986, strict about its certificate, and a time-out
+    /// of 10 s.
     pub fn new(
         name: impl Into<String>,
         address: impl Into<String>,
         user: impl Into<String>,
-        password: Secret,
+        login: Login,
     ) -> Self {
         Self {
             name: name.into(),
             address: address.into(),
             port: 5986,
             user: user.into(),
-            password,
             protection: Protection::Tls(Trust::System),
-            login: Login::Ntlm,
+            login,
             connect_timeout: Duration::from_secs(10),
         }
     }
@@ -114,7 +115,8 @@ mod tests {
     #[test]
     fn debug_hides_the_password_and_shows_where_it_goes() {
         let password = Secret::new("hunter2".to_owned());
-        let mut target = WinRmTarget::new("win1", "fd00::4", "Administrator", password);
+        let login = Login::Ntlm(password);
+        let mut target = WinRmTarget::new("win1", "fd00::4", "Administrator", login);
         let shown = format!("{target:?}");
         assert!(!shown.contains("hunter2"), "{shown}");
         assert!(shown.contains("https://[fd00::4]:5986/wsman"), "{shown}");

@@ -15,7 +15,6 @@ use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
 use super::error::WinRmError;
-use super::ntlm::crypto::md5;
 use super::target::Trust;
 use crate::error::{Place, RemoteError};
 
@@ -201,15 +200,15 @@ fn against(trust: &Trust, provider: &Arc<CryptoProvider>) -> Result<Against, Win
     Ok(Against::Signers(verifier))
 }
 
-/// What NTLM puts into its proof so that it is good for this connection only:
+/// What a login puts into its proof so that it is good for this connection only:
 /// the hash over the host's certificate (RFC 5929, `tls-server-end-point`).
-pub(crate) fn binding(stream: &TlsStream<TcpStream>) -> Option<[u8; 16]> {
+pub(crate) fn end_point(stream: &TlsStream<TcpStream>) -> Option<Vec<u8>> {
     let (_, connection) = stream.get_ref();
     let certificate = connection.peer_certificates()?.first()?;
-    binding_of(certificate)
+    end_point_of(certificate)
 }
 
-fn binding_of(certificate: &[u8]) -> Option<[u8; 16]> {
+fn end_point_of(certificate: &[u8]) -> Option<Vec<u8>> {
     use sha2::Digest as _;
     let (_, read) = x509_parser::parse_x509_certificate(certificate).ok()?;
     // The hash of the certificate's own signature, SHA-256 in place of older ones.
@@ -222,8 +221,5 @@ fn binding_of(certificate: &[u8]) -> Option<[u8; 16]> {
         }
         _ => sha2::Sha256::digest(certificate).to_vec(),
     };
-    let data = [b"tls-server-end-point:".as_slice(), &hash].concat();
-    let length = u32::try_from(data.len()).ok()?;
-    // No addresses on either side, then the data (RFC 2744, 3.11).
-    Some(md5(&[&[0; 16], &length.to_le_bytes(), &data]))
+    Some([b"tls-server-end-point:".as_slice(), &hash].concat())
 }

@@ -1,7 +1,7 @@
 //! One connection to WinRM: dialled, logged in, and dialled again when the host
 //! has closed it.
 //!
-//! NTLM logs a connection in, not a request, and its seals are numbered: one
+//! A login is a connection's, not a request's, and its seals are numbered: one
 //! request at a time, in order. Whoever wants two at once takes two wires.
 
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
-use super::ntlm::seal::Sealing;
+use super::sealed::Seals;
 use super::target::{Login, Protection, WinRmTarget};
 use super::{WinRmError, login, sealed, tls};
 use crate::error::{Place, RemoteError};
@@ -44,11 +44,11 @@ pub(crate) struct Wire {
 pub(super) struct Open {
     sender: SendRequest<Full<Bytes>>,
     driver: JoinHandle<()>,
-    pub(super) sealing: Option<Sealing>,
+    pub(super) sealing: Option<Box<dyn Seals>>,
     /// Said with each request, where a login is not for the whole connection.
     pub(super) authorization: Option<HeaderValue>,
     /// What ties a login to this connection.
-    pub(super) binding: Option<[u8; 16]>,
+    pub(super) binding: Option<Vec<u8>>,
 }
 
 impl Drop for Open {
@@ -104,26 +104,19 @@ impl Wire {
             return Ok(open);
         }
         let waited = self.target.connect_timeout;
-        let late = |step| {
-            let place = self.place.clone();
-            move |_| RemoteError::NoAnswer {
-                place,
-                waited,
-                step,
-            }
-        };
         let connected = timeout(waited, connect(&self.target, &self.place)).await;
-        let mut open = connected.map_err(late("a connection"))??;
-        let logged_in = login::log_in(&mut open, &self.target, &self.place);
-        timeout(waited, logged_in)
-            .await
-            .map_err(late("the login"))??;
+        let mut open = connected.map_err(|_| RemoteError::NoAnswer {
+            place: self.place.clone(),
+            waited,
+            step: "a connection",
+        })??;
+        login::log_in(&mut open, &self.target, &self.place).await?;
         Ok(open)
     }
 }
 
 async fn connect(target: &WinRmTarget, place: &Place) -> Result<Open, RemoteError> {
-    if target.protection == Protection::Sealed && target.login == Login::Basic {
+    if target.protection == Protection::Sealed && matches!(target.login, Login::Basic(_)) {
         return Err(WinRmError::Unencrypted {
             place: place.clone(),
             seen: "`auth: basic` over `transport: http` is the password in clear".to_owned(),
@@ -135,7 +128,7 @@ async fn connect(target: &WinRmTarget, place: &Place) -> Result<Open, RemoteErro
         Protection::Sealed => Open::over(stream, None, place).await,
         Protection::Tls(trust) => {
             let stream = tls::shake_hands(stream, trust, place).await?;
-            let binding = tls::binding(&stream);
+            let binding = tls::end_point(&stream);
             Open::over(stream, binding, place).await
         }
     }
@@ -144,7 +137,7 @@ async fn connect(target: &WinRmTarget, place: &Place) -> Result<Open, RemoteErro
 impl Open {
     async fn over(
         stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static,
-        binding: Option<[u8; 16]>,
+        binding: Option<Vec<u8>>,
         place: &Place,
     ) -> Result<Self, RemoteError> {
         let shaken = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await;
@@ -214,10 +207,11 @@ impl Open {
         envelope: &str,
     ) -> Result<Option<Reply>, RemoteError> {
         let (kind, body) = match &mut self.sealing {
-            Some(sealing) => (
-                sealed::CONTENT_TYPE,
-                sealed::pack(sealing, envelope.as_bytes()),
-            ),
+            Some(sealing) => {
+                let packed = sealed::pack(&mut **sealing, envelope.as_bytes());
+                let packed = packed.map_err(|error| lost(place, error))?;
+                (sealed::CONTENT_TYPE, packed)
+            }
             None => (SOAP, envelope.as_bytes().to_vec()),
         };
         let authorization = self.authorization.clone();
@@ -236,7 +230,7 @@ impl Open {
         let body = read(response, place).await?;
         let text = match &mut self.sealing {
             Some(sealing) if is_sealed => {
-                let opened = sealed::unpack(sealing, &body);
+                let opened = sealed::unpack(&mut **sealing, &body);
                 opened.map_err(|error| WinRmError::Forged {
                     place: place.clone(),
                     reason: error.to_string(),

@@ -15,6 +15,10 @@ async fn refused(target: &WinRmTarget) -> RemoteError {
     }
 }
 
+fn another() -> Secret {
+    Secret::new("another".to_owned())
+}
+
 fn detail(error: &RemoteError, label: &str) -> String {
     let details = error.details();
     let found = details.into_iter().find(|(name, _)| name == label);
@@ -58,7 +62,7 @@ async fn over_tls_a_login_is_bound_to_the_certificate() {
     target.protection = Protection::Tls(Trust::Signed(server.ca()));
     says_hello(&target).await;
     server.change(|settings| (settings.basic, settings.negotiate) = (true, false));
-    target.login = Login::Basic;
+    target.login = Login::Basic(Secret::new(PASSWORD.to_owned()));
     says_hello(&target).await;
 }
 
@@ -66,7 +70,7 @@ async fn over_tls_a_login_is_bound_to_the_certificate() {
 async fn a_wrong_password_is_told_as_that() {
     for server in [Server::http().await, Server::https().await] {
         let mut target = server.target();
-        target.password = Secret::new("another".to_owned());
+        target.login = Login::Ntlm(another());
         let error = refused(&target).await;
         assert_eq!(error.code(), "CAS-REM-001", "{error:?}");
         assert!(!error.is_transient());
@@ -75,7 +79,7 @@ async fn a_wrong_password_is_told_as_that() {
         assert!(!shown.contains("another"), "{shown}");
         server.change(|settings| (settings.basic, settings.negotiate) = (true, false));
         if matches!(target.protection, Protection::Tls(_)) {
-            target.login = Login::Basic;
+            target.login = Login::Basic(another());
             assert_eq!(refused(&target).await.code(), "CAS-REM-001");
         }
     }
@@ -89,7 +93,7 @@ async fn a_clock_that_is_wrong_is_named_when_the_login_fails() {
         // The clock alone is no reason: NTLM takes the host's.
         says_hello(&server.target()).await;
         let mut target = server.target();
-        target.password = Secret::new("another".to_owned());
+        target.login = Login::Ntlm(another());
         let error = refused(&target).await;
         assert_eq!(error.code(), "CAS-REM-002", "{error:?}");
         let clock = detail(&error, "its clock");
@@ -124,7 +128,7 @@ async fn a_closed_port_and_a_silent_one_differ() {
 async fn nothing_is_said_in_clear() {
     let server = Server::http().await;
     let mut basic = server.target();
-    basic.login = Login::Basic;
+    basic.login = Login::Basic(Secret::new(PASSWORD.to_owned()));
     let error = refused(&basic).await;
     assert_eq!(error.code(), "CAS-REM-004", "before it is tried: {error:?}");
 
@@ -242,7 +246,7 @@ async fn a_host_that_comes_back_is_reached_again_and_a_wrong_login_not_repeated(
         .await;
     assert!(session.is_ok());
     assert_eq!(failed, 2);
-    target.password = Secret::new("another".to_owned());
+    target.login = Login::Ntlm(another());
     let result = patience
         .connect(&target, |_| panic!("no reason to wait"))
         .await;

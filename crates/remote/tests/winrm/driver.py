@@ -8,8 +8,9 @@ endpoint, transport, ca = sys.argv[1:]
 protocol = Protocol(
     endpoint=endpoint,
     transport=transport,
-    username="Administrator",
+    username=os.environ["CASEMENT_TEST_USER"],
     password=os.environ["CASEMENT_TEST_PASSWORD"],
+    kerberos_hostname_override=os.environ["CASEMENT_TEST_HOST"],
     ca_trust_path=ca if endpoint.startswith("https") else None,
     message_encryption="auto",
 )

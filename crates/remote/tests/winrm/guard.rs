@@ -1,4 +1,4 @@
-//! Who is let in: the server's side of NTLM, and basic login.
+//! Who is let in: the server's side of NTLM and Kerberos, and basic login.
 
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -7,9 +7,11 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use casement_resource::Secret;
 
+use crate::kerberos;
 use crate::ntlm::crypto::{Key, account_key, hmac_md5, md5, rc4_once, utf16};
 use crate::ntlm::message::{Fields, Pair, VERSION, field, flags, put_pair, read_pairs};
 use crate::ntlm::seal::{Sealing, Side};
+use crate::sealed::Seals;
 use crate::server::Shared;
 
 const SERVER_CHALLENGE: [u8; 8] = [7, 1, 6, 2, 5, 3, 4, 9];
@@ -20,14 +22,14 @@ pub struct Guard {
     shared: Arc<Shared>,
     first: Vec<u8>,
     challenge: Vec<u8>,
-    pub sealing: Option<Sealing>,
+    pub sealing: Option<Box<dyn Seals>>,
     pub is_in: bool,
 }
 
 /// What the guard says to a request.
 pub enum Verdict {
-    /// Let it through.
-    In,
+    /// Let it through, and say this with the answer.
+    In(Vec<String>),
     /// 401, with this to say.
     Out(Vec<String>),
 }
@@ -46,7 +48,7 @@ impl Guard {
     pub fn judge(&mut self, authorization: Option<&str>) -> Verdict {
         let Some((method, token)) = authorization.and_then(|said| said.split_once(' ')) else {
             return match self.is_in {
-                true => Verdict::In,
+                true => Verdict::In(Vec::new()),
                 false => Verdict::Out(self.offers()),
             };
         };
@@ -58,11 +60,15 @@ impl Guard {
             "Basic" if settings.basic => {
                 let right = format!("{}:{}", settings.user, settings.password);
                 match token == right.as_bytes() {
-                    true => Verdict::In,
+                    true => Verdict::In(Vec::new()),
                     false => Verdict::Out(self.offers()),
                 }
             }
-            "Negotiate" if settings.negotiate => match token.get(8) {
+            // A ticket comes as a token of its own, which begins so.
+            "Negotiate" if settings.negotiate && token.first() == Some(&0x60) => {
+                self.ticket(&token)
+            }
+            "Negotiate" if settings.negotiate && settings.ntlm => match token.get(8) {
                 Some(1) => {
                     self.challenge = self.challenge();
                     self.first = token;
@@ -71,17 +77,41 @@ impl Guard {
                 }
                 Some(3) => match self.check(&token) {
                     Some(key) => {
-                        self.is_in = true;
-                        if self.shared.certificate.is_none() {
-                            self.sealing = Some(Sealing::new(&key, Side::Server));
-                        }
-                        Verdict::In
+                        let sealing = Sealing::new(&key, Side::Server);
+                        self.let_in(format!("NTLM {}", settings.user), sealing);
+                        Verdict::In(Vec::new())
                     }
                     None => Verdict::Out(self.offers()),
                 },
                 _ => Verdict::Out(self.offers()),
             },
             _ => Verdict::Out(self.offers()),
+        }
+    }
+
+    fn let_in(&mut self, who: String, sealing: impl Seals + 'static) {
+        self.is_in = true;
+        self.shared.logins.lock().unwrap().push(who);
+        if self.shared.certificate.is_none() {
+            self.sealing = Some(Box::new(sealing));
+        }
+    }
+
+    /// A ticket for the host; over TLS, one that is bound to the certificate.
+    fn ticket(&mut self, token: &[u8]) -> Verdict {
+        let settings = self.shared.settings();
+        let Some(keytab) = settings.keytab else {
+            return Verdict::Out(self.offers());
+        };
+        let binding = self.shared.certificate.as_deref().map(end_point);
+        let said = |token: &[u8]| vec![format!("Negotiate {}", STANDARD.encode(token))];
+        match kerberos::accept(&keytab, token, binding.as_deref()) {
+            Ok(accepted) => {
+                self.let_in(format!("Kerberos {}", accepted.client), accepted.context);
+                Verdict::In(said(&accepted.token))
+            }
+            Err(token) if token.is_empty() => Verdict::Out(self.offers()),
+            Err(token) => Verdict::Out(said(&token)),
         }
     }
 
@@ -172,10 +202,15 @@ impl Guard {
 
 /// What a login over TLS must carry (RFC 5929, for a certificate signed with
 /// SHA-256).
-fn binding(certificate: &[u8]) -> Key {
+fn end_point(certificate: &[u8]) -> Vec<u8> {
     use sha2::Digest as _;
     let hash = sha2::Sha256::digest(certificate);
-    let data = [b"tls-server-end-point:".as_slice(), &hash].concat();
+    [b"tls-server-end-point:".as_slice(), &hash].concat()
+}
+
+/// The same as NTLM writes it.
+fn binding(certificate: &[u8]) -> Key {
+    let data = end_point(certificate);
     md5(&[
         &[0; 16],
         &u32::try_from(data.len()).unwrap().to_le_bytes(),

@@ -6,9 +6,10 @@ use std::process::Command;
 use std::sync::Mutex;
 use std::{env, fs};
 
+use crate::kdc::{DOMAIN, Kdc, REALM};
 use crate::server::{PASSWORD, Server};
 
-const PACKAGE: &str = "pywinrm==0.5.0";
+const PACKAGE: &str = "pywinrm[kerberos]==0.5.0";
 const DRIVER: &str = include_str!("driver.py");
 
 /// Made once, however many tests ask for it.
@@ -18,7 +19,7 @@ fn python() -> PathBuf {
     let _alone = MADE.lock().unwrap();
     let cache = env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
     let cache = cache.unwrap_or_else(|| Path::new(&env::var_os("HOME").unwrap()).join(".cache"));
-    let folder = cache.join("casement/tools/pywinrm-0.5.0");
+    let folder = cache.join("casement/tools/pywinrm-kerberos-0.5.0");
     let ready = folder.join("casement-ready");
     if !ready.exists() {
         let pip = folder.join("bin/pip");
@@ -40,6 +41,27 @@ fn python() -> PathBuf {
 
 /// What the driver says. The password goes through the environment.
 async fn ask(server: &Server, transport: &str, password: &str) -> String {
+    drive(server, transport, password, |command| {
+        command.env("CASEMENT_TEST_USER", "Administrator");
+    })
+    .await
+}
+
+/// The same in a domain, with the ticket that is there.
+async fn ask_with_a_ticket(server: &Server, kdc: &Kdc, user: &str) -> String {
+    drive(server, "kerberos", "", |command| {
+        command.env("CASEMENT_TEST_USER", user);
+        command.envs(kdc.environment());
+    })
+    .await
+}
+
+async fn drive(
+    server: &Server,
+    transport: &str,
+    password: &str,
+    more: impl FnOnce(&mut Command),
+) -> String {
     let scheme = match server.shared.certificate {
         Some(_) => "https",
         None => "http",
@@ -51,8 +73,10 @@ async fn ask(server: &Server, transport: &str, password: &str) -> String {
         .arg(transport)
         .arg(server.ca())
         .env("CASEMENT_TEST_PASSWORD", password)
+        .env("CASEMENT_TEST_HOST", format!("win1.{DOMAIN}"))
         .env_remove("http_proxy")
         .env("no_proxy", "*");
+    more(&mut command);
     let output = tokio::task::spawn_blocking(move || command.output().unwrap());
     let output = output.await.unwrap();
     let said = String::from_utf8(output.stderr).unwrap();
@@ -92,4 +116,38 @@ async fn pywinrm_is_turned_away_with_a_wrong_password() {
         assert_eq!(ask(&server, "ntlm", "another").await, "refused\n");
         assert!(server.actions().is_empty());
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs python3 with venv, libkrb5-dev, krb5-kdc, and PyPI the first time"]
+async fn pywinrm_is_let_in_with_a_ticket_and_works() {
+    let kdc = Kdc::start(&["anna"]);
+    let keytab = kdc.host(&format!("win1.{DOMAIN}"));
+    kdc.kinit(&["anna"]);
+    let anna = format!("anna@{REALM}");
+    for server in [Server::http().await, Server::https().await] {
+        let keytab = Some(keytab.clone());
+        server.change(|settings| (settings.ntlm, settings.keytab) = (false, keytab));
+        assert_eq!(ask_with_a_ticket(&server, &kdc, &anna).await, RIGHT);
+        assert_eq!(server.logins().first(), Some(&format!("Kerberos {anna}")));
+        let tls = server.shared.certificate.is_some();
+        let bodies = server.shared.bodies.lock().unwrap();
+        for body in bodies.iter() {
+            assert_eq!(body.starts_with(b"--Encrypted Boundary\r\n"), !tls);
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs python3 with venv, libkrb5-dev, krb5-kdc, and PyPI the first time"]
+async fn pywinrm_is_turned_away_with_a_ticket_for_somebody_else() {
+    let kdc = Kdc::start(&["anna"]);
+    kdc.host(&format!("win1.{DOMAIN}"));
+    let other = kdc.host(&format!("win2.{DOMAIN}"));
+    kdc.kinit(&["anna"]);
+    let server = Server::http().await;
+    server.change(|settings| settings.keytab = Some(other));
+    let anna = format!("anna@{REALM}");
+    assert_eq!(ask_with_a_ticket(&server, &kdc, &anna).await, "refused\n");
+    assert!(server.actions().is_empty());
 }

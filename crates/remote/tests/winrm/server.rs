@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use bytes::Bytes;
-use casement_remote::winrm::{Protection, Trust, WinRmTarget};
+use casement_remote::winrm::{Login, Protection, Trust, WinRmTarget};
 use casement_resource::{Secret, Sha256};
 use http_body_util::{BodyExt as _, Full};
 use hyper::body::Incoming;
@@ -40,6 +40,10 @@ pub struct Settings {
     pub password: String,
     pub negotiate: bool,
     pub basic: bool,
+    /// Whether there is NTLM inside Negotiate.
+    pub ntlm: bool,
+    /// Where the keys for tickets are, if it takes any.
+    pub keytab: Option<PathBuf>,
     /// Whether NTLM seals.
     pub seals: bool,
     /// Whether sealed requests get sealed answers.
@@ -64,6 +68,8 @@ impl Default for Settings {
             password: PASSWORD.to_owned(),
             negotiate: true,
             basic: false,
+            ntlm: true,
+            keytab: None,
             seals: true,
             seals_answers: true,
             clock_ahead: 0,
@@ -85,6 +91,8 @@ pub struct Shared {
     /// Every body as it came over the line, and every action as it was understood.
     pub bodies: Mutex<Vec<Vec<u8>>>,
     pub actions: Mutex<Vec<String>>,
+    /// Who was let in, and how.
+    pub logins: Mutex<Vec<String>>,
     wires: Mutex<Vec<JoinHandle<()>>>,
 }
 
@@ -141,6 +149,7 @@ impl Server {
             made: AtomicU64::new(0),
             bodies: Mutex::default(),
             actions: Mutex::default(),
+            logins: Mutex::default(),
             wires: Mutex::default(),
         });
         let task = tokio::spawn(accept(listener, acceptor, Arc::clone(&shared)));
@@ -169,8 +178,8 @@ impl Server {
 
     /// The right way in.
     pub fn target(&self) -> WinRmTarget {
-        let password = Secret::new(PASSWORD.to_owned());
-        let mut target = WinRmTarget::new("win1", "127.0.0.1", "Administrator", password);
+        let login = Login::Ntlm(Secret::new(PASSWORD.to_owned()));
+        let mut target = WinRmTarget::new("win1", "127.0.0.1", "Administrator", login);
         target.port = self.port;
         target.protection = match &self.shared.certificate {
             Some(certificate) => Protection::Tls(Trust::Pinned(Sha256::of(certificate))),
@@ -182,6 +191,11 @@ impl Server {
     /// The actions that were asked for, by their last word.
     pub fn actions(&self) -> Vec<String> {
         self.shared.actions.lock().unwrap().clone()
+    }
+
+    /// Who was let in since this was last asked, and how.
+    pub fn logins(&self) -> Vec<String> {
+        std::mem::take(&mut *self.shared.logins.lock().unwrap())
     }
 
     /// Waits until the host has no shell left.
@@ -245,28 +259,40 @@ async fn answer(
     };
     let body = body.to_bytes();
     let authorization = authorization.and_then(|value| value.to_str().map(str::to_owned).ok());
-    if let Verdict::Out(offers) = guard.judge(authorization.as_deref()) {
-        let mut response = Response::builder().status(StatusCode::UNAUTHORIZED);
-        for offer in offers {
-            response = response.header(WWW_AUTHENTICATE, offer);
-        }
-        return response.body(Full::default()).unwrap();
+    let (mut response, said) = match guard.judge(authorization.as_deref()) {
+        Verdict::Out(offers) => (status(StatusCode::UNAUTHORIZED), offers),
+        Verdict::In(said) if body.is_empty() => (status(StatusCode::OK), said),
+        Verdict::In(said) => (serve_one(&shared, &mut guard, &body, is_sealed).await, said),
+    };
+    for line in said {
+        let line = line.parse().unwrap();
+        response.headers_mut().append(WWW_AUTHENTICATE, line);
     }
-    if body.is_empty() {
-        return Response::new(Full::default());
-    }
+    response
+}
+
+/// Answers somebody who is let in.
+async fn serve_one(
+    shared: &Arc<Shared>,
+    guard: &mut Guard,
+    body: &[u8],
+    is_sealed: bool,
+) -> Response<Full<Bytes>> {
     shared.bodies.lock().unwrap().push(body.to_vec());
     let envelope = match (&mut guard.sealing, is_sealed) {
-        (Some(sealing), true) => sealed::unpack(sealing, &body).unwrap(),
+        (Some(sealing), true) => sealed::unpack(&mut **sealing, body).unwrap(),
         // AllowUnencrypted is false.
         (Some(_), false) => return status(StatusCode::INTERNAL_SERVER_ERROR),
         (None, _) => body.to_vec(),
     };
     let envelope = String::from_utf8(envelope).unwrap();
-    let (status, text) = soap::answer(&shared, &envelope).await;
+    let (status, text) = soap::answer(shared, &envelope).await;
     let seals = shared.settings().seals_answers;
     let (kind, body) = match guard.sealing.as_mut().filter(|_| seals) {
-        Some(sealing) => (sealed::CONTENT_TYPE, sealed::pack(sealing, text.as_bytes())),
+        Some(sealing) => {
+            let packed = sealed::pack(&mut **sealing, text.as_bytes());
+            (sealed::CONTENT_TYPE, packed.unwrap())
+        }
         None => ("application/soap+xml;charset=UTF-8", text.into_bytes()),
     };
     Response::builder()

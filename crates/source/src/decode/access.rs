@@ -137,6 +137,9 @@ fn sudo(reader: &mut Reader<'_>, at: &At<'_>) -> Option<Sudo> {
 fn winrm(reader: &mut Reader<'_>, at: &At<'_>) -> Option<HostWinRm> {
     let mapping = Mapping::read(reader, at, &shapes::WINRM)?;
     let user = if_given(mapping.get("user"), |at| account(reader, &at));
+    let domain = if_given(mapping.get("domain"), |at| {
+        reader.parse(&at, "a domain", "shop.example")
+    });
     let password = if_given(mapping.get("password"), |at| secret::reference(reader, &at));
     let transport = if_given(mapping.get("transport"), |at| {
         reader.named::<WinRmTransport>(&at, "transport of WinRM")
@@ -155,6 +158,7 @@ fn winrm(reader: &mut Reader<'_>, at: &At<'_>) -> Option<HostWinRm> {
     });
     Some(HostWinRm {
         user: user?,
+        domain: domain?,
         password: password?,
         transport: transport?,
         port: port?,

@@ -108,9 +108,14 @@ pub(crate) static WINRM: Shape = Shape {
     fields: &[
         optional("user", Kind::Text, "The account; by default Administrator."),
         optional(
+            "domain",
+            Kind::Text,
+            "The domain that the hosts are in, and an account that names none.",
+        ),
+        optional(
             "password",
             Kind::OneOf(&SECRET),
-            "Where its password is; by default a person is asked.",
+            "Where its password is; by default a person is asked, unless there is a Kerberos ticket.",
         ),
         optional(
             "transport",
@@ -125,7 +130,7 @@ pub(crate) static WINRM: Shape = Shape {
         optional(
             "auth",
             Kind::Word(words::<WinRmAuth>),
-            "How the login is proved.",
+            "How the login is proved; by default with a Kerberos ticket or else NTLM.",
         ),
         optional(
             "ca",

@@ -3,6 +3,7 @@
 
 use rc4::{Rc4, StreamCipher as _};
 
+use super::super::sealed::{NotSealed, Seals};
 use super::crypto::{Key, hmac_md5, md5, rc4};
 
 /// Which side of the connection one is.
@@ -98,5 +99,16 @@ impl Sealing {
             true => Ok(message),
             false => Err(Forged),
         }
+    }
+}
+
+impl Seals for Sealing {
+    fn seal(&mut self, message: &[u8]) -> Result<(Vec<u8>, Vec<u8>), NotSealed> {
+        let (signature, sealed) = Self::seal(self, message);
+        Ok((signature.to_vec(), sealed))
+    }
+
+    fn open(&mut self, signature: &[u8], sealed: &[u8]) -> Result<Vec<u8>, Forged> {
+        Self::open(self, signature, sealed)
     }
 }
