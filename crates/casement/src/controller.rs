@@ -6,18 +6,19 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use casement_cluster::{Cluster as KubeCluster, ClusterChange};
 use casement_diag::Problem;
-use casement_plan::{Blob, ClusterFacts, Inputs, PROXY_PASSWORD, REGISTRY_PASSWORD};
+use casement_plan::{Blob, ClusterFacts, Inputs, PROXY_PASSWORD, REGISTRY_PASSWORD, pull_proxy};
 use casement_remote::{HostKeyPolicy, HostOs, NewKeys, Way, hash_file};
 use casement_run::RunError;
 use casement_run::api::Api as _;
 use casement_run::kube::{Kube, builds_of};
-use casement_run::link::{Agents, Blobs, Link};
+use casement_run::link::{Agents, Link};
 use casement_run::many::at_once;
+use casement_run::source::Blobs;
 use casement_spec::{Cluster, Host, WindowsUpdate};
 use clap::Args;
 
 use crate::failure::CommandError;
-use crate::fetch::{self, DownloadArgs, Programs};
+use crate::fetch::{self, DownloadArgs, Fetched, Programs};
 use crate::way::Ways;
 use crate::{agents, changes, secret, spec_file, told};
 
@@ -215,15 +216,15 @@ pub fn own_name() -> String {
 pub fn read_inputs(cluster: &Cluster, fetched: &Programs) -> Result<(Inputs, Blobs), Problem> {
     let mut programs = BTreeMap::new();
     let mut blobs = Blobs::new();
-    for (program, (path, blob)) in fetched {
-        blobs.insert(blob.sha256, path.clone());
+    for (program, Fetched { blob, source }) in fetched {
+        blobs.insert(blob.sha256, source.clone());
         programs.insert(*program, *blob);
     }
     for (program, path) in &cluster.spec.artifacts.overrides {
         let (sha256, size) = hash_file(path.as_std_path()).map_err(|error| {
             told::remote(&error).seen("set in", format!("spec.artifacts.overrides.{program}"))
         })?;
-        blobs.insert(sha256, path.as_std_path().to_owned());
+        blobs.insert(sha256, path.as_std_path().to_owned().into());
         programs.insert(*program, Blob { sha256, size });
     }
     let mut updates = BTreeMap::new();
@@ -233,7 +234,7 @@ pub fn read_inputs(cluster: &Cluster, fetched: &Programs) -> Result<(Inputs, Blo
         };
         let (sha256, size) = hash_file(path.as_std_path())
             .map_err(|error| told::remote(&error).seen("set in", "spec.windows.updates"))?;
-        blobs.insert(sha256, path.as_std_path().to_owned());
+        blobs.insert(sha256, path.as_std_path().to_owned().into());
         updates.insert(path.to_string(), Blob { sha256, size });
     }
     let registry_ca = match &cluster.spec.images.ca {
@@ -247,6 +248,10 @@ pub fn read_inputs(cluster: &Cluster, fetched: &Programs) -> Result<(Inputs, Blo
         ..Inputs::default()
     };
     give_passwords(cluster, &mut inputs)?;
+    for mirrored in blobs.values_mut().filter_map(|it| it.mirror.as_mut()) {
+        let url = mirrored.pull.from.expose();
+        mirrored.pull.proxy = pull_proxy(cluster, &inputs, url);
+    }
     Ok((inputs, blobs))
 }
 

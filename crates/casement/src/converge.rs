@@ -14,8 +14,9 @@ use casement_resource::{NodeDocument, Resource};
 use casement_run::RunError;
 use casement_run::apply::Happening;
 use casement_run::job::Job;
-use casement_run::link::{Blobs, Link};
+use casement_run::link::Link;
 use casement_run::secrets::NoSecrets;
+use casement_run::source::Blobs;
 use casement_run::stop::Stop;
 use casement_run::unavailable::Unavailable;
 use clap::Args;
@@ -198,7 +199,7 @@ fn find_blobs(files: &[PathBuf], documents: &[NodeDocument]) -> Result<Blobs, Pr
             .seen("sha256", artifact.sha256)
             .seen("size", format!("{} bytes", artifact.size)));
         };
-        blobs.insert(artifact.sha256, file.clone());
+        blobs.insert(artifact.sha256, file.clone().into());
     }
     Ok(blobs)
 }

@@ -9,13 +9,15 @@ mod download;
 mod unpack;
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 
 use camino::Utf8Path;
-use casement_catalog::System;
+use casement_catalog::{Packing, System};
 use casement_diag::Problem;
 use casement_lock::{Entry, Gap, Lock, Published, Wanted, WantedContent, wanted};
 use casement_plan::Blob;
+use casement_resource::Secret;
+use casement_resource::wire::{Pull, PullBlob, PullProxy};
+use casement_run::source::{Mirrored, Source};
 use casement_spec::{Cluster, Named as _, Program};
 use clap::Args;
 
@@ -36,8 +38,16 @@ pub struct DownloadArgs {
     accept_unverified: bool,
 }
 
-/// Files of programs, and what they hold.
-pub type Programs = BTreeMap<Program, (PathBuf, Blob)>;
+/// A program that was fetched.
+pub struct Fetched {
+    /// What it holds.
+    pub blob: Blob,
+    /// Where it is here, and where on the mirror.
+    pub source: Source,
+}
+
+/// Programs, by their names.
+pub type Programs = BTreeMap<Program, Fetched>;
 
 /// Every program of Windows hosts that is not one of the file's `overrides`.
 pub async fn programs(
@@ -64,14 +74,39 @@ pub async fn programs(
             continue;
         };
         let download = Download::new(entry, mirror.as_ref())?;
-        let found = cache.programs(&download, release).await?;
+        let (whole, found) = cache.programs(&download, release).await?;
+        // Agents unpack no zip archives: what is in one is sent.
+        let packed_for_agents = release.artifact.packing != Packing::Zip;
+        let web = mirror.as_ref().filter(|_| packed_for_agents);
+        let web = web.and_then(|_| download.url());
         programs.extend(found.into_iter().filter_map(|(name, path, blob)| {
             let program = Program::from_name(&name)?;
             let own = cluster.spec.artifacts.overrides.contains_key(&program);
-            (!own).then_some((program, (path, blob)))
+            let mirror = web.map(|url| mirrored(&one.name, url, whole, blob));
+            let source = Source { path, mirror };
+            (!own).then_some((program, Fetched { blob, source }))
         }));
     }
     Ok(programs)
+}
+
+/// A program that hosts can fetch from a web server: by itself, or in a download that
+/// holds more than it.
+fn mirrored(name: &str, url: &str, download: Blob, program: Blob) -> Mirrored {
+    let pull_blob = |blob: Blob| PullBlob {
+        sha256: blob.sha256,
+        size: blob.size,
+    };
+    let packed = (program != download).then(|| pull_blob(program));
+    Mirrored {
+        name: name.to_owned(),
+        pull: Pull {
+            from: Secret::new(url.to_owned()),
+            proxy: PullProxy::HostsOwn,
+            download: pull_blob(download),
+            members: packed.into_iter().collect(),
+        },
+    }
 }
 
 /// The releases that Windows hosts need. What is given as a file is not among them,

@@ -36,6 +36,14 @@ pub fn listed(names: &[&str]) -> String {
     }
 }
 
+/// So many bytes, for people.
+pub fn amount(bytes: u64) -> String {
+    match bytes {
+        0..1_000_000 => format!("{} kB", bytes.div_ceil(1000)),
+        _ => format!("{} MB", bytes / 1_000_000),
+    }
+}
+
 /// At most so many characters; a cut is shown.
 pub fn cut(text: &str, width: usize) -> String {
     if text.chars().count() <= width {

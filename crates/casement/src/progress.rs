@@ -17,13 +17,14 @@ use casement_resource::Failure;
 use casement_resource::wire::{Event, What};
 use casement_run::RunError;
 use casement_run::apply::Happening;
+use casement_run::source::Bringing;
 use clap::Args;
 
 use board::{Row, State};
 pub use record::RunRecord;
 use screen::Screen;
 
-use crate::{clock, told};
+use crate::{clock, output, told};
 
 /// How much is shown, and where else it goes.
 #[derive(Debug, Default, Args)]
@@ -119,7 +120,7 @@ impl Progress {
                     record.planned(host, stage.name(), &observed.steps);
                 }
             }
-            Happening::Bringing { host, done, size } => shared.bringing(host, *done, *size),
+            Happening::Bringing { host, how } => shared.bringing(host, how),
             Happening::Waiting { host, reason } => shared.note(host, reason, true),
             Happening::Finished { host, stage, .. } => shared.end_part(host, stage.name()),
             Happening::Ready { host } => {
@@ -274,13 +275,31 @@ impl Shared {
     }
 
     /// Files are most of a part's work where there are any.
-    fn bringing(&mut self, host: &str, done: u64, size: u64) {
+    fn bringing(&mut self, host: &str, how: &Bringing<'_>) {
         const MOST: f64 = 0.7;
-        let text = format!("brings files, {} of {} MB", done >> 20, size >> 20);
-        self.note(host, &text, done >= size);
-        #[expect(clippy::cast_precision_loss, reason = "a share of a bar")]
-        let share = done as f64 / size.max(1) as f64;
-        self.update(host, |tracked| tracked.reach(MOST * share));
+        match *how {
+            Bringing::Progress { done, size, pulled } => {
+                let verb = if pulled { "pulls" } else { "brings" };
+                let text = format!("{verb} files, {} of {} MB", done >> 20, size >> 20);
+                self.note(host, &text, done >= size && !pulled);
+                #[expect(clippy::cast_precision_loss, reason = "a share of a bar")]
+                let share = done as f64 / size.max(1) as f64;
+                self.update(host, |tracked| tracked.reach(MOST * share));
+            }
+            Bringing::NotPulled { names, why } => {
+                let text = format!("{host}: {}", not_pulled(names, why));
+                if let Some(screen) = &mut self.screen {
+                    screen.above(&text);
+                }
+                self.say(&text, true);
+            }
+            Bringing::Brought { pulled: 0, .. } => {}
+            Bringing::Brought { pulled, sent } => {
+                let (pulled, sent) = (output::amount(pulled), output::amount(sent));
+                let text = format!("pulled {pulled} from the mirror, {sent} were sent");
+                self.note(host, &text, true);
+            }
+        }
     }
 
     fn note(&mut self, host: &str, text: &str, matters: bool) {
@@ -341,6 +360,20 @@ impl Shared {
             screen.draw(|width, height| board::lines(&rows, elapsed, width, height));
         }
     }
+}
+
+/// Why something is sent that the mirror has: what, and both values or what was said.
+fn not_pulled(names: &[&str], why: &Failure) -> String {
+    let verb = if names.len() == 1 { "is" } else { "are" };
+    let names = names.join(", ");
+    let mut text = format!("{names} {verb} sent, not pulled: {}", why.what);
+    if let Some(found) = &why.found {
+        text += &format!(": {found}");
+    }
+    if let Some(wanted) = &why.wanted {
+        text += &format!("; wanted {wanted}");
+    }
+    text
 }
 
 /// An event in a line, and whether it matters to everybody.

@@ -8,6 +8,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use camino::{Utf8Path, Utf8PathBuf};
+use casement_resource::without_password;
 
 /// A place that holds copies of downloads.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,7 +21,7 @@ pub enum Mirror {
 
 /// The text names no mirror.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is no mirror: it takes https://HOST/…, http://HOST/…, file:///FOLDER or a folder")]
+#[error("`{}` is no mirror: it takes https://HOST/…, http://HOST/…, file:///FOLDER or a folder", without_password(.0))]
 pub struct NoMirror(pub String);
 
 /// Where one file is.
@@ -32,10 +33,11 @@ pub enum Place {
     File(Utf8PathBuf),
 }
 
+/// As it may be shown: a password in an address is left out.
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Url(url) => f.write_str(url),
+            Self::Url(url) => f.write_str(&without_password(url)),
             Self::File(path) => f.write_str(path.as_str()),
         }
     }
@@ -105,6 +107,22 @@ mod tests {
             relative.place(url).to_string(),
             format!("/etc/shop/mirror/{path}")
         );
+    }
+
+    #[test]
+    fn an_account_is_used_and_its_password_not_shown() {
+        let mirror: Mirror = "http://anna:geheim@mirror/k".parse().unwrap();
+        let place = mirror.place("https://dl.k8s.io/x");
+        assert_eq!(
+            place,
+            Place::Url("http://anna:geheim@mirror/k/dl.k8s.io/x".to_owned())
+        );
+        assert_eq!(
+            place.to_string(),
+            "http://anna:********@mirror/k/dl.k8s.io/x"
+        );
+        let wrong = "ftp://anna:geheim@mirror".parse::<Mirror>().unwrap_err();
+        assert!(!wrong.to_string().contains("geheim"), "{wrong}");
     }
 
     #[test]

@@ -14,6 +14,7 @@ use casement_resource::{Code, Failure, Sha256};
 use crate::backstage::Backstage;
 use crate::engine::observe;
 use crate::platform::{Platform, Result};
+use crate::pull::pull;
 use crate::state::order::Order;
 use crate::state::records::Records;
 use crate::state::{Layout, journal, lock};
@@ -110,6 +111,11 @@ impl Channel<'_> {
                     let most = usize::try_from(last).unwrap_or(read::MOST);
                     let read = read::end(self.platform, &path, most.min(read::MOST), since);
                     read.map(|(text, end)| Some(ToController::Text { text, end }))
+                }
+                ToAgent::Pull(wanted) => {
+                    let mut tell = |bytes| output.say(&ToController::Pulling { bytes });
+                    pull(self.platform, self.layout, &wanted, &mut tell)
+                        .map(|()| Some(ToController::Pulled))
                 }
                 ToAgent::Collect => {
                     let mut tell = |name: &str, text: &str| {

@@ -4,9 +4,11 @@
 //! [`platform`] says what is asked of an operating system, [`kinds`] what each
 //! kind of resource does with it, [`engine`] in which order and with which
 //! records; [`channel`] speaks with the controller, [`receive`] takes blobs from
-//! it, [`serve`] is the service that outlives the connection.
+//! it, [`pull`] fetches them instead, [`serve`] is the service that outlives the
+//! connection.
 //!
-//! It knows nothing of clusters and opens no connection to anywhere.
+//! It knows nothing of clusters, and opens no connection but to the mirror that the
+//! controller names in a `pull`.
 
 pub mod backstage;
 pub mod channel;
@@ -18,7 +20,9 @@ mod inspect;
 pub mod kinds;
 mod observed;
 mod old_logs;
+mod part;
 pub mod platform;
+pub mod pull;
 pub mod receive;
 pub mod serve;
 pub mod state;

@@ -16,6 +16,7 @@ use crate::serve::{Life, serve as serve_until};
 use crate::state::Layout;
 
 mod conditions;
+mod downloads;
 mod facts;
 mod files;
 mod ground;

@@ -21,9 +21,11 @@ use casement_resource::{
 };
 use ipnet::IpNet;
 
+mod downloads;
 mod linux;
 mod windows;
 
+pub use downloads::{Download, Downloads, Take};
 pub use linux::{Kernel, Links, Packages, Swaps, Units};
 pub use windows::{
     Balancer, Environment, Features, Firewall, Hns, Identity, Layers, NewEndpoint, Registry,
@@ -45,6 +47,7 @@ pub trait Platform:
     + Network
     + Conditions
     + Programs
+    + Downloads
     + Layers
     + Kernel
     + Swaps

@@ -1,31 +1,19 @@
 //! A blob that comes as lines: what `receive` takes where there is no SFTP.
 //!
-//! It is written beside its place as `<hash>.part`, the name that the controller
-//! uses over SFTP as well, so that a copy that was cut goes on over either way;
-//! it gets its name when its hash is right.
+//! It is written beside its place ([`crate::part`]), so that a copy that was cut
+//! goes on; it gets its name when its hash is right.
 
-use std::fs::{self, File, OpenOptions};
-use std::io::{Read, Seek as _, SeekFrom, Write};
-use std::path::PathBuf;
+use std::io::{Read, Write};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use casement_resource::wire::{Decoder, FromReceiver, Line, ToReceiver, encode};
-use casement_resource::{Code, Failure, Sha256};
-use sha2::Digest as _;
+use casement_resource::{Code, Failure};
 
+pub use crate::part::Expected;
+use crate::part::Part;
 use crate::platform::{Platform, Result};
-use crate::state::{Layout, state_failure};
-use crate::system;
-
-/// The blob that is to come.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Expected {
-    /// Its hash, which is its name.
-    pub sha256: Sha256,
-    /// Its length.
-    pub size: u64,
-}
+use crate::state::Layout;
 
 /// Takes one blob. What goes wrong is said to the controller; an error is one
 /// that it could not be told.
@@ -60,14 +48,12 @@ fn take(
     say: &mut dyn FnMut(&FromReceiver) -> Result<()>,
 ) -> Result<bool> {
     layout.prepare(platform)?;
-    let name = layout.blob(&expected.sha256);
-    let there = fs::metadata(&name).map(|found| found.len());
-    if there.is_ok_and(|size| size == expected.size) {
+    if expected.is_there(layout) {
         return Ok(true);
     }
     let mut part = Part::open(layout, expected)?;
     say(&FromReceiver::Have {
-        bytes: part.length,
+        bytes: part.length(),
         sha256: part.hash(),
     })?;
     let mut messages = Messages {
@@ -77,7 +63,7 @@ fn take(
     loop {
         match messages.next()? {
             None => return Ok(false),
-            Some(ToReceiver::From { bytes }) => part.go_on_from(bytes)?,
+            Some(ToReceiver::From { bytes }) => go_on_from(&mut part, bytes)?,
             Some(ToReceiver::Data(text)) => {
                 let data = STANDARD.decode(text);
                 part.add(&data.map_err(|_| protocol("a piece of the blob is not base64"))?)?;
@@ -85,101 +71,27 @@ fn take(
             Some(ToReceiver::End) => break,
         }
     }
-    part.put_in_place(expected, &name)?;
+    if !part.is_whole() {
+        let found = part.hash();
+        part.begin_anew()?;
+        let wanted = format!("{} ({} bytes)", expected.sha256, expected.size);
+        return Err(Failure::new(
+            Code::BlobWrong,
+            "the blob did not arrive as it was sent",
+            "apply again; if it stays so, the file changed here while it was sent",
+        )
+        .values(wanted, found.to_string()));
+    }
+    part.put_in_place()?;
     Ok(true)
 }
 
-/// A blob on its way.
-struct Part {
-    path: PathBuf,
-    file: File,
-    length: u64,
-    hasher: sha2::Sha256,
-}
-
-impl Part {
-    /// What an earlier attempt left, or nothing.
-    fn open(layout: &Layout, expected: &Expected) -> Result<Self> {
-        let path = layout.blob(&expected.sha256);
-        let path = PathBuf::from(format!("{}.part", path.display()));
-        let opened = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .open(&path);
-        let file = opened.map_err(|error| state_failure("opened", &path, &error))?;
-        let mut part = Self {
-            path,
-            file,
-            length: 0,
-            hasher: sha2::Sha256::new(),
-        };
-        let mut buffer = vec![0; 256 * 1024];
-        loop {
-            let read = part.file.read(&mut buffer);
-            match read.map_err(|error| state_failure("read", &part.path, &error))? {
-                0 => break,
-                count => {
-                    part.length += count as u64;
-                    part.hasher.update(buffer.get(..count).unwrap_or_default());
-                }
-            }
-        }
-        if part.length > expected.size {
-            part.begin_anew()?;
-        }
-        Ok(part)
-    }
-
-    fn hash(&self) -> Sha256 {
-        Sha256::from_bytes(self.hasher.clone().finalize().into())
-    }
-
-    fn go_on_from(&mut self, bytes: u64) -> Result<()> {
-        match bytes {
-            bytes if bytes == self.length => Ok(()),
-            0 => self.begin_anew(),
-            other => Err(protocol("the blob goes on from somewhere else")
-                .values(self.length.to_string(), other.to_string())),
-        }
-    }
-
-    fn begin_anew(&mut self) -> Result<()> {
-        self.hasher = sha2::Sha256::new();
-        self.length = 0;
-        let emptied = self.file.set_len(0);
-        emptied
-            .and_then(|()| self.file.seek(SeekFrom::Start(0)).map(drop))
-            .map_err(|error| state_failure("emptied", &self.path, &error))
-    }
-
-    fn add(&mut self, data: &[u8]) -> Result<()> {
-        let written = self.file.write_all(data);
-        written.map_err(|error| state_failure("written", &self.path, &error))?;
-        self.hasher.update(data);
-        self.length += data.len() as u64;
-        Ok(())
-    }
-
-    fn put_in_place(mut self, expected: &Expected, name: &std::path::Path) -> Result<()> {
-        let hash = self.hash();
-        if hash != expected.sha256 || self.length != expected.size {
-            self.begin_anew()?;
-            let wanted = format!("{} ({} bytes)", expected.sha256, expected.size);
-            return Err(Failure::new(
-                Code::BlobWrong,
-                "the blob did not arrive as it was sent",
-                "apply again; if it stays so, the file changed here while it was sent",
-            )
-            .values(wanted, hash.to_string()));
-        }
-        let synced = self.file.sync_all();
-        synced.map_err(|error| state_failure("written", &self.path, &error))?;
-        let Self { path, file, .. } = self;
-        // Windows renames no file that is open.
-        drop(file);
-        system::rename(&path, name).map_err(|error| state_failure("renamed", &path, &error))
+fn go_on_from(part: &mut Part, bytes: u64) -> Result<()> {
+    match bytes {
+        bytes if bytes == part.length() => Ok(()),
+        0 => part.begin_anew(),
+        other => Err(protocol("the blob goes on from somewhere else")
+            .values(part.length().to_string(), other.to_string())),
     }
 }
 
@@ -217,6 +129,10 @@ fn protocol(what: &str) -> Failure {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
+    use casement_resource::Sha256;
+
     use super::*;
     use crate::sim::Sim;
 

@@ -21,9 +21,9 @@ use ipnet::IpNet;
 use serde_json::Value;
 
 use crate::platform::{
-    Balancer, Conditions, Ended, Entry, Environment, Features, Files, Firewall, Form, Hns,
-    Identity, Kernel, Layers, Level, Links, Network, NewEndpoint, Packages, Platform, Program,
-    Programs, Registry, Result, Services, Swaps, Units,
+    Balancer, Conditions, Download, Downloads, Ended, Entry, Environment, Features, Files,
+    Firewall, Form, Hns, Identity, Kernel, Layers, Level, Links, Network, NewEndpoint, Packages,
+    Platform, Program, Programs, Registry, Result, Services, Swaps, Take, Units,
 };
 
 /// How often each stand-in of this process was called so far, by its name.
@@ -210,6 +210,9 @@ recorded! {
     Programs {
         fn run(program: &Program) -> Result<Ended>;
     }
+    Downloads {
+        fn download(download: &Download<'_>, take: &mut Take<'_>) -> Result<()>;
+    }
     Kernel {
         fn sysctl(name: &SysctlName) -> Result<Option<String>>;
         fn set_sysctl(name: &SysctlName, value: &str) -> Result<()>;
@@ -272,6 +275,7 @@ mod tests {
     fn every_function_of_the_platform_is_recorded() {
         let source = [
             include_str!("platform.rs"),
+            include_str!("platform/downloads.rs"),
             include_str!("platform/linux.rs"),
             include_str!("platform/windows.rs"),
         ];

@@ -1,7 +1,8 @@
 //! A simulated host, Windows or Linux: in memory, with the semantics that matter to the
 //! engine, and with faults on demand.
 //!
-//! It has no network traffic, no clock and no programs but a few of its own.
+//! It has no network traffic but downloads from this machine, no clock and no programs
+//! but a few of its own.
 //! What it does is "as understood", not as Windows or Linux do it.
 
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -15,6 +16,7 @@ use crate::platform::{Conditions, Ended, Level, Network, Platform, Program, Resu
 
 mod containers;
 mod door;
+mod downloads;
 mod features;
 mod files;
 mod firewall;

@@ -2,7 +2,7 @@
 //!
 //! | path | holds |
 //! | --- | --- |
-//! | `blobs/<sha256>` | blobs, as the controller put them there |
+//! | `blobs/<sha256>` | blobs, as the controller put them there or the agent fetched them |
 //! | `state/records.json` | what casement made, and what was there before |
 //! | `state/prior/<sha256>` | the bytes of files that were replaced |
 //! | `state/unpacked/<sha256>.json` | what the members of an archive hash to |
@@ -12,6 +12,7 @@
 //! | `state/services/<name>.json` | definitions, for `casement-node host` |
 //! | `journal/<run>.jsonl`, `journal/<run>.order.json` | events of a run, and what it was told to do |
 //! | `lock`, `lock.json` | held while a run is at work; by whom and since when |
+//! | `pull.lock` | held while downloads are fetched |
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -134,6 +135,12 @@ impl Layout {
     #[must_use]
     pub fn journals(&self) -> PathBuf {
         self.root.join("journal")
+    }
+
+    /// The file that is locked while downloads are fetched.
+    #[must_use]
+    pub fn pull_lock(&self) -> PathBuf {
+        self.root.join("pull.lock")
     }
 
     /// The file that is locked while a run is at work.

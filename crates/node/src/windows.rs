@@ -20,6 +20,7 @@ mod com;
 mod command_line;
 mod conditions;
 mod dism;
+mod downloads;
 mod environment;
 mod event_log;
 mod facts;

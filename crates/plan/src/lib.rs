@@ -34,3 +34,4 @@ pub use not_yet::not_yet;
 pub use places::log_file;
 pub use pods::net_conf;
 pub use steps::PlanError;
+pub use surroundings::pull_proxy;

@@ -2,10 +2,17 @@
 //! Defender leaves alone, and the way out.
 
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 
-use casement_resource::{DefenderExclusion, Exclusion, FirewallRule, Protocol};
+use casement_resource::wire::PullProxy;
+use casement_resource::{
+    DefenderExclusion, Exclusion, FirewallRule, Protocol, Secret, WebAddress, in_url,
+};
 use casement_spec::{Backend, Cluster, DefenderPolicy, Host, NetworkAgent, WindowsComponents};
+use ipnet::IpNet;
 
+use crate::accounts::PROXY_PASSWORD;
+use crate::facts::Inputs;
 use crate::places::Places;
 use crate::release::{Release, Runtime};
 
@@ -102,4 +109,121 @@ fn without_proxy(cluster: &Cluster) -> Vec<String> {
     let mut seen = std::collections::BTreeSet::new();
     places.retain(|place| seen.insert(place.clone()));
     places
+}
+
+/// Through which proxy hosts fetch what is at an address: the spec's, where it has
+/// any, and what it excepts not at all.
+pub fn pull_proxy(cluster: &Cluster, inputs: &Inputs, url: &str) -> PullProxy {
+    let proxy = &cluster.spec.proxy;
+    let address = url.parse::<WebAddress>().ok();
+    let given = proxy.http.is_some() || proxy.https.is_some();
+    let Some(address) = address.filter(|_| given) else {
+        return PullProxy::HostsOwn;
+    };
+    let given = match address.secure {
+        true => &proxy.https,
+        false => &proxy.http,
+    };
+    let excepted = without_proxy(cluster);
+    let excepted = excepted.iter().any(|place| covers(place, &address.host));
+    let Some(given) = given.as_ref().filter(|_| !excepted) else {
+        return PullProxy::Direct;
+    };
+    let given = given.to_string();
+    let mut secrets = inputs.secrets.iter();
+    let password = secrets.find(|(name, _)| name.as_str() == PROXY_PASSWORD);
+    let account = proxy.credentials.as_ref().zip(password);
+    PullProxy::At(Secret::new(match (account, given.split_once("://")) {
+        (Some((account, (_, password))), Some((scheme, rest))) => {
+            let (user, password) = (in_url(&account.user), in_url(password.expose()));
+            format!("{scheme}://{user}:{password}@{rest}")
+        }
+        _ => given,
+    }))
+}
+
+/// Whether an exception from a proxy (a name, a domain, an address or a network) is
+/// one for this host, as programs of Kubernetes read it.
+fn covers(place: &str, host: &str) -> bool {
+    let host = host.trim_matches(['[', ']']).to_ascii_lowercase();
+    let place = place.to_ascii_lowercase();
+    if let Ok(address) = host.parse::<IpAddr>() {
+        let network = place.parse::<IpNet>();
+        return place.parse() == Ok(address) || network.is_ok_and(|it| it.contains(&address));
+    }
+    let domain = place.trim_start_matches('.');
+    let below = host.strip_suffix(domain);
+    below.is_some_and(|rest| match rest {
+        "" => domain == place,
+        rest => rest.ends_with('.'),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_exception_covers_names_domains_and_networks() {
+        for (place, host, wanted) in [
+            ("mirror.example", "Mirror.Example", true),
+            (".shop.example", "mirror.shop.example", true),
+            (".shop.example", "shop.example", false),
+            ("shop.example", "mirror.shop.example", true),
+            ("shop.example", "workshop.example", false),
+            ("10.3.0.0/16", "10.3.0.9", true),
+            ("10.3.0.0/16", "10.4.0.9", false),
+            ("10.3.0.9", "10.3.0.9", true),
+            ("fd00::/8", "[fd00::9]", true),
+            ("10.3.0.0/16", "mirror", false),
+        ] {
+            assert_eq!(covers(place, host), wanted, "{place} and {host}");
+        }
+    }
+
+    #[test]
+    fn hosts_fetch_through_the_spec_s_proxy_where_there_is_one() {
+        let read = |proxy: &str| {
+            let spec = format!(
+                "apiVersion: casement.dev/v1alpha1
+kind: Cluster
+metadata: {{name: shop}}
+spec:
+  kubernetes: {{version: 1.36.3, podCidr: 10.244.0.0/16, serviceCidr: 10.96.0.0/16}}
+  existing: {{kubeconfig: ./admin.conf}}
+  network: {{mode: l3-routes}}
+  proxy: {proxy}
+  hosts:
+    - {{name: win1, address: 198.18.0.11, os: windows-2022, roles: [worker]}}
+  access:
+    ssh: {{user: Administrator, key: ./id_ed25519, knownHosts: ./known_hosts}}
+"
+            );
+            casement_source::load("cluster.yaml", &spec)
+                .cluster
+                .unwrap()
+        };
+        let secret = |text: &str| Secret::new(text.to_owned());
+        let mut inputs = Inputs::default();
+        let none = read("{}");
+        assert_eq!(
+            pull_proxy(&none, &inputs, "http://m/x"),
+            PullProxy::HostsOwn
+        );
+        let with = read(
+            "{http: 'http://p:3128', no: [.in.example], credentials: {user: anna, password: {env: P}}}",
+        );
+        inputs.give(&with, PROXY_PASSWORD.parse().unwrap(), secret("p:w"));
+        for (url, wanted) in [
+            (
+                "http://m/x",
+                PullProxy::At(secret("http://anna:p%3Aw@p:3128")),
+            ),
+            ("https://m/x", PullProxy::Direct),
+            ("http://m.in.example/x", PullProxy::Direct),
+            ("http://198.18.0.11/x", PullProxy::Direct),
+        ] {
+            assert_eq!(pull_proxy(&with, &inputs, url), wanted, "{url}");
+        }
+    }
 }

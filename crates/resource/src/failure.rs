@@ -64,6 +64,13 @@ pub enum Code {
     /// Something is missing that only a person can bring.
     #[serde(rename = "CAS-NODE-019")]
     Needed,
+    /// A download did not come whole: the mirror does not have it, or broke off.
+    #[serde(rename = "CAS-NODE-020")]
+    NotFetched,
+    /// Nothing comes from the mirror: the host cannot reach or trust it, or has
+    /// nothing to fetch with.
+    #[serde(rename = "CAS-NODE-021")]
+    NoMirror,
 }
 
 impl fmt::Display for Code {
@@ -130,6 +137,7 @@ mod tests {
             Code::Restore,
             Code::NotElevated,
             Code::Needed,
+            Code::NoMirror,
         ] {
             assert_eq!(serde_json::to_string(&code).unwrap(), format!("\"{code}\""));
         }

@@ -27,6 +27,7 @@ mod name;
 mod path;
 mod secret;
 mod sha256;
+mod web_address;
 
 pub use diff::{Change, Diff};
 pub use document::{DocumentError, NodeDocument, Repair, Stage, Step};
@@ -82,3 +83,4 @@ pub use name::{
 pub use path::{HostPath, PathError};
 pub use secret::Secret;
 pub use sha256::{Sha256, Sha256Error};
+pub use web_address::{NoWebAddress, WebAccount, WebAddress, without_password};

@@ -7,8 +7,8 @@ use zeroize::Zeroize;
 
 /// The value of a secret: `Debug` hides it, dropping it clears its memory.
 ///
-/// It serializes as plain text for one reason only, the `secrets` line of the
-/// wire; no journal, record, event or document has a field of this type.
+/// It serializes as plain text for the `secrets` and `pull` lines of the wire, and
+/// for nothing else; no journal, record, event or document has a field of this type.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Secret(String);

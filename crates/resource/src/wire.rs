@@ -7,6 +7,7 @@
 mod event;
 mod line;
 mod message;
+mod pull;
 mod receive;
 
 pub use event::{Event, Outcome, RunKind, Tally, What};
@@ -15,4 +16,5 @@ pub use message::{
     Busy, HostFacts, InterfaceFacts, LockHolder, ObservedStep, OperatingSystem, PROTOCOL,
     RemoveWhat, ToAgent, ToController,
 };
+pub use pull::{Pull, PullBlob, PullProxy};
 pub use receive::{FromReceiver, ToReceiver};

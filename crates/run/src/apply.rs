@@ -9,9 +9,10 @@ use crate::api::Api;
 use crate::error::RunError;
 use crate::host::Host;
 use crate::job::{Done, Job};
-use crate::link::{Blobs, Observed};
+use crate::link::Observed;
 use crate::many::at_once;
 use crate::secrets::{Given, NoSecrets, Secrets, Tokens};
+use crate::source::{Blobs, Bringing};
 use crate::stop::Stop;
 use crate::unavailable::Unavailable;
 
@@ -36,14 +37,12 @@ pub enum Happening<'a> {
         /// What is right, and what will change.
         observed: &'a Observed,
     },
-    /// A file is being brought to a host.
+    /// Files come to a host.
     Bringing {
         /// The host.
         host: &'a str,
-        /// How much of it is there, in bytes.
-        done: u64,
-        /// Its size.
-        size: u64,
+        /// How.
+        how: Bringing<'a>,
     },
     /// Something is waited for.
     Waiting {

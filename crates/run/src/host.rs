@@ -6,8 +6,9 @@ use casement_resource::wire::{Event, HostFacts, Tally};
 use casement_resource::{NodeDocument, RunId, Sha256};
 
 use crate::error::RunError;
-use crate::link::{Blobs, Link, Observed};
+use crate::link::{Link, Observed};
 use crate::secrets::Secrets;
+use crate::source::{Blobs, Bringing};
 
 /// One host with an agent on it.
 pub trait Host: Send {
@@ -23,13 +24,12 @@ pub trait Host: Send {
         document: &NodeDocument,
     ) -> impl Future<Output = Result<Observed, RunError>> + Send;
 
-    /// Brings files that it lacks; `tell` hears how many bytes of them are
-    /// there, and of how many.
+    /// Brings files that it lacks; `tell` hears how they come.
     fn bring(
         &mut self,
         missing: &[Sha256],
         blobs: &Blobs,
-        tell: &(dyn Fn(u64, u64) + Sync),
+        tell: &(dyn Fn(Bringing<'_>) + Sync),
     ) -> impl Future<Output = Result<(), RunError>> + Send;
 
     /// Makes it what the document says; `secrets` is asked for what that needs.
@@ -69,7 +69,7 @@ impl Host for Link {
         &mut self,
         missing: &[Sha256],
         blobs: &Blobs,
-        tell: &(dyn Fn(u64, u64) + Sync),
+        tell: &(dyn Fn(Bringing<'_>) + Sync),
     ) -> Result<(), RunError> {
         Self::bring(self, missing, blobs, tell).await
     }

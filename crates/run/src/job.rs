@@ -8,8 +8,8 @@ use tokio::sync::SemaphorePermit;
 use crate::apply::Happening;
 use crate::error::RunError;
 use crate::host::Host;
-use crate::link::Blobs;
 use crate::secrets::Secrets;
+use crate::source::{Blobs, Bringing};
 use crate::stop::Stop;
 use crate::turn::in_turn;
 use crate::unavailable::Unavailable;
@@ -66,9 +66,9 @@ impl<'a> Job<'a> {
             (self.tell)(Happening::Finished { host, stage, tally });
             return Ok(Done::default());
         }
-        let bringing = |done, size| {
+        let bringing = |how: Bringing<'_>| {
             let host = &name;
-            (self.tell)(Happening::Bringing { host, done, size });
+            (self.tell)(Happening::Bringing { host, how });
         };
         host.bring(&seen.missing, self.blobs, &bringing).await?;
         let waits = || {

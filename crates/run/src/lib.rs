@@ -16,6 +16,7 @@ pub mod link;
 pub mod many;
 pub mod reset;
 pub mod secrets;
+pub mod source;
 pub mod stop;
 mod turn;
 pub mod unavailable;

@@ -1,12 +1,10 @@
 //! One host: its session, its agent, and the conversation with it.
 
-use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+mod bring;
 
-use casement_remote::{
-    Agent, AgentHome, Channel, Connection, HostOs, Incoming, Progress, Reconnect, RemoteError,
-    Transport as _, Way,
-};
+use std::collections::BTreeMap;
+
+use casement_remote::{Agent, AgentHome, Channel, Connection, HostOs, Incoming, Reconnect, Way};
 use casement_resource::wire::{
     Event, HostFacts, ObservedStep, Outcome, RemoveWhat, Tally, ToAgent, ToController, What,
 };
@@ -20,10 +18,6 @@ use crate::first_contact::first_contact;
 use crate::secrets::{NoSecrets, Secrets};
 use crate::stop::Stop;
 
-/// How often the connection may drop while one file is brought: what is there
-/// stays, so that each time some of it is done.
-const CUTS: u32 = 5;
-
 /// The agents that can be brought to hosts, one for each system.
 #[derive(Debug, Clone)]
 pub struct Agents {
@@ -32,9 +26,6 @@ pub struct Agents {
     /// `casement-node`; only needed for managed Linux hosts.
     pub linux: Option<Agent>,
 }
-
-/// Files here that hosts may need, by their hash.
-pub type Blobs = BTreeMap<Sha256, PathBuf>;
 
 /// An open conversation with one host's agent.
 pub struct Link {
@@ -192,53 +183,6 @@ impl Link {
                 other => return Err(self.unexpected(other)),
             }
         }
-    }
-
-    /// Brings the blobs that the host lacks; `tell` hears how many bytes of them
-    /// are there, and of how many. After a cut it goes on where it was.
-    pub async fn bring(
-        &mut self,
-        missing: &[Sha256],
-        blobs: &Blobs,
-        tell: &(dyn Fn(u64, u64) + Sync),
-    ) -> Result<(), RunError> {
-        let mut files = Vec::new();
-        for hash in missing {
-            let from = blobs.get(hash).ok_or_else(|| RunError::NoBlob {
-                host: self.name().to_owned(),
-                sha256: hash.to_string(),
-            })?;
-            // One that cannot be read is told when its turn comes.
-            let size = from.metadata().map_or(0, |file| file.len());
-            files.push((hash, from, size));
-        }
-        let all = files.iter().map(|(.., size)| size).sum();
-        let mut before = 0;
-        for (hash, from, size) in files {
-            let mut cuts = 0;
-            let tell = |done| tell(before + done, all);
-            while let Err(error) = self.bring_one(from, hash, &tell).await {
-                cuts += 1;
-                if !error.is_transient() || cuts > CUTS {
-                    return Err(error.into());
-                }
-                self.reopen(Reconnect::default()).await?;
-            }
-            before += size;
-        }
-        Ok(())
-    }
-
-    async fn bring_one(
-        &self,
-        from: &Path,
-        hash: &Sha256,
-        tell: &(dyn Fn(u64) + Sync),
-    ) -> Result<(), RemoteError> {
-        let progress = |progress: Progress| tell(progress.done);
-        let files = [(from, *hash)];
-        self.session.bring(&self.home, &files, progress).await?;
-        Ok(())
     }
 
     /// Makes the host what the document says; comes back after every cut.

@@ -48,18 +48,19 @@ impl Cache {
         Ok(Self { folder })
     }
 
-    /// The programs of a release, by their names; fetched where they are not there.
+    /// A release, and the programs in it by their names; fetched where it is not
+    /// there.
     pub async fn programs(
         &self,
         download: &Download<'_>,
         release: &Published,
-    ) -> Result<Vec<Found>, Problem> {
+    ) -> Result<(Blob, Vec<Found>), Problem> {
         let artifact = release.artifact;
         let (whole, blob) = self.download(download).await?;
         if artifact.packing == Packing::Plain {
             let names = artifact.programs.iter().take(1);
             let found = names.map(|name| ((*name).to_owned(), whole.clone(), blob));
-            return Ok(found.collect());
+            return Ok((blob, found.collect()));
         }
         let unpacked = self.unpacked(&whole, &blob.sha256, artifact);
         let unpacked = unpacked.map_err(|error| {
@@ -75,7 +76,8 @@ impl Cache {
             let (sha256, size) = hash_file(&path).map_err(|error| told::remote(&error))?;
             Ok((name, path, Blob { sha256, size }))
         });
-        hashed.collect()
+        let found: Result<Vec<Found>, Problem> = hashed.collect();
+        Ok((blob, found?))
     }
 
     /// The download itself. One that is there is hashed again: a cache is a folder

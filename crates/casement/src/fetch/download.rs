@@ -13,6 +13,7 @@ use tokio::io::AsyncWriteExt as _;
 
 use super::cache::unwritable;
 use crate::lock::world::{World, chain};
+use crate::output::amount;
 use crate::told;
 
 /// What is fetched, and from where.
@@ -38,6 +39,14 @@ impl<'a> Download<'a> {
     /// The hash that is pinned.
     pub fn sha256(&self) -> &Sha256 {
         &self.entry.sha256
+    }
+
+    /// Where it is, if that is on the web.
+    pub fn url(&self) -> Option<&str> {
+        match &self.place {
+            Place::Url(url) => Some(url),
+            Place::File(_) => None,
+        }
     }
 
     /// Brings it to `path`: beside it first, and in place when its hash is right.
@@ -138,7 +147,7 @@ struct Shown<'a> {
 
 impl<'a> Shown<'a> {
     fn begin(name: &'a str, place: &Place, total: Option<u64>) -> Self {
-        let size = total.map_or_else(|| "of unknown size".to_owned(), megabytes);
+        let size = total.map_or_else(|| "of unknown size".to_owned(), amount);
         eprintln!("fetching {name} ({size}) from {place}");
         Self {
             name,
@@ -154,20 +163,13 @@ impl<'a> Shown<'a> {
             return;
         }
         self.last = done;
-        let total = self.total.map(megabytes).unwrap_or_default();
-        eprint!("\r  {} of {total} ", megabytes(done));
+        let total = self.total.map(amount).unwrap_or_default();
+        eprint!("\r  {} of {total} ", amount(done));
         let _ = std::io::stderr().flush();
     }
 
     fn end(&self, done: u64) {
         let start = if self.terminal { "\r" } else { "" };
-        eprintln!("{start}fetched {} ({})", self.name, megabytes(done));
-    }
-}
-
-fn megabytes(bytes: u64) -> String {
-    match bytes {
-        0..1_000_000 => format!("{} kB", bytes.div_ceil(1000)),
-        _ => format!("{} MB", bytes / 1_000_000),
+        eprintln!("{start}fetched {} ({})", self.name, amount(done));
     }
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use casement_lab::sim::{SimHost, SimSpec, SimSystem, make_key};
 use casement_remote::{Agent, HostOs, Sha256, Target, Way, load_key};
-use casement_resource::wire::{Event, What};
+use casement_resource::wire::{Event, Pull, PullBlob, PullProxy, What};
 use casement_resource::{
     Access, Directory, Env, File, HnsNetwork, HnsNetworkType, NodeDocument, Resource, Secret,
     SecretFile, SecretName, Stage, Step, TextPart,
@@ -17,7 +17,10 @@ use casement_resource::{
 use casement_run::RunError;
 use casement_run::link::{Agents, Link};
 use casement_run::secrets::{NoSecrets, Secrets};
+use casement_run::source::{Blobs, Bringing, Mirrored, Source};
 use tokio::net::{TcpListener, TcpStream};
+
+use crate::publisher::Publisher;
 
 const ADDRESS: Ipv4Addr = Ipv4Addr::new(127, 18, 0, 11);
 
@@ -256,6 +259,61 @@ async fn a_linux_host_is_converged_too() {
     link.remove(&run, |_| {}).await.unwrap();
     link.leave().await.unwrap();
     assert_eq!(rig.host.sim().world(), before);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_pull_that_is_cut_at_any_message_goes_on_after_it() {
+    let content = vec![7; 3_500_000];
+    let (hash, served) = (Sha256::of(&content), content.clone());
+    let publisher = Publisher::start(move |_| Some(served.clone()));
+    let pull = Pull {
+        from: Secret::new(publisher.url.clone()),
+        proxy: PullProxy::Direct,
+        download: PullBlob {
+            sha256: hash,
+            size: content.len() as u64,
+        },
+        members: Vec::new(),
+    };
+    let name = "tool".to_owned();
+    let source = Source {
+        path: "/nonexistent".into(),
+        mirror: Some(Mirrored { name, pull }),
+    };
+    let blobs = Blobs::from([(hash, source)]);
+    for cut_at in 0..4 {
+        let rig = Rig::start(SimSystem::Windows, Ipv4Addr::new(127, 18, 0, 31)).await;
+        let mut link = rig.link(HostOs::Windows).await;
+        let heard = AtomicU32::new(0);
+        let (sent, pulled) = (AtomicU32::new(9), AtomicU32::new(0));
+        if cut_at == 0 {
+            rig.host.cut();
+        }
+        let tell = |how: Bringing<'_>| match how {
+            Bringing::Progress { .. } => {
+                if heard.fetch_add(1, Ordering::SeqCst) + 1 == cut_at {
+                    rig.host.cut();
+                }
+            }
+            Bringing::NotPulled { why, .. } => panic!("{why:?}"),
+            Bringing::Brought {
+                pulled: all,
+                sent: rest,
+            } => {
+                pulled.store(all.try_into().unwrap(), Ordering::SeqCst);
+                sent.store(rest.try_into().unwrap(), Ordering::SeqCst);
+            }
+        };
+        link.bring(&[hash], &blobs, &tell).await.unwrap();
+        assert_eq!((pulled.into_inner(), sent.into_inner()), (3_500_000, 0));
+        let store = rig.host.console().disk().join("ProgramData/casement/blobs");
+        let names: Vec<_> = std::fs::read_dir(&store).unwrap().flatten().collect();
+        assert_eq!(names.len(), 1, "{cut_at}: {names:?}");
+        assert!(std::fs::read(store.join(hash.to_string())).unwrap() == content);
+        link.close().await;
+    }
+    // Not from the beginning each time.
+    assert!(!publisher.ranges().is_empty());
 }
 
 /// A door in front of a host that is slammed at the first who comes.

@@ -15,9 +15,11 @@ mod hosts;
 mod kills;
 mod logs;
 mod many;
+mod mirrored;
 mod overlay;
 mod publisher;
 mod read_only;
+mod shop;
 mod verbs;
 
 #[path = "../shared/chance.rs"]

@@ -1,5 +1,5 @@
 //! A web server that has what a function says it has, is a proxy as well, and breaks
-//! off where it is told to.
+//! off or lies where it is told to. It tells who asks: casement itself says its name.
 
 use std::io::{BufRead as _, BufReader, Read, Write};
 use std::net::TcpListener;
@@ -14,8 +14,11 @@ type Has = dyn Fn(&str) -> Option<Vec<u8>> + Send + Sync;
 #[derive(Default)]
 struct Seen {
     asked: Vec<String>,
+    by_hosts: Vec<String>,
     ranges: Vec<String>,
+    accounts: Vec<String>,
     break_off: Option<(String, usize)>,
+    lie: Option<String>,
     stopped: bool,
 }
 
@@ -78,9 +81,19 @@ impl Publisher {
         (self.has)(path)
     }
 
-    /// The paths that were asked for and are there.
+    /// The paths that casement asked for and that are there.
     pub fn asked(&self) -> Vec<String> {
         self.seen.lock().unwrap().asked.clone()
+    }
+
+    /// Those that hosts asked for.
+    pub fn asked_by_hosts(&self) -> Vec<String> {
+        self.seen.lock().unwrap().by_hosts.clone()
+    }
+
+    /// The accounts that were used.
+    pub fn accounts(&self) -> Vec<String> {
+        self.seen.lock().unwrap().accounts.clone()
     }
 
     pub fn ranges(&self) -> Vec<String> {
@@ -96,6 +109,11 @@ impl Publisher {
         self.seen.lock().unwrap().break_off = Some((file.to_owned(), after));
     }
 
+    /// Hosts that ask for a file of that name get another one of the same size.
+    pub fn lie_to_hosts(&self, file: &str) {
+        self.seen.lock().unwrap().lie = Some(file.to_owned());
+    }
+
     /// Answers nobody any more.
     pub fn stop(&self) {
         self.seen.lock().unwrap().stopped = true;
@@ -109,10 +127,15 @@ fn answer(
 ) -> std::io::Result<()> {
     let mut lines = BufReader::new(&mut *stream).lines();
     let request = lines.next().unwrap_or_else(|| Ok(String::new()))?;
-    let mut begin = 0;
+    let (mut begin, mut by_host) = (0, true);
     for line in lines {
         let line = line?;
-        if let Some(range) = line.to_lowercase().strip_prefix("range: ") {
+        let lower = line.to_lowercase();
+        by_host &= !lower.starts_with("user-agent: casement/");
+        if lower.starts_with("authorization: ") {
+            seen.lock().unwrap().accounts.push(line.clone());
+        }
+        if let Some(range) = lower.strip_prefix("range: ") {
             seen.lock().unwrap().ranges.push(range.to_owned());
             let from = range.trim_start_matches("bytes=").trim_end_matches('-');
             begin = from.parse().unwrap();
@@ -123,16 +146,26 @@ fn answer(
     }
     let path = request.split(' ').nth(1).unwrap_or_default().to_owned();
     let mut seen = seen.lock().unwrap();
-    let Some(content) = has(&path).filter(|_| !seen.stopped) else {
+    let Some(mut content) = has(&path).filter(|_| !seen.stopped) else {
         let none = "HTTP/1.1 404 Not Found\r\nconnection: close\r\ncontent-length: 0\r\n\r\n";
         return stream.write_all(none.as_bytes());
     };
-    seen.asked.push(path.clone());
+    match by_host {
+        true => seen.by_hosts.push(path.clone()),
+        false => seen.asked.push(path.clone()),
+    }
+    let lied_about = |file: &String| by_host && path.ends_with(file.as_str());
+    if seen.lie.as_ref().is_some_and(lied_about) {
+        content.iter_mut().for_each(|byte| *byte ^= 1);
+    }
+    let size = content.len();
     let rest = content.get(begin..).unwrap_or_default();
-    let status = if begin > 0 {
-        "206 Partial Content"
-    } else {
-        "200 OK"
+    let status = match begin {
+        0 => "200 OK".to_owned(),
+        _ => format!(
+            "206 Partial Content\r\ncontent-range: bytes {begin}-{}/{size}",
+            size - 1
+        ),
     };
     let length = rest.len();
     let head =

@@ -16,6 +16,7 @@ use casement_node::state::Layout;
 use casement_node::system;
 use casement_resource::Failure;
 
+mod downloads;
 mod features;
 mod files;
 mod firewall;
@@ -99,6 +100,7 @@ fn check(host: &Host) -> ExitCode {
         services::CHECKS,
         identity::CHECKS,
         network::CHECKS,
+        downloads::CHECKS,
     ];
     for (name, check) in all.concat() {
         host.book.begin(name);

@@ -19,6 +19,13 @@ use std::process::ExitCode;
 
 #[cfg(windows)]
 mod checks;
+#[cfg(windows)]
+#[path = "../../tests/shared/mirror.rs"]
+#[allow(
+    clippy::unwrap_used,
+    reason = "a check that panics has failed, and says where"
+)]
+mod mirror;
 
 #[cfg(windows)]
 fn main() -> ExitCode {

@@ -45,7 +45,13 @@ pub(super) fn retire(channel: &Channel<'_>, link: &mut Link) -> Result<()> {
             _ => {}
         }
     }
-    for file in ["lock", "lock.json", "serve.lock", "casement.socket"] {
+    for file in [
+        "lock",
+        "lock.json",
+        "pull.lock",
+        "serve.lock",
+        "casement.socket",
+    ] {
         delete(&layout.root().join(file))?;
     }
     // The agent's own folder may be in it; then it stays until that goes.

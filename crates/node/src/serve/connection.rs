@@ -83,6 +83,7 @@ fn answer(runs: &Arc<Runs>, message: ToAgent, controller: &str, answers: &Answer
         ToAgent::Hello { .. }
         | ToAgent::Observe { .. }
         | ToAgent::Read { .. }
+        | ToAgent::Pull(_)
         | ToAgent::Collect
         | ToAgent::Retire
         | ToAgent::Bye => {

@@ -12,6 +12,7 @@ use crate::wire::{Channel, step};
 pub struct Agent {
     state: PathBuf,
     namespace: Option<Child>,
+    variables: Vec<(&'static str, PathBuf)>,
 }
 
 impl Agent {
@@ -19,7 +20,14 @@ impl Agent {
         Self {
             state: folder.join("state"),
             namespace: None,
+            variables: Vec::new(),
         }
+    }
+
+    /// With a variable in its environment.
+    pub fn with(mut self, name: &'static str, value: impl Into<PathBuf>) -> Self {
+        self.variables.push((name, value.into()));
+        self
     }
 
     /// In a network namespace with one interface, `eth0`, 198.18.0.1/24.
@@ -94,6 +102,7 @@ impl Agent {
         let program = fs::read(env!("CARGO_BIN_EXE_casement-node")).unwrap();
         let mut command = self.command(env!("CARGO_BIN_EXE_casement-node"));
         command.arg("--state-dir").arg(&self.state).arg("channel");
+        command.envs(self.variables.iter().map(|(name, value)| (name, value)));
         Channel::open(&mut command, &program)
     }
 

@@ -6,7 +6,11 @@
 mod agent;
 mod bad_cases;
 mod linux;
+mod pull;
 mod wire;
+
+#[path = "../shared/mirror.rs"]
+mod mirror;
 
 use std::fs;
 use std::path::Path;

@@ -115,12 +115,17 @@ impl Decoder {
     }
 }
 
-/// A parser's words hold values: not of a line that holds secrets, nor of one
-/// that might, if only it were whole.
+/// A parser's words hold values: not of a line that holds secrets (a `pull` may,
+/// in its addresses), nor of one that might, if only it were whole.
 fn said(json: &[u8], error: &serde_json::Error) -> String {
     let value: Option<serde_json::Value> = serde_json::from_slice(json).ok();
+    let open = |value: &serde_json::Value| {
+        ["secrets", "pull"]
+            .iter()
+            .all(|name| value.get(name).is_none())
+    };
     match value {
-        Some(value) if value.get("secrets").is_none() => error.to_string(),
+        Some(value) if open(&value) => error.to_string(),
         _ => format!("{:?} error at column {}", error.classify(), error.column()),
     }
 }
@@ -192,10 +197,14 @@ mod tests {
     fn an_error_does_not_repeat_the_line() {
         let lines = lines(b"casement1 {\"token\":\"s3cret\"\n");
         assert!(!lines[0].as_ref().unwrap_err().contains("s3cret"));
-        let line = b"{\"secrets\":{\"values\":\"s3cret\"}}";
-        let error = serde_json::from_slice::<crate::wire::ToAgent>(line).unwrap_err();
-        assert!(error.to_string().contains("s3cret"), "{error}");
-        assert!(!said(line, &error).contains("s3cret"));
+        for line in [
+            b"{\"secrets\":{\"values\":\"s3cret\"}}".as_slice(),
+            b"{\"pull\":{\"download\":\"s3cret\"}}",
+        ] {
+            let error = serde_json::from_slice::<crate::wire::ToAgent>(line).unwrap_err();
+            assert!(error.to_string().contains("s3cret"), "{error}");
+            assert!(!said(line, &error).contains("s3cret"));
+        }
         let line = b"{\"paint\":{\"colour\":\"blue\"}}";
         let error = serde_json::from_slice::<crate::wire::ToAgent>(line).unwrap_err();
         assert!(said(line, &error).contains("unknown variant `paint`"));

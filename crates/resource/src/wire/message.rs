@@ -6,6 +6,7 @@ use std::net::IpAddr;
 use serde::{Deserialize, Serialize};
 
 use super::event::Event;
+use super::pull::Pull;
 use crate::{Diff, Failure, HostPath, NodeDocument, ResourceId, RunId, Secret, SecretName, Sha256};
 
 /// The protocol that both sides must speak.
@@ -70,6 +71,9 @@ pub enum ToAgent {
         /// was begun anew.
         since: Option<u64>,
     },
+    /// Fetch blobs that are missing from the mirror, instead of waiting for them.
+    /// Answered by any number of `pulling`, and `pulled` or `failed`.
+    Pull(Pull),
     /// Tell everything that helps to find a cause; changes nothing. Answered by
     /// any number of `part`, and `collected` or `failed`.
     Collect,
@@ -133,6 +137,13 @@ pub enum ToController {
     },
     /// Answers `collect`: that was all.
     Collected,
+    /// How far a `pull` is.
+    Pulling {
+        /// So many bytes of the download are there.
+        bytes: u64,
+    },
+    /// Answers `pull`: the blobs are there, and are what their hashes say.
+    Pulled,
     /// Something happened in a run.
     Event(Event),
     /// Another run is at work.
@@ -238,7 +249,7 @@ impl InterfaceFacts {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wire::encode;
+    use crate::wire::{PullBlob, PullProxy, encode};
 
     #[test]
     fn secrets_are_on_the_wire_and_nowhere_else() {
@@ -249,6 +260,18 @@ mod tests {
         let message = ToAgent::Secrets { values };
         assert!(encode(&message).unwrap().contains("0123456789abcdef"));
         assert!(!format!("{message:?}").contains("0123456789abcdef"));
+        let secret = |text: &str| Secret::new(text.to_owned());
+        let message = ToAgent::Pull(Pull {
+            from: secret("https://anna:geheim@mirror/x"),
+            proxy: PullProxy::At(secret("http://bob:geheim@proxy:3128")),
+            download: PullBlob {
+                sha256: Sha256::of(b"x"),
+                size: 1,
+            },
+            members: Vec::new(),
+        });
+        assert!(encode(&message).unwrap().contains("anna:geheim"));
+        assert!(!format!("{message:?}").contains("geheim"));
     }
 
     #[test]

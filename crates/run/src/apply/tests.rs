@@ -13,8 +13,9 @@ use super::{Apply, Happening, HostOutcome};
 use crate::api::{Api, Token};
 use crate::error::RunError;
 use crate::host::Host;
-use crate::link::{Blobs, Observed};
+use crate::link::Observed;
 use crate::secrets::Secrets;
+use crate::source::{Blobs, Bringing};
 use crate::stop::Stop;
 
 const SPEC: &str = "
@@ -185,7 +186,7 @@ impl Host for FakeHost {
         &mut self,
         _: &[Sha256],
         _: &Blobs,
-        _: &(dyn Fn(u64, u64) + Sync),
+        _: &(dyn Fn(Bringing<'_>) + Sync),
     ) -> Result<(), RunError> {
         Ok(())
     }

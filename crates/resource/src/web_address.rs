@@ -1,0 +1,190 @@
+//! Addresses on the web, whose passwords are used and never shown.
+
+use std::str::FromStr;
+
+use crate::Secret;
+
+/// What stands where a password was.
+const MASK: &str = "********";
+
+/// An `http://` or `https://` address in its parts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WebAddress {
+    /// Whether it is spoken to over TLS.
+    pub secure: bool,
+    /// The account that is written in it.
+    pub account: Option<WebAccount>,
+    /// The host; an IPv6 address in its brackets.
+    pub host: String,
+    /// The port; the scheme's own where none is written.
+    pub port: u16,
+    /// The path with what follows it, as it stands in a request.
+    pub path: String,
+}
+
+/// A user and a password, as they are when nothing in them is escaped.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WebAccount {
+    /// The user.
+    pub user: String,
+    /// The password; empty where none is written.
+    pub password: Secret,
+}
+
+/// The text is no address on the web. It is not repeated: it may hold a password.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("it is no address that begins with `http://` or `https://` and names a host")]
+pub struct NoWebAddress;
+
+impl FromStr for WebAddress {
+    type Err = NoWebAddress;
+
+    fn from_str(text: &str) -> Result<Self, NoWebAddress> {
+        if text.contains(|it: char| it.is_control() || it.is_whitespace()) {
+            return Err(NoWebAddress);
+        }
+        let (secure, rest) = match text.split_once("://") {
+            Some(("https", rest)) => (true, rest),
+            Some(("http", rest)) => (false, rest),
+            _ => return Err(NoWebAddress),
+        };
+        let (rest, _) = rest.split_once('#').unwrap_or((rest, ""));
+        let (authority, path) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));
+        let (account, place) = match authority.rsplit_once('@') {
+            Some((account, place)) => (Some(WebAccount::read(account)), place),
+            None => (None, authority),
+        };
+        let (host, port) = host_and_port(place, secure).ok_or(NoWebAddress)?;
+        let slash = if path.starts_with('/') { "" } else { "/" };
+        Ok(Self {
+            secure,
+            account,
+            host: host.to_owned(),
+            port,
+            path: format!("{slash}{path}"),
+        })
+    }
+}
+
+impl WebAccount {
+    fn read(text: &str) -> Self {
+        let (user, password) = text.split_once(':').unwrap_or((text, ""));
+        Self {
+            user: unescaped(user),
+            password: Secret::new(unescaped(password)),
+        }
+    }
+}
+
+fn host_and_port(place: &str, secure: bool) -> Option<(&str, u16)> {
+    let usual = if secure { 443 } else { 80 };
+    // The colons within the brackets of an IPv6 address begin no port.
+    let from = place.find(']').map_or(0, |end| end + 1);
+    let (host, port) = match place.get(from..)?.find(':') {
+        Some(at) => (place.get(..from + at)?, place.get(from + at + 1..)?),
+        None => (place, ""),
+    };
+    let port = match port {
+        "" => usual,
+        port => port.parse().ok().filter(|port| *port > 0)?,
+    };
+    (!host.is_empty()).then_some((host, port))
+}
+
+/// With what `%41` and its like stand for.
+fn unescaped(text: &str) -> String {
+    let mut bytes = Vec::new();
+    let mut rest = text.as_bytes();
+    while let Some((first, after)) = rest.split_first() {
+        let digits = after.get(..2).and_then(|two| std::str::from_utf8(two).ok());
+        let byte = digits.and_then(|two| u8::from_str_radix(two, 16).ok());
+        match (first, byte) {
+            (b'%', Some(byte)) => {
+                bytes.push(byte);
+                rest = after.get(2..).unwrap_or_default();
+            }
+            (other, _) => {
+                bytes.push(*other);
+                rest = after;
+            }
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// Any address as it may be shown: as it was written, but for the password.
+#[must_use]
+pub fn without_password(url: &str) -> String {
+    let Some((scheme, rest)) = url.split_once("://") else {
+        return url.to_owned();
+    };
+    let (authority, path) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));
+    let account = authority.rsplit_once('@');
+    match account.and_then(|(account, host)| Some((account.split_once(':')?.0, host))) {
+        Some((user, host)) => format!("{scheme}://{user}:{MASK}@{host}{path}"),
+        None => url.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_is_taken_apart_and_its_password_is_not_shown() {
+        let text = "https://an%40na:p%3Aw%2f@mirror.example:8443/k/x.exe?v=1#top";
+        let address: WebAddress = text.parse().unwrap();
+        let account = address.account.as_ref().unwrap();
+        assert_eq!(
+            (account.user.as_str(), account.password.expose()),
+            ("an@na", "p:w/")
+        );
+        assert_eq!(
+            (address.host.as_str(), address.port),
+            ("mirror.example", 8443)
+        );
+        assert_eq!(address.path, "/k/x.exe?v=1");
+        assert!(!format!("{address:?}").contains("p:w/"));
+    }
+
+    #[test]
+    fn what_is_left_out_is_the_scheme_s_own() {
+        for (text, host, port, path) in [
+            ("http://mirror", "mirror", 80, "/"),
+            ("https://mirror?x", "mirror", 443, "/?x"),
+            ("http://[::1]:81/a", "[::1]", 81, "/a"),
+            ("http://[::1]/a", "[::1]", 80, "/a"),
+        ] {
+            let address: WebAddress = text.parse().unwrap();
+            assert_eq!(
+                (address.host.as_str(), address.port, address.path.as_str()),
+                (host, port, path)
+            );
+        }
+        for bad in [
+            "",
+            "mirror",
+            "ftp://mirror",
+            "http://",
+            "http://:80/",
+            "http://a:0/",
+            "http://a:x/",
+            "http://a/ b",
+            "http://a/\nproxy = x",
+        ] {
+            assert_eq!(bad.parse::<WebAddress>(), Err(NoWebAddress), "{bad}");
+        }
+    }
+
+    #[test]
+    fn any_text_is_shown_without_a_password() {
+        for (text, shown) in [
+            ("ftp://anna:geheim@mirror/x", "ftp://anna:********@mirror/x"),
+            ("http://anna@mirror/x", "http://anna@mirror/x"),
+            ("http://mirror/a:b@c", "http://mirror/a:b@c"),
+            ("./folder", "./folder"),
+        ] {
+            assert_eq!(without_password(text), shown);
+        }
+    }
+}

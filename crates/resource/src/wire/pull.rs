@@ -1,0 +1,43 @@
+//! A download that a host fetches itself, from the mirror.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Secret, Sha256};
+
+/// A file by what it holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct PullBlob {
+    /// Its hash.
+    pub sha256: Sha256,
+    /// Its size.
+    pub size: u64,
+}
+
+/// What to fetch, and where it is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Pull {
+    /// The address, which may hold a password.
+    pub from: Secret,
+    /// The way there.
+    pub proxy: PullProxy,
+    /// What is there.
+    pub download: PullBlob,
+    /// The blobs in it, if it is a gzip-compressed tar archive of them; none if
+    /// it is the blob itself.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub members: Vec<PullBlob>,
+}
+
+/// Through which proxy a host fetches.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub enum PullProxy {
+    /// The one that the host itself is set to, if it is set to one.
+    HostsOwn,
+    /// None.
+    Direct,
+    /// This one; its address may hold a password.
+    At(Secret),
+}
