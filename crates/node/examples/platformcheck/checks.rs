@@ -63,7 +63,7 @@ pub fn main() -> ExitCode {
     let layout = Layout::new(system::default_state_dir());
     match words.as_slice() {
         ["--state-dir", root, "host", name] => {
-            hosting::await_the_end();
+            hosting::await_the_end(name);
             end(system::host(&Layout::new(root.into()), name))
         }
         ["--state-dir", root, "serve"] => end(system::serve(&Layout::new(root.into()))),

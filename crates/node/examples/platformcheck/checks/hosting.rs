@@ -116,19 +116,25 @@ fn waits(host: &Host) -> Outcome {
     )
 }
 
-/// What every service of this check is told by, since no manager lets anybody but
-/// Windows itself tell it.
-const GOING_DOWN: &str = r"C:\platformcheck-going-down";
+/// What a service of this check is told by, since no manager lets anybody but Windows
+/// itself tell it.
+fn going_down(name: &str) -> String {
+    format!(r"C:\platformcheck-going-down-{name}")
+}
 
 /// Tells the service of this process, once the sign is there.
-pub fn await_the_end() {
-    thread::spawn(|| {
-        while !Path::new(GOING_DOWN).exists() {
+pub fn await_the_end(name: &str) {
+    let sign = going_down(name);
+    thread::spawn(move || {
+        while !Path::new(&sign).exists() {
             thread::sleep(Duration::from_millis(50));
         }
         system::tell_service_that_host_goes_down();
     });
 }
+
+/// What a service says that is needed still.
+const WAITS: &str = "`platformcheck-kubelet`, which needs this service, ends first";
 
 fn goes_down(host: &Host) -> Outcome {
     let (runtime, kubelet) = ("platformcheck-runtime", "platformcheck-kubelet");
@@ -143,34 +149,32 @@ fn goes_down(host: &Host) -> Outcome {
     for name in [runtime, kubelet] {
         did(host.platform.start_service(name))?;
     }
-    fs::write(GOING_DOWN, "").unwrap();
+    let log = |name: &str| {
+        let path = format!(r"C:\var\log\{name}\{name}.log");
+        fs::read_to_string(path).unwrap_or_default()
+    };
+    // First the one that has to wait: Windows tells both at once.
+    fs::write(going_down(runtime), "").unwrap();
+    let waited = eventually("the runtime waits", || log(runtime).contains(WAITS));
+    fs::write(going_down(kubelet), "").unwrap();
     let stopped = |name: &str| {
         let service = host.platform.service(name).ok().flatten();
         service.is_some_and(|it| it.state == ServiceState::Stopped)
     };
     let ended = eventually("both have ended", || stopped(runtime) && stopped(kubelet));
-    fs::remove_file(GOING_DOWN).unwrap();
-    let log = |name: &str| {
-        let path = format!(r"C:\var\log\{name}\{name}.log");
-        fs::read_to_string(path).unwrap_or_default()
-    };
     for name in [kubelet, runtime] {
+        fs::remove_file(going_down(name)).unwrap();
         did(host.platform.stop_service(name))?;
         did(host.platform.delete_service(name))?;
     }
+    waited?;
     ended?;
     equal(waits, Some(RegistryData::Number(180_000)))?;
-    for (name, wanted) in [
-        (kubelet, "the host goes down"),
-        (
-            runtime,
-            "`platformcheck-kubelet`, which needs this service, ends first",
-        ),
-    ] {
-        let log = log(name);
-        so(log.contains(wanted), &format!("{name} says: {log}"))?;
-    }
-    Ok(())
+    let log = log(kubelet);
+    so(
+        log.contains("the host goes down"),
+        &format!("{kubelet} says: {log}"),
+    )
 }
 
 fn program(words: &[&str], deadline: u64) -> Program {
