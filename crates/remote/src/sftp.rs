@@ -21,8 +21,10 @@ pub use blob::Progress;
 const SAFE_SIZE: usize = 32 * 1024;
 /// More in one request gains nothing.
 const LARGEST_SIZE: usize = 255 * 1024;
-/// So many bytes are on the way at once.
-const IN_FLIGHT: usize = 4 * 1024 * 1024;
+/// So many bytes are on the way at once, to each host. Each is held a few times until
+/// it is acknowledged, which with a hundred hosts is most of the controller's memory;
+/// OpenSSH takes two megabytes at most before it wants to be waited for.
+const IN_FLIGHT: usize = 1024 * 1024;
 /// A server on a busy disk may take its time with one request.
 const PATIENCE_SECONDS: u64 = 60;
 
