@@ -76,9 +76,8 @@ pub async fn programs(
         let download = Download::new(entry, mirror.as_ref())?;
         let (whole, found) = cache.programs(&download, release).await?;
         // Agents unpack no zip archives: what is in one is sent.
-        let packed_for_agents = release.artifact.packing != Packing::Zip;
-        let web = mirror.as_ref().filter(|_| packed_for_agents);
-        let web = web.and_then(|_| download.url());
+        let pullable = mirror.is_some() && release.artifact.packing != Packing::Zip;
+        let web = download.url().filter(|_| pullable);
         programs.extend(found.into_iter().filter_map(|(name, path, blob)| {
             let program = Program::from_name(&name)?;
             let own = cluster.spec.artifacts.overrides.contains_key(&program);

@@ -15,7 +15,7 @@ use crate::error::{Place, RemoteError};
 use crate::host_key::{HandshakeError, HostKeyJudge};
 use crate::login::Login;
 use crate::process::{Output, Process};
-use crate::sftp::{Sftp, SftpStart};
+use crate::sftp::Sftp;
 use crate::target::Target;
 
 /// AES-GCM first: every server has it, and the processor does it.
@@ -129,9 +129,8 @@ impl Session {
             return Err(self.no_sftp().await);
         }
         match Sftp::start(channel.into_stream(), self.place.clone()).await {
-            Err(SftpStart::Silent(error)) => Err(error),
-            Err(SftpStart::Ended) => Err(self.no_sftp().await),
-            Ok(sftp) => Ok(sftp),
+            Err(RemoteError::NotStarted { .. }) => Err(self.no_sftp().await),
+            started => started,
         }
     }
 

@@ -37,14 +37,6 @@ pub struct FileFacts {
     pub is_folder: bool,
 }
 
-/// How SFTP did not start.
-pub(crate) enum SftpStart {
-    /// Nothing came.
-    Silent(RemoteError),
-    /// It ended, or what came is no SFTP.
-    Ended,
-}
-
 /// An SFTP session.
 pub struct Sftp {
     raw: Arc<RawSftpSession>,
@@ -55,7 +47,7 @@ pub struct Sftp {
 }
 
 impl Sftp {
-    pub(crate) async fn start<S>(stream: S, place: Place) -> Result<Self, SftpStart>
+    pub(crate) async fn start<S>(stream: S, place: Place) -> Result<Self, RemoteError>
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
@@ -66,12 +58,15 @@ impl Sftp {
         };
         let mut raw = RawSftpSession::new_with_config(stream, config);
         let refused = |error: SftpError| match error {
-            SftpError::Timeout => SftpStart::Silent(RemoteError::Lost {
+            SftpError::Timeout => RemoteError::Lost {
                 place: place.clone(),
                 step: "starting SFTP",
                 source: Some(Box::new(error)),
-            }),
-            _ => SftpStart::Ended,
+            },
+            _ => RemoteError::NotStarted {
+                place: place.clone(),
+                what: "SFTP".to_owned(),
+            },
         };
         let version = raw.init().await.map_err(refused)?;
         let offers = |name: &str| version.extensions.contains_key(name);

@@ -3,20 +3,22 @@
 use casement_resource::Sha256;
 
 use crate::ground::Ground;
+use crate::kdc;
 use crate::server::PASSWORD;
 
-const WRONG: &str = "another-Password-Of-The-Test";
+pub const WRONG: &str = "another-Password-Of-The-Test";
 
 fn same(file: &str) -> String {
     file.to_owned()
 }
 
-fn assert_words(said: &str, words: &[&str]) {
+/// One screen with these words, and no password.
+pub fn assert_words(said: &str, words: &[&str]) {
     println!("{said}");
     for word in words {
         assert!(said.contains(word), "`{word}` is not in: {said}");
     }
-    for secret in [WRONG, PASSWORD] {
+    for secret in [WRONG, PASSWORD, kdc::PASSWORD] {
         assert!(!said.contains(secret), "a password is in: {said}");
     }
 }

@@ -4,8 +4,8 @@ use std::time::{Duration, Instant};
 
 use crate::ground::Ground;
 use crate::kdc::{DOMAIN, Kdc, PASSWORD, REALM};
+use crate::screens::{WRONG, assert_words};
 
-const WRONG: &str = "another-Password-Of-The-Test";
 const GIVEN: &str = "password: {file: ./password}";
 
 /// Hosts of a domain without NTLM; the file says `access` about the login.
@@ -113,16 +113,6 @@ async fn a_password_is_good_for_a_ticket() {
         .await;
     assert_words(&said, &["CAS-REM-001", &format!("bob@{REALM}")]);
     assert!(ground.servers[0].logins().is_empty(), "nobody was let in");
-}
-
-fn assert_words(said: &str, words: &[&str]) {
-    println!("{said}");
-    for word in words {
-        assert!(said.contains(word), "`{word}` is not in: {said}");
-    }
-    for secret in [WRONG, PASSWORD] {
-        assert!(!said.contains(secret), "a password is in: {said}");
-    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
