@@ -6,8 +6,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use casement_cluster::{Cluster as KubeCluster, ClusterChange};
 use casement_diag::Problem;
-use casement_plan::{Blob, ClusterFacts, Inputs, PROXY_PASSWORD, REGISTRY_PASSWORD, pull_proxy};
+use casement_plan::{ClusterFacts, Inputs, PROXY_PASSWORD, REGISTRY_PASSWORD, pull_proxy};
 use casement_remote::{HostKeyPolicy, HostOs, NewKeys, Way, hash_file};
+use casement_resource::Blob;
 use casement_run::RunError;
 use casement_run::api::Api as _;
 use casement_run::kube::{Kube, builds_of};

@@ -14,9 +14,8 @@ use camino::Utf8Path;
 use casement_catalog::{Packing, System};
 use casement_diag::Problem;
 use casement_lock::{Entry, Gap, Lock, Published, Wanted, WantedContent, wanted};
-use casement_plan::Blob;
-use casement_resource::Secret;
-use casement_resource::wire::{Pull, PullBlob, PullProxy};
+use casement_resource::wire::{Pull, PullProxy};
+use casement_resource::{Blob, Secret};
 use casement_run::source::{Mirrored, Source};
 use casement_spec::{Cluster, Named as _, Program};
 use clap::Args;
@@ -92,17 +91,13 @@ pub async fn programs(
 /// A program that hosts can fetch from a web server: by itself, or in a download that
 /// holds more than it.
 fn mirrored(name: &str, url: &str, download: Blob, program: Blob) -> Mirrored {
-    let pull_blob = |blob: Blob| PullBlob {
-        sha256: blob.sha256,
-        size: blob.size,
-    };
-    let packed = (program != download).then(|| pull_blob(program));
+    let packed = (program != download).then_some(program);
     Mirrored {
         name: name.to_owned(),
         pull: Pull {
             from: Secret::new(url.to_owned()),
             proxy: PullProxy::HostsOwn,
-            download: pull_blob(download),
+            download,
             members: packed.into_iter().collect(),
         },
     }

@@ -3,38 +3,20 @@
 //! It is written beside its place as `<hash>.part`, the name that the controller
 //! uses over SFTP as well: what came one way is gone on with by any other.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{File, OpenOptions};
 use std::io::{Read, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 
-use casement_resource::Sha256;
+use casement_resource::{Blob, Sha256};
 use sha2::Digest as _;
 
 use crate::platform::Result;
 use crate::state::{Layout, state_failure};
 use crate::system;
 
-/// The blob that is to come.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Expected {
-    /// Its hash, which is its name.
-    pub sha256: Sha256,
-    /// Its length.
-    pub size: u64,
-}
-
-impl Expected {
-    /// Whether it is in its place: nothing has its name before it was whole.
-    #[must_use]
-    pub fn is_there(&self, layout: &Layout) -> bool {
-        let there = fs::metadata(layout.blob(&self.sha256));
-        there.is_ok_and(|found| found.len() == self.size)
-    }
-}
-
 /// What there is of it.
 pub struct Part {
-    expected: Expected,
+    expected: Blob,
     path: PathBuf,
     place: PathBuf,
     file: File,
@@ -44,7 +26,7 @@ pub struct Part {
 
 impl Part {
     /// What an earlier attempt left, or nothing.
-    pub fn open(layout: &Layout, expected: &Expected) -> Result<Self> {
+    pub fn open(layout: &Layout, expected: &Blob) -> Result<Self> {
         let place = layout.blob(&expected.sha256);
         let path = PathBuf::from(format!("{}.part", place.display()));
         let opened = OpenOptions::new()

@@ -6,11 +6,11 @@
 use std::fs::File;
 use std::io::Read;
 
-use casement_resource::wire::{Pull, PullBlob};
+use casement_resource::wire::Pull;
 use casement_resource::{Code, Failure, without_password};
 use flate2::read::GzDecoder;
 
-use crate::part::{Expected, Part};
+use crate::part::Part;
 use crate::platform::{Download, Platform, Result};
 use crate::state::{Layout, delete, state_failure};
 
@@ -33,28 +33,21 @@ pub fn pull(
 ) -> Result<()> {
     layout.prepare(platform)?;
     let _turn = turn(layout)?;
-    let wanted: Vec<Expected> = match pull.members.as_slice() {
-        [] => vec![expected(&pull.download)],
-        members => members.iter().map(expected).collect(),
+    let wanted = match pull.members.as_slice() {
+        [] => std::slice::from_ref(&pull.download),
+        members => members,
     };
-    if wanted.iter().all(|blob| blob.is_there(layout)) {
+    if wanted.iter().all(|blob| layout.has(blob)) {
         return Ok(());
     }
     fetch(platform, layout, pull, tell)?;
     if pull.members.is_empty() {
         return Ok(());
     }
-    let unpacked = unpack(layout, pull, wanted);
+    let unpacked = unpack(layout, pull);
     // Hosts need the programs, not what they came in.
     let deleted = delete(&layout.blob(&pull.download.sha256));
     unpacked.and(deleted)
-}
-
-fn expected(blob: &PullBlob) -> Expected {
-    Expected {
-        sha256: blob.sha256,
-        size: blob.size,
-    }
 }
 
 /// Waits for the host's turn: two that fetch the same would write to the same place.
@@ -68,11 +61,10 @@ fn turn(layout: &Layout) -> Result<File> {
 
 /// Brings the download itself into the store.
 fn fetch(platform: &dyn Platform, layout: &Layout, pull: &Pull, tell: &mut Tell<'_>) -> Result<()> {
-    let wanted = expected(&pull.download);
-    if wanted.is_there(layout) {
+    if layout.has(&pull.download) {
         return Ok(());
     }
-    let part = Part::open(layout, &wanted)?;
+    let part = Part::open(layout, &pull.download)?;
     let mut fetching = Fetching {
         pull,
         remnant: part.length() > 0,
@@ -194,12 +186,13 @@ impl Fetching<'_> {
 /// Takes blobs out of a download. They are known by what they hold: names in an
 /// archive lead nowhere. What it may unpack to is not limited: the controller vouches
 /// for its hash, and has unpacked it before.
-fn unpack(layout: &Layout, pull: &Pull, mut wanted: Vec<Expected>) -> Result<()> {
+fn unpack(layout: &Layout, pull: &Pull) -> Result<()> {
     let path = layout.blob(&pull.download.sha256);
     let broken = |error: std::io::Error| state_failure("unpacked", &path, &error);
     let packed = GzDecoder::new(File::open(&path).map_err(broken)?);
     let mut archive = tar::Archive::new(packed);
-    wanted.retain(|blob| !blob.is_there(layout));
+    let mut wanted = pull.members.clone();
+    wanted.retain(|blob| !layout.has(blob));
     for entry in archive.entries().map_err(broken)? {
         let mut entry = entry.map_err(broken)?;
         let size = entry.size();

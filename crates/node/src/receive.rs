@@ -8,9 +8,8 @@ use std::io::{Read, Write};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use casement_resource::wire::{Decoder, FromReceiver, Line, ToReceiver, encode};
-use casement_resource::{Code, Failure};
+use casement_resource::{Blob, Code, Failure};
 
-pub use crate::part::Expected;
 use crate::part::Part;
 use crate::platform::{Platform, Result};
 use crate::state::Layout;
@@ -20,7 +19,7 @@ use crate::state::Layout;
 pub fn receive(
     platform: &dyn Platform,
     layout: &Layout,
-    expected: &Expected,
+    expected: &Blob,
     input: &mut dyn Read,
     output: &mut dyn Write,
 ) -> Result<()> {
@@ -43,12 +42,12 @@ pub fn receive(
 fn take(
     platform: &dyn Platform,
     layout: &Layout,
-    expected: &Expected,
+    expected: &Blob,
     input: &mut dyn Read,
     say: &mut dyn FnMut(&FromReceiver) -> Result<()>,
 ) -> Result<bool> {
     layout.prepare(platform)?;
-    if expected.is_there(layout) {
+    if layout.has(expected) {
         return Ok(true);
     }
     let mut part = Part::open(layout, expected)?;
@@ -161,10 +160,7 @@ mod tests {
 
         /// What is said when these lines come, and no more.
         fn told(&self, blob: &[u8], lines: &[ToReceiver]) -> Vec<FromReceiver> {
-            let expected = Expected {
-                sha256: Sha256::of(blob),
-                size: blob.len() as u64,
-            };
+            let expected = Blob::of(blob);
             let input: String = lines.iter().map(|line| encode(line).unwrap()).collect();
             let mut output = Vec::new();
             let layout = self.layout();

@@ -19,7 +19,7 @@ use std::io::{self, Write};
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
-use casement_resource::{Access, Code, Failure, HostPath, RunId, Sha256, Stage};
+use casement_resource::{Access, Blob, Code, Failure, HostPath, RunId, Sha256, Stage};
 
 use crate::platform::{Platform, Result};
 use crate::system;
@@ -53,6 +53,13 @@ impl Layout {
     #[must_use]
     pub fn blob(&self, sha256: &Sha256) -> PathBuf {
         self.root.join("blobs").join(sha256.to_string())
+    }
+
+    /// Whether a blob is in its place: nothing has its name before it was whole.
+    #[must_use]
+    pub fn has(&self, blob: &Blob) -> bool {
+        let there = fs::metadata(self.blob(&blob.sha256));
+        there.is_ok_and(|found| found.len() == blob.size)
     }
 
     /// The records.

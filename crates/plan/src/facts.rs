@@ -5,19 +5,10 @@ use std::net::Ipv4Addr;
 
 use casement_net::routes::Peer;
 use casement_net::{Late, address_plan};
-use casement_resource::{Secret, SecretName, Sha256};
+use casement_resource::{Blob, Secret, SecretName};
 use casement_spec::defaults::API_PORT;
 use casement_spec::{Cluster, Program, Role};
 use ipnet::Ipv4Net;
-
-/// A file that hosts get, known by its hash.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Blob {
-    /// Its hash, which is also its name on a host.
-    pub sha256: Sha256,
-    /// Its size in bytes.
-    pub size: u64,
-}
 
 /// What the controller has read before it plans.
 #[derive(Debug, Clone, Default)]

@@ -28,7 +28,7 @@ mod surroundings;
 pub mod windows;
 
 pub use accounts::{PROXY_PASSWORD, REGISTRY_PASSWORD};
-pub use facts::{Blob, ClusterFacts, Inputs, NodeFacts};
+pub use facts::{ClusterFacts, Inputs, NodeFacts};
 pub use host_process::host_process;
 pub use not_yet::not_yet;
 pub use places::log_file;

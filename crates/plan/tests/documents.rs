@@ -13,10 +13,9 @@ use std::net::Ipv4Addr;
 use std::path::Path;
 
 use casement_plan::{
-    Blob, ClusterFacts, Inputs, NodeFacts, PROXY_PASSWORD, PlanError, REGISTRY_PASSWORD, linux,
-    windows,
+    ClusterFacts, Inputs, NodeFacts, PROXY_PASSWORD, PlanError, REGISTRY_PASSWORD, linux, windows,
 };
-use casement_resource::{NodeDocument, Resource, Secret, Sha256, Stage, Step};
+use casement_resource::{Blob, NodeDocument, Resource, Secret, Sha256, Stage, Step};
 use casement_spec::{Account, Cluster, Host, Named, Program, SecretRef};
 
 const SPEC: &str = "

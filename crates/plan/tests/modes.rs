@@ -13,8 +13,8 @@ use std::fs;
 use std::path::Path;
 
 use casement_plan::offline::documents;
-use casement_plan::{Blob, ClusterFacts, Inputs};
-use casement_resource::{Resource, Sha256, Stage};
+use casement_plan::{ClusterFacts, Inputs};
+use casement_resource::{Blob, Resource, Stage};
 use casement_spec::{
     Cluster, DefenderPolicy, HostOs, JoinMethod, Named, Network, NetworkMode, Program,
     RebootPolicy, RuntimeKind,
@@ -158,10 +158,7 @@ fn a_package_of_an_update_is_brought_first() {
     let file = "./windows10.0-kb5044281-x64.msu";
     cluster.spec.windows.updates = vec![file.parse().unwrap()];
     let facts = ClusterFacts::assumed(&cluster).unwrap();
-    let blob = Blob {
-        sha256: Sha256::of(b"msu"),
-        size: 3,
-    };
+    let blob = Blob::of(b"msu");
     let inputs = Inputs {
         updates: [(file.to_owned(), blob)].into(),
         ..Inputs::default()

@@ -18,6 +18,7 @@
 
 pub mod wire;
 
+mod blob;
 mod diff;
 mod document;
 mod failure;
@@ -29,6 +30,7 @@ mod secret;
 mod sha256;
 mod web_address;
 
+pub use blob::Blob;
 pub use diff::{Change, Diff};
 pub use document::{DocumentError, NodeDocument, Repair, Stage, Step};
 pub use failure::{Code, Failure};

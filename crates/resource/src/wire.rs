@@ -16,5 +16,5 @@ pub use message::{
     Busy, HostFacts, InterfaceFacts, LockHolder, ObservedStep, OperatingSystem, PROTOCOL,
     RemoveWhat, ToAgent, ToController,
 };
-pub use pull::{Pull, PullBlob, PullProxy};
+pub use pull::{Pull, PullProxy};
 pub use receive::{FromReceiver, ToReceiver};

@@ -84,16 +84,13 @@ pub(crate) fn brought_by(pull: &Pull) -> impl Iterator<Item = Sha256> {
 
 #[cfg(test)]
 mod tests {
-    use casement_resource::Secret;
-    use casement_resource::wire::{PullBlob, PullProxy};
+    use casement_resource::wire::PullProxy;
+    use casement_resource::{Blob, Secret};
 
     use super::*;
 
-    fn blob(text: &str) -> PullBlob {
-        PullBlob {
-            sha256: Sha256::of(text.as_bytes()),
-            size: text.len() as u64,
-        }
+    fn blob(text: &str) -> Blob {
+        Blob::of(text.as_bytes())
     }
 
     fn source(download: &str, members: &[&str]) -> Source {

@@ -9,9 +9,8 @@ use camino::Utf8Path;
 use casement_catalog::{Artifact, Packing};
 use casement_diag::Problem;
 use casement_lock::Published;
-use casement_plan::Blob;
 use casement_remote::hash_file;
-use casement_resource::Sha256;
+use casement_resource::{Blob, Sha256};
 
 use super::download::Download;
 use super::unpack::unpack;

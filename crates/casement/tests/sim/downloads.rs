@@ -3,8 +3,9 @@
 
 use casement_resource::Sha256;
 
+use crate::mirror::published_for;
 use crate::publisher::Publisher;
-use crate::shop::{Shop, published_for};
+use crate::shop::Shop;
 use crate::typed::{run, said};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -121,7 +122,7 @@ async fn a_proxy_and_a_certificate_authority_of_one_s_own_are_honoured() {
 
     let shop = Shop::open().await;
     shop.pin().await;
-    let secure = Publisher::start_with_tls(published_for(&shop.ground), &shop.at("ca.pem"));
+    let secure = Publisher::start_with_tls(published_for(&shop.ground.cluster), &shop.at("ca.pem"));
     let mirror = ["--accept-unverified", "--mirror", &secure.url];
     shop.refused(&mirror, &["CAS-LOCK-006", "certificate", "SSL_CERT_FILE"])
         .await;

@@ -9,9 +9,9 @@ use std::time::Duration;
 
 use casement_lab::sim::{SimHost, SimSpec, SimSystem, make_key};
 use casement_remote::{Agent, HostOs, Sha256, Target, Way, load_key};
-use casement_resource::wire::{Event, Pull, PullBlob, PullProxy, What};
+use casement_resource::wire::{Event, Pull, PullProxy, What};
 use casement_resource::{
-    Access, Directory, Env, File, HnsNetwork, HnsNetworkType, NodeDocument, Resource, Secret,
+    Access, Blob, Directory, Env, File, HnsNetwork, HnsNetworkType, NodeDocument, Resource, Secret,
     SecretFile, SecretName, Stage, Step, TextPart,
 };
 use casement_run::RunError;
@@ -269,10 +269,7 @@ async fn a_pull_that_is_cut_at_any_message_goes_on_after_it() {
     let pull = Pull {
         from: Secret::new(publisher.url.clone()),
         proxy: PullProxy::Direct,
-        download: PullBlob {
-            sha256: hash,
-            size: content.len() as u64,
-        },
+        download: Blob::of(&content),
         members: Vec::new(),
     };
     let name = "tool".to_owned();

@@ -17,12 +17,15 @@ mod logs;
 mod many;
 mod mirrored;
 mod overlay;
-mod publisher;
 mod read_only;
 mod shop;
 mod verbs;
 
 #[path = "../shared/chance.rs"]
 mod chance;
+#[path = "../shared/mirror.rs"]
+mod mirror;
+#[path = "../shared/publisher.rs"]
+mod publisher;
 #[path = "../shared/typed.rs"]
 mod typed;

@@ -7,9 +7,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use casement_lab::sim::{Console, SimCluster, SimHost, SimShape, SimSystem};
-use casement_node::receive::Expected;
 use casement_node::state::Layout;
-use casement_resource::Sha256;
+use casement_resource::{Blob, Sha256};
 use tokio::task::AbortHandle;
 
 use crate::host::{Host, Machine};
@@ -41,7 +40,7 @@ impl Machine for Simulated {
         self.0.channel(agent, stdin, Box::new(stdout))
     }
 
-    fn receive(&self, expected: &Expected, stdin: &mut PipeReader, stdout: &mut Tap) -> bool {
+    fn receive(&self, expected: &Blob, stdin: &mut PipeReader, stdout: &mut Tap) -> bool {
         self.0.receive(expected, stdin, stdout)
     }
 }
@@ -112,12 +111,18 @@ impl Ground {
         text
     }
 
-    /// A command, typed where the cluster file is.
-    fn command(&self, words: &[&str]) -> Command {
+    /// A command that stays on this machine, typed where the cluster file is.
+    pub fn here(&self, words: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_casement"));
-        command.current_dir(self.folder.path());
-        command.args(words).args(["--agent-dir", "agent"]);
+        command.current_dir(self.folder.path()).args(words);
         command.envs(self.environment.iter().cloned());
+        command
+    }
+
+    /// One that goes to hosts.
+    fn command(&self, words: &[&str]) -> Command {
+        let mut command = self.here(words);
+        command.args(["--agent-dir", "agent"]);
         command
     }
 
@@ -132,10 +137,7 @@ impl Ground {
 
     /// Makes the page of the last run, and gives its text.
     pub async fn report(&self) -> String {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_casement"));
-        command.current_dir(self.folder.path());
-        command.args(["report", "--out", "report.html"]);
-        typed::succeed(command).await;
+        typed::succeed(self.here(&["report", "--out", "report.html"])).await;
         std::fs::read_to_string(self.at("report.html")).unwrap()
     }
 

@@ -11,11 +11,17 @@
 )]
 
 mod ground;
+mod mirrored;
 mod screens;
 mod secrets;
 mod tickets;
 mod whole;
 
+#[path = "../shared/mirror.rs"]
+mod mirror;
+#[allow(dead_code, reason = "the tests over SSH use more of it")]
+#[path = "../shared/publisher.rs"]
+mod publisher;
 #[path = "../shared/search.rs"]
 mod search;
 #[path = "../shared/typed.rs"]

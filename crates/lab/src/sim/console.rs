@@ -6,9 +6,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use casement_node::channel::Channel;
-use casement_node::receive::{Expected, receive};
+use casement_node::receive::receive;
 use casement_node::state::Layout;
-use casement_resource::Sha256;
+use casement_resource::{Blob, Sha256};
 use tokio::task::AbortHandle;
 
 use super::Inner;
@@ -69,12 +69,7 @@ impl Console {
     }
 
     /// `casement-node receive`: a blob that comes as lines; whether it ended well.
-    pub fn receive(
-        &self,
-        expected: &Expected,
-        input: &mut dyn Read,
-        output: &mut dyn Write,
-    ) -> bool {
+    pub fn receive(&self, expected: &Blob, input: &mut dyn Read, output: &mut dyn Write) -> bool {
         self.host.power.wait();
         receive(&*self.host.sim, &self.host.layout, expected, input, output).is_ok()
     }

@@ -3,7 +3,8 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use crate::receive::Expected;
+use casement_resource::Blob;
+
 use crate::system;
 
 /// What the arguments say.
@@ -16,7 +17,7 @@ pub(super) struct Arguments {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Verb {
     Channel,
-    Receive(Expected),
+    Receive(Blob),
     Serve {
         detach: bool,
     },
@@ -61,7 +62,7 @@ fn verb(words: &[OsString]) -> Result<Verb, String> {
         ["channel"] => Ok(Verb::Channel),
         ["inspect"] => Ok(Verb::Inspect),
         ["receive", hash, size] => match (hash.parse(), size.parse()) {
-            (Ok(sha256), Ok(size)) => Ok(Verb::Receive(Expected { sha256, size })),
+            (Ok(sha256), Ok(size)) => Ok(Verb::Receive(Blob { sha256, size })),
             _ => Err("`receive` wants a SHA-256 and a size in bytes".to_owned()),
         },
         ["receive", ..] => Err("`receive` wants a SHA-256 and a size in bytes".to_owned()),

@@ -3,7 +3,7 @@
 use std::fs;
 
 use casement_resource::wire::PullProxy;
-use casement_resource::{Secret, Sha256};
+use casement_resource::{Blob, Secret, Sha256};
 
 use super::*;
 use crate::sim::Sim;
@@ -37,8 +37,8 @@ impl Host {
         Pull {
             from: Secret::new(self.mirror.url(path)),
             proxy: PullProxy::Direct,
-            download: blob(&self.content),
-            members: members.iter().map(|bytes| blob(bytes)).collect(),
+            download: Blob::of(&self.content),
+            members: members.iter().map(|bytes| Blob::of(bytes)).collect(),
         }
     }
 
@@ -74,13 +74,6 @@ impl Host {
     fn ranges(&self) -> Vec<Option<String>> {
         let asked = self.mirror.asked().into_iter();
         asked.map(|asked| asked.range).collect()
-    }
-}
-
-fn blob(bytes: &[u8]) -> PullBlob {
-    PullBlob {
-        sha256: Sha256::of(bytes),
-        size: bytes.len() as u64,
     }
 }
 

@@ -5,8 +5,8 @@ use std::fs;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-use casement_resource::wire::{Pull, PullBlob, PullProxy, ToAgent, ToController};
-use casement_resource::{Code, Failure, Secret, Sha256};
+use casement_resource::wire::{Pull, PullProxy, ToAgent, ToController};
+use casement_resource::{Blob, Code, Failure, Secret, Sha256};
 use rustls::pki_types::PrivateKeyDer;
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
 
@@ -18,10 +18,7 @@ fn pull(url: &str, content: &[u8]) -> Pull {
     Pull {
         from: Secret::new(url.to_owned()),
         proxy: PullProxy::Direct,
-        download: PullBlob {
-            sha256: Sha256::of(content),
-            size: content.len() as u64,
-        },
+        download: Blob::of(content),
         members: Vec::new(),
     }
 }

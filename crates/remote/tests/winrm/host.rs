@@ -9,9 +9,8 @@ use std::sync::{Arc, Mutex};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use casement_node::receive::Expected;
 use casement_node::state::Layout;
-use casement_resource::Sha256;
+use casement_resource::{Blob, Sha256};
 use tokio::task::AbortHandle;
 
 use crate::shell::Tap;
@@ -36,7 +35,7 @@ pub trait Machine: Send + Sync {
     fn channel(&self, agent: Sha256, stdin: &mut PipeReader, stdout: Tap) -> bool;
 
     /// `casement-node receive`; whether it ended well.
-    fn receive(&self, expected: &Expected, stdin: &mut PipeReader, stdout: &mut Tap) -> bool;
+    fn receive(&self, expected: &Blob, stdin: &mut PipeReader, stdout: &mut Tap) -> bool;
 }
 
 pub struct Host {
@@ -199,7 +198,7 @@ impl Host {
                 self.machine.channel(agent, streams.stdin, stdout)
             }
             ["receive", hash, size] => {
-                let expected = Expected {
+                let expected = Blob {
                     sha256: hash.parse().unwrap(),
                     size: size.parse().unwrap(),
                 };

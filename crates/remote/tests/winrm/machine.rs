@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use casement_node::channel::Channel;
-use casement_node::receive::{Expected, receive};
+use casement_node::receive::receive;
 use casement_node::serve::{Life, serve};
 use casement_node::sim::{Door, Sim, World, door};
 use casement_node::state::Layout;
-use casement_resource::Sha256;
+use casement_resource::{Blob, Sha256};
 
 use crate::host::{Host, Machine};
 use crate::server::Server;
@@ -66,7 +66,7 @@ impl Machine for Bare {
         channel.run(stdin, Box::new(stdout)).is_ok()
     }
 
-    fn receive(&self, expected: &Expected, stdin: &mut PipeReader, stdout: &mut Tap) -> bool {
+    fn receive(&self, expected: &Blob, stdin: &mut PipeReader, stdout: &mut Tap) -> bool {
         receive(&*self.sim, &self.layout, expected, stdin, stdout).is_ok()
     }
 }

@@ -249,7 +249,8 @@ impl InterfaceFacts {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wire::{PullBlob, PullProxy, encode};
+    use crate::Blob;
+    use crate::wire::{PullProxy, encode};
 
     #[test]
     fn secrets_are_on_the_wire_and_nowhere_else() {
@@ -264,10 +265,7 @@ mod tests {
         let message = ToAgent::Pull(Pull {
             from: secret("https://anna:geheim@mirror/x"),
             proxy: PullProxy::At(secret("http://bob:geheim@proxy:3128")),
-            download: PullBlob {
-                sha256: Sha256::of(b"x"),
-                size: 1,
-            },
+            download: Blob::of(b"x"),
             members: Vec::new(),
         });
         assert!(encode(&message).unwrap().contains("anna:geheim"));

@@ -2,17 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Secret, Sha256};
-
-/// A file by what it holds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct PullBlob {
-    /// Its hash.
-    pub sha256: Sha256,
-    /// Its size.
-    pub size: u64,
-}
+use crate::{Blob, Secret};
 
 /// What to fetch, and where it is.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -23,11 +13,11 @@ pub struct Pull {
     /// The way there.
     pub proxy: PullProxy,
     /// What is there.
-    pub download: PullBlob,
+    pub download: Blob,
     /// The blobs in it, if it is a gzip-compressed tar archive of them; none if
     /// it is the blob itself.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub members: Vec<PullBlob>,
+    pub members: Vec<Blob>,
 }
 
 /// Through which proxy a host fetches.

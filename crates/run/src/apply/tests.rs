@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 use std::sync::Mutex;
 
-use casement_plan::{Blob, ClusterFacts, Inputs, NodeFacts};
+use casement_plan::{ClusterFacts, Inputs, NodeFacts};
 use casement_resource::wire::{Event, HostFacts, ObservedStep, OperatingSystem, Tally, What};
-use casement_resource::{Change, Diff, NodeDocument, RunId, Secret, Sha256, Stage};
+use casement_resource::{Blob, Change, Diff, NodeDocument, RunId, Secret, Sha256, Stage};
 use casement_spec::{Cluster, Named, Program, Taint};
 
 use super::{Apply, Happening, HostOutcome};

@@ -9,9 +9,9 @@ use std::thread;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use casement_plan::offline::documents;
-use casement_plan::{Blob, ClusterFacts, Inputs};
+use casement_plan::{ClusterFacts, Inputs};
 use casement_resource::wire::{Event, Outcome};
-use casement_resource::{NodeDocument, Sha256, WindowsFeatureFacts};
+use casement_resource::{Blob, NodeDocument, Sha256, WindowsFeatureFacts};
 use casement_spec::{Cluster, Named, Network, NetworkMode, Program};
 
 use super::{
@@ -150,10 +150,7 @@ fn documents_of(spec: &str, host: &str, change: impl FnOnce(&mut Cluster)) -> Ve
     let loaded = casement_source::load("cluster.yaml", spec);
     let mut cluster = loaded.cluster.unwrap();
     change(&mut cluster);
-    let blob = |program: &Program| Blob {
-        sha256: Sha256::of(program.name().as_bytes()),
-        size: program.name().len() as u64,
-    };
+    let blob = |program: &Program| Blob::of(program.name().as_bytes());
     let programs = Program::ALL.iter().map(|program| (*program, blob(program)));
     let inputs = Inputs {
         programs: programs.collect(),
