@@ -1,14 +1,15 @@
 //! The agent on a host: brought once, named by its hash, reused from then on.
 
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 mod binary;
 
 use casement_resource::Sha256;
-use casement_resource::wire::{PROTOCOL, ToAgent, ToController};
+use casement_resource::wire::{PREFIX, PROTOCOL, ToAgent, ToController};
 
 use crate::channel::{Channel, ChannelEnd, Incoming};
-use crate::command::{HostOs, program_line};
+use crate::command::{CmdSwitch, HostOs, program_line};
 use crate::error::RemoteError;
 use crate::places::{Places, RemotePath, hash_file};
 use crate::sftp::{Progress, Sftp};
@@ -61,9 +62,16 @@ pub struct Opened {
 
 enum Greeting {
     Answer(Channel, Box<ToController>),
-    /// The process ended without a message; what came instead.
+    /// The process ended without a message, or never said one; what came instead.
     Silence(String),
+    /// A shell reads what the agent should: it was not told to run anything.
+    Shell,
 }
+
+/// How long an agent may take to answer: a first start may wait for a virus scanner.
+const GREETING: Duration = Duration::from_secs(60);
+/// How often it is looked at who answers instead.
+const LOOK: Duration = Duration::from_millis(250);
 
 /// Where an agent lives on a host.
 #[derive(Debug, Clone)]
@@ -96,10 +104,14 @@ impl AgentHome {
 
     /// The command line that starts it.
     pub fn line(&self, arguments: &[&str]) -> String {
+        self.line_with(CmdSwitch::Plain, arguments)
+    }
+
+    fn line_with(&self, cmd: CmdSwitch, arguments: &[&str]) -> String {
         let state = self.places.state.as_ref().map(RemotePath::native);
         let state = state.as_deref().map(|folder| ["--state-dir", folder]);
         let words: Vec<&str> = state.iter().flatten().chain(arguments).copied().collect();
-        program_line(self.agent.os, &self.path().native(), &words)
+        program_line(self.agent.os, cmd, &self.path().native(), &words)
     }
 
     /// Starts the agent's channel and says hello; brings the agent only when that
@@ -112,7 +124,13 @@ impl AgentHome {
         controller: &str,
         progress: impl FnMut(Progress) + Send,
     ) -> Result<Opened, RemoteError> {
-        let opened = match self.greet(session, controller).await? {
+        let mut cmd = CmdSwitch::Plain;
+        let mut greeting = self.greet(session, controller, cmd).await?;
+        if let Greeting::Shell = greeting {
+            cmd = CmdSwitch::Doubled;
+            greeting = self.greet(session, controller, cmd).await?;
+        }
+        let opened = match greeting {
             Greeting::Answer(channel, answer) if self.is_from_it(&answer) => {
                 return Ok(Opened {
                     channel,
@@ -122,26 +140,30 @@ impl AgentHome {
             }
             Greeting::Answer(..) => {
                 let delivery = self.deliver(session, progress).await?;
-                (self.greet(session, controller).await?, delivery)
+                (self.greet(session, controller, cmd).await?, delivery)
             }
-            Greeting::Silence(_) => {
+            Greeting::Silence(_) | Greeting::Shell => {
                 self.check_system(session).await?;
                 let delivery = self.deliver(session, progress).await?;
-                (self.greet(session, controller).await?, delivery)
+                (self.greet(session, controller, cmd).await?, delivery)
             }
         };
-        match opened {
-            (Greeting::Answer(channel, answer), delivery) => Ok(Opened {
-                channel,
-                answer,
-                delivery,
-            }),
-            (Greeting::Silence(said), _) => Err(RemoteError::AgentBroken {
-                place: session.place().clone(),
-                path: self.path().native(),
-                answer: said,
-            }),
-        }
+        let said = match opened {
+            (Greeting::Answer(channel, answer), delivery) => {
+                return Ok(Opened {
+                    channel,
+                    answer,
+                    delivery,
+                });
+            }
+            (Greeting::Silence(said), _) => said,
+            (Greeting::Shell, _) => "a shell that runs nothing".to_owned(),
+        };
+        Err(RemoteError::AgentBroken {
+            place: session.place().clone(),
+            path: self.path().native(),
+            answer: said,
+        })
     }
 
     /// Whether this agent said it, and not a damaged one in its place.
@@ -180,8 +202,10 @@ impl AgentHome {
         &self,
         session: &impl Transport,
         controller: &str,
+        cmd: CmdSwitch,
     ) -> Result<Greeting, RemoteError> {
-        let mut channel = self.channel(session).await?;
+        let process = session.start(&self.line_with(cmd, &["channel"])).await?;
+        let mut channel = Channel::new(process);
         let hello = ToAgent::Hello {
             protocol: PROTOCOL,
             controller: controller.to_owned(),
@@ -189,17 +213,26 @@ impl AgentHome {
         // A program that is not there ends before it can be spoken to; its end
         // says more than this error.
         drop(channel.send(&hello).await);
-        match channel.next().await? {
-            Incoming::Message(answer) => Ok(Greeting::Answer(channel, answer)),
-            Incoming::End(ChannelEnd::Cut) => Err(RemoteError::Lost {
-                place: session.place().clone(),
-                step: "starting the agent",
-                source: None,
-            }),
-            Incoming::End(_) => {
-                let noise: Vec<_> = channel.noise().collect();
-                Ok(Greeting::Silence(noise.join("\n")))
-            }
+        let began = Instant::now();
+        loop {
+            return match tokio::time::timeout(LOOK, channel.next()).await {
+                Ok(Ok(Incoming::Message(answer))) => Ok(Greeting::Answer(channel, answer)),
+                Ok(Ok(Incoming::End(ChannelEnd::Cut))) => Err(RemoteError::Lost {
+                    place: session.place().clone(),
+                    step: "starting the agent",
+                    source: None,
+                }),
+                Ok(Err(error)) => Err(error),
+                // A shell repeats what it was told, or complains of it.
+                Err(_) if channel.noise().any(|line| line.contains(PREFIX.trim_end())) => {
+                    Ok(Greeting::Shell)
+                }
+                Err(_) if began.elapsed() < GREETING => continue,
+                Ok(Ok(Incoming::End(_))) | Err(_) => {
+                    let noise: Vec<_> = channel.noise().collect();
+                    Ok(Greeting::Silence(noise.join("\n")))
+                }
+            };
         }
     }
 

@@ -81,15 +81,36 @@ pub(crate) fn read_probe(answer: &str) -> Option<HostSystem> {
     })
 }
 
+/// How cmd is told that a command follows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum CmdSwitch {
+    /// To every shell but Git's bash.
+    Plain,
+    /// To Git's bash.
+    Doubled,
+}
+
+impl CmdSwitch {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Plain => "/c",
+            Self::Doubled => "//c",
+        }
+    }
+}
+
 /// The line that starts a program with plain words as arguments.
 ///
 /// On Windows the path has blanks. PowerShell takes a quoted path for a string,
 /// cmd takes `&` for a separator, so the line calls cmd once more: cmd keeps the
 /// quotes of `cmd /c "path" word` when there are just two and the path between
 /// them is a program, and PowerShell passes an argument with blanks on in quotes.
-pub(crate) fn program_line(os: HostOs, path: &str, arguments: &[&str]) -> String {
+///
+/// Git's bash makes a path of a word that begins with a slash, and cmd, which is told
+/// of no command then, reads commands. It leaves two slashes alone, but for one.
+pub(crate) fn program_line(os: HostOs, cmd: CmdSwitch, path: &str, arguments: &[&str]) -> String {
     let mut line = match os {
-        HostOs::Windows => format!("cmd /c \"{path}\""),
+        HostOs::Windows => format!("cmd {} \"{path}\"", cmd.as_str()),
         HostOs::Linux => quoted(path),
     };
     for argument in arguments {
@@ -127,6 +148,7 @@ mod tests {
     fn a_word_with_blanks_and_quotes_stays_one_word_on_linux() {
         let line = program_line(
             HostOs::Linux,
+            CmdSwitch::Plain,
             "/opt/a b/x",
             &["--state-dir", "/x/é'y", "go"],
         );

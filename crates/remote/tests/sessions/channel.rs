@@ -87,6 +87,23 @@ async fn an_agent_that_does_not_answer_is_brought_first() {
 }
 
 #[tokio::test]
+async fn an_agent_is_started_through_the_bash_of_git_as_well() {
+    let double = Double::start().await;
+    let path = double.local_file("casement-node.exe", 1000);
+    let home = AgentHome::new(Agent::load(&path, HostOs::Windows).unwrap());
+    double.shared.needs_agent.store(true, Ordering::SeqCst);
+    double.shared.git_bash.store(true, Ordering::SeqCst);
+    let session = Session::connect(&double.target()).await.unwrap();
+    let opened = home.open(&session, "me", |_| {}).await.unwrap();
+    assert_eq!(opened.delivery, Delivery::Sent(1000));
+    let opened = home.open(&session, "me", |_| {}).await.unwrap();
+    assert_eq!(opened.delivery, Delivery::Reused);
+    let commands = double.shared.commands.lock().unwrap().clone();
+    let last = commands.last().unwrap();
+    assert_eq!(*last, format!(r#"cmd //c "{}" channel"#, home.path()));
+}
+
+#[tokio::test]
 async fn a_cut_is_no_exit() {
     let double = Double::start().await;
     let (session, mut channel) = open(&double).await;

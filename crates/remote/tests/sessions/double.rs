@@ -64,6 +64,8 @@ pub struct Shared {
     pub needs_agent: AtomicBool,
     /// No program runs.
     pub broken: AtomicBool,
+    /// Git's bash reads the command lines.
+    pub git_bash: AtomicBool,
     /// What becomes of SFTP.
     pub subsystem: Mutex<Subsystem>,
     wires: Mutex<Vec<JoinHandle<()>>>,
@@ -110,6 +112,7 @@ impl Double {
             written: AtomicU64::new(0),
             needs_agent: AtomicBool::new(false),
             broken: AtomicBool::new(false),
+            git_bash: AtomicBool::new(false),
             subsystem: Mutex::default(),
             wires: Mutex::default(),
         });
@@ -276,6 +279,9 @@ async fn command(line: String, channel: Channel<Msg>, shared: Arc<Shared>) {
     let mut status = 0;
     if line.starts_with("echo casement-cmd") {
         stdout.write_all(CMD_ANSWER.as_bytes()).await.unwrap();
+    } else if line.starts_with("cmd /c ") && shared.git_bash.load(Ordering::SeqCst) {
+        // What cmd gets is `cmd C:/ …`: no command, so it reads some.
+        read_commands(reader.make_reader(), &mut stdout).await;
     } else if line.ends_with(" channel") && shared.runs(&line) {
         converse(reader.make_reader(), &mut stdout, &shared).await;
     } else if line == "other protocol" {
@@ -296,6 +302,21 @@ async fn command(line: String, channel: Channel<Msg>, shared: Arc<Shared>) {
     }
     let _ = writer.eof().await;
     let _ = writer.close().await;
+}
+
+/// What cmd does with what it is sent instead of a command.
+async fn read_commands(
+    reader: impl tokio::io::AsyncRead + Unpin,
+    stdout: &mut (impl tokio::io::AsyncWrite + Unpin),
+) {
+    let banner = b"Microsoft Windows [Version 10.0.20348]\r\n\r\nC:\\Users\\admin>";
+    stdout.write_all(banner).await.unwrap();
+    let mut lines = BufReader::new(reader).lines();
+    while let Ok(Some(line)) = lines.next_line().await {
+        let word = line.split(' ').next().unwrap_or_default();
+        let said = format!("{line}\r\n'{word}' is not recognized\r\n\r\nC:\\Users\\admin>");
+        stdout.write_all(said.as_bytes()).await.unwrap();
+    }
 }
 
 /// Some noise, then an answer to each line: the connection is cut at `retire`.
