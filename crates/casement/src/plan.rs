@@ -1,6 +1,7 @@
 //! `casement plan`.
 
 use casement_cluster::ClusterChange;
+use casement_diag::Problem;
 use casement_resource::Diff;
 use clap::Args;
 use serde_json::{Value, json};
@@ -48,23 +49,20 @@ pub async fn run_plan(arguments: PlanArgs) -> Result<(), CommandError> {
     let changes = controller.kube.changes(&controller.cluster, &builds).await;
     let changes = changes.map_err(|error| told::problem(&error))?;
     let read_only = read_only::look_at(&controller.cluster).await;
-    let mut hosts = Vec::new();
-    let mut failed = false;
+    let (mut hosts, mut failed) = (Vec::new(), Vec::new());
     for (name, result) in looked {
         match result {
             Ok(host) => hosts.push(host),
-            Err(error) => {
-                failed = true;
-                eprint!("{name}\n{}", output::problem(&told::problem(&error)));
-            }
+            Err(error) => failed.push((name, told::problem(&error))),
         }
     }
-    for (name, error) in &controller.lost {
-        failed = true;
-        eprint!("{name}\n{}", output::problem(&told::problem(error)));
+    let lost = controller.lost.iter();
+    failed.extend(lost.map(|(name, error)| (name.clone(), told::problem(error))));
+    for (name, problem) in &failed {
+        eprint!("{name}\n{}", output::problem(problem));
     }
     if arguments.output == "json" {
-        println!("{:#}", document(&hosts, &read_only, &changes));
+        println!("{:#}", document(&hosts, &failed, &read_only, &changes));
     } else {
         show(&hosts, &read_only, &changes, arguments.verbose);
     }
@@ -75,7 +73,7 @@ pub async fn run_plan(arguments: PlanArgs) -> Result<(), CommandError> {
         || hosts
             .iter()
             .any(|host| !host.open.is_empty() || !host.steps.iter().all(|step| step.is_right()));
-    match (failed, pending && arguments.exit_code) {
+    match (!failed.is_empty(), pending && arguments.exit_code) {
         (true, _) => Err(CommandError::told(1)),
         (false, true) => Err(CommandError::told(4)),
         (false, false) => Ok(()),
@@ -137,7 +135,14 @@ fn sign(new: bool) -> &'static str {
     if new { "+" } else { "~" }
 }
 
-fn document(hosts: &[HostSurvey], read_only: &[ReadOnly], changes: &[ClusterChange]) -> Value {
+fn document(
+    hosts: &[HostSurvey],
+    failed: &[(String, Problem)],
+    read_only: &[ReadOnly],
+    changes: &[ClusterChange],
+) -> Value {
+    let failed = failed.iter();
+    let failed = failed.map(|(name, it)| json!({"name": name, "code": it.code, "what": it.what}));
     let hosts = hosts.iter().map(|host| {
         json!({
             "name": host.name,
@@ -148,6 +153,7 @@ fn document(hosts: &[HostSurvey], read_only: &[ReadOnly], changes: &[ClusterChan
     });
     json!({
         "hosts": hosts.collect::<Vec<_>>(),
+        "failed": failed.collect::<Vec<_>>(),
         "readOnly": read_only,
         "cluster": changes,
     })

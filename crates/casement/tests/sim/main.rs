@@ -17,6 +17,7 @@ mod logs;
 mod many;
 mod mirrored;
 mod overlay;
+mod plans;
 mod read_only;
 mod shop;
 mod verbs;
