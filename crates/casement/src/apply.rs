@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use casement_cluster::ClusterChange;
 use casement_run::RunError;
@@ -212,11 +212,6 @@ fn conclude(
     made: &Made,
     started: Instant,
 ) -> Result<(), CommandError> {
-    if let Some(progress) = progress {
-        for outcome in outcomes {
-            progress.ended(&outcome.host, &outcome.result);
-        }
-    }
     let record = progress.and_then(Progress::finish);
     let problem = |host: &str, error: &RunError| match progress {
         Some(progress) => progress.problem(host, error),
@@ -237,7 +232,8 @@ fn conclude(
     let end = End::of(&results);
     if let Some(record) = record {
         let hosts = results.iter();
-        let hosts = hosts.map(|(host, it)| summary(host, it, made.pods.get(*host)));
+        let took = |host: &str| progress.and_then(|progress| progress.took(host));
+        let hosts = hosts.map(|(host, it)| summary(host, it, took(host), made.pods.get(*host)));
         let hosts: Vec<Value> = hosts.collect();
         let folder = record.close(end.word(), &hosts);
         if end != End::Done {
@@ -283,10 +279,19 @@ impl End {
     }
 }
 
-fn summary(host: &str, result: &Result<u32, &RunError>, pods: Option<&String>) -> Value {
+fn summary(
+    host: &str,
+    result: &Result<u32, &RunError>,
+    took: Option<Duration>,
+    pods: Option<&String>,
+) -> Value {
+    let seconds = took.map(|took| took.as_secs_f64());
     match result {
-        Ok(changed) => json!({"name": host, "changed": changed, "pods": pods}),
-        Err(error) => json!({"name": host, "error": error.to_string(), "pods": pods}),
+        Ok(changed) => json!({"name": host, "changed": changed, "seconds": seconds, "pods": pods}),
+        Err(error) => {
+            let error = error.to_string();
+            json!({"name": host, "error": error, "seconds": seconds, "pods": pods})
+        }
     }
 }
 

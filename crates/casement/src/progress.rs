@@ -10,7 +10,7 @@ use std::fs::File;
 use std::io::Write;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use casement_diag::Problem;
 use casement_resource::Failure;
@@ -127,6 +127,7 @@ impl Progress {
                 shared.note(host, "Ready", true);
                 shared.update(host, |tracked| tracked.finish("Ready"));
             }
+            Happening::Ended { host, result } => shared.ended(host, result),
         }
         shared.redraw();
     }
@@ -164,21 +165,13 @@ impl Progress {
     /// A host's part is over: how many things changed, or that it failed.
     pub fn ended(&self, host: &str, result: &Result<u32, RunError>) {
         let mut shared = lock(&self.shared);
-        let why = result.as_ref().err().map(|error| shared.why(host, error));
-        shared.update(host, |tracked| match (result, why) {
-            (Err(RunError::Stopped { .. }), _) => {
-                tracked.row.state = State::Stopped;
-                tracked.row.text = "stopped".to_owned();
-            }
-            (_, Some(why)) => {
-                tracked.row.state = State::Failed;
-                tracked.row.text = why;
-            }
-            (Ok(0), _) => tracked.finish("as it should be"),
-            (Ok(changed), _) => tracked.finish(&format!("{changed} changed")),
-            (Err(_), None) => {}
-        });
+        shared.ended(host, result);
         shared.redraw();
+    }
+
+    /// How long a host's part took, or has taken so far.
+    pub fn took(&self, host: &str) -> Option<Duration> {
+        lock(&self.shared).took(host)
     }
 
     /// Ends the picture; what it showed last stays on the screen. Gives back the
@@ -245,6 +238,11 @@ impl Tracked {
 }
 
 impl Shared {
+    fn took(&self, host: &str) -> Option<Duration> {
+        let tracked = self.hosts.iter().find(|each| each.row.name == host);
+        tracked.map(|tracked| tracked.row.elapsed)
+    }
+
     fn update(&mut self, host: &str, change: impl FnOnce(&mut Tracked)) {
         let tracked = self.hosts.iter_mut().find(|each| each.row.name == host);
         if let Some(tracked) = tracked {
@@ -254,6 +252,24 @@ impl Shared {
                 tracked.row.elapsed = began.elapsed();
             }
         }
+    }
+
+    fn ended(&mut self, host: &str, result: &Result<u32, RunError>) {
+        let (state, text) = match result {
+            Ok(0) => (State::Done, "as it should be".to_owned()),
+            Ok(changed) => (State::Done, format!("{changed} changed")),
+            Err(RunError::Stopped { .. }) => (State::Stopped, "stopped".to_owned()),
+            Err(error) => (State::Failed, self.why(host, error)),
+        };
+        self.update(host, |tracked| {
+            text.clone_into(&mut tracked.row.text);
+            tracked.row.state = state;
+            if state == State::Done {
+                tracked.row.share = 1.0;
+            }
+        });
+        let took = clock::duration(self.took(host).unwrap_or_default());
+        self.say(&format!("{host}: {text} (after {took})"), true);
     }
 
     fn begin_part(&mut self, host: &str, part: &'static str) {

@@ -65,6 +65,13 @@ pub enum Happening<'a> {
         /// The host.
         host: &'a str,
     },
+    /// A host is through, or goes no further; others may go on for long.
+    Ended {
+        /// The host.
+        host: &'a str,
+        /// How many things were changed, or why it did not go on.
+        result: &'a Result<u32, RunError>,
+    },
 }
 
 /// Everything that an apply needs besides the hosts.
@@ -101,7 +108,14 @@ impl<A: Api> Apply<'_, A> {
     /// made between those that have joined.
     pub async fn carry_out<H: Host>(&self, hosts: &mut [H]) -> Result<Vec<HostOutcome>, RunError> {
         let before = self.api.facts().await?;
-        let joined = at_once(hosts.iter_mut().map(|host| self.to_node(host, &before))).await;
+        let joined = at_once(hosts.iter_mut().map(|host| async {
+            let joined = self.to_node(host, &before).await;
+            if joined.is_err() {
+                self.ended(host.name(), &joined);
+            }
+            joined
+        }));
+        let joined = joined.await;
         let nodes = hosts
             .iter()
             .zip(&joined)
@@ -111,7 +125,12 @@ impl<A: Api> Apply<'_, A> {
         let after = self.api.facts().await?;
         let finished = hosts.iter_mut().zip(joined).map(|(host, joined)| async {
             let result = match joined {
-                Ok(changed) => self.to_ready(host, &after).await.map(|more| changed + more),
+                Ok(changed) => {
+                    let more = self.to_ready(host, &after).await;
+                    let result = more.map(|more| changed + more);
+                    self.ended(host.name(), &result);
+                    result
+                }
                 Err(error) => Err(error),
             };
             HostOutcome {
@@ -120,6 +139,10 @@ impl<A: Api> Apply<'_, A> {
             }
         });
         Ok(at_once(finished).await)
+    }
+
+    fn ended(&self, host: &str, result: &Result<u32, RunError>) {
+        (self.tell)(Happening::Ended { host, result });
     }
 
     fn spec(&self, name: &str) -> Result<&HostSpec, RunError> {

@@ -13,7 +13,7 @@ const NAME: usize = 20;
 const PART: usize = 8;
 
 /// What a host is at.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum State {
     /// Nothing was heard of it yet.
     Waiting,
