@@ -1,13 +1,18 @@
 //! `casement access`: the command that brings a person to a host.
 
-use std::process::Command;
+use std::net::{Ipv4Addr, TcpStream};
+use std::process::{Child, Command};
+use std::time::Duration;
 
+use camino::Utf8Path;
 use casement_diag::Problem;
-use casement_spec::{Bastion, Cluster, Host, SecretRef, SshCredential};
+use casement_spec::{
+    Bastion, Cluster, Host, OsFamily, SecretRef, SshCredential, Way as Written, defaults,
+};
 use clap::{Args, ValueEnum};
 
 use crate::failure::CommandError;
-use crate::{output, spec_file};
+use crate::{output, spec_file, way};
 
 /// Print the command that opens a host: a shell, its desktop, its console.
 #[derive(Debug, Args)]
@@ -45,59 +50,87 @@ pub fn run_access(arguments: &AccessArgs) -> Result<(), CommandError> {
         let lines = commands.iter().map(|words| shown(words) + "\n");
         return output::print(&lines.collect::<String>());
     }
-    run(&commands)
+    run(&commands, arguments.way.ports().map(|(_, here)| here))
+}
+
+impl Way {
+    /// The port there, and the end of a tunnel here; a shell needs none.
+    fn ports(self) -> Option<(u16, u16)> {
+        match self {
+            Self::Ssh => None,
+            Self::Rdp => Some((3389, 33890)),
+            Self::Vnc => Some((5900, 35900)),
+        }
+    }
 }
 
 /// One command, or a tunnel and then what goes through it.
 fn commands(cluster: &Cluster, host: &Host, way: Way, on_windows: bool) -> Vec<Vec<String>> {
     let address = host.address.to_string();
     let bastion = cluster.bastion(host);
-    let (port, local) = match way {
-        Way::Ssh => return vec![ssh(cluster, host)],
-        Way::Rdp => (3389, 33890),
-        Way::Vnc => (5900, 35900),
+    let Some((port, local)) = way.ports() else {
+        return vec![ssh(cluster, host)];
     };
-    let user = cluster.login(host).user;
+    let user = match cluster.way(host) {
+        Written::WinRm(winrm) => winrm.account(),
+        Written::Ssh(login) => login.user.to_owned(),
+    };
     match bastion {
-        None => vec![viewer(way, &address, port, user, on_windows)],
+        None => vec![viewer(way, &address, port, &user, on_windows)],
         Some(bastion) => {
             let forward = format!("127.0.0.1:{local}:{address}:{port}");
             let mut tunnel = to_bastion(bastion);
-            tunnel.splice(1..1, ["-N", "-L", &forward].map(str::to_owned));
-            let through = viewer(way, "127.0.0.1", local, user, on_windows);
+            let open = ["-N", "-oExitOnForwardFailure=yes", "-L", &forward];
+            tunnel.splice(1..1, open.map(str::to_owned));
+            let through = viewer(way, "127.0.0.1", local, &user, on_windows);
             vec![tunnel, through]
         }
     }
 }
 
 fn ssh(cluster: &Cluster, host: &Host) -> Vec<String> {
-    let login = cluster.login(host);
-    let mut words = vec!["ssh".to_owned()];
-    words.extend(identity(login.credential));
-    words.push(format!("-oUserKnownHostsFile={}", login.known_hosts));
-    words.push("-oStrictHostKeyChecking=yes".to_owned());
-    if login.port != 22 {
-        words.extend(["-p".to_owned(), login.port.to_string()]);
-    }
+    let (login, own) = (cluster.login(host), &host.access.ssh);
+    let said = own
+        .user
+        .as_deref()
+        .or(cluster.spec.access.ssh.user.as_deref());
+    let place = match &own.host {
+        Some(name) => name.to_string(),
+        None => host.address.to_string(),
+    };
+    let mut words = openssh(login.credential, login.known_hosts, login.port);
     if let Some(bastion) = cluster.bastion(host) {
         // A jump would take the host's own key and known_hosts for the bastion too.
         let mut hop = to_bastion(bastion);
         hop.splice(1..1, ["-W", "%h:%p"].map(str::to_owned));
         words.push(format!("-oProxyCommand={}", shown(&hop)));
     }
-    words.push(format!("{}@{}", login.user, host.address));
+    words.push(way::at(said, &place, login.user));
     words
 }
 
 fn to_bastion(bastion: &Bastion) -> Vec<String> {
+    let mut words = openssh(&bastion.credential, &bastion.known_hosts, bastion.port);
+    let usual = defaults::user(OsFamily::Linux);
+    let place = bastion.address.to_string();
+    words.push(way::at(bastion.user.as_deref(), &place, usual));
+    words
+}
+
+/// OpenSSH with what the file says; the usual it knows itself, and its configuration
+/// may say otherwise.
+fn openssh(credential: &SshCredential, known_hosts: &Utf8Path, port: u16) -> Vec<String> {
     let mut words = vec!["ssh".to_owned()];
-    words.extend(identity(&bastion.credential));
-    words.push(format!("-oUserKnownHostsFile={}", bastion.known_hosts));
-    words.push("-oStrictHostKeyChecking=yes".to_owned());
-    if bastion.port != 22 {
-        words.extend(["-p".to_owned(), bastion.port.to_string()]);
+    if !way::is_usual_key(credential) {
+        words.extend(identity(credential));
     }
-    words.push(format!("{}@{}", bastion.user, bastion.address));
+    if !way::is_usual(known_hosts) {
+        words.push(format!("-oUserKnownHostsFile={known_hosts}"));
+    }
+    words.push("-oStrictHostKeyChecking=yes".to_owned());
+    if port != defaults::ssh_port() {
+        words.extend(["-p".to_owned(), port.to_string()]);
+    }
     words
 }
 
@@ -140,29 +173,53 @@ fn shown(words: &[String]) -> String {
 }
 
 /// Runs the last command; a tunnel before it lives as long.
-fn run(commands: &[Vec<String>]) -> Result<(), CommandError> {
+fn run(commands: &[Vec<String>], local: Option<u16>) -> Result<(), CommandError> {
     let mut children = Vec::new();
     for words in commands {
+        if let (Some(tunnel), Some(port)) = (children.last_mut(), local) {
+            until_open(tunnel, port);
+        }
         let Some((program, rest)) = words.split_first() else {
             continue;
         };
         let child = Command::new(program).args(rest).spawn().map_err(|error| {
             let what = format!("`{program}` could not be started");
             Problem::new("CAS-CTL-005", what, format!("install {program}")).seen("it says", error)
-        })?;
-        children.push(child);
+        });
+        match child {
+            Ok(child) => children.push(child),
+            Err(problem) => {
+                end(children);
+                return Err(problem.into());
+            }
+        }
     }
     let ended = children.pop().map(|mut last| last.wait());
-    for mut tunnel in children {
-        // It may have ended by itself.
-        let _ = tunnel.kill();
-        let _ = tunnel.wait();
-    }
+    end(children);
     let code = ended.and_then(Result::ok).and_then(|status| status.code());
     match code.map(u8::try_from) {
         Some(Ok(0)) => Ok(()),
         Some(Ok(code)) => Err(CommandError::told(code)),
         _ => Err(CommandError::told(1)),
+    }
+}
+
+/// Waits until the tunnel takes connections. It may ask a person for a passphrase
+/// first; one that has ended will never take any, and says why itself.
+fn until_open(tunnel: &mut Child, port: u16) {
+    while TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_err() {
+        if !matches!(tunnel.try_wait(), Ok(None)) {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(100));
+    }
+}
+
+/// Ends what ran beside the last command; it may have ended by itself.
+fn end(children: Vec<Child>) {
+    for mut child in children {
+        let _ = child.kill();
+        let _ = child.wait();
     }
 }
 
@@ -217,7 +274,7 @@ spec:
         assert_eq!(
             desktop,
             [
-                "ssh -N -L 127.0.0.1:33890:198.18.0.11:3389 -i /c/jump \
+                "ssh -N -oExitOnForwardFailure=yes -L 127.0.0.1:33890:198.18.0.11:3389 -i /c/jump \
                  -oUserKnownHostsFile=/c/k2 -oStrictHostKeyChecking=yes jump@198.18.0.9",
                 "xfreerdp /v:127.0.0.1:33890 /u:Administrator",
             ]

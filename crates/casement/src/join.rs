@@ -4,6 +4,7 @@
 //! The file that it makes is printed, kept in `.casement/join/`, and applied; the
 //! other verbs go on with it.
 
+use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
 use casement_cluster::{Cluster, ClusterFacts};
@@ -14,7 +15,7 @@ use serde_json::{Map, Value, json};
 
 use crate::apply::{ApplyArgs, run_apply};
 use crate::failure::CommandError;
-use crate::{output, told, whole_file};
+use crate::{output, told, way, whole_file};
 
 /// Make one Windows host a worker of a cluster that runs.
 #[derive(Debug, Args)]
@@ -30,21 +31,24 @@ pub struct JoinArgs {
     /// The host's system
     #[arg(long, default_value = "windows-2022")]
     os: String,
-    /// The account to log in as
-    #[arg(long, default_value = "Administrator")]
-    user: String,
-    /// The port of the host's SSH server
-    #[arg(long, default_value_t = 22)]
-    port: u16,
-    /// The private key
-    #[arg(long, default_value = "~/.ssh/id_ed25519", value_name = "FILE")]
-    key: String,
+    /// Its name in OpenSSH's configuration, where that is not its address
+    #[arg(long, value_name = "NAME")]
+    ssh_host: Option<String>,
+    /// The account to log in as; OpenSSH's configuration or Administrator otherwise
+    #[arg(long)]
+    user: Option<String>,
+    /// The port of the host's SSH server; OpenSSH's configuration or 22 otherwise
+    #[arg(long)]
+    port: Option<u16>,
+    /// The private key; OpenSSH's configuration or ~/.ssh/id_ed25519 otherwise
+    #[arg(long, value_name = "FILE")]
+    key: Option<String>,
     /// A file with the password, instead of a key
     #[arg(long, conflicts_with = "key", value_name = "FILE")]
     password_file: Option<PathBuf>,
-    /// The file of known host keys
-    #[arg(long, default_value = "~/.ssh/known_hosts", value_name = "FILE")]
-    known_hosts: String,
+    /// The file of known host keys; ~/.ssh/known_hosts otherwise
+    #[arg(long, value_name = "FILE")]
+    known_hosts: Option<String>,
     /// Where programs are put
     #[arg(long, default_value = r"C:\k", value_name = "FOLDER")]
     base_dir: String,
@@ -140,28 +144,11 @@ fn spec(arguments: &JoinArgs, name: &str, facts: &ClusterFacts) -> Result<Value,
         "podCidr": pods,
         "serviceCidr": services,
     });
-    let mut host = json!({
-        "name": name,
-        "address": arguments.address,
-        "os": arguments.os,
-        "roles": ["worker"],
-    });
-    if let Some(interface) = &arguments.interface {
-        put(&mut host, "interface", json!(interface));
-    }
-    let mut ssh = json!({"user": arguments.user, "port": arguments.port});
-    match &arguments.password_file {
-        Some(file) => put(&mut ssh, "password", json!({"file": absolute(file)})),
-        None => put(&mut ssh, "key", json!(of_this_folder(&arguments.key))),
-    }
-    let known_hosts = of_this_folder(&arguments.known_hosts);
-    put(&mut ssh, "knownHosts", json!(known_hosts));
     let mut spec = json!({
         "kubernetes": kubernetes,
         "existing": {"kubeconfig": absolute(&arguments.kubeconfig)},
         "network": {"mode": mode(facts)?},
-        "hosts": [host],
-        "access": {"ssh": ssh},
+        "hosts": [host(arguments, name)?],
         "windows": {"baseDir": arguments.base_dir},
     });
     if let Some(proxy) = &arguments.web_proxy {
@@ -187,6 +174,48 @@ fn spec(arguments: &JoinArgs, name: &str, facts: &ClusterFacts) -> Result<Value,
         "metadata": {"name": "joined"},
         "spec": spec,
     }))
+}
+
+/// The host. What is not said is left to OpenSSH's configuration.
+fn host(arguments: &JoinArgs, name: &str) -> Result<Value, Problem> {
+    let given = &arguments.address;
+    let (address, named) = match given.parse::<IpAddr>() {
+        Ok(_) => (given.clone(), None),
+        Err(_) => (way::address_of(given)?.to_string(), Some(given)),
+    };
+    let mut host = json!({
+        "name": name,
+        "address": address,
+        "os": arguments.os,
+        "roles": ["worker"],
+    });
+    if let Some(interface) = &arguments.interface {
+        put(&mut host, "interface", json!(interface));
+    }
+    let known_hosts = arguments.known_hosts.as_deref().map(of_this_folder);
+    let password = arguments.password_file.as_deref();
+    let ssh = [
+        (
+            "host",
+            arguments.ssh_host.as_ref().or(named).map(|it| json!(it)),
+        ),
+        ("user", arguments.user.as_ref().map(|it| json!(it))),
+        ("port", arguments.port.map(|it| json!(it))),
+        (
+            "key",
+            arguments.key.as_deref().map(|it| json!(of_this_folder(it))),
+        ),
+        ("password", password.map(|it| json!({"file": absolute(it)}))),
+        ("knownHosts", known_hosts.map(|it| json!(it))),
+    ];
+    let ssh: Map<String, Value> = ssh
+        .into_iter()
+        .filter_map(|(field, value)| Some((field.to_owned(), value?)))
+        .collect();
+    if !ssh.is_empty() {
+        put(&mut host, "access", json!({"ssh": ssh}));
+    }
+    Ok(host)
 }
 
 fn put(value: &mut Value, field: &str, with: Value) {

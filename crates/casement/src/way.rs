@@ -5,6 +5,8 @@ mod alias;
 mod ssh;
 
 use std::collections::BTreeMap;
+use std::fmt::Display;
+use std::net::{IpAddr, Ipv4Addr, ToSocketAddrs as _};
 
 use casement_diag::Problem;
 use casement_remote::winrm::{
@@ -12,11 +14,14 @@ use casement_remote::winrm::{
 };
 use casement_remote::{HostKeyPolicy, NewKeys, RemoteError, Way};
 use casement_resource::{Secret, Sha256};
-use casement_spec::{Cluster, Host, SecretRef, Way as Written, WinRm, WinRmAuth, WinRmTransport};
+use casement_spec::{
+    Cluster, Host, SecretRef, SshName, Way as Written, WinRm, WinRmAuth, WinRmTransport,
+};
 
 use crate::controller::not_yet;
 use crate::{secret, told};
 use ssh::Logins;
+pub use ssh::{is_usual, is_usual_key};
 
 /// Makes ways. A person is asked once for the password of an account, however
 /// many hosts it is for.
@@ -118,6 +123,38 @@ impl Ways {
         let password = secret::read(&written.password, field, &question)?;
         self.asked.insert(written.user.clone(), password.clone());
         Ok(password)
+    }
+}
+
+/// The address of a host that a person names, as OpenSSH's configuration or else DNS
+/// has it.
+pub fn address_of(name: &str) -> Result<Ipv4Addr, Problem> {
+    let unknown = |reason: &dyn Display| {
+        let what = format!("`{name}` has no IPv4 address here");
+        let remedy = "give the host's IPv4 address, and its name for SSH as `--ssh-host`";
+        Problem::new("CAS-JOIN-024", what, remedy).seen("it says", reason)
+    };
+    let name: SshName = name.parse().map_err(|error| unknown(&error))?;
+    let real = alias::of(name.as_str()).hostname;
+    let real = real.as_deref().unwrap_or(name.as_str());
+    let found = (real, 0)
+        .to_socket_addrs()
+        .map_err(|error| unknown(&error))?;
+    let mut addresses = found.filter_map(|it| match it.ip() {
+        IpAddr::V4(address) => Some(address),
+        IpAddr::V6(_) => None,
+    });
+    addresses
+        .next()
+        .ok_or_else(|| unknown(&"IPv6 addresses only"))
+}
+
+/// The last word of an `ssh` command: the account, unless OpenSSH knows one, and the
+/// place.
+pub fn at(said: Option<&str>, place: &str, usual_user: &str) -> String {
+    match said.or_else(|| alias::of(place).user.is_none().then_some(usual_user)) {
+        Some(user) => format!("{user}@{place}"),
+        None => place.to_owned(),
     }
 }
 

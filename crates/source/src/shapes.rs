@@ -11,7 +11,7 @@ use casement_spec::{
 use crate::shape::{Kind, Shape, optional, required, words};
 
 pub(crate) use access::{
-    ACCESS, BASTION, HOST_ACCESS, HYPERVISOR_ACCESS, SECRET, SSH, SUDO, WINRM,
+    ACCESS, BASTION, HOST_ACCESS, HOST_SSH, HYPERVISOR_ACCESS, SECRET, SSH, SUDO, WINRM,
 };
 pub(crate) use machines::{AZURE, HYPERV, HYPERVISOR, LIBVIRT, MACHINES, SIZE};
 
@@ -29,6 +29,7 @@ pub(crate) static ALL: &[&Shape] = &[
     &HOST_ACCESS,
     &HYPERVISOR_ACCESS,
     &SSH,
+    &HOST_SSH,
     &SUDO,
     &SECRET,
     &WINRM,

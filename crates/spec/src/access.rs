@@ -29,8 +29,9 @@ pub struct Access {
 pub struct Bastion {
     /// Where it is.
     pub address: HostAddress,
-    /// The account.
-    pub user: String,
+    /// The account; `None` where OpenSSH's configuration or the default says it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub user: Option<String>,
     /// The port.
     pub port: u16,
     /// What the login is proved with.

@@ -74,7 +74,7 @@ pub use proxy::{NoProxy, Proxy};
 pub use registry::Registry;
 pub use runtime::{ProgramVersion, Runtime, RuntimeKind};
 pub use secret::{Account, SecretRef};
-pub use ssh::{HostSsh, Ssh, SshCredential, Sudo};
+pub use ssh::{HostSsh, Ssh, SshCredential, SshName, Sudo};
 pub use version::KubernetesVersion;
 pub use windows::{
     DefenderPolicy, RebootPolicy, RepairPolicy, Windows, WindowsComponents, WindowsUpdate,

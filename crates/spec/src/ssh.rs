@@ -3,6 +3,7 @@
 use camino::Utf8PathBuf;
 use serde::Serialize;
 
+use crate::text::checked_text;
 use crate::{SecretRef, defaults};
 
 /// What a login is proved with: a key or a password, never both.
@@ -85,10 +86,36 @@ impl Default for Ssh {
     }
 }
 
+checked_text! {
+    /// The name of a host in OpenSSH's configuration, or in DNS.
+    pub struct SshName("name of a host for SSH", name_fault);
+}
+
+/// It becomes an argument of `ssh`, and nothing else than a name.
+fn name_fault(text: &str) -> Option<String> {
+    if text.is_empty() || text.len() > 253 {
+        return Some(format!(
+            "it has {} characters, 1 to 253 are allowed",
+            text.len()
+        ));
+    }
+    if text.starts_with('-') {
+        return Some("it begins with `-`".to_owned());
+    }
+    let fine = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
+    let odd = text.chars().find(|c| !fine(*c))?;
+    Some(format!(
+        "{odd:?} is in it: letters, digits, `.`, `_` and `-` are allowed"
+    ))
+}
+
 /// Login over SSH to one host: each field stands before the cluster's.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct HostSsh {
+    /// Its name for SSH, where that is not its address.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub host: Option<SshName>,
     /// The account.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub user: Option<String>,

@@ -1,14 +1,15 @@
 //! What OpenSSH's own configuration says of a name: `ssh -G` is asked, where it is
 //! installed, so that a name that works with `ssh` works here.
 //!
-//! It is asked twice, once without any configuration: only what differs was
-//! written by somebody.
+//! It is also asked once without any configuration: only what differs was written by
+//! somebody.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::LazyLock;
 
 /// What was written about a name; what is none, was not.
-#[derive(Debug, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Alias {
     /// The real name or address.
     pub hostname: Option<String>,
@@ -24,10 +25,12 @@ pub struct Alias {
     pub known_as: Option<String>,
     /// The hosts on the way, the first one first.
     pub jumps: Vec<Jump>,
+    /// A command that makes the connection, which only OpenSSH can use.
+    pub command: Option<String>,
 }
 
 /// A host on the way.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Jump {
     /// Its name.
     pub name: String,
@@ -37,15 +40,22 @@ pub struct Jump {
     pub port: Option<u16>,
 }
 
-/// What is written about a name in the user's configuration.
+/// What OpenSSH says of a name that nobody has written anything about.
+static BARE: LazyLock<Option<String>> = LazyLock::new(|| ask("nobody", Some(Path::new("none"))));
+
+/// What is written about a name or an address in the user's configuration.
 pub fn of(name: &str) -> Alias {
     of_in(name, None)
 }
 
 /// The same in a configuration of one's own.
 fn of_in(name: &str, config: Option<&Path>) -> Alias {
-    match (ask(name, config), ask(name, Some(Path::new("none")))) {
-        (Some(written), Some(bare)) => differing(&written, &bare),
+    match (ask(name, config), BARE.as_deref()) {
+        (Some(written), Some(bare)) => {
+            let found = differing(&written, bare);
+            let hostname = found.hostname.filter(|it| !it.eq_ignore_ascii_case(name));
+            Alias { hostname, ..found }
+        }
         // Without OpenSSH nobody has written anything.
         _ => Alias::default(),
     }
@@ -86,6 +96,7 @@ fn differing(written: &str, bare: &str) -> Alias {
         known_hosts: new("userknownhostsfile").map(path),
         known_as: new("hostkeyalias"),
         jumps: jumps.split(',').filter_map(jump).collect(),
+        command: new("proxycommand"),
     }
 }
 
@@ -149,8 +160,10 @@ mod tests {
                 jump("gate", None, None),
                 jump("fd00::1", Some("ops"), Some(2200)),
             ],
+            command: None,
         };
         assert_eq!(found, wanted);
         assert_eq!(of_in("other", Some(&config)), Alias::default());
+        assert_eq!(of_in("10.3.0.9", Some(&config)), Alias::default());
     }
 }

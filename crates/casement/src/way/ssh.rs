@@ -11,7 +11,9 @@ use casement_remote::{
     Credential, Hop, HostKeyPolicy, NewKeys, RemoteError, Target, decode_key, load_certificate,
     load_key, load_locked_key, load_public_key,
 };
-use casement_spec::{Bastion, Cluster, Host, SecretRef, SshCredential};
+use casement_spec::{
+    Bastion, Cluster, Host, HostBastion, OsFamily, SecretRef, SshCredential, defaults,
+};
 
 use super::alias::{self, Alias, Jump};
 use crate::controller::not_yet;
@@ -28,71 +30,103 @@ pub struct Logins {
     opened: BTreeMap<PathBuf, Credential>,
     passwords: BTreeMap<String, Credential>,
     hops: BTreeMap<String, Hop>,
+    aliases: BTreeMap<String, Alias>,
+}
+
+/// What the cluster file says of a login. What it does not say, OpenSSH's configuration
+/// may.
+struct Said<'a> {
+    user: Option<&'a str>,
+    usual_user: &'a str,
+    port: Option<u16>,
+    credential: &'a SshCredential,
+    known_hosts: &'a Utf8Path,
 }
 
 impl Logins {
-    /// The way to a host. What the cluster file says stands before what OpenSSH's
-    /// configuration says about the host's name.
+    /// The way to a host.
     pub fn to(&mut self, cluster: &Cluster, host: &Host) -> Result<Target, Problem> {
         let login = cluster.login(host);
-        let address = host.address.to_string();
-        let alias = alias_of(&address);
-        let own = &host.access.ssh;
-        let all = &cluster.spec.access.ssh;
-        let named_user = own.user.is_some() || all.user.is_some();
-        let user = alias.user.as_deref().filter(|_| !named_user);
-        let user = user.unwrap_or(login.user);
-        let credential = match &alias.key {
-            Some(key) if own.credential.is_none() && is_usual_key(&all.credential) => {
-                self.key(key, None)?
-            }
-            _ => self.credential(login.credential, user)?,
+        let (own, all) = (&host.access.ssh, &cluster.spec.access.ssh);
+        let place = match &own.host {
+            Some(name) => name.to_string(),
+            None => host.address.to_string(),
         };
-        let known_hosts = match &alias.known_hosts {
-            Some(file) if own.known_hosts.is_none() && is_usual(&all.known_hosts) => file.clone(),
-            _ => login.known_hosts.as_std_path().to_owned(),
+        let said = Said {
+            user: own.user.as_deref().or(all.user.as_deref()),
+            usual_user: login.user,
+            port: own.port.or(unusual(all.port)),
+            credential: login.credential,
+            known_hosts: login.known_hosts,
         };
-        let place = alias.hostname.unwrap_or(address);
-        let mut target = self.target(host.name.as_str(), &place, user, credential, known_hosts);
-        target.port = match (alias.port, own.port, all.port) {
-            (Some(port), None, 22) => port,
-            _ => login.port,
-        };
-        target.known_as = alias.known_as;
-        target.via = match cluster.bastion(host) {
-            Some(bastion) => Some(self.bastion(bastion)?),
-            None => self.jumps(&alias.jumps, &target)?,
+        let mut target = self.target(host.name.as_str(), &place, &said)?;
+        target.via = match (cluster.bastion(host), &host.access.bastion) {
+            (Some(bastion), _) => Some(self.bastion(bastion)?),
+            (None, Some(HostBastion::None)) => None,
+            (None, _) => self.between(&place, &target)?,
         };
         Ok(target)
     }
 
-    fn target(
-        &self,
-        name: &str,
-        address: &str,
-        user: &str,
-        credential: Credential,
-        known_hosts: PathBuf,
-    ) -> Target {
-        let mut target = Target::new(name, address, user, credential, known_hosts);
-        target.host_keys = self.host_keys;
-        target.new_keys = self.new_keys.clone();
-        target
-    }
-
     fn bastion(&mut self, bastion: &Bastion) -> Result<Hop, Problem> {
-        let address = bastion.address.to_string();
-        let name = format!("{}@{address}:{}", bastion.user, bastion.port);
+        let place = bastion.address.to_string();
+        let said = Said {
+            user: bastion.user.as_deref(),
+            usual_user: defaults::user(OsFamily::Linux),
+            port: unusual(bastion.port),
+            credential: &bastion.credential,
+            known_hosts: &bastion.known_hosts,
+        };
+        let mut target = self.target("bastion", &place, &said)?;
+        let name = format!("{}@{}:{}", target.user, target.address, target.port);
         if let Some(hop) = self.hops.get(&name) {
             return Ok(hop.clone());
         }
-        let credential = self.credential(&bastion.credential, &bastion.user)?;
-        let known_hosts = bastion.known_hosts.as_std_path().to_owned();
-        let mut target = self.target("bastion", &address, &bastion.user, credential, known_hosts);
-        target.port = bastion.port;
+        target.via = self.between(&place, &target)?;
         let hop = Hop::new(target);
         self.hops.insert(name, hop.clone());
         Ok(hop)
+    }
+
+    /// What is at a place. What the cluster file says stands before what OpenSSH's
+    /// configuration says.
+    fn target(&mut self, name: &str, place: &str, said: &Said<'_>) -> Result<Target, Problem> {
+        let alias = self.alias(place);
+        let user = said.user.or(alias.user.as_deref());
+        let user = user.unwrap_or(said.usual_user);
+        let credential = match &alias.key {
+            Some(key) if is_usual_key(said.credential) => self.key(key, None)?,
+            _ => self.credential(said.credential, user)?,
+        };
+        let known_hosts = match &alias.known_hosts {
+            Some(file) if is_usual(said.known_hosts) => file.clone(),
+            _ => said.known_hosts.as_std_path().to_owned(),
+        };
+        let address = alias.hostname.as_deref().unwrap_or(place);
+        let mut target = Target::new(name, address, user, credential, known_hosts);
+        target.port = said.port.or(alias.port).unwrap_or_else(defaults::ssh_port);
+        target.known_as = alias.known_as;
+        target.host_keys = self.host_keys;
+        target.new_keys = self.new_keys.clone();
+        Ok(target)
+    }
+
+    /// What is written about a name or an address.
+    fn alias(&mut self, place: &str) -> Alias {
+        let known = self.aliases.entry(place.to_owned());
+        known.or_insert_with(|| alias::of(place)).clone()
+    }
+
+    /// What stands between, where only OpenSSH's configuration says it.
+    fn between(&mut self, place: &str, target: &Target) -> Result<Option<Hop>, Problem> {
+        let alias = self.alias(place);
+        if let Some(command) = alias.command {
+            let what = format!("OpenSSH reaches {place} with a command that casement cannot use");
+            let remedy = "write `ProxyJump` there, or name the host between in \
+                          `access.bastion`; `bastion: none` where there is none";
+            return Err(Problem::new("CAS-SSH-028", what, remedy).seen("ProxyCommand", command));
+        }
+        self.jumps(&alias.jumps, target)
     }
 
     /// The hosts of `ProxyJump`, each behind the one before it.
@@ -100,7 +134,7 @@ impl Logins {
         let mut via: Option<Hop> = None;
         let mut name = String::new();
         for jump in jumps {
-            let alias = alias_of(&jump.name);
+            let alias = self.alias(&jump.name);
             let user = jump.user.clone().or(alias.user);
             let user = user.unwrap_or_else(|| behind.user.clone());
             let port = jump.port.or(alias.port).unwrap_or(22);
@@ -116,9 +150,11 @@ impl Logins {
             };
             let known_hosts = alias.known_hosts;
             let known_hosts = known_hosts.unwrap_or_else(|| behind.known_hosts.clone());
-            let mut target = self.target(&jump.name, &address, &user, credential, known_hosts);
+            let mut target = Target::new(&jump.name, address, user, credential, known_hosts);
             target.port = port;
             target.known_as = alias.known_as;
+            target.host_keys = self.host_keys;
+            target.new_keys = self.new_keys.clone();
             target.via = via;
             let hop = Hop::new(target);
             self.hops.insert(name.clone(), hop.clone());
@@ -211,15 +247,13 @@ fn open(path: &Path, passphrase: Option<&SecretRef>) -> Result<Credential, Probl
     })
 }
 
-/// What is written about a name; an address has no other name.
-fn alias_of(address: &str) -> Alias {
-    match address.parse::<std::net::IpAddr>() {
-        Ok(_) => Alias::default(),
-        Err(_) => alias::of(address),
-    }
+/// The usual port is what stands in a file that says nothing.
+fn unusual(port: u16) -> Option<u16> {
+    (port != defaults::ssh_port()).then_some(port)
 }
 
-fn is_usual_key(credential: &SshCredential) -> bool {
+/// Nobody has named a key, or named the one that is taken then.
+pub fn is_usual_key(credential: &SshCredential) -> bool {
     match credential {
         SshCredential::Key {
             key: SecretRef::File(path),
@@ -229,11 +263,11 @@ fn is_usual_key(credential: &SshCredential) -> bool {
     }
 }
 
-/// Nobody has named a key: this is the one that is taken then.
 fn ends_usually(path: &Path) -> bool {
     path.ends_with(".ssh/id_ed25519")
 }
 
-fn is_usual(known_hosts: &Utf8Path) -> bool {
+/// Nobody has named a file of host keys, or named the one that is taken then.
+pub fn is_usual(known_hosts: &Utf8Path) -> bool {
     known_hosts.ends_with(".ssh/known_hosts")
 }

@@ -6,6 +6,7 @@
     reason = "a test that cannot go on says where"
 )]
 
+mod aliases;
 mod bad_cases;
 mod demo;
 mod doctor;
@@ -28,5 +29,8 @@ mod chance;
 mod mirror;
 #[path = "../shared/publisher.rs"]
 mod publisher;
+#[allow(dead_code, reason = "the transport's own tests use more of it")]
+#[path = "../../../remote/tests/sessions/sshd.rs"]
+mod sshd;
 #[path = "../shared/typed.rs"]
 mod typed;

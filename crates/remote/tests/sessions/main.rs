@@ -14,3 +14,4 @@ mod files;
 mod files_double;
 mod openssh;
 mod outside;
+mod sshd;

@@ -1,8 +1,5 @@
 //! Logins at a real OpenSSH server: keys with passphrases, agents, certificates,
 //! passwords, bastions, and what is said when one of them is wrong.
-//!
-//! The server runs in a mount namespace of its own whose `/etc/passwd` and
-//! `/etc/shadow` have one more account, so that a password can be tried.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,115 +12,9 @@ use casement_remote::{
 };
 use casement_resource::Secret;
 
-const USER: &str = "casement-test";
-const PASSWORD: &str = "correct horse battery staple";
+use crate::sshd::{PASSWORD, Server, USER, make_key, run};
+
 const PASSPHRASE: &str = "open sesame";
-
-/// A server that runs until it is dropped.
-struct Server {
-    folder: tempfile::TempDir,
-    port: u16,
-    process: Child,
-}
-
-fn run(program: &str, arguments: &[&str]) -> String {
-    let output = Command::new(program)
-        .args(arguments)
-        .stdin(Stdio::null())
-        .output()
-        .unwrap();
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(output.status.success(), "{program} {arguments:?}: {said}");
-    String::from_utf8(output.stdout).unwrap()
-}
-
-fn make_key(path: &Path, passphrase: &str) {
-    let path = path.to_str().unwrap();
-    run(
-        "ssh-keygen",
-        &[
-            "-q", "-t", "ed25519", "-N", passphrase, "-C", "test", "-f", path,
-        ],
-    );
-}
-
-impl Server {
-    /// Starts a server with further lines in its configuration. `id` logs in.
-    fn start(more: &str) -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let at = |name: &str| folder.path().join(name);
-        make_key(&at("id"), "");
-        make_key(&at("host_key"), "");
-        fs::copy(at("id.pub"), at("authorized")).unwrap();
-        let hash = run("openssl", &["passwd", "-6", PASSWORD]);
-        let home = folder.path().display();
-        let account = format!("{USER}:x:65500:65534::{home}:/bin/sh\n");
-        let shadow = format!("{USER}:{}:20000:0:99999:7:::\n", hash.trim());
-        for (file, line) in [("passwd", account), ("shadow", shadow)] {
-            let text = fs::read_to_string(format!("/etc/{file}")).unwrap();
-            fs::write(at(file), format!("{text}{line}")).unwrap();
-        }
-        // The account looks its keys up itself.
-        let open = std::os::unix::fs::PermissionsExt::from_mode(0o755);
-        fs::set_permissions(folder.path(), open).unwrap();
-        let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-        let port = free.local_addr().unwrap().port();
-        drop(free);
-        let config = format!(
-            "ListenAddress 127.0.0.1\nPort {port}\nHostKey {home}/host_key\nPidFile none\n\
-             AuthorizedKeysFile {home}/authorized\nStrictModes no\nUsePAM no\n\
-             KbdInteractiveAuthentication no\nSubsystem sftp internal-sftp\n{more}\n"
-        );
-        fs::write(at("sshd_config"), config).unwrap();
-        fs::create_dir_all("/run/sshd").unwrap();
-        let inside = "mount --bind \"$0/passwd\" /etc/passwd && \
-                      mount --bind \"$0/shadow\" /etc/shadow && \
-                      exec /usr/sbin/sshd -D -f \"$0/sshd_config\" -E \"$0/log\"";
-        let process = Command::new("unshare")
-            .args(["--mount", "sh", "-c", inside])
-            .arg(folder.path())
-            .stdin(Stdio::null())
-            .spawn()
-            .unwrap();
-        let server = Self {
-            folder,
-            port,
-            process,
-        };
-        let end = Instant::now() + Duration::from_secs(20);
-        while std::net::TcpStream::connect(("127.0.0.1", port)).is_err() {
-            let log = fs::read_to_string(server.at("log")).unwrap_or_default();
-            assert!(Instant::now() < end, "sshd does not listen: {log}");
-            std::thread::sleep(Duration::from_millis(20));
-        }
-        let public = fs::read_to_string(server.at("host_key.pub")).unwrap();
-        let line = format!("[127.0.0.1]:{port} {public}");
-        fs::write(server.at("known_hosts"), line).unwrap();
-        server
-    }
-
-    fn at(&self, name: &str) -> PathBuf {
-        self.folder.path().join(name)
-    }
-
-    fn target(&self, credential: impl Into<Credential>) -> Target {
-        let known_hosts = self.at("known_hosts");
-        let mut target = Target::new("real", "127.0.0.1", USER, credential, known_hosts);
-        target.port = self.port;
-        target
-    }
-
-    fn plain(&self) -> Target {
-        self.target(load_key(&self.at("id")).unwrap())
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.process.kill();
-        let _ = self.process.wait();
-    }
-}
 
 async fn logs_in(target: &Target) {
     let session = match Session::connect(target).await {
@@ -244,7 +135,7 @@ impl Drop for Agent {
 #[ignore = "needs root and OpenSSH"]
 async fn an_agent_logs_in_with_what_it_holds() {
     let server = Server::start("");
-    let agent = Agent::start(server.folder.path());
+    let agent = Agent::start(&server.at(""));
     let empty = refusal(&server.target(agent.credential(None))).await;
     assert_eq!(empty.code(), "CAS-SSH-023");
     assert_eq!(values(&empty), "reason it holds no key");
@@ -296,7 +187,7 @@ async fn a_certificate_lets_a_key_in_that_the_host_has_never_seen() {
     };
     sign("-5m:+1h");
     logs_in(&server.target(credential())).await;
-    let agent = Agent::start(server.folder.path());
+    let agent = Agent::start(&server.at(""));
     agent.add(&key);
     logs_in(&server.target(agent.credential(Some(&key)))).await;
     sign("-2d:-1d");
@@ -399,7 +290,7 @@ async fn another_processor_or_system_is_told_before_anything_is_brought() {
     let first = format!("SetEnv PATH={}:/usr/bin:/bin", programs.path().display());
     let server = Server::start(&first);
     let session = Session::connect(&server.plain()).await.unwrap();
-    let before = fs::read_dir(server.folder.path()).unwrap().count();
+    let before = fs::read_dir(server.at("")).unwrap().count();
     let ours = std::env::consts::ARCH;
     for (os, remedy) in [(HostOs::Linux, "--agent-dir"), (HostOs::Windows, "`os`")] {
         let agent = casement_remote::Agent::load(&std::env::current_exe().unwrap(), os).unwrap();
@@ -412,5 +303,5 @@ async fn another_processor_or_system_is_told_before_anything_is_brought() {
         assert!(error.remedy().contains(remedy), "{}", error.remedy());
     }
     assert!(!server.at("state").exists());
-    assert_eq!(fs::read_dir(server.folder.path()).unwrap().count(), before);
+    assert_eq!(fs::read_dir(server.at("")).unwrap().count(), before);
 }

@@ -2,8 +2,8 @@
 
 use casement_diag::{Diagnostic, Part};
 use casement_spec::{
-    Access, Bastion, HostAccess, HostBastion, HostSsh, HostWinRm, OsFamily, Ssh, SshCredential,
-    Sudo, WinRmAuth, WinRmTransport, defaults,
+    Access, Bastion, HostAccess, HostBastion, HostSsh, HostWinRm, Ssh, SshCredential, Sudo,
+    WinRmAuth, WinRmTransport, defaults,
 };
 
 use super::{if_given, or_default, secret};
@@ -19,7 +19,7 @@ pub(super) fn access(reader: &mut Reader<'_>, at: &At<'_>) -> Option<Access> {
     let mapping = Mapping::read(reader, at, &shapes::ACCESS)?;
     let ssh = or_default(
         mapping.get("ssh"),
-        |at| ssh(reader, &at, true),
+        |at| ssh(reader, &at, &shapes::SSH),
         HostSsh::default,
     );
     let winrm = if_given(mapping.get("winrm"), |at| winrm(reader, &at));
@@ -51,7 +51,7 @@ pub(super) fn host_access(
     let mapping = Mapping::read(reader, at, shape)?;
     let ssh = or_default(
         mapping.get("ssh"),
-        |at| ssh(reader, &at, false),
+        |at| ssh(reader, &at, &shapes::HOST_SSH),
         HostSsh::default,
     );
     let winrm = if_given(mapping.get("winrm"), |at| winrm(reader, &at));
@@ -63,14 +63,20 @@ pub(super) fn host_access(
     })
 }
 
-fn ssh(reader: &mut Reader<'_>, at: &At<'_>, has_default_key: bool) -> Option<HostSsh> {
-    let mapping = Mapping::read(reader, at, &shapes::SSH)?;
+fn ssh(reader: &mut Reader<'_>, at: &At<'_>, shape: &'static Shape) -> Option<HostSsh> {
+    let mapping = Mapping::read(reader, at, shape)?;
+    let host = if_given(mapping.get("host"), |at| {
+        reader.parse(&at, "a name for SSH", "windows01")
+    });
     let user = if_given(mapping.get("user"), |at| account(reader, &at));
     let port = if_given(mapping.get("port"), |at| reader.port(&at));
+    // One host says what differs, and no key is no difference.
+    let has_default_key = std::ptr::eq(shape, &raw const shapes::SSH);
     let credential = credential(reader, &mapping, has_default_key);
     let known_hosts = if_given(mapping.get("knownHosts"), |at| reader.file(&at));
     let sudo = if_given(mapping.get("sudo"), |at| sudo(reader, &at));
     Some(HostSsh {
+        host: host?,
         user: user?,
         port: port?,
         credential: credential?,
@@ -180,11 +186,7 @@ fn bastion(reader: &mut Reader<'_>, at: &At<'_>) -> Option<Bastion> {
     let address = mapping
         .required("address")
         .and_then(|at| reader.parse(&at, "an address or a name", "10.3.0.9"));
-    let user = or_default(
-        mapping.get("user"),
-        |at| account(reader, &at),
-        || defaults::user(OsFamily::Linux).to_owned(),
-    );
+    let user = if_given(mapping.get("user"), |at| account(reader, &at));
     let port = or_default(
         mapping.get("port"),
         |at| reader.port(&at),

@@ -191,7 +191,7 @@ fn address(reader: &mut Reader<'_>, at: &At<'_>) -> Option<Ipv4Addr> {
             })
         }
         Err(_) => wrong("four numbers are wanted, such as 10.3.0.4")
-            .help("names are not looked up: give the host's IPv4 address"),
+            .help("give the host's IPv4 address; a name for SSH goes to `access.ssh.host`"),
     };
     reader.add(finding);
     None

@@ -2,7 +2,7 @@
 
 use casement_spec::{WinRmAuth, WinRmTransport};
 
-use crate::shape::{Kind, Shape, optional, required, words};
+use crate::shape::{Field, Kind, Shape, optional, required, words};
 
 pub(crate) static ACCESS: Shape = Shape {
     id: "access",
@@ -26,7 +26,7 @@ pub(crate) static HOST_ACCESS: Shape = Shape {
     id: "hostAccess",
     place: "`hosts[].access`",
     fields: &[
-        optional("ssh", Kind::Mapping(&SSH), "Login over SSH."),
+        optional("ssh", Kind::Mapping(&HOST_SSH), "Login over SSH."),
         optional(
             "winrm",
             Kind::Mapping(&WINRM),
@@ -51,35 +51,62 @@ pub(crate) static SSH: Shape = Shape {
     id: "ssh",
     place: "`access.ssh`",
     fields: &[
-        optional(
-            "user",
-            Kind::Text,
-            "The account; by default Administrator on Windows, root on Linux.",
-        ),
-        optional("port", Kind::Number(1, 65535), "The port."),
-        optional("key", KEY, "The private key: a path, or where it is."),
-        optional(
-            "passphrase",
-            Kind::OneOf(&SECRET),
-            "Where the key's passphrase is.",
-        ),
-        optional(
-            "password",
-            Kind::OneOf(&SECRET),
-            "Where the password is, for a login without a key.",
-        ),
-        optional(
-            "knownHosts",
-            Kind::Text,
-            "The file with the hosts' keys, which are never taken on trust.",
-        ),
-        optional(
-            "sudo",
-            Kind::Mapping(&SUDO),
-            "How one becomes root where sudo asks for a password.",
-        ),
+        SSH_USER,
+        SSH_PORT,
+        SSH_KEY,
+        SSH_PASSPHRASE,
+        SSH_PASSWORD,
+        SSH_KNOWN_HOSTS,
+        SSH_SUDO,
     ],
 };
+
+pub(crate) static HOST_SSH: Shape = Shape {
+    id: "hostSsh",
+    place: "`hosts[].access.ssh`",
+    fields: &[
+        optional(
+            "host",
+            Kind::Text,
+            "The host's name in OpenSSH's configuration, or in DNS; by default its address is asked for there.",
+        ),
+        SSH_USER,
+        SSH_PORT,
+        SSH_KEY,
+        SSH_PASSPHRASE,
+        SSH_PASSWORD,
+        SSH_KNOWN_HOSTS,
+        SSH_SUDO,
+    ],
+};
+
+const SSH_USER: Field = optional(
+    "user",
+    Kind::Text,
+    "The account; by default Administrator on Windows, root on Linux.",
+);
+const SSH_PORT: Field = optional("port", Kind::Number(1, 65535), "The port.");
+const SSH_KEY: Field = optional("key", KEY, "The private key: a path, or where it is.");
+const SSH_PASSPHRASE: Field = optional(
+    "passphrase",
+    Kind::OneOf(&SECRET),
+    "Where the key's passphrase is.",
+);
+const SSH_PASSWORD: Field = optional(
+    "password",
+    Kind::OneOf(&SECRET),
+    "Where the password is, for a login without a key.",
+);
+const SSH_KNOWN_HOSTS: Field = optional(
+    "knownHosts",
+    Kind::Text,
+    "The file with the hosts' keys, which are never taken on trust.",
+);
+const SSH_SUDO: Field = optional(
+    "sudo",
+    Kind::Mapping(&SUDO),
+    "How one becomes root where sudo asks for a password.",
+);
 
 pub(crate) static SUDO: Shape = Shape {
     id: "sudo",
@@ -153,21 +180,13 @@ pub(crate) static BASTION: Shape = Shape {
             "address",
             Kind::Text,
             "address: 10.3.0.9",
-            "The bastion's address or name.",
+            "The bastion's address, its name in OpenSSH's configuration, or in DNS.",
         ),
         optional("user", Kind::Text, "The account; by default root."),
-        optional("port", Kind::Number(1, 65535), "The port."),
-        optional("key", KEY, "The private key: a path, or where it is."),
-        optional(
-            "passphrase",
-            Kind::OneOf(&SECRET),
-            "Where the key's passphrase is.",
-        ),
-        optional(
-            "password",
-            Kind::OneOf(&SECRET),
-            "Where the password is, for a login without a key.",
-        ),
+        SSH_PORT,
+        SSH_KEY,
+        SSH_PASSPHRASE,
+        SSH_PASSWORD,
         optional(
             "knownHosts",
             Kind::Text,
