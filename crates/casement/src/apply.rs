@@ -102,9 +102,10 @@ pub async fn run_apply(arguments: ApplyArgs) -> Result<(), CommandError> {
     if let Some(record) = &mut record {
         record.planned_cluster(&objects);
     }
-    let names: Vec<String> = controller.answering().map(str::to_owned).collect();
-    let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    let progress = Progress::begin(&arguments.progress, &names, record)?;
+    let progress = Progress::begin(&arguments.progress, &controller.met(), record)?;
+    for (host, error) in &controller.lost {
+        progress.ended(host, Err(error));
+    }
     let tell = |text: String| progress.line(&format!("cluster: {text}"));
     for change in &changes {
         tell(change.object.to_string());

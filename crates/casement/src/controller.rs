@@ -164,6 +164,15 @@ impl Controller {
         self.links.iter().map(Link::name)
     }
 
+    /// The names of the hosts that were called, in the order of the file.
+    pub fn met(&self) -> Vec<&str> {
+        let lost = |name: &str| self.lost.iter().any(|(lost, _)| lost == name);
+        let hosts = self.cluster.spec.hosts.iter();
+        let names = hosts.map(|host| host.name.as_str());
+        let met = |name: &&str| lost(name) || self.answering().any(|it| it == *name);
+        names.filter(met).collect()
+    }
+
     /// The names of the Windows hosts.
     pub fn windows(&self) -> Vec<&str> {
         let hosts = self.cluster.windows_hosts();

@@ -86,7 +86,8 @@ pub async fn run_converge(arguments: ConvergeArgs) -> Result<(), CommandError> {
         let (work, agents) = (&work, &agents);
         async move {
             let result = work.carry_out(machine, document, agents).await;
-            work.progress.ended(machine.way.name(), &result);
+            let ended = result.as_ref().copied();
+            work.progress.ended(machine.way.name(), ended);
             (machine.way.name(), result)
         }
     });

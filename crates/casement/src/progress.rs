@@ -127,7 +127,7 @@ impl Progress {
                 shared.note(host, "Ready", true);
                 shared.update(host, |tracked| tracked.finish("Ready"));
             }
-            Happening::Ended { host, result } => shared.ended(host, result),
+            Happening::Ended { host, result } => shared.ended(host, result.as_ref().copied()),
         }
         shared.redraw();
     }
@@ -163,7 +163,7 @@ impl Progress {
     }
 
     /// A host's part is over: how many things changed, or that it failed.
-    pub fn ended(&self, host: &str, result: &Result<u32, RunError>) {
+    pub fn ended(&self, host: &str, result: Result<u32, &RunError>) {
         let mut shared = lock(&self.shared);
         shared.ended(host, result);
         shared.redraw();
@@ -254,7 +254,7 @@ impl Shared {
         }
     }
 
-    fn ended(&mut self, host: &str, result: &Result<u32, RunError>) {
+    fn ended(&mut self, host: &str, result: Result<u32, &RunError>) {
         let (state, text) = match result {
             Ok(0) => (State::Done, "as it should be".to_owned()),
             Ok(changed) => (State::Done, format!("{changed} changed")),

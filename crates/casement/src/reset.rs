@@ -216,7 +216,7 @@ async fn reset_one(
     let proof = proof.into_inner().unwrap_or_else(PoisonError::into_inner);
     let count = u32::try_from(proof.removed.len()).unwrap_or(u32::MAX);
     let result = result.map(|()| count);
-    progress.ended(&name, &result);
+    progress.ended(&name, result.as_ref().copied());
     (name, result.map(|_| proof))
 }
 
