@@ -2,90 +2,27 @@
 
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
-use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use casement_lab::sim::{SimHost, SimSpec, SimSystem, make_key};
-use casement_remote::{Agent, HostOs, Sha256, Target, Way, load_key};
+use casement_lab::sim::{SimHost, SimSystem};
+use casement_remote::{HostOs, Sha256, Way};
 use casement_resource::wire::{Event, Pull, PullProxy, What};
 use casement_resource::{
     Access, Blob, Directory, Env, File, HnsNetwork, HnsNetworkType, NodeDocument, Resource, Secret,
-    SecretFile, SecretName, Stage, Step, TextPart,
+    SecretFile, SecretName, Stage, TextPart,
 };
 use casement_run::RunError;
-use casement_run::link::{Agents, Link};
+use casement_run::link::Link;
 use casement_run::secrets::{NoSecrets, Secrets};
 use casement_run::source::{Blobs, Bringing, Mirrored, Source};
 use tokio::net::{TcpListener, TcpStream};
 
 use crate::publisher::Publisher;
+use crate::rig::{Rig, agents, step};
 
 const ADDRESS: Ipv4Addr = Ipv4Addr::new(127, 18, 0, 11);
-
-struct Rig {
-    host: SimHost,
-    way: Way,
-    _folder: tempfile::TempDir,
-}
-
-impl Rig {
-    async fn start(system: SimSystem, address: Ipv4Addr) -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let key = folder.path().join("id_ed25519");
-        let public = make_key(&key).unwrap();
-        let spec = SimSpec {
-            name: "sim1".to_owned(),
-            address,
-            port: 0,
-            system,
-        };
-        let host = SimHost::start(spec, folder.path(), public).await.unwrap();
-        let known_hosts = folder.path().join("known_hosts");
-        std::fs::write(&known_hosts, host.known_hosts_line().unwrap()).unwrap();
-        let user = match system {
-            SimSystem::Windows => "Administrator",
-            SimSystem::Linux => "root",
-        };
-        let key = load_key(&key).unwrap();
-        let mut target = Target::new("sim1", address.to_string(), user, key, known_hosts);
-        target.port = host.port();
-        Self {
-            host,
-            way: Way::Ssh(target),
-            _folder: folder,
-        }
-    }
-
-    async fn link(&self, os: HostOs) -> Link {
-        let link = Link::open(&self.way, os, &agents(), "test").await;
-        link.unwrap()
-    }
-}
-
-/// Agents that are never brought: simulated hosts answer for them.
-fn agents() -> Agents {
-    let agent = |os| Agent {
-        path: Path::new("/nonexistent").to_owned(),
-        hash: Sha256::of(b"agent"),
-        size: 5,
-        os,
-    };
-    Agents {
-        windows: agent(HostOs::Windows),
-        linux: Some(agent(HostOs::Linux)),
-    }
-}
-
-fn step(id: &str, disruptive: bool, resource: Resource) -> Step {
-    Step {
-        id: id.parse().unwrap(),
-        after: Vec::new(),
-        disruptive,
-        resource,
-    }
-}
 
 fn windows_document() -> NodeDocument {
     let directory = Directory {

@@ -20,6 +20,7 @@ mod mirrored;
 mod overlay;
 mod plans;
 mod read_only;
+mod rig;
 mod shop;
 mod verbs;
 
