@@ -23,6 +23,7 @@ mod power;
 mod programs;
 #[cfg(test)]
 mod rig;
+mod scissors;
 mod server;
 mod shell;
 mod worlds;
@@ -49,6 +50,8 @@ pub use disk::stand_in;
 pub use kubelet::{Kubelet, Runtime, verdict};
 pub use mishap::Mishap;
 use power::Power;
+pub use scissors::Cut;
+use scissors::Scissors;
 pub use worlds::{bare_linux, bare_windows};
 
 /// What a simulated host is.
@@ -98,6 +101,7 @@ struct Inner {
     accepted: PublicKey,
     host_key: PrivateKey,
     wires: Mutex<Vec<AbortHandle>>,
+    scissors: Scissors,
 }
 
 impl SimHost {
@@ -128,6 +132,7 @@ impl SimHost {
             before: Mutex::new(before),
             accepted,
             wires: Mutex::default(),
+            scissors: Scissors::default(),
         });
         let behind = Arc::downgrade(&inner);
         inner.sim.on_cut(move || {
@@ -230,6 +235,7 @@ impl Inner {
 
     fn cut(&self) {
         self.sim.close_sessions();
+        self.scissors.close();
         let mut wires = self.wires.lock().unwrap_or_else(PoisonError::into_inner);
         for wire in wires.drain(..) {
             wire.abort();

@@ -6,14 +6,15 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use casement_node::backstage::Backstage;
+use casement_node::backstage::{Backstage, Duplex};
 use casement_node::channel::Channel as AgentChannel;
+use casement_node::platform::Result;
 use casement_resource::Sha256;
 use russh::server::{Handle, Msg};
 use russh::{Channel, ChannelId};
 use tokio_util::io::SyncIoBridge;
 
-use super::Inner;
+use super::{Inner, scissors};
 
 /// What fits between the agent and SSH before one waits for the other.
 const PIPE: usize = 64 * 1024;
@@ -34,6 +35,23 @@ pub fn named_in(line: &str) -> Option<Sha256> {
     names.next()?.parse().ok()
 }
 
+/// The service `casement`, which is not started for one who only looks, or who takes it
+/// away.
+pub(super) struct OnDemand(pub(super) Arc<Inner>);
+
+impl Backstage for OnDemand {
+    fn connect(&self) -> Result<Duplex> {
+        self.0.backstage().connect()
+    }
+
+    fn retire(&self) -> Result<()> {
+        // Whoever comes after a cut takes away what this one would.
+        self.0.sim.outlive();
+        let door = self.0.door().clone();
+        door.map_or(Ok(()), |door| door.retire())
+    }
+}
+
 /// Speaks with the controller until one of both hangs up. The agent's threads know
 /// nothing of the runtime that carries SSH: two pipes are between them.
 pub fn converse(
@@ -45,25 +63,38 @@ pub fn converse(
 ) {
     let host = Arc::clone(host);
     let runtime = tokio::runtime::Handle::current();
-    let (mut from_controller, mut to_controller) = tokio::io::split(channel.into_stream());
-    let (input, mut into_agent) = tokio::io::duplex(PIPE);
-    let (mut out_of_agent, output) = tokio::io::duplex(PIPE);
-    let inwards = tokio::spawn(async move {
-        let _ = tokio::io::copy(&mut from_controller, &mut into_agent).await;
-    });
-    let outwards = tokio::spawn(async move {
-        let _ = tokio::io::copy(&mut out_of_agent, &mut to_controller).await;
-    });
+    let (from_controller, to_controller) = tokio::io::split(channel.into_stream());
+    let (input, into_agent) = tokio::io::duplex(PIPE);
+    let (out_of_agent, output) = tokio::io::duplex(PIPE);
+    let connections = host.scissors.connections();
+    let inwards = tokio::spawn(scissors::pass(
+        Arc::clone(&host),
+        connections,
+        from_controller,
+        into_agent,
+        // The pipe has it.
+        std::future::ready(()),
+    ));
+    let controller = ssh.clone();
+    let outwards = tokio::spawn(scissors::pass(
+        Arc::clone(&host),
+        connections,
+        out_of_agent,
+        to_controller,
+        // Whatever the answer is: it comes after all that was said before.
+        async move {
+            let _ = controller.forward_tcpip(String::new(), 0).await;
+        },
+    ));
     let bridge = runtime.clone();
     let (ended, end) = tokio::sync::oneshot::channel();
     thread::spawn(move || {
         let mut input = SyncIoBridge::new_with_handle(input, bridge.clone());
         let output = SyncIoBridge::new_with_handle(output, bridge);
-        let backstage: Arc<dyn Backstage> = host.backstage();
         let agent = AgentChannel {
             platform: &*host.sim,
             layout: &host.layout,
-            backstage,
+            backstage: Arc::new(OnDemand(Arc::clone(&host))),
             agent: hash,
             allowed: Ok(()),
         };

@@ -12,6 +12,7 @@ use casement_resource::{Blob, Sha256};
 use tokio::task::AbortHandle;
 
 use super::Inner;
+use super::agent::OnDemand;
 
 /// A way to a simulated host that is not SSH.
 #[derive(Clone)]
@@ -38,6 +39,12 @@ impl Console {
         &self.host.layout
     }
 
+    /// How many lines controllers and the agent have said to each other.
+    #[must_use]
+    pub fn lines(&self) -> u64 {
+        self.host.scissors.lines()
+    }
+
     /// How often it was booted: no program from before runs on.
     #[must_use]
     pub fn boots(&self) -> u32 {
@@ -61,7 +68,7 @@ impl Console {
         let channel = Channel {
             platform: &*self.host.sim,
             layout: &self.host.layout,
-            backstage: self.host.backstage(),
+            backstage: Arc::new(OnDemand(Arc::clone(&self.host))),
             agent,
             allowed: Ok(()),
         };

@@ -29,7 +29,7 @@ impl Sim {
     }
 
     /// Ends the caller if its session was closed.
-    pub(super) fn outlive(&self) {
+    pub fn outlive(&self) {
         let begun = BEGUN.get();
         if begun.is_some_and(|begun| begun != self.closed.load(Ordering::SeqCst)) {
             BEGUN.set(None);
