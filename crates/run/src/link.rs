@@ -18,6 +18,10 @@ use crate::first_contact::first_contact;
 use crate::secrets::{NoSecrets, Secrets};
 use crate::stop::Stop;
 
+/// How often the connection may drop while one thing is asked or brought: it was back
+/// each time, and what was done stays.
+const CUTS: u32 = 5;
+
 /// The agents that can be brought to hosts, one for each system.
 #[derive(Debug, Clone)]
 pub struct Agents {
@@ -117,23 +121,12 @@ impl Link {
         }
     }
 
-    /// Compares a document with the host; changes nothing. A cut in the middle
-    /// makes it ask once more.
+    /// Compares a document with the host; changes nothing.
     pub async fn observe(&mut self, document: &NodeDocument) -> Result<Observed, RunError> {
         let ask = ToAgent::Observe {
             document: document.clone(),
         };
-        let patience = Reconnect::default();
-        self.say_again(&ask, patience).await?;
-        let heard = match self.hear().await {
-            Err(RunError::Cut { .. }) => {
-                self.reopen(patience).await?;
-                self.say(&ask).await?;
-                self.hear().await?
-            }
-            heard => heard?,
-        };
-        match heard {
+        match self.ask(&ask).await? {
             ToController::Observed {
                 steps,
                 missing_blobs,
@@ -161,8 +154,7 @@ impl Link {
     ) -> Result<(Option<String>, u64), RunError> {
         let path = path.clone();
         let ask = ToAgent::Read { path, last, since };
-        self.say_again(&ask, Reconnect::default()).await?;
-        match self.hear().await? {
+        match self.ask(&ask).await? {
             ToController::Text { text, end } => Ok((text, end)),
             other => Err(self.unexpected(other)),
         }
@@ -171,7 +163,7 @@ impl Link {
     /// Everything that the agent can tell for somebody who looks for a cause: names
     /// of files, and what they hold.
     pub async fn collect(&mut self) -> Result<BTreeMap<String, String>, RunError> {
-        self.say_again(&ToAgent::Collect, Reconnect::default())
+        self.say_again(&[&ToAgent::Collect], Reconnect::default())
             .await?;
         let mut parts = BTreeMap::<String, String>::new();
         loop {
@@ -216,8 +208,7 @@ impl Link {
     /// Takes the agent's own service, its state and the agent itself away, after
     /// everything else.
     pub async fn leave(mut self) -> Result<(), RunError> {
-        self.say(&ToAgent::Retire).await?;
-        match self.hear().await? {
+        match self.ask(&ToAgent::Retire).await? {
             ToController::Retired => {}
             other => return Err(self.unexpected(other)),
         }
@@ -225,9 +216,24 @@ impl Link {
             // Its program can be deleted when its process has ended.
             while self.hear().await.is_ok() {}
         }
-        self.home.remove(&self.session).await?;
+        self.take_agent_away().await?;
         self.session.close().await;
         Ok(())
+    }
+
+    /// Takes away the agent that has ended; it is not started again for that.
+    async fn take_agent_away(&mut self) -> Result<(), RunError> {
+        let mut cuts = 0;
+        loop {
+            match self.home.remove(&self.session).await {
+                Err(error) if error.is_transient() && cuts < CUTS => {
+                    cuts += 1;
+                    let patience = Reconnect::default();
+                    self.session = patience.connect(&self.way, |_| {}).await?;
+                }
+                removed => return Ok(removed?),
+            }
+        }
     }
 
     /// Says good-bye; a host that does not answer it any more is left alone.
@@ -249,16 +255,20 @@ impl Link {
     ) -> Result<Tally, RunError> {
         let mut next = 1;
         let mut stop = self.stop.clone();
-        let mut stopping = false;
+        let halt = ToAgent::Stop { run: run.clone() };
+        // All that is said again after a cut.
+        let mut words = vec![ask];
         let mut patience = Reconnect::default();
-        self.say_again(ask, patience).await?;
+        self.say_again(&words, patience).await?;
         loop {
             let heard = tokio::select! {
                 heard = self.hear() => heard,
-                () = stop.asked(), if !stopping => {
-                    stopping = true;
-                    self.say_again(&ToAgent::Stop { run: run.clone() }, patience).await?;
-                    continue;
+                () = stop.asked(), if words.len() == 1 => {
+                    words.push(&halt);
+                    match self.say(&halt).await {
+                        Ok(()) => continue,
+                        Err(error) => Err(error),
+                    }
                 }
             };
             let event = match heard {
@@ -267,7 +277,7 @@ impl Link {
                 Ok(ToController::Event(_)) => continue,
                 Err(RunError::Cut { .. }) => {
                     self.reopen(patience).await?;
-                    self.say_again(ask, patience).await?;
+                    self.say_again(&words, patience).await?;
                     continue;
                 }
                 heard => return Err(self.unexpected(heard?)),
@@ -330,14 +340,49 @@ impl Link {
         }
     }
 
-    async fn say_again(&mut self, message: &ToAgent, patience: Reconnect) -> Result<(), RunError> {
-        match self.say(message).await {
-            Err(RunError::Cut { .. }) => {
-                self.reopen(patience).await?;
-                self.say(message).await
+    /// Asks what has one answer; after a cut, again. What was done for it before is
+    /// found done.
+    async fn ask(&mut self, question: &ToAgent) -> Result<ToController, RunError> {
+        let mut cuts = 0;
+        loop {
+            let heard = match self.say(question).await {
+                Ok(()) => self.hear().await,
+                Err(error) => Err(error),
+            };
+            match heard {
+                Err(RunError::Cut { .. }) if cuts < CUTS => {
+                    cuts += 1;
+                    self.reopen(Reconnect::default()).await?;
+                }
+                heard => return heard,
             }
-            said => said,
         }
+    }
+
+    /// Says messages one after the other; after a cut, all of them again: who is spoken
+    /// to then has heard none of them.
+    async fn say_again(
+        &mut self,
+        messages: &[&ToAgent],
+        patience: Reconnect,
+    ) -> Result<(), RunError> {
+        let mut cuts = 0;
+        loop {
+            match self.say_all(messages).await {
+                Err(RunError::Cut { .. }) if cuts < CUTS => {
+                    cuts += 1;
+                    self.reopen(patience).await?;
+                }
+                said => return said,
+            }
+        }
+    }
+
+    async fn say_all(&mut self, messages: &[&ToAgent]) -> Result<(), RunError> {
+        for message in messages {
+            self.say(message).await?;
+        }
+        Ok(())
     }
 
     /// Connects again. A host that goes down or comes up may take a connection

@@ -8,6 +8,7 @@
 
 mod aliases;
 mod bad_cases;
+mod cuts;
 mod demo;
 mod doctor;
 mod downloads;

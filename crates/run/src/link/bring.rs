@@ -7,13 +7,9 @@ use casement_remote::{Progress, Reconnect, RemoteError, Transport as _};
 use casement_resource::wire::{Pull, ToAgent, ToController};
 use casement_resource::{Code, Failure, Sha256};
 
-use super::Link;
+use super::{CUTS, Link};
 use crate::error::RunError;
 use crate::source::{Blobs, Bringing, brought_by, pulls};
-
-/// How often the connection may drop while one file is brought: what is there
-/// stays, so that each time some of it is done.
-const CUTS: u32 = 5;
 
 /// Whoever hears how it goes on.
 type Tell<'a> = dyn Fn(Bringing<'_>) + Sync + 'a;
