@@ -31,7 +31,7 @@ mod worlds;
 use std::io;
 use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread;
 
 use casement_node::serve::{Life, serve};
@@ -102,6 +102,8 @@ struct Inner {
     host_key: PrivateKey,
     wires: Mutex<Vec<AbortHandle>>,
     scissors: Scissors,
+    /// A processor that no agent is made for, where it has one.
+    processor: OnceLock<String>,
 }
 
 impl SimHost {
@@ -133,6 +135,7 @@ impl SimHost {
             accepted,
             wires: Mutex::default(),
             scissors: Scissors::default(),
+            processor: OnceLock::new(),
         });
         let behind = Arc::downgrade(&inner);
         inner.sim.on_cut(move || {
@@ -171,6 +174,12 @@ impl SimHost {
         let before = self.inner.before.lock();
         change(&mut before.unwrap_or_else(PoisonError::into_inner));
         self.inner.sim.meddle(change);
+    }
+
+    /// Gives a Linux host a processor that no agent is made for, for good.
+    pub fn set_processor(&self, name: &str) {
+        // The first one stays.
+        let _ = self.inner.processor.set(name.to_owned());
     }
 
     /// What differs from the host as it was handed over, in words: as it will be

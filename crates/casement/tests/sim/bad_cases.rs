@@ -2,19 +2,22 @@
 //! both values, and the way on; and nothing is changed by any of it.
 
 use std::fs::Permissions;
-use std::io::{BufRead as _, BufReader};
+use std::io::{BufRead as _, BufReader, Read as _};
 use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use casement_lab::sim::{SimHost, make_key};
 use casement_node::sim::Faults;
 use casement_node::state::lock::Lock;
+use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use crate::ground::Ground;
-use crate::typed::said;
+use crate::typed::{run, said};
 
 fn folder(ground: &Ground) -> PathBuf {
     ground.cluster.agents().parent().unwrap().to_owned()
@@ -116,6 +119,31 @@ async fn a_port_where_nobody_listens_is_told_with_the_way_to_a_server() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_agent_for_another_processor_is_not_brought() {
+    let ground = Ground::start(1, true).await;
+    let linux1 = ground.cluster.host("linux1").unwrap();
+    linux1.set_processor("sparc64");
+    // The first bytes of a program for this machine are enough to know one by.
+    let mut head = Vec::new();
+    let program = std::fs::File::open(env!("CARGO_BIN_EXE_casement")).unwrap();
+    program.take(64).read_to_end(&mut head).unwrap();
+    std::fs::write(ground.cluster.agents().join("casement-node"), head).unwrap();
+    let said = told(&ground, 1, &["apply", "--yes", "--only", "linux1"]).await;
+    let ours = format!("Linux, {}", std::env::consts::ARCH);
+    let words = [
+        "CAS-SSH-027",
+        "linux1",
+        "Linux, sparc64",
+        &ours,
+        "--agent-dir",
+    ];
+    assert_words(&said, &words);
+    assert_eq!(linux1.left_behind(), [] as [&str; 0]);
+    let disk = std::fs::read_dir(linux1.console().disk()).unwrap();
+    assert_eq!(disk.count(), 0, "nothing is on it");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_host_that_is_in_the_file_twice_is_refused_before_it_is_touched() {
     let ground = Ground::start(1, true).await;
     let address = windows1(&ground).spec().address.to_string();
@@ -156,6 +184,60 @@ async fn a_name_that_leads_nowhere_is_told_as_that() {
     assert_eq!(windows1(&ground).left_behind(), [] as [&str; 0]);
 }
 
+/// `converge` of a host on another network, on a machine whose own is made like this.
+async fn converged_where(network: &str) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    make_key(&folder.path().join("id")).unwrap();
+    let files = [
+        ("known_hosts", String::new()),
+        ("casement-node", "agent".to_owned()),
+        (
+            "document.json",
+            json!({"host": "each", "stage": "prepare", "repair": "report", "steps": []})
+                .to_string(),
+        ),
+        (
+            "hosts.json",
+            json!({"user": "root", "key": "id", "knownHosts": "known_hosts",
+                   "hosts": [{"name": "far", "address": ELSEWHERE}]})
+            .to_string(),
+        ),
+    ];
+    for (name, text) in files {
+        std::fs::write(folder.path().join(name), text).unwrap();
+    }
+    let mut command = Command::new("unshare");
+    command.current_dir(folder.path());
+    let inside = format!("{network} && exec \"$@\"");
+    command.args(["--net", "sh", "-c", &inside, "sh"]);
+    command
+        .arg(env!("CARGO_BIN_EXE_casement"))
+        .args(["converge", "document.json"]);
+    command.args(["--hosts", "hosts.json", "--agent-dir", "."]);
+    let output = run(command).await;
+    let said = said(&output);
+    println!("{said}");
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.lines().count() <= 24, "more than a screen: {said}");
+    said
+}
+
+/// An address that is nobody's.
+const ELSEWHERE: &str = "198.51.100.7";
+
+#[tokio::test]
+#[ignore = "needs root and a network namespace"]
+async fn a_host_that_no_route_leads_to_is_told_with_what_the_system_says() {
+    let words = ["CAS-SSH-006", "no route to", ELSEWHERE, "VPN"];
+    let said = converged_where("true").await;
+    assert_words(&said, &words);
+    assert_words(&said, &["Network is unreachable"]);
+    let made = format!("ip link set lo up && ip route add unreachable {ELSEWHERE}");
+    let said = converged_where(&made).await;
+    assert_words(&said, &words);
+    assert_words(&said, &["No route to host"]);
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_host_that_answers_nothing_is_given_up() {
     let ground = Ground::start(1, true).await;
@@ -168,18 +250,32 @@ async fn a_host_that_answers_nothing_is_given_up() {
     assert_words(&said, &["CAS-SSH-004", "10 s", "the SSH handshake", &other]);
 }
 
-/// A wire to a host that can go dead: what is sent arrives nowhere, and nobody says
-/// so.
-async fn dead_after(host: &SimHost, bytes: usize) -> u16 {
+/// Wires to a host, the first of which goes dead: what is sent arrives nowhere, and
+/// nobody says so.
+struct Wires {
+    port: u16,
+    /// How many were laid.
+    laid: Arc<AtomicU32>,
+    /// Whether the first one is dead.
+    dead: Arc<AtomicBool>,
+}
+
+/// The first is dead as soon as so many lines were said on it.
+async fn dead_after(host: &SimHost, lines: u64) -> Wires {
     let address = host.spec().address;
     let to = (address, host.port());
     let listener = tokio::net::TcpListener::bind((address, 0)).await.unwrap();
-    let port = listener.local_addr().unwrap().port();
+    let wires = Wires {
+        port: listener.local_addr().unwrap().port(),
+        laid: Arc::default(),
+        dead: Arc::default(),
+    };
+    let (laid, dead) = (Arc::clone(&wires.laid), Arc::clone(&wires.dead));
+    let console = host.console();
     tokio::spawn(async move {
-        let mut first = true;
         while let Ok((mut near, _)) = listener.accept().await {
-            let limit = if first { bytes } else { usize::MAX };
-            first = false;
+            let first = laid.fetch_add(1, Ordering::SeqCst) == 0;
+            let (dead, console) = (Arc::clone(&dead), console.clone());
             tokio::spawn(async move {
                 let mut far = tokio::net::TcpStream::connect(to).await.unwrap();
                 let (mut read, mut write) = far.split();
@@ -188,14 +284,13 @@ async fn dead_after(host: &SimHost, bytes: usize) -> u16 {
                     let _ = tokio::io::copy(&mut from, &mut write).await;
                 };
                 let outwards = async {
-                    let mut left = limit;
                     let mut buffer = vec![0; 4096];
                     while let Ok(count @ 1..) = read.read(&mut buffer).await {
-                        if count > left {
+                        if first && console.lines() >= lines {
                             // Both ends stay open, and nothing comes any more.
+                            dead.store(true, Ordering::SeqCst);
                             std::future::pending::<()>().await;
                         }
-                        left -= count;
                         if into.write_all(&buffer[..count]).await.is_err() {
                             break;
                         }
@@ -205,13 +300,16 @@ async fn dead_after(host: &SimHost, bytes: usize) -> u16 {
             });
         }
     });
-    port
+    wires
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_connection_that_is_half_open_is_noticed_and_made_anew() {
     let ground = Ground::start(1, true).await;
-    let port = dead_after(windows1(&ground), 20_000).await;
+    // Two hellos, a look and its answer, a run that is asked for: its first event is not
+    // heard any more. A little later the host boots, and all wires are cut.
+    let wires = dead_after(windows1(&ground), 6).await;
+    let port = wires.port;
     let file = ground.cluster.cluster_file();
     let text = std::fs::read_to_string(&file).unwrap();
     let changed = text.replace(&windows1(&ground).port().to_string(), &port.to_string());
@@ -222,6 +320,8 @@ async fn a_connection_that_is_half_open_is_noticed_and_made_anew() {
     std::fs::write(&known, keys).unwrap();
     let said = ground.succeed(&["apply", "--yes", "-v"]).await;
     assert!(said.contains("windows1 is Ready"), "{said}");
+    assert!(wires.dead.load(Ordering::SeqCst), "it was over before");
+    assert!(wires.laid.load(Ordering::SeqCst) > 1, "over another wire");
     ground.succeed(&["status"]).await;
 }
 

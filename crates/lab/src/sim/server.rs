@@ -115,7 +115,10 @@ impl Handler for Login {
         };
         session.channel_success(id)?;
         let line = String::from_utf8_lossy(line).into_owned();
-        if let Some(hash) = agent::named_in(&line) {
+        let processor = self.host.processor.get();
+        if let Some(said) = processor.and_then(|it| shell::said_on(it, &line)) {
+            tokio::spawn(answer(line, Some(said), channel));
+        } else if let Some(hash) = agent::named_in(&line) {
             agent::converse(&self.host, hash, channel, id, session.handle());
         } else {
             let said = shell::said(&self.host.sim.world(), &line);

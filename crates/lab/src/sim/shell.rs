@@ -5,7 +5,7 @@ use casement_node::platform::{Ended, Program};
 use casement_node::sim::{Sim, World};
 use casement_resource::{LinkName, SysctlName};
 
-use super::disk;
+use super::{agent, disk};
 
 /// What a line typed into a host's shell gives: its exit code, and what it writes.
 /// None for what the host does not have.
@@ -24,6 +24,17 @@ pub(super) fn said(world: &World, line: &str) -> Option<(u32, String)> {
         Some(text) => (0, text),
         None => (1, format!("cat: {path}: No such file or directory\n")),
     })
+}
+
+/// What the shell of a host says whose processor runs no agent: what the host is, and
+/// that it cannot.
+pub(super) fn said_on(processor: &str, line: &str) -> Option<(u32, String)> {
+    if agent::named_in(line).is_some() {
+        let said = "cannot execute binary file: Exec format error\n";
+        return Some((126, said.to_owned()));
+    }
+    let asked = line.ends_with("uname -s -m");
+    asked.then(|| (0, format!("Linux {processor}\n")))
 }
 
 /// Runs `ip link show dev NAME` and `ip link delete dev NAME`.

@@ -123,6 +123,7 @@ impl RemoteError {
                 pair("tried", format!("{attempts} times")),
                 pair("last", last.to_string()),
             ],
+            Self::NoRoute { source, .. } => vec![pair("the system says", source.to_string())],
             Self::Handshake { source, .. } => vec![pair("it says", source.to_string())],
             Self::Lost { step, .. } => vec![pair("during", (*step).to_owned())],
             Self::UnknownSystem { answer, .. } => vec![pair("it says", answer.clone())],
