@@ -23,6 +23,7 @@ mod plans;
 mod read_only;
 mod rig;
 mod shop;
+mod stages;
 mod verbs;
 
 #[path = "../shared/chance.rs"]
