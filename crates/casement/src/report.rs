@@ -59,16 +59,17 @@ fn read(folder: &Path) -> Result<Run, CommandError> {
         let path = folder.join(name);
         fs::read_to_string(&path).map_err(|error| {
             let what = format!("`{}` cannot be read", path.display());
-            let remedy = "name the folder of a run that has ended, below .casement/runs";
+            let remedy = "name the folder of a run, below .casement/runs";
             Problem::new("CAS-FILE-008", what, remedy).seen("it says", error)
         })
     };
-    let (plan, events, summary) = (
-        text("plan.json")?,
-        text("events.jsonl")?,
-        text("summary.json")?,
-    );
-    let run = Run::read(&plan, &events, &summary).map_err(|error| {
+    let (plan, events) = (text("plan.json")?, text("events.jsonl")?);
+    // One that was killed has left none.
+    let summary = match folder.join("summary.json").exists() {
+        true => Some(text("summary.json")?),
+        false => None,
+    };
+    let run = Run::read(&plan, &events, summary.as_deref()).map_err(|error| {
         let what = format!("the record `{}` is not whole: {error}", folder.display());
         Problem::new("CAS-FILE-009", what, "use the casement that wrote it")
     })?;
@@ -78,9 +79,9 @@ fn read(folder: &Path) -> Result<Run, CommandError> {
 /// Records sort by their time.
 fn newest(runs: &Path) -> Result<PathBuf, CommandError> {
     let entries = fs::read_dir(runs).into_iter().flatten().flatten();
-    let ended = entries.map(|entry| entry.path());
-    let ended = ended.filter(|path| path.join("summary.json").is_file());
-    ended.max().ok_or_else(|| {
+    let records = entries.map(|entry| entry.path());
+    let records = records.filter(|path| path.join("plan.json").is_file());
+    records.max().ok_or_else(|| {
         let what = format!("there is no record of a run in `{}`", runs.display());
         Problem::new("CAS-FILE-008", what, "casement apply makes one").into()
     })

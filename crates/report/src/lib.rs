@@ -10,4 +10,4 @@ mod timeline;
 mod topology;
 
 pub use page::page;
-pub use run::{Change, HostRun, ReadError, Run, Span, StepRun, StepState};
+pub use run::{CUT_OFF, Change, HostRun, ReadError, Run, Span, StepRun, StepState};

@@ -53,11 +53,15 @@ fn summary(run: &Run) -> Markup {
     html! {
         p.summary {
             b class=(run.outcome) { (run.outcome) }
-            " in " span #took { (time::words(run.milliseconds)) }
+            @if run.is_cut_off() { " after " } @else { " in " }
+            span #took { (time::words(run.milliseconds)) }
             ": " span #hosts { (run.hosts.len()) } " hosts, "
             span #changed { (changed) } " things changed on them, "
             span #objects { (run.objects.len()) } " objects of the cluster, "
             span #failed { (failed) } @if failed == 1 { " host failed." } @else { " hosts failed." }
+        }
+        @if run.is_cut_off() {
+            p { "It left no summary: it was killed, or is still at work. The same command goes on from there." }
         }
         p.small { "Began " (run.began) " (UTC), casement " (run.version) "." }
     }

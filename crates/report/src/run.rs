@@ -16,6 +16,9 @@ pub struct ReadError {
     source: serde_json::Error,
 }
 
+/// How a run ended that did not come to say how: it was killed, or is still at work.
+pub const CUT_OFF: &str = "cut off";
+
 /// A run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -26,7 +29,7 @@ pub struct Run {
     pub began: String,
     /// How long, in milliseconds.
     pub milliseconds: u64,
-    /// `done`, `failed`, `stopped`.
+    /// `done`, `failed`, `stopped`, [`CUT_OFF`].
     pub outcome: String,
     /// casement's version.
     pub version: String,
@@ -135,8 +138,17 @@ struct HostSummary {
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Planned {
+    Head(Head),
     Cluster { cluster: Vec<String> },
-    Host {},
+    Host { host: String },
+}
+
+/// What is known of a run from its beginning on.
+#[derive(Debug, Clone, Default, Deserialize)]
+struct Head {
+    casement: String,
+    verb: String,
+    began: String,
 }
 
 #[derive(Deserialize)]
@@ -147,14 +159,15 @@ struct EventLine {
 }
 
 impl Run {
-    /// Reads the three files of a record.
-    pub fn read(plan: &str, events: &str, summary: &str) -> Result<Self, ReadError> {
-        let wrong = |file: &str| {
-            let file = file.to_owned();
-            move |source| ReadError { file, source }
-        };
-        let summary: Summary = serde_json::from_str(summary).map_err(wrong("summary.json"))?;
+    /// Reads the files of a record; one that was cut off has no summary.
+    pub fn read(plan: &str, events: &str, summary: Option<&str>) -> Result<Self, ReadError> {
         let plan: Vec<Planned> = serde_json::from_str(plan).map_err(wrong("plan.json"))?;
+        // What was killed may have been writing its last line.
+        let events = match (summary, events.rsplit_once('\n')) {
+            (None, Some((whole, _))) => whole,
+            (None, None) => "",
+            (Some(_), _) => events,
+        };
         let lines = events.lines().enumerate();
         let events: Vec<EventLine> = lines
             .map(|(at, line)| {
@@ -162,9 +175,13 @@ impl Run {
                 serde_json::from_str(line).map_err(wrong(&place))
             })
             .collect::<Result<_, _>>()?;
+        let summary = match summary {
+            Some(text) => serde_json::from_str(text).map_err(wrong("summary.json"))?,
+            None => Summary::of_cut_off(&plan, &events),
+        };
         let objects = plan.into_iter().flat_map(|planned| match planned {
             Planned::Cluster { cluster } => cluster,
-            Planned::Host {} => Vec::new(),
+            Planned::Head(_) | Planned::Host { .. } => Vec::new(),
         });
         let start = events.iter().map(|line| line.event.at).min().unwrap_or(0);
         let hosts = summary.hosts.iter();
@@ -185,6 +202,12 @@ impl Run {
         })
     }
 
+    /// Whether nothing says how it ended.
+    #[must_use]
+    pub fn is_cut_off(&self) -> bool {
+        self.outcome == CUT_OFF
+    }
+
     /// When the last thing happened, counted from the first.
     #[must_use]
     pub fn end(&self) -> u64 {
@@ -192,6 +215,64 @@ impl Run {
         let parts = self.hosts.iter().flat_map(|host| &host.parts);
         let ends = steps.map(|step| step.span.to);
         ends.chain(parts.map(|part| part.to)).max().unwrap_or(0)
+    }
+}
+
+fn wrong(file: &str) -> impl FnOnce(serde_json::Error) -> ReadError {
+    let file = file.to_owned();
+    move |source| ReadError { file, source }
+}
+
+impl Summary {
+    /// What is known of a run without one.
+    fn of_cut_off(plan: &[Planned], events: &[EventLine]) -> Self {
+        let head = plan.iter().find_map(|planned| match planned {
+            Planned::Head(head) => Some(head.clone()),
+            _ => None,
+        });
+        let head = head.unwrap_or_default();
+        let mut hosts: Vec<HostSummary> = Vec::new();
+        let planned = plan.iter().filter_map(|planned| match planned {
+            Planned::Host { host } => Some(host),
+            _ => None,
+        });
+        // What is only taken back is not planned step by step.
+        for name in planned.chain(events.iter().map(|line| &line.host)) {
+            if !hosts.iter().any(|host| host.name == *name) {
+                hosts.push(HostSummary::of_cut_off(name, events));
+            }
+        }
+        let times = || events.iter().map(|line| line.event.at);
+        let took = times().max().unwrap_or(0) - times().min().unwrap_or(0);
+        #[expect(clippy::cast_precision_loss, reason = "milliseconds of one run")]
+        let seconds = took as f64 / 1000.0;
+        Self {
+            casement: head.casement,
+            verb: head.verb,
+            began: head.began,
+            seconds,
+            outcome: CUT_OFF.to_owned(),
+            hosts,
+        }
+    }
+}
+
+impl HostSummary {
+    fn of_cut_off(name: &str, events: &[EventLine]) -> Self {
+        let changed = events.iter().filter(|line| line.host == name);
+        let changed = changed.filter(|line| {
+            matches!(
+                line.event.what,
+                What::StepChanged { .. } | What::StepRemoved { .. }
+            )
+        });
+        Self {
+            name: name.to_owned(),
+            changed: u32::try_from(changed.count()).unwrap_or(u32::MAX),
+            removed: Vec::new(),
+            error: None,
+            pods: None,
+        }
     }
 }
 

@@ -37,7 +37,7 @@ const SUMMARY: &str = r#"{
 }"#;
 
 fn run() -> Run {
-    Run::read(PLAN, &events(), SUMMARY).unwrap()
+    Run::read(PLAN, &events(), Some(SUMMARY)).unwrap()
 }
 
 fn cluster() -> Cluster {
@@ -107,7 +107,7 @@ fn a_page_asks_nobody_for_anything() {
 #[test]
 fn what_a_host_said_cannot_leave_its_place() {
     let evil = SUMMARY.replace("1 of the steps", "</script><script>alert(1)</script>");
-    let run = Run::read(PLAN, &events(), &evil).unwrap();
+    let run = Run::read(PLAN, &events(), Some(&evil)).unwrap();
     let text = page(&run, None);
     assert!(!text.contains("<script>alert"), "{text}");
     assert_eq!(text.matches("</script>").count(), 1);
@@ -117,7 +117,7 @@ fn what_a_host_said_cannot_leave_its_place() {
 fn a_record_that_was_cut_off_names_the_line() {
     let events = events();
     let cut = &events[..events.len() - 20];
-    let error = Run::read(PLAN, cut, SUMMARY).unwrap_err();
+    let error = Run::read(PLAN, cut, Some(SUMMARY)).unwrap_err();
     assert!(
         error.to_string().starts_with("events.jsonl, line 5"),
         "{error}"
@@ -125,9 +125,31 @@ fn a_record_that_was_cut_off_names_the_line() {
 }
 
 #[test]
+fn a_run_that_was_killed_is_shown_as_far_as_it_came() {
+    let head = r#"{"casement": "0.1.0", "verb": "apply", "began": "2026-11-15T17-38-02Z"}"#;
+    let plan = PLAN.replacen('[', &format!("[{head}, "), 1);
+    // Its last line is half a line.
+    let events = events();
+    let torn = &events[..events.len() - 20];
+    let run = Run::read(&plan, torn, None).unwrap();
+    assert!(run.is_cut_off());
+    assert_eq!((run.verb.as_str(), run.milliseconds), ("apply", 2_100));
+    assert_eq!(run.objects, ["RuntimeClass windows-2022"]);
+    let hosts = run.hosts.iter().map(|it| (it.name.as_str(), it.changed));
+    assert_eq!(hosts.collect::<Vec<_>>(), [("win1", 1), ("win2", 0)]);
+    let text = page(&run, None);
+    for words in ["casement apply of", "cut off", " after ", "still at work"] {
+        assert!(text.contains(words), "`{words}` is not in the page");
+    }
+    // Killed before anything was planned.
+    let bare = Run::read(&format!("[{head}]"), "", None).unwrap();
+    assert!(page(&bare, None).contains("cut off"));
+}
+
+#[test]
 fn a_run_in_which_nothing_happened_has_a_page_too() {
     let summary = r#"{"casement":"0.1.0","verb":"apply","began":"x","seconds":0,"outcome":"done","hosts":[]}"#;
-    let run = Run::read("[]", "", summary).unwrap();
+    let run = Run::read("[]", "", Some(summary)).unwrap();
     assert!(page(&run, None).contains("0.0 s"));
 }
 

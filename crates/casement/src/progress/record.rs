@@ -1,17 +1,23 @@
 //! What a run leaves behind for whoever asks later what happened:
 //! `.casement/runs/<time>/` with `plan.json`, `events.jsonl`, `summary.json`.
 //!
+//! The first two are written as things come to be known, so that a run that is killed
+//! leaves them; the third when the run ends, whichever way it does.
+//!
 //! No secret is ever in there: documents and events name them only.
 
 use std::fs::{self, File};
-use std::io::Write;
+use std::io::{self, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use casement_resource::wire::{Event, ObservedStep};
 use serde_json::{Value, json};
 
-use crate::clock;
+use crate::{clock, whole_file};
+
+/// What ends a plan that has something in it.
+const END: &str = "\n]\n";
 
 /// The folder of one run. That something cannot be written there never stops the
 /// run; it is said at the end.
@@ -21,7 +27,7 @@ pub struct RunRecord {
     verb: &'static str,
     began: String,
     started: Instant,
-    plan: Vec<Value>,
+    plan: Option<File>,
     events: Option<File>,
     trouble: Option<String>,
 }
@@ -31,17 +37,20 @@ impl RunRecord {
     pub fn begin(verb: &'static str, run: &str) -> Option<Self> {
         let began = clock::stamp();
         let folder = Path::new(".casement/runs").join(format!("{began}-{run}"));
+        // What a reader needs of a run that leaves no summary.
+        let head = json!({"casement": env!("CARGO_PKG_VERSION"), "verb": verb, "began": began});
         let made = fs::create_dir_all(&folder).and_then(|()| {
-            let events = folder.join("events.jsonl");
-            File::create(events)
+            let mut plan = File::create(folder.join("plan.json"))?;
+            plan.write_all(format!("[\n{head}{END}").as_bytes())?;
+            Ok((plan, File::create(folder.join("events.jsonl"))?))
         });
         match made {
-            Ok(events) => Some(Self {
+            Ok((plan, events)) => Some(Self {
                 folder,
                 verb,
                 began,
                 started: Instant::now(),
-                plan: Vec::new(),
+                plan: Some(plan),
                 events: Some(events),
                 trouble: None,
             }),
@@ -57,13 +66,21 @@ impl RunRecord {
 
     /// What a document would change on a host.
     pub fn planned(&mut self, host: &str, part: &str, steps: &[ObservedStep]) {
-        self.plan
-            .push(json!({"host": host, "part": part, "steps": steps}));
+        self.plan(&json!({"host": host, "part": part, "steps": steps}));
     }
 
     /// What changes in the cluster.
     pub fn planned_cluster(&mut self, objects: &[String]) {
-        self.plan.push(json!({"cluster": objects}));
+        self.plan(&json!({"cluster": objects}));
+    }
+
+    fn plan(&mut self, entry: &Value) {
+        if let Some(plan) = &mut self.plan
+            && let Err(error) = append(plan, entry)
+        {
+            self.trouble = Some(error.to_string());
+            self.plan = None;
+        }
     }
 
     /// One event of a host.
@@ -79,7 +96,6 @@ impl RunRecord {
 
     /// Closes the record; says where it is.
     pub fn close(mut self, outcome: &str, hosts: &[Value]) -> PathBuf {
-        let plan = Value::Array(std::mem::take(&mut self.plan));
         let summary = json!({
             "casement": env!("CARGO_PKG_VERSION"),
             "verb": self.verb,
@@ -88,10 +104,10 @@ impl RunRecord {
             "outcome": outcome,
             "hosts": hosts,
         });
-        for (name, value) in [("plan.json", &plan), ("summary.json", &summary)] {
-            if let Err(error) = fs::write(self.folder.join(name), format!("{value:#}\n")) {
-                self.trouble = Some(error.to_string());
-            }
+        let text = format!("{summary:#}\n");
+        let place = self.folder.join("summary.json");
+        if let Err(error) = whole_file::replace(&place, text.as_bytes()) {
+            self.trouble = Some(error.to_string());
         }
         if let Some(trouble) = &self.trouble {
             eprintln!(
@@ -100,5 +116,31 @@ impl RunRecord {
             );
         }
         self.folder
+    }
+}
+
+/// One more entry, in place of the end: what is there is JSON after each of them.
+fn append(plan: &mut File, entry: &Value) -> io::Result<()> {
+    let end = i64::try_from(END.len()).unwrap_or_default();
+    plan.seek(SeekFrom::End(-end))?;
+    plan.write_all(format!(",\n{entry}{END}").as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_plan_is_whole_after_each_entry() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = folder.path().join("plan.json");
+        let mut plan = File::create(&place).unwrap();
+        plan.write_all(format!("[\n{{}}{END}").as_bytes()).unwrap();
+        for count in 1..4_usize {
+            let text = fs::read_to_string(&place).unwrap();
+            let entries: Vec<Value> = serde_json::from_str(&text).unwrap();
+            assert_eq!(entries.len(), count, "{text}");
+            append(&mut plan, &json!({"host": "win1"})).unwrap();
+        }
     }
 }
