@@ -2,11 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use casement_cluster::ClusterChange;
 use casement_run::RunError;
 use casement_run::apply::{Apply, Happening, HostOutcome};
+use casement_run::link::Link;
+use casement_run::many::at_once;
+use casement_run::stop::Stop;
 use casement_run::unavailable::Unavailable;
 use clap::Args;
 use serde_json::{Value, json};
@@ -15,6 +18,7 @@ use crate::controller::{Controller, FileArgs};
 use crate::failure::CommandError;
 use crate::fetch::DownloadArgs;
 use crate::progress::{Progress, ProgressArgs, RunRecord};
+use crate::signals::Heed;
 use crate::survey::{HostSurvey, survey};
 use crate::{changes, clock, confirm, output, read_only, signals, told};
 
@@ -26,7 +30,8 @@ pub struct ApplyArgs {
     /// Only this host of the file; may be given again
     #[arg(long, value_name = "HOST")]
     only: Vec<String>,
-    /// How many hosts may be cut off or reboot at once; otherwise all of them
+    /// How many hosts may be cut off or reboot at once, each until its Node is Ready
+    /// again; otherwise all of them
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     max_unavailable: Option<u16>,
     /// Do not ask
@@ -81,7 +86,11 @@ impl ApplyArgs {
 
 /// Runs the verb.
 pub async fn run_apply(arguments: ApplyArgs) -> Result<(), CommandError> {
-    let started = Instant::now();
+    apply(arguments, &signals::heed("apply")).await
+}
+
+/// The same for whichever verb a person has typed.
+pub async fn apply(arguments: ApplyArgs, heed: &Heed) -> Result<(), CommandError> {
     let mut controller = Controller::open_some(&arguments.file, &arguments.only).await?;
     let kube = controller.kube.clone();
     let changes = if controller.reaches_a_windows_host() {
@@ -89,7 +98,7 @@ pub async fn run_apply(arguments: ApplyArgs) -> Result<(), CommandError> {
         changes.map_err(|error| told::problem(&error))?
     } else {
         // Nobody would use what is made for them in the cluster.
-        return conclude(&controller, None, &[], &Made::default(), started);
+        return conclude(&controller, None, &[], &Made::default(), heed);
     };
     for look in read_only::look_at(&controller.cluster).await {
         eprint!("{look}");
@@ -106,19 +115,23 @@ pub async fn run_apply(arguments: ApplyArgs) -> Result<(), CommandError> {
     for (host, error) in &controller.lost {
         progress.ended(host, Err(error));
     }
-    let tell = |text: String| progress.line(&format!("cluster: {text}"));
-    for change in &changes {
-        tell(change.object.to_string());
-        let done = kube.cluster.carry_out_telling(change, &tell).await;
-        done.map_err(|error| told::cluster(&error))?;
-    }
-    let outcomes = carry_out(&mut controller, &progress, arguments.max_unavailable).await;
-    let outcomes = outcomes.map_err(|error| told::problem(&error))?;
+    let stop = heed.working(&progress);
+    let work = Work {
+        progress: &progress,
+        stop: &stop,
+        max_unavailable: arguments.max_unavailable,
+    };
+    let outcomes = work.carry_out(&mut controller, &changes).await;
+    let outcomes = outcomes.map_err(|error| {
+        let problem = told::problem(&error);
+        progress.give_up("failed", &problem.what);
+        problem
+    })?;
     let made = Made {
         objects: changes.len(),
-        pods: pods(&controller).await,
+        pods: work.pods(&controller).await,
     };
-    conclude(&controller, Some(&progress), &outcomes, &made, started)
+    conclude(&controller, Some(&progress), &outcomes, &made, heed)
 }
 
 /// What there is in the cluster at the end, for the record.
@@ -130,40 +143,69 @@ struct Made {
     pods: BTreeMap<String, String>,
 }
 
-/// A record is worth having without them.
-async fn pods(controller: &Controller) -> BTreeMap<String, String> {
-    let nodes = controller.facts().await.map(|facts| facts.nodes);
-    let nodes = nodes.unwrap_or_default().into_iter();
-    let pods = nodes.filter_map(|node| Some((node.name, node.pods?.to_string())));
-    pods.collect()
+/// How it is carried out.
+struct Work<'a> {
+    progress: &'a Progress,
+    stop: &'a Stop,
+    max_unavailable: Option<u16>,
 }
 
-async fn carry_out(
-    controller: &mut Controller,
-    progress: &Progress,
-    max_unavailable: Option<u16>,
-) -> Result<Vec<HostOutcome>, RunError> {
-    let stop = signals::heed("apply", progress);
-    let tell = |happening: Happening<'_>| progress.hear(&happening);
-    let mut links = std::mem::take(&mut controller.links);
-    for link in &mut links {
-        link.heed(stop.clone());
+impl Work<'_> {
+    /// First the cluster, then the hosts.
+    async fn carry_out(
+        &self,
+        controller: &mut Controller,
+        changes: &[ClusterChange],
+    ) -> Result<Vec<HostOutcome>, RunError> {
+        match self.change_cluster(controller, changes).await {
+            // The hosts say that they were stopped.
+            Err(RunError::Stopped { .. }) => {}
+            changed => changed?,
+        }
+        let mut links = std::mem::take(&mut controller.links);
+        for link in &mut links {
+            link.heed(self.stop.clone());
+        }
+        let apply = Apply {
+            cluster: &controller.cluster,
+            inputs: &controller.inputs,
+            blobs: &controller.blobs,
+            api: &controller.kube,
+            run: &controller.kube.run,
+            stop: self.stop,
+            unavailable: Unavailable::at_most(self.max_unavailable),
+            tell: &|happening: Happening<'_>| self.progress.hear(&happening),
+        };
+        let outcomes = apply.carry_out(&mut links).await;
+        at_once(links.into_iter().map(Link::close)).await;
+        outcomes
     }
-    let apply = Apply {
-        cluster: &controller.cluster,
-        inputs: &controller.inputs,
-        blobs: &controller.blobs,
-        api: &controller.kube,
-        run: &controller.kube.run,
-        stop: &stop,
-        unavailable: Unavailable::at_most(max_unavailable),
-        tell: &tell,
-    };
-    let outcomes = apply.carry_out(&mut links).await;
-    for link in links {
-        link.close().await;
+
+    /// Each change is whole or is made by the next run: what is due is written down in
+    /// the cluster before it.
+    async fn change_cluster(
+        &self,
+        controller: &Controller,
+        changes: &[ClusterChange],
+    ) -> Result<(), RunError> {
+        let tell = |text: String| self.progress.line(&format!("cluster: {text}"));
+        for change in changes {
+            tell(change.object.to_string());
+            let cluster = &controller.kube.cluster;
+            let change = async { Ok(cluster.carry_out_telling(change, &tell).await?) };
+            self.stop.heeded("the cluster", change).await?;
+        }
+        Ok(())
     }
-    outcomes
+
+    /// A record is worth having without them.
+    async fn pods(&self, controller: &Controller) -> BTreeMap<String, String> {
+        let facts = self.stop.heeded("the cluster", controller.facts()).await;
+        let nodes = facts.map(|facts| facts.nodes);
+        let nodes = nodes.unwrap_or_default().into_iter();
+        let pods = nodes.filter_map(|node| Some((node.name, node.pods?.to_string())));
+        pods.collect()
+    }
 }
 
 /// Shows what would change, and asks.
@@ -211,9 +253,11 @@ fn conclude(
     progress: Option<&Progress>,
     outcomes: &[HostOutcome],
     made: &Made,
-    started: Instant,
+    heed: &Heed,
 ) -> Result<(), CommandError> {
-    let record = progress.and_then(Progress::finish);
+    if let Some(progress) = progress {
+        progress.finish();
+    }
     let problem = |host: &str, error: &RunError| match progress {
         Some(progress) => progress.problem(host, error),
         None => told::problem(error),
@@ -231,22 +275,22 @@ fn conclude(
         }
     }
     let end = End::of(&results);
-    if let Some(record) = record {
-        let hosts = results.iter();
-        let took = |host: &str| progress.and_then(|progress| progress.took(host));
-        let hosts = hosts.map(|(host, it)| summary(host, it, took(host), made.pods.get(*host)));
-        let hosts: Vec<Value> = hosts.collect();
-        let folder = record.close(end.word(), &hosts);
-        if end != End::Done {
-            eprintln!("\nThe record of this run is in {}", folder.display());
-        }
+    let hosts = results.iter();
+    let took = |host: &str| progress.and_then(|progress| progress.took(host));
+    let hosts = hosts.map(|(host, it)| summary(host, it, took(host), made.pods.get(*host)));
+    let hosts: Vec<Value> = hosts.collect();
+    let folder = progress.and_then(|progress| progress.close(end.word(), &hosts));
+    if let Some(folder) = folder
+        && end != End::Done
+    {
+        eprintln!("\nThe record of this run is in {}", folder.display());
     }
     let changed = made.objects
         + results
             .iter()
             .map(|(_, it)| it.unwrap_or(0) as usize)
             .sum::<usize>();
-    say_end(controller, &results, end, changed, started)
+    say_end(controller, &results, end, changed, heed)
 }
 
 /// How a run ended as a whole.
@@ -260,12 +304,13 @@ enum End {
 type HostResult<'a> = (&'a str, Result<u32, &'a RunError>);
 
 impl End {
+    /// Who was stopped is not said to have failed, whatever failed before.
     fn of(results: &[HostResult<'_>]) -> Self {
         let stopped = |it: &HostResult<'_>| matches!(it.1, Err(RunError::Stopped { .. }));
-        if results.iter().any(|it| it.1.is_err() && !stopped(it)) {
-            Self::Failed
-        } else if results.iter().any(stopped) {
+        if results.iter().any(stopped) {
             Self::Stopped
+        } else if results.iter().any(|it| it.1.is_err()) {
+            Self::Failed
         } else {
             Self::Done
         }
@@ -301,20 +346,20 @@ fn say_end(
     results: &[HostResult<'_>],
     end: End,
     changed: usize,
-    started: Instant,
+    heed: &Heed,
 ) -> Result<(), CommandError> {
-    let took = clock::duration(started.elapsed());
+    let (took, verb) = (clock::duration(heed.elapsed()), heed.verb());
     let hosts = results.len();
     match end {
         End::Failed => {
             let failed = results.iter().filter(|it| it.1.is_err()).count();
             eprintln!(
-                "{failed} of {hosts} hosts failed after {took}; `casement apply` goes on from there"
+                "{failed} of {hosts} hosts failed after {took}; `casement {verb}` goes on from there"
             );
             Err(CommandError::told(1))
         }
         End::Stopped => {
-            eprintln!("Stopped after {took}; `casement apply` goes on from there.");
+            eprintln!("Stopped after {took}; `casement {verb}` goes on from there.");
             Err(CommandError::told(signals::INTERRUPTED))
         }
         End::Done if changed == 0 => {

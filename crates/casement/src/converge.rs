@@ -6,7 +6,6 @@ mod hosts;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::path::{Path, PathBuf};
-use std::time::Instant;
 
 use casement_diag::Problem;
 use casement_remote::{Agent, AgentHome, HostOs, Places, RemoteError, hash_file};
@@ -18,13 +17,14 @@ use casement_run::link::Link;
 use casement_run::secrets::NoSecrets;
 use casement_run::source::Blobs;
 use casement_run::stop::Stop;
-use casement_run::unavailable::Unavailable;
+use casement_run::unavailable::Away;
 use clap::Args;
 use futures_util::StreamExt as _;
 use serde_json::Value;
 
 use crate::failure::CommandError;
 use crate::progress::{Progress, ProgressArgs, RunRecord};
+use crate::signals::Heed;
 use crate::{agents, clock, controller, output, signals, told};
 use hosts::Machine;
 
@@ -56,13 +56,12 @@ struct Work {
     run: String,
     controller: String,
     stop: Stop,
-    unavailable: Unavailable,
     progress: Progress,
 }
 
 /// Runs the verb.
 pub async fn run_converge(arguments: ConvergeArgs) -> Result<(), CommandError> {
-    let started = Instant::now();
+    let heed = signals::heed("converge");
     let written = hosts::read(&arguments.document)?;
     let machines = hosts::machines(&arguments.hosts)?;
     let documents = machines
@@ -70,16 +69,16 @@ pub async fn run_converge(arguments: ConvergeArgs) -> Result<(), CommandError> {
         .map(|machine| document(&arguments.document, &written, machine))
         .collect::<Result<Vec<_>, Problem>>()?;
     let agents = find_agents(&machines, arguments.agent_dir.as_deref())?;
+    let blobs = find_blobs(&arguments.blobs, &documents)?;
     let run = controller::run_name();
     let record = RunRecord::begin("converge", &run);
     let names: Vec<&str> = machines.iter().map(|it| it.way.name()).collect();
     let progress = Progress::begin(&arguments.progress, &names, record)?;
     let work = Work {
-        blobs: find_blobs(&arguments.blobs, &documents)?,
+        blobs,
         run,
         controller: controller::own_name(),
-        stop: signals::heed("converge", &progress),
-        unavailable: Unavailable::default(),
+        stop: heed.working(&progress),
         progress,
     };
     let jobs = machines.iter().zip(&documents).map(|(machine, document)| {
@@ -96,7 +95,7 @@ pub async fn run_converge(arguments: ConvergeArgs) -> Result<(), CommandError> {
         .collect()
         .await;
     results.sort_by_key(|(name, _)| *name);
-    conclude(&work.progress, &results, started)
+    conclude(&work.progress, &results, &heed)
 }
 
 impl Work {
@@ -115,19 +114,21 @@ impl Work {
             None => AgentHome::new(agent),
             Some(folder) => AgentHome::within(agent, Places::below(machine.os, folder)),
         };
-        let mut link = Link::open_at(&machine.way, home, &self.controller).await?;
+        let open = Link::open_at(&machine.way, home, &self.controller);
+        let mut link = self.stop.heeded(machine.way.name(), open).await?;
         link.heed(self.stop.clone());
         let tell = |happening: Happening<'_>| self.progress.hear(&happening);
         let job = Job {
             blobs: &self.blobs,
             run: &self.run,
             stop: &self.stop,
-            unavailable: &self.unavailable,
             tell: &tell,
         };
-        let result = job.converge(&mut link, document, &NoSecrets).await;
+        // All of them may be away at once.
+        let away = &mut Away::default();
+        let result = job.converge(&mut link, document, &NoSecrets, away).await;
         link.close().await;
-        Ok(result?.changed)
+        result
     }
 }
 
@@ -208,9 +209,9 @@ fn find_blobs(files: &[PathBuf], documents: &[NodeDocument]) -> Result<Blobs, Pr
 fn conclude(
     progress: &Progress,
     results: &[(&str, Result<u32, RunError>)],
-    started: Instant,
+    heed: &Heed,
 ) -> Result<(), CommandError> {
-    let record = progress.finish();
+    progress.finish();
     let stopped = |it: &Result<u32, RunError>| matches!(it, Err(RunError::Stopped { .. }));
     for (host, result) in results {
         if let Err(error) = result
@@ -231,31 +232,30 @@ fn conclude(
         .iter()
         .filter(|(_, it)| matches!(it, Ok(1..)))
         .count();
-    if let Some(record) = record {
-        let outcome = match (failed, halted) {
-            (0, 0) => "done",
-            (0, _) => "stopped",
-            _ => "failed",
-        };
-        let summary = results.iter().map(|(host, it)| match it {
-            Ok(changed) => serde_json::json!({"name": host, "changed": changed}),
-            Err(error) => serde_json::json!({"name": host, "error": error.to_string()}),
-        });
-        record.close(outcome, &summary.collect::<Vec<_>>());
-    }
-    let (took, hosts) = (clock::duration(started.elapsed()), results.len());
+    let outcome = match (failed, halted) {
+        (0, 0) => "done",
+        (_, 0) => "failed",
+        _ => "stopped",
+    };
+    let summary = results.iter().map(|(host, it)| match it {
+        Ok(changed) => serde_json::json!({"name": host, "changed": changed}),
+        Err(error) => serde_json::json!({"name": host, "error": error.to_string()}),
+    });
+    progress.close(outcome, &summary.collect::<Vec<_>>());
+    let (took, hosts) = (clock::duration(heed.elapsed()), results.len());
     match (failed, halted) {
         (0, 0) => {
             println!("Done in {took}: {hosts} hosts, {changed} of them changed.");
             Ok(())
         }
-        (0, _) => {
-            eprintln!("Stopped after {took}; `casement converge` goes on from there.");
-            Err(CommandError::told(signals::INTERRUPTED))
-        }
-        _ => {
+        (_, 0) => {
             eprintln!("{failed} of {hosts} hosts failed after {took}");
             Err(CommandError::told(1))
+        }
+        _ => {
+            let verb = heed.verb();
+            eprintln!("Stopped after {took}; `casement {verb}` goes on from there.");
+            Err(CommandError::told(signals::INTERRUPTED))
         }
     }
 }

@@ -11,7 +11,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser as _, ValueEnum};
 
 use crate::failure::CommandError;
-use crate::{Arguments, clock, doctor, output};
+use crate::{Arguments, clock, doctor, output, signals};
 
 /// The whole job on simulated hosts: plan, apply, break, repair, take back.
 #[derive(Debug, Args)]
@@ -72,8 +72,17 @@ const REPAIR: Duration = Duration::from_secs(30);
 /// How long a fault takes to be felt.
 const FELT: Duration = Duration::from_secs(1);
 
-/// Runs the verb.
+/// Runs the verb. Ctrl-C ends it at once: hosts and cluster are in this process, and
+/// nobody could go on with them.
 pub async fn run_demo(arguments: DemoArgs) -> Result<(), CommandError> {
+    tokio::select! {
+        biased;
+        shown = show(arguments) => shown,
+        Ok(()) = tokio::signal::ctrl_c() => Err(CommandError::told(signals::INTERRUPTED)),
+    }
+}
+
+async fn show(arguments: DemoArgs) -> Result<(), CommandError> {
     let started = Instant::now();
     let folder = folder()?;
     let windows = usize::from(arguments.hosts).min(MOST_HOSTS);

@@ -31,8 +31,7 @@ impl CommandError {
         }
     }
 
-    /// The exit code, for who runs one verb inside another.
-    #[cfg(unix)]
+    /// The exit code.
     pub fn exit(&self) -> u8 {
         self.exit
     }

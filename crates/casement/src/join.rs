@@ -13,9 +13,9 @@ use casement_spec::{Named as _, Program};
 use clap::Args;
 use serde_json::{Map, Value, json};
 
-use crate::apply::{ApplyArgs, run_apply};
+use crate::apply::{ApplyArgs, apply};
 use crate::failure::CommandError;
-use crate::{output, told, way, whole_file};
+use crate::{output, signals, told, way, whole_file};
 
 /// Make one Windows host a worker of a cluster that runs.
 #[derive(Debug, Args)]
@@ -82,6 +82,7 @@ pub struct JoinArgs {
 
 /// Runs the verb.
 pub async fn run_join(arguments: JoinArgs) -> Result<(), CommandError> {
+    let heed = signals::heed("join");
     let api = Cluster::connect(&arguments.kubeconfig).await;
     let api = api.map_err(|error| told::cluster(&error))?;
     let facts = api.facts().await.map_err(|error| told::cluster(&error))?;
@@ -100,7 +101,7 @@ pub async fn run_join(arguments: JoinArgs) -> Result<(), CommandError> {
         Problem::new("CAS-FILE-007", what, "run it in a folder of your own").seen("it says", error)
     })?;
     eprintln!("Kept in {}, for -f of the other verbs", file.display());
-    run_apply(ApplyArgs::of(file, arguments.how)).await
+    apply(ApplyArgs::of(file, arguments.how), &heed).await
 }
 
 /// The first part of a name; of an address its last two numbers, because a name on

@@ -10,7 +10,7 @@ use crate::controller::{Controller, FileArgs};
 use crate::failure::CommandError;
 use crate::read_only::{self, ReadOnly};
 use crate::survey::{HostSurvey, survey};
-use crate::{changes, offline, output, told};
+use crate::{changes, offline, output, signals, told};
 
 /// Show what `apply` would change; change nothing.
 #[derive(Debug, Args)]
@@ -41,6 +41,7 @@ pub async fn run_plan(arguments: PlanArgs) -> Result<(), CommandError> {
         let json = arguments.output == "json";
         return offline::plan(&arguments.file.file, arguments.assume_pod_cidrs, json);
     }
+    let _heed = signals::heed("plan");
     let mut controller = Controller::open(&arguments.file).await?;
     let looked = survey(&mut controller).await;
     let looked = looked.map_err(|error| told::problem(&error))?;

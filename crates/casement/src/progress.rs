@@ -19,6 +19,7 @@ use casement_run::RunError;
 use casement_run::apply::Happening;
 use casement_run::source::Bringing;
 use clap::Args;
+use serde_json::{Value, json};
 
 use board::{Row, State};
 pub use record::RunRecord;
@@ -84,6 +85,16 @@ impl Progress {
                 .seen("it says", error)
             })
         });
+        let log = match log.transpose() {
+            Ok(log) => log,
+            Err(problem) => {
+                // It does not begin, and leaves that.
+                if let Some(record) = record {
+                    record.close("failed", &[]);
+                }
+                return Err(problem);
+            }
+        };
         let hosts = hosts.iter().map(|name| Tracked {
             row: Row::waiting(name),
             began: None,
@@ -95,7 +106,7 @@ impl Progress {
             hosts: hosts.collect(),
             screen: Screen::find(arguments.verbose),
             verbose: arguments.verbose,
-            log: log.transpose()?,
+            log,
             record,
             failures: BTreeMap::new(),
         }));
@@ -174,13 +185,31 @@ impl Progress {
         lock(&self.shared).took(host)
     }
 
-    /// Ends the picture; what it showed last stays on the screen. Gives back the
-    /// record.
-    pub fn finish(&self) -> Option<RunRecord> {
+    /// Ends the picture; what it showed last stays on the screen.
+    pub fn finish(&self) {
         let mut shared = lock(&self.shared);
         shared.redraw();
         shared.screen = None;
-        shared.record.take()
+    }
+
+    /// Closes the record, where there is one that is open, and says where it is. Who
+    /// leaves at once waits for that.
+    pub fn close(&self, outcome: &str, hosts: &[Value]) -> Option<PathBuf> {
+        let mut shared = lock(&self.shared);
+        let record = shared.record.take();
+        record.map(|record| record.close(outcome, hosts))
+    }
+
+    /// The whole run ends here, for all of its hosts for the same reason.
+    pub fn give_up(&self, outcome: &str, why: &str) {
+        self.finish();
+        let hosts = {
+            let shared = lock(&self.shared);
+            let hosts = shared.hosts.iter();
+            let hosts = hosts.map(|each| json!({"name": each.row.name, "error": why}));
+            hosts.collect::<Vec<_>>()
+        };
+        self.close(outcome, &hosts);
     }
 
     /// Why a host's part did not end well.

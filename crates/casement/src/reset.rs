@@ -3,22 +3,24 @@
 mod proof;
 
 use std::sync::{Mutex, PoisonError};
-use std::time::Instant;
 
 use casement_cluster::RestoredHow;
 use casement_diag::Problem;
 use casement_resource::RunId;
 use casement_resource::wire::Event;
 use casement_run::RunError;
+use casement_run::kube::Kube;
 use casement_run::link::Link;
 use casement_run::many::at_once;
-use casement_run::reset::{Drain, take_back};
+use casement_run::reset::{Drain, Reset};
+use casement_run::stop::Stop;
 use clap::Args;
 use serde_json::json;
 
 use crate::controller::{Controller, FileArgs, refuse_outage};
 use crate::failure::CommandError;
 use crate::progress::{Progress, ProgressArgs, REMOVE, RunRecord};
+use crate::signals::Heed;
 use crate::{changes, clock, confirm, output, signals, spec_file, told};
 use proof::Proof;
 
@@ -54,11 +56,20 @@ impl ResetArgs {
     fn means(&self, host: &str) -> bool {
         self.all || self.hosts.iter().any(|name| name == host)
     }
+
+    /// What becomes of the pods of a host; none if it is no node of casement's making.
+    fn node(&self, controller: &Controller, host: &str) -> Option<Drain> {
+        let drain = match self.no_drain {
+            true => Drain::Not,
+            false => Drain::First,
+        };
+        controller.windows().contains(&host).then_some(drain)
+    }
 }
 
 /// Runs the verb.
 pub async fn run_reset(arguments: ResetArgs) -> Result<(), CommandError> {
-    let started = Instant::now();
+    let heed = signals::heed("reset");
     let mut controller = Controller::open_to_remove(&arguments.file).await?;
     refuse_unknown(&arguments, &controller)?;
     if arguments.cluster {
@@ -74,85 +85,98 @@ pub async fn run_reset(arguments: ResetArgs) -> Result<(), CommandError> {
     let (chosen, others): (Vec<_>, Vec<_>) = links
         .into_iter()
         .partition(|link| arguments.means(link.name()));
-    for link in others {
-        link.close().await;
-    }
+    at_once(others.into_iter().map(Link::close)).await;
     let names: Vec<String> = chosen.iter().map(|link| link.name().to_owned()).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let run = run_id(&controller)?;
     let record = RunRecord::begin("reset", &controller.kube.run);
     let progress = Progress::begin(&arguments.progress, &names, record)?;
-    let results = take_all_back(&controller, chosen, &arguments, &progress).await?;
-    let record = progress.finish();
+    let stop = heed.working(&progress);
+    let reset = Reset {
+        api: &controller.kube,
+        run: &run,
+        stop: &stop,
+    };
+    let resets = chosen.into_iter().map(|mut link| {
+        link.heed(stop.clone());
+        let node = arguments.node(&controller, link.name());
+        reset_one(link, &reset, node, &progress)
+    });
+    let results = at_once(resets).await;
+    progress.finish();
     let lost = std::mem::take(&mut controller.lost).into_iter();
     let lost = lost.filter(|(name, _)| arguments.means(name));
     let lost = lost.map(|(name, error)| (name, Err(error)));
     let results: Vec<(String, Result<Proof, RunError>)> = results.into_iter().chain(lost).collect();
-    say(&results, &progress, record)?;
-    if arguments.cluster {
-        restore(&controller).await?;
+    let mut ended = say(&results, &progress, &heed);
+    if ended.is_ok() && arguments.cluster {
+        ended = restore(&controller, &stop, &heed).await;
     }
-    println!("Done in {}.", clock::duration(started.elapsed()));
+    close(&progress, &results, &ended);
+    ended?;
+    println!("Done in {}.", clock::duration(heed.elapsed()));
     Ok(())
 }
 
-async fn take_all_back(
-    controller: &Controller,
-    links: Vec<Link>,
-    arguments: &ResetArgs,
-    progress: &Progress,
-) -> Result<Vec<(String, Result<Proof, RunError>)>, CommandError> {
+fn run_id(controller: &Controller) -> Result<RunId, Problem> {
     let run = format!("{}-remove", controller.kube.run);
-    let run: RunId = run.parse().map_err(|error: casement_resource::NameError| {
+    run.parse().map_err(|error: casement_resource::NameError| {
         Problem::new("CAS-CTL-003", error.to_string(), "try again")
-    })?;
-    let stop = signals::heed("reset", progress);
-    let resets = links.into_iter().map(|mut link| {
-        link.heed(stop.clone());
-        let drain = match arguments.no_drain {
-            true => Drain::Not,
-            false => Drain::First,
-        };
-        reset_one(link, controller, &run, drain, progress)
-    });
-    Ok(at_once(resets).await)
+    })
 }
 
 /// Each host's proof, or why there is none; fails if there is one without.
 fn say(
     results: &[(String, Result<Proof, RunError>)],
     progress: &Progress,
-    record: Option<RunRecord>,
+    heed: &Heed,
 ) -> Result<(), CommandError> {
-    let mut failed = 0;
-    let mut hosts = Vec::new();
+    let stopped = |error: &RunError| matches!(error, RunError::Stopped { .. });
     for (names, proof) in alike(results) {
         println!("{}: {proof}", output::listed(&names));
     }
-    for (name, result) in results {
-        match result {
-            Ok(proof) => {
-                hosts.push(json!({"name": name, "removed": proof.removed}));
-            }
-            Err(error) => {
-                failed += 1;
-                hosts.push(json!({"name": name, "error": error.to_string()}));
-                eprint!(
-                    "\n{name}\n{}",
-                    output::problem(&progress.problem(name, error))
-                );
-            }
-        }
+    let unproved = results.iter();
+    let unproved = unproved.filter_map(|(name, result)| Some((name, result.as_ref().err()?)));
+    let (halted, failed): (Vec<_>, Vec<_>) = unproved.partition(|(_, error)| stopped(error));
+    for (name, error) in &failed {
+        let problem = progress.problem(name, error);
+        eprint!("\n{name}\n{}", output::problem(&problem));
     }
-    let outcome = if failed > 0 { "failed" } else { "done" };
-    if let Some(record) = record {
-        record.close(outcome, &hosts);
+    if !halted.is_empty() {
+        return Err(stopped_by(heed));
     }
-    if failed > 0 {
+    if !failed.is_empty() {
+        let failed = failed.len();
         let verb = if failed == 1 { "host" } else { "hosts" };
         eprintln!("\n{failed} {verb} failed; `casement reset` again goes on from there");
         return Err(CommandError::told(1));
     }
     Ok(())
+}
+
+/// Says that somebody has stopped it, and how it goes on.
+fn stopped_by(heed: &Heed) -> CommandError {
+    let (took, verb) = (clock::duration(heed.elapsed()), heed.verb());
+    eprintln!("Stopped after {took}; `casement {verb}` goes on from there.");
+    CommandError::told(signals::INTERRUPTED)
+}
+
+/// Leaves the record.
+fn close(
+    progress: &Progress,
+    results: &[(String, Result<Proof, RunError>)],
+    ended: &Result<(), CommandError>,
+) {
+    let outcome = match ended {
+        Ok(()) => "done",
+        Err(error) if error.exit() == signals::INTERRUPTED => "stopped",
+        Err(_) => "failed",
+    };
+    let hosts = results.iter().map(|(name, result)| match result {
+        Ok(proof) => json!({"name": name, "removed": proof.removed}),
+        Err(error) => json!({"name": name, "error": error.to_string()}),
+    });
+    progress.close(outcome, &hosts.collect::<Vec<_>>());
 }
 
 /// What was proved, and of which hosts: ten that are alike need not be told ten
@@ -195,16 +219,11 @@ fn ask(arguments: &ResetArgs, controller: &Controller) -> Result<(), CommandErro
 
 async fn reset_one(
     link: Link,
-    controller: &Controller,
-    run: &RunId,
-    drain: Drain,
+    reset: &Reset<'_, Kube>,
+    node: Option<Drain>,
     progress: &Progress,
 ) -> (String, Result<Proof, RunError>) {
     let name = link.name().to_owned();
-    let node = controller
-        .windows()
-        .contains(&name.as_str())
-        .then_some(drain);
     let proof = Mutex::new(Proof::default());
     let tell = |event: &Event| {
         let mut proof = proof.lock().unwrap_or_else(PoisonError::into_inner);
@@ -212,7 +231,7 @@ async fn reset_one(
         progress.event(&name, REMOVE, event);
     };
     let waiting = |reason: String| progress.waiting(&name, &reason);
-    let result = take_back(link, &controller.kube, run, node, &tell, &waiting).await;
+    let result = reset.take_back(link, node, &tell, &waiting).await;
     let proof = proof.into_inner().unwrap_or_else(PoisonError::into_inner);
     let count = u32::try_from(proof.removed.len()).unwrap_or(u32::MAX);
     let result = result.map(|()| count);
@@ -220,11 +239,15 @@ async fn reset_one(
     (name, result.map(|_| proof))
 }
 
-async fn restore(controller: &Controller) -> Result<(), CommandError> {
+async fn restore(controller: &Controller, stop: &Stop, heed: &Heed) -> Result<(), CommandError> {
     let tell = |text: String| eprintln!("cluster: {text}");
-    let restored = controller.kube.restore(&tell).await;
+    let restore = controller.kube.restore(&tell);
+    let restored = match stop.heeded("the cluster", restore).await {
+        Err(RunError::Stopped { .. }) => return Err(stopped_by(heed)),
+        restored => restored.map_err(|error| told::problem(&error))?,
+    };
     let mut kept = 0;
-    for field in restored.map_err(|error| told::problem(&error))? {
+    for field in restored {
         if let RestoredHow::Kept { ours, found } = &field.how {
             kept += 1;
             println!(

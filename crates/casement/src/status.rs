@@ -7,7 +7,7 @@ use serde_json::json;
 use crate::controller::{Controller, FileArgs};
 use crate::failure::CommandError;
 use crate::survey::{HostSurvey, survey};
-use crate::told;
+use crate::{signals, told};
 
 /// Show the hosts: their Nodes, and whether they are as the file says.
 #[derive(Debug, Args)]
@@ -30,6 +30,7 @@ struct Row {
 /// Runs the verb; exit code 4 where something has drifted, 1 where a host could
 /// not be asked.
 pub async fn run_status(arguments: StatusArgs) -> Result<(), CommandError> {
+    let _heed = signals::heed("status");
     let mut controller = Controller::open(&arguments.file).await?;
     let looked = survey(&mut controller).await;
     let looked = looked.map_err(|error| told::problem(&error))?;

@@ -8,13 +8,13 @@ use casement_spec::{Cluster, Host as HostSpec};
 use crate::api::Api;
 use crate::error::RunError;
 use crate::host::Host;
-use crate::job::{Done, Job};
+use crate::job::Job;
 use crate::link::Observed;
 use crate::many::at_once;
-use crate::secrets::{Given, NoSecrets, Secrets, Tokens};
+use crate::secrets::{Given, NoSecrets, Tokens};
 use crate::source::{Blobs, Bringing};
 use crate::stop::Stop;
-use crate::unavailable::Unavailable;
+use crate::unavailable::{Away, Unavailable};
 
 /// What happens, for whoever shows it.
 #[derive(Debug)]
@@ -86,7 +86,7 @@ pub struct Apply<'a, A> {
     pub api: &'a A,
     /// The name of this run; each stage on a host adds its own.
     pub run: &'a str,
-    /// Heeded between the parts of a run; the hosts heed it within them.
+    /// Ends every wait; a host that is being changed heeds it after its step.
     pub stop: &'a Stop,
     /// How many hosts may be away at once.
     pub unavailable: Unavailable,
@@ -103,42 +103,93 @@ pub struct HostOutcome {
     pub result: Result<u32, RunError>,
 }
 
+/// What there is for a host after a part of the run.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum After {
+    More,
+    Nothing,
+}
+
+/// One host, and how far it has come.
+struct Member<'a, H> {
+    host: &'a mut H,
+    windows: bool,
+    result: Result<u32, RunError>,
+}
+
 impl<A: Api> Apply<'_, A> {
     /// Carries it out. A host that fails does not stop the others; routes are
     /// made between those that have joined.
     pub async fn carry_out<H: Host>(&self, hosts: &mut [H]) -> Result<Vec<HostOutcome>, RunError> {
-        let before = self.api.facts().await?;
-        let joined = at_once(hosts.iter_mut().map(|host| async {
-            let joined = self.to_node(host, &before).await;
-            if joined.is_err() {
-                self.ended(host.name(), &joined);
-            }
-            joined
-        }));
-        let joined = joined.await;
-        let nodes = hosts
-            .iter()
-            .zip(&joined)
-            .filter(|(_, joined)| joined.is_ok());
-        let nodes: Vec<&str> = nodes.map(|(host, _)| host.name()).collect();
-        self.api.sweep(&nodes).await?;
-        let after = self.api.facts().await?;
-        let finished = hosts.iter_mut().zip(joined).map(|(host, joined)| async {
-            let result = match joined {
-                Ok(changed) => {
-                    let more = self.to_ready(host, &after).await;
-                    let result = more.map(|more| changed + more);
-                    self.ended(host.name(), &result);
-                    result
-                }
-                Err(error) => Err(error),
-            };
-            HostOutcome {
-                host: host.name().to_owned(),
-                result,
+        let members = hosts.iter_mut().map(|host| {
+            let spec = self.spec(host.name());
+            Member {
+                windows: spec.as_ref().is_ok_and(|spec| spec.os.is_windows()),
+                result: spec.map(|_| 0),
+                host,
             }
         });
-        Ok(at_once(finished).await)
+        let mut members: Vec<Member<'_, H>> = members.collect();
+        let stopped = match self.stages(&mut members).await {
+            Err(RunError::Stopped { .. }) => true,
+            ended => ended.map(|()| false)?,
+        };
+        let outcomes = members.into_iter().map(|member| {
+            let host = member.host.name().to_owned();
+            let result = match member.result {
+                Ok(_) if stopped => {
+                    let result = Err(RunError::Stopped { host: host.clone() });
+                    self.ended(&host, &result);
+                    result
+                }
+                result => result,
+            };
+            HostOutcome { host, result }
+        });
+        Ok(outcomes.collect())
+    }
+
+    /// All stages, with the Linux side of the network before the Windows side, twice:
+    /// what is known of it before the first Windows host joins, and the ways to those
+    /// that have joined, whose pod networks nobody knows earlier, before the first of
+    /// them gets its own network.
+    async fn stages<H: Host>(&self, members: &mut [Member<'_, H>]) -> Result<(), RunError> {
+        let before = self.heeded(self.api.facts()).await?;
+        let early = async |host: &mut H| self.linux_network(host, None, &before).await;
+        self.part(members, false, After::More, early).await;
+        let to_node = async |host: &mut H| self.to_node(host, &before).await;
+        self.part(members, true, After::More, to_node).await;
+        let nodes = members.iter().filter(|member| member.result.is_ok());
+        let nodes: Vec<&str> = nodes.map(|member| member.host.name()).collect();
+        self.heeded(self.api.sweep(&nodes)).await?;
+        let after = self.heeded(self.api.facts()).await?;
+        let ways = async |host: &mut H| self.linux_network(host, Some(&before), &after).await;
+        self.part(members, false, After::Nothing, ways).await;
+        let to_ready = async |host: &mut H| self.to_ready(host, &before, &after).await;
+        self.part(members, true, After::Nothing, to_ready).await;
+        Ok(())
+    }
+
+    /// One part of a run, on the hosts of one system that have come so far.
+    async fn part<H: Host>(
+        &self,
+        members: &mut [Member<'_, H>],
+        windows: bool,
+        after: After,
+        work: impl AsyncFn(&mut H) -> Result<u32, RunError>,
+    ) {
+        let due = members
+            .iter_mut()
+            .filter(|member| member.windows == windows && member.result.is_ok());
+        let due = due.map(|member| async {
+            let done = work(member.host).await;
+            let so_far = member.result.as_ref().map_or(0, |changed| *changed);
+            member.result = done.map(|changed| so_far + changed);
+            if after == After::Nothing || member.result.is_err() {
+                self.ended(member.host.name(), &member.result);
+            }
+        });
+        at_once(due).await;
     }
 
     fn ended(&self, host: &str, result: &Result<u32, RunError>) {
@@ -152,19 +203,72 @@ impl<A: Api> Apply<'_, A> {
             .ok_or_else(|| RunError::NotInSpec(name.to_owned()))
     }
 
-    /// Stages A and B; Linux hosts are nodes already.
-    async fn to_node<H: Host>(&self, host: &mut H, facts: &ClusterFacts) -> Result<u32, RunError> {
+    /// For what is no host's.
+    async fn heeded<T>(
+        &self,
+        work: impl Future<Output = Result<T, RunError>>,
+    ) -> Result<T, RunError> {
+        self.stop.heeded("the cluster", work).await
+    }
+
+    /// A Linux host's side of the network, by what is known now; nothing, if it was
+    /// made the same before. Linux hosts are nodes already.
+    async fn linux_network<H: Host>(
+        &self,
+        host: &mut H,
+        made: Option<&ClusterFacts>,
+        facts: &ClusterFacts,
+    ) -> Result<u32, RunError> {
         let spec = self.spec(host.name())?;
-        if !spec.os.is_windows() {
-            return Ok(0);
+        let document = linux::network(self.cluster, spec, facts)?;
+        // A run of its own: under the same name it would be the same one, which is over.
+        let run = match made {
+            None => format!("{}-early", self.run),
+            Some(made) if linux::network(self.cluster, spec, made)? == document => return Ok(0),
+            Some(_) => self.run.to_owned(),
+        };
+        let mut away = self.unavailable.host();
+        let job = self.job(&run);
+        job.converge(host, &document, &NoSecrets, &mut away).await
+    }
+
+    /// Stages A and B of a Windows host. One that has a Node already, and goes away,
+    /// counts as away until that is Ready again: it does not wait for the others, which
+    /// wait for it, but has its network checked and its Node waited for here.
+    async fn to_node<H: Host>(&self, host: &mut H, facts: &ClusterFacts) -> Result<u32, RunError> {
+        let name = host.name().to_owned();
+        let mut away = self.unavailable.host();
+        let mut made = self.make_node(host, facts, &mut away).await;
+        if let Ok(changed) = made
+            && away.counts()
+        {
+            let run = format!("{}-back", self.run);
+            let back = self.bring_back(host, &run, &mut away).await;
+            made = back.map(|more| changed + more);
         }
+        self.settle(&name, facts, &mut away, &made).await;
+        made
+    }
+
+    async fn make_node<H: Host>(
+        &self,
+        host: &mut H,
+        facts: &ClusterFacts,
+        away: &mut Away<'_>,
+    ) -> Result<u32, RunError> {
+        let spec = self.spec(host.name())?;
+        let name = spec.name.as_str();
         let prepare = windows::prepare(self.cluster, spec, self.inputs)?;
         let given = Given(&self.inputs.secrets);
-        let prepared = self.converge(host, &prepare, &given).await?.changed;
+        let job = self.job(self.run);
+        let prepared = job.converge(host, &prepare, &given, away).await?;
+        if !has_node(facts, name) {
+            // It has no pods yet: nobody misses it.
+            away.back();
+        }
         let join = windows::join(self.cluster, spec, facts)?;
-        let joined = self.join(host, &join).await?;
-        let name = spec.name.as_str();
-        self.api.joined(name).await?;
+        let joined = self.join(host, &join, away).await?;
+        self.stop.heeded(name, self.api.joined(name)).await?;
         if joined > 0 {
             self.api.schedulable(name, false).await?;
         }
@@ -174,23 +278,24 @@ impl<A: Api> Apply<'_, A> {
 
     /// A token is made only for a host that asks for it, and never outlives the
     /// join, whatever happens.
-    async fn join<H: Host>(&self, host: &mut H, document: &NodeDocument) -> Result<u32, RunError> {
+    async fn join<H: Host>(
+        &self,
+        host: &mut H,
+        document: &NodeDocument,
+        away: &mut Away<'_>,
+    ) -> Result<u32, RunError> {
         let name = host.name().to_owned();
         let tokens = Tokens::new(self.api, &name);
-        let waiting = |reason| {
-            (self.tell)(Happening::Waiting {
-                host: &name,
-                reason,
-            })
-        };
+        let waiting = |reason| self.waiting(&name, reason);
+        let job = self.job(self.run);
         let joined = tokio::select! {
             biased;
-            () = self.stand_by(&name, &waiting) => Ok(Done::default()),
-            joined = self.converge(host, document, &tokens) => joined,
+            () = self.stand_by(&name, &waiting) => Ok(0),
+            joined = job.converge(host, document, &tokens, away) => joined,
         };
         let revoked = tokens.revoke().await;
         // The first error is the one to tell.
-        let changed = joined?.changed;
+        let changed = joined?;
         revoked?;
         Ok(changed)
     }
@@ -205,23 +310,49 @@ impl<A: Api> Apply<'_, A> {
         std::future::pending().await
     }
 
-    /// Stage C, and then the Node's own word that it is ready.
-    async fn to_ready<H: Host>(&self, host: &mut H, facts: &ClusterFacts) -> Result<u32, RunError> {
+    /// What can be done for a host that was away, before the others have joined.
+    async fn bring_back<H: Host>(
+        &self,
+        host: &mut H,
+        run: &str,
+        away: &mut Away<'_>,
+    ) -> Result<u32, RunError> {
+        let facts = self.heeded(self.api.facts()).await?;
+        self.network(host, &facts, run, away).await
+    }
+
+    /// Stage C of a Windows host, and then the Node's own word that it is ready.
+    async fn to_ready<H: Host>(
+        &self,
+        host: &mut H,
+        before: &ClusterFacts,
+        facts: &ClusterFacts,
+    ) -> Result<u32, RunError> {
+        let name = host.name().to_owned();
+        let mut away = self.unavailable.host();
+        let done = self.network(host, facts, self.run, &mut away).await;
+        self.settle(&name, before, &mut away, &done).await;
+        done
+    }
+
+    /// It counts as away until its Node is Ready again.
+    async fn network<H: Host>(
+        &self,
+        host: &mut H,
+        facts: &ClusterFacts,
+        run: &str,
+        away: &mut Away<'_>,
+    ) -> Result<u32, RunError> {
         let spec = self.spec(host.name())?;
         let name = spec.name.as_str();
-        let document = if spec.os.is_windows() {
-            windows::network(self.cluster, spec, facts)?
-        } else {
-            linux::network(self.cluster, spec, facts)?
-        };
-        // It counts as away until its Node is Ready again.
-        let done = self.converge(host, &document, &NoSecrets).await?;
-        let changed = done.changed;
-        if !spec.os.is_windows() {
-            return Ok(changed);
-        }
-        let waiting = |reason| (self.tell)(Happening::Waiting { host: name, reason });
-        self.api.ready(name, &waiting).await?;
+        let document = windows::network(self.cluster, spec, facts)?;
+        let job = self.job(run);
+        let changed = job.converge(host, &document, &NoSecrets, away).await?;
+        let waiting = |reason| self.waiting(name, reason);
+        self.stop
+            .heeded(name, self.api.ready(name, &waiting))
+            .await?;
+        away.back();
         let labels = spec.labels.iter();
         let labels = labels.map(|(key, value)| (key.to_string(), value.to_string()));
         self.api.label(name, &labels.collect()).await?;
@@ -232,21 +363,44 @@ impl<A: Api> Apply<'_, A> {
         Ok(changed)
     }
 
-    async fn converge<H: Host>(
+    /// What becomes of the place of a host that failed while it was away. If its pods
+    /// are missed, it counts until its Node is Ready, for the rest of the run if need
+    /// be: otherwise the next one would go away beside it.
+    async fn settle(
         &self,
-        host: &mut H,
-        document: &NodeDocument,
-        secrets: &impl Secrets,
-    ) -> Result<Done<'_>, RunError> {
-        let job = Job {
-            blobs: self.blobs,
-            run: self.run,
-            stop: self.stop,
-            unavailable: &self.unavailable,
-            tell: self.tell,
-        };
-        job.converge(host, document, secrets).await
+        name: &str,
+        before: &ClusterFacts,
+        away: &mut Away<'_>,
+        ended: &Result<u32, RunError>,
+    ) {
+        let Err(error) = ended else { return };
+        if !away.counts() || !has_node(before, name) {
+            return;
+        }
+        let waiting = |reason| self.waiting(name, reason);
+        let ready = self.stop.heeded(name, self.api.ready(name, &waiting));
+        // That it is not Ready has just been waited for.
+        if matches!(error, RunError::NodeNot { .. }) || ready.await.is_err() {
+            away.lost();
+        }
     }
+
+    fn waiting(&self, host: &str, reason: String) {
+        (self.tell)(Happening::Waiting { host, reason });
+    }
+
+    fn job<'a>(&'a self, run: &'a str) -> Job<'a> {
+        Job {
+            blobs: self.blobs,
+            run,
+            stop: self.stop,
+            tell: self.tell,
+        }
+    }
+}
+
+fn has_node(facts: &ClusterFacts, name: &str) -> bool {
+    facts.nodes.iter().any(|node| node.name == name)
 }
 
 #[cfg(test)]

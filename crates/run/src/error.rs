@@ -102,6 +102,12 @@ pub enum RunError {
         /// How many of each.
         tally: Tally,
     },
+    /// As many hosts as may be away at once have not come back.
+    #[error("`{host}` is left as it is: as many hosts as may be away at once have not come back")]
+    LeftAlone {
+        /// The host.
+        host: String,
+    },
     /// Somebody stopped the run.
     #[error("the run on `{host}` was stopped")]
     Stopped {

@@ -3,8 +3,6 @@
 use casement_resource::wire::{Event, Tally, What};
 use casement_resource::{NodeDocument, Resource, RunId};
 
-use tokio::sync::SemaphorePermit;
-
 use crate::apply::Happening;
 use crate::error::RunError;
 use crate::host::Host;
@@ -12,7 +10,7 @@ use crate::secrets::Secrets;
 use crate::source::{Blobs, Bringing};
 use crate::stop::Stop;
 use crate::turn::in_turn;
-use crate::unavailable::Unavailable;
+use crate::unavailable::Away;
 
 /// What is the same for all documents of a run.
 pub struct Job<'a> {
@@ -20,37 +18,25 @@ pub struct Job<'a> {
     pub blobs: &'a Blobs,
     /// The name of the run; each document adds its stage.
     pub run: &'a str,
-    /// Heeded before a host is touched; the host heeds it from then on.
+    /// Heeded until a host is changed; the host heeds it from then on.
     pub stop: &'a Stop,
-    /// How many hosts may be away at once.
-    pub unavailable: &'a Unavailable,
     /// Hears what happens.
     pub tell: &'a (dyn Fn(Happening<'_>) + Sync),
 }
 
-/// A document that was carried out.
-#[derive(Debug, Default)]
-pub struct Done<'a> {
-    /// How many things changed.
-    pub changed: u32,
-    /// The host counts as away until this is dropped.
-    _away: Option<SemaphorePermit<'a>>,
-}
-
-impl<'a> Job<'a> {
-    /// Makes a host what a document says. A host that is right already pays for
-    /// the look only.
+impl Job<'_> {
+    /// Makes a host what a document says, and says how many things changed. A host
+    /// that is right already pays for the look only; one that goes away counts as
+    /// away from here on.
     pub async fn converge<H: Host>(
         &self,
         host: &mut H,
         document: &NodeDocument,
         secrets: &impl Secrets,
-    ) -> Result<Done<'a>, RunError> {
+        away: &mut Away<'_>,
+    ) -> Result<u32, RunError> {
         let (name, stage) = (host.name().to_owned(), document.stage());
-        if self.stop.is_asked() {
-            return Err(RunError::Stopped { host: name });
-        }
-        let seen = host.observe(document).await?;
+        let seen = self.stop.heeded(&name, host.observe(document)).await?;
         (self.tell)(Happening::Seen {
             host: &name,
             stage,
@@ -64,18 +50,20 @@ impl<'a> Job<'a> {
             };
             let host = &name;
             (self.tell)(Happening::Finished { host, stage, tally });
-            return Ok(Done::default());
+            return Ok(0);
         }
         let bringing = |how: Bringing<'_>| {
             let host = &name;
             (self.tell)(Happening::Bringing { host, how });
         };
-        host.bring(&seen.missing, self.blobs, &bringing).await?;
+        let bring = host.bring(&seen.missing, self.blobs, &bringing);
+        self.stop.heeded(&name, bring).await?;
         let waits = || {
             let (host, reason) = (name.as_str(), "waits until another host is back".to_owned());
             (self.tell)(Happening::Waiting { host, reason });
         };
-        let away = self.unavailable.turn(document, &seen, waits).await;
+        let leave = away.leave(document, &seen, waits);
+        self.stop.heeded(&name, leave).await?;
         let run = format!("{}-{}", self.run, stage.name());
         let run: RunId = run.parse().map_err(casement_plan::PlanError::from)?;
         let tell = |event: &Event| {
@@ -90,14 +78,11 @@ impl<'a> Job<'a> {
             (self.tell)(Happening::Waiting { host, reason });
         };
         let converge = async || host.converge(&run, document, secrets, &tell).await;
-        let tally = in_turn(waiting, converge).await?;
+        let tally = in_turn(self.stop, waiting, converge).await?;
         let host = &name;
         (self.tell)(Happening::Finished { host, stage, tally });
-        Ok(Done {
-            // What the agent keeps has changed, if nothing else has.
-            changed: tally.changed.max(1),
-            _away: away,
-        })
+        // What the agent keeps has changed, if nothing else has.
+        Ok(tally.changed.max(1))
     }
 }
 

@@ -3,6 +3,7 @@
 mod bring;
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use casement_remote::{Agent, AgentHome, Channel, Connection, HostOs, Incoming, Reconnect, Way};
 use casement_resource::wire::{
@@ -11,7 +12,7 @@ use casement_resource::wire::{
 use casement_resource::{
     Diff, HostPath, NodeDocument, Resource, ResourceId, RunId, SecretName, Sha256,
 };
-use tokio::time::Instant;
+use tokio::time::{Instant, sleep, timeout};
 
 use crate::error::RunError;
 use crate::first_contact::first_contact;
@@ -21,6 +22,10 @@ use crate::stop::Stop;
 /// How often the connection may drop while one thing is asked or brought: it was back
 /// each time, and what was done stays.
 const CUTS: u32 = 5;
+/// How long a host may take over a good-bye.
+const GOOD_BYE: Duration = Duration::from_secs(5);
+/// How long a connection that was lost may take to be back when somebody wants to stop.
+const A_MOMENT: Duration = Duration::from_secs(2);
 
 /// The agents that can be brought to hosts, one for each system.
 #[derive(Debug, Clone)]
@@ -238,10 +243,14 @@ impl Link {
 
     /// Says good-bye; a host that does not answer it any more is left alone.
     pub async fn close(mut self) {
-        if self.say(&ToAgent::Bye).await.is_ok() {
-            let _ = self.hear().await;
-        }
-        self.session.close().await;
+        let said = async move {
+            if self.say(&ToAgent::Bye).await.is_ok() {
+                let _ = self.hear().await;
+            }
+            self.session.close().await;
+        };
+        // What is cut off in the middle is closed by being dropped.
+        let _ = timeout(GOOD_BYE, said).await;
     }
 
     /// Hears a run to its end. The same question after a cut continues the same
@@ -385,9 +394,24 @@ impl Link {
         Ok(())
     }
 
-    /// Connects again. A host that goes down or comes up may take a connection
-    /// and drop it at once: that counts as not being back yet.
+    /// Connects again. Who has said stop waits for no more than a moment: a host that
+    /// is there hears of it, and one that is away goes on without us, and is waited for
+    /// by the next run.
     async fn reopen(&mut self, patience: Reconnect) -> Result<(), RunError> {
+        let (mut stop, host) = (self.stop.clone(), self.name().to_owned());
+        let over = async {
+            stop.asked().await;
+            sleep(A_MOMENT).await;
+        };
+        tokio::select! {
+            opened = self.come_back(patience) => opened,
+            () = over => Err(RunError::Stopped { host }),
+        }
+    }
+
+    /// A host that goes down or comes up may take a connection and drop it at once:
+    /// that counts as not being back yet.
+    async fn come_back(&mut self, patience: Reconnect) -> Result<(), RunError> {
         let since = Instant::now();
         loop {
             let left = patience.deadline.saturating_sub(since.elapsed());
@@ -403,7 +427,7 @@ impl Link {
                     return self.take_hello(*opened.answer);
                 }
                 Err(error) if error.is_transient() && !left.is_zero() => {
-                    tokio::time::sleep(patience.first_pause).await;
+                    sleep(patience.first_pause).await;
                 }
                 Err(error) => return Err(error.into()),
             }

@@ -2,6 +2,8 @@
 
 use tokio::sync::watch;
 
+use crate::error::RunError;
+
 /// Whoever may say stop.
 #[derive(Debug)]
 pub struct StopSwitch(watch::Sender<bool>);
@@ -37,11 +39,46 @@ impl Stop {
             std::future::pending().await
         }
     }
+
+    /// What work for a host comes to, unless stop is said: then it is left where it
+    /// is. For waits, and for what the next run goes on with.
+    pub async fn heeded<T>(
+        &self,
+        host: &str,
+        work: impl Future<Output = Result<T, RunError>>,
+    ) -> Result<T, RunError> {
+        let mut stop = self.clone();
+        tokio::select! {
+            biased;
+            () = stop.asked() => Err(RunError::Stopped { host: host.to_owned() }),
+            done = work => done,
+        }
+    }
 }
 
 /// A run that nobody stops.
 impl Default for Stop {
     fn default() -> Self {
         StopSwitch::new().1
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn what_is_waited_for_is_left_when_stop_is_said_and_not_begun_after_it() {
+        let (switch, stop) = StopSwitch::new();
+        let done = stop.heeded("win1", async { Ok(1) }).await;
+        assert_eq!(done.unwrap(), 1);
+        let wait = std::future::pending::<Result<(), RunError>>();
+        let (left, ()) = tokio::join!(stop.heeded("win1", wait), async { switch.stop() });
+        assert!(matches!(left, Err(RunError::Stopped { host }) if host == "win1"));
+        let begun = stop.heeded("win1", async { panic!("it was begun") });
+        assert!(matches!(
+            begun.await,
+            Err::<(), _>(RunError::Stopped { .. })
+        ));
     }
 }

@@ -15,7 +15,7 @@ use casement_run::link::Link;
 use casement_run::secrets::NoSecrets;
 use casement_run::source::Blobs;
 use casement_run::stop::Stop;
-use casement_run::unavailable::Unavailable;
+use casement_run::unavailable::Away;
 use futures_util::StreamExt as _;
 use serde_json::{Value, json};
 
@@ -222,11 +222,11 @@ async fn very_many_hosts_are_converged_in_one_process() {
                     blobs: &Blobs::new(),
                     run: &format!("r-{expected}"),
                     stop: &Stop::default(),
-                    unavailable: &Unavailable::default(),
                     tell: &|_| {},
                 };
-                let done = job.converge(&mut link, &document, &NoSecrets).await;
-                let changed = done.unwrap().changed;
+                let away = &mut Away::default();
+                let done = job.converge(&mut link, &document, &NoSecrets, away).await;
+                let changed = done.unwrap();
                 link.close().await;
                 changed
             }

@@ -1,8 +1,12 @@
 //! The order of a run, on hosts and a cluster that only remember what was asked.
 
+mod order;
+mod pace;
+mod stops;
+
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use casement_plan::{ClusterFacts, Inputs, NodeFacts};
 use casement_resource::wire::{Event, HostFacts, ObservedStep, OperatingSystem, Tally, What};
@@ -17,6 +21,7 @@ use crate::link::Observed;
 use crate::secrets::Secrets;
 use crate::source::{Blobs, Bringing};
 use crate::stop::Stop;
+use crate::unavailable::Unavailable;
 
 const SPEC: &str = "
 apiVersion: casement.dev/v1alpha1
@@ -29,13 +34,39 @@ spec:
   hosts:
     - {name: win1, address: 198.18.0.11, os: windows-2022, roles: [worker]}
     - {name: win2, address: 198.18.0.12, os: windows-2022, roles: [worker]}
+    - {name: win3, address: 198.18.0.13, os: windows-2022, roles: [worker]}
+    - {name: lin1, address: 198.18.0.14, os: linux, roles: [worker], managed: true}
   access:
     ssh: {user: Administrator, key: ./id_ed25519, knownHosts: ./known_hosts}
 ";
 
-#[derive(Default)]
+/// The hosts in the order of their addresses.
+const HOSTS: [&str; 4] = ["win1", "win2", "win3", "lin1"];
+
 struct FakeApi {
     asked: Mutex<Vec<String>>,
+    /// Those that are nodes.
+    nodes: Mutex<Vec<String>>,
+    /// What becomes of a Node that is waited for.
+    ready: Box<dyn Fn(&str) -> Waited + Sync>,
+}
+
+/// How a wait for a Node ends.
+enum Waited {
+    Ready,
+    Not,
+    Never,
+}
+
+/// All hosts are nodes, and Ready.
+impl Default for FakeApi {
+    fn default() -> Self {
+        Self {
+            asked: Mutex::default(),
+            nodes: Mutex::new(HOSTS.map(str::to_owned).to_vec()),
+            ready: Box::new(|_| Waited::Ready),
+        }
+    }
 }
 
 impl FakeApi {
@@ -50,16 +81,20 @@ impl FakeApi {
 
 impl Api for FakeApi {
     async fn facts(&self) -> Result<ClusterFacts, RunError> {
-        let node = |last: u8| NodeFacts {
-            name: format!("win{}", last - 10),
-            address: Some(Ipv4Addr::new(198, 18, 0, last)),
-            pods: format!("10.244.{last}.0/24").parse().ok(),
+        let node = |name: &String| {
+            let place = HOSTS.iter().position(|host| host == name).unwrap();
+            let last = u8::try_from(place).unwrap() + 11;
+            NodeFacts {
+                name: name.clone(),
+                address: Some(Ipv4Addr::new(198, 18, 0, last)),
+                pods: format!("10.244.{last}.0/24").parse().ok(),
+            }
         };
         Ok(ClusterFacts {
             api_server: "198.18.0.10:6443".to_owned(),
             ca_hashes: vec!["sha256:00".to_owned()],
             ca: String::new(),
-            nodes: vec![node(11), node(12)],
+            nodes: self.nodes.lock().unwrap().iter().map(node).collect(),
         })
     }
 
@@ -83,6 +118,10 @@ impl Api for FakeApi {
 
     async fn joined(&self, node: &str) -> Result<NodeFacts, RunError> {
         self.note(format!("joined {node}"));
+        let mut nodes = self.nodes.lock().unwrap();
+        if !nodes.iter().any(|name| name == node) {
+            nodes.push(node.to_owned());
+        }
         Ok(NodeFacts {
             name: node.to_owned(),
             address: None,
@@ -92,7 +131,18 @@ impl Api for FakeApi {
 
     async fn ready(&self, node: &str, _: &(dyn Fn(String) + Sync)) -> Result<(), RunError> {
         self.note(format!("ready {node}"));
-        Ok(())
+        // Others have their turn meanwhile.
+        tokio::task::yield_now().await;
+        match (self.ready)(node) {
+            Waited::Ready => Ok(()),
+            Waited::Not => Err(RunError::NodeNot {
+                node: node.to_owned(),
+                what: "Ready",
+                seconds: 300,
+                last: String::new(),
+            }),
+            Waited::Never => std::future::pending().await,
+        }
     }
 
     async fn schedulable(&self, node: &str, yes: bool) -> Result<(), RunError> {
@@ -134,7 +184,12 @@ struct FakeHost {
     fails: Option<Stage>,
     converged: Vec<Stage>,
     heard_secret: bool,
+    /// Who hears of each document that is carried out.
+    hears: Arc<Hears>,
 }
+
+/// A document, and why the host does not come to its end, if it does not.
+type Hears = dyn Fn(&NodeDocument) -> Result<(), RunError> + Send + Sync;
 
 impl FakeHost {
     fn new(name: &str) -> Self {
@@ -153,6 +208,17 @@ impl FakeHost {
             fails: None,
             converged: Vec::new(),
             heard_secret: false,
+            hears: Arc::new(|_| Ok(())),
+        }
+    }
+
+    fn heard_by(
+        name: &str,
+        hears: impl Fn(&NodeDocument) -> Result<(), RunError> + Send + Sync + 'static,
+    ) -> Self {
+        Self {
+            hears: Arc::new(hears),
+            ..Self::new(name)
         }
     }
 }
@@ -203,6 +269,9 @@ impl Host for FakeHost {
             let name = casement_plan::windows::BOOTSTRAP_TOKEN.parse().unwrap();
             self.heard_secret = !secrets.reveal(&[name]).await?.is_empty();
         }
+        (self.hears)(document)?;
+        // Others have their turn meanwhile.
+        tokio::task::yield_now().await;
         let tally = Tally {
             changed: 1,
             ..Tally::default()
@@ -230,6 +299,15 @@ fn cluster() -> Cluster {
 }
 
 fn run(api: &FakeApi, hosts: &mut [FakeHost]) -> Vec<HostOutcome> {
+    run_with(api, hosts, None, &Stop::default())
+}
+
+fn run_with(
+    api: &FakeApi,
+    hosts: &mut [FakeHost],
+    max_unavailable: Option<u16>,
+    stop: &Stop,
+) -> Vec<HostOutcome> {
     let programs = Program::ALL.iter().map(|program| {
         let blob = Blob {
             sha256: Sha256::of(program.name().as_bytes()),
@@ -248,8 +326,8 @@ fn run(api: &FakeApi, hosts: &mut [FakeHost]) -> Vec<HostOutcome> {
         blobs: &Blobs::new(),
         api,
         run: "run",
-        stop: &Stop::default(),
-        unavailable: Default::default(),
+        stop,
+        unavailable: Unavailable::at_most(max_unavailable),
         tell: &|_: Happening<'_>| {},
     };
     let runtime = tokio::runtime::Builder::new_current_thread()
