@@ -7,6 +7,7 @@
 )]
 
 mod aliases;
+mod at_work;
 mod bad_cases;
 mod cuts;
 mod demo;
@@ -24,7 +25,9 @@ mod read_only;
 mod rig;
 mod shop;
 mod stages;
+mod stops;
 mod verbs;
+mod wire;
 
 #[path = "../shared/chance.rs"]
 mod chance;

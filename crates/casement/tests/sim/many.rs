@@ -18,6 +18,9 @@ use casement_run::stop::Stop;
 use casement_run::unavailable::Away;
 use futures_util::StreamExt as _;
 use serde_json::{Value, json};
+use tokio::net::TcpListener;
+
+use crate::at_work::{AtWork, within};
 
 /// Hosts, the key that opens them, and the files that the verb takes.
 struct Fleet {
@@ -172,6 +175,29 @@ async fn a_controller_that_is_killed_at_any_moment_is_simply_run_again() {
     }
     assert!(unfinished > 0, "no kill came before the end");
     println!("{unfinished} of {KILLS} kills came before the end");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn ctrl_c_while_a_host_does_not_answer_is_no_reason_to_begin_anew() {
+    let fleet = Fleet::start(41, 2).await;
+    write_files(&fleet, 41);
+    let right = std::fs::read_to_string(fleet.at("hosts.json")).unwrap();
+    // One that takes connections and never says a word.
+    let silent = TcpListener::bind((Fleet::address(41, 1), 0)).await.unwrap();
+    let other = silent.local_addr().unwrap().port().to_string();
+    let wrong = right.replace(&fleet.hosts[1].port().to_string(), &other);
+    std::fs::write(fleet.at("hosts.json"), wrong).unwrap();
+    let mut at_work = AtWork::begin(controller(fleet.folder.path()));
+    let (_connection, _) = within("a connection", silent.accept()).await.unwrap();
+    at_work.interrupt();
+    at_work.says("`casement converge` goes on from here.").await;
+    let (code, said) = at_work.ends().await;
+    assert_eq!(code, Some(130), "{said}");
+    assert!(said.contains("Stopped after"), "{said}");
+    std::fs::write(fleet.at("hosts.json"), right).unwrap();
+    let before = fleet.worlds();
+    complete(fleet.folder.path().to_owned()).await;
+    assert!(fleet.worlds() != before, "one of them was not done");
 }
 
 /// A number from 0 to 1 (xorshift).
