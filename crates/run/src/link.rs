@@ -19,13 +19,13 @@ use crate::first_contact::first_contact;
 use crate::secrets::{NoSecrets, Secrets};
 use crate::stop::Stop;
 
-/// How often the connection may drop while one thing is asked or brought: it was back
-/// each time, and what was done stays.
-const CUTS: u32 = 5;
 /// How long a host may take over a good-bye.
 const GOOD_BYE: Duration = Duration::from_secs(5);
 /// How long a connection that was lost may take to be back when somebody wants to stop.
 const A_MOMENT: Duration = Duration::from_secs(2);
+/// How often the connection may drop while one thing is asked or brought: it was back
+/// each time, and what was done stays.
+const CUTS: u32 = 5;
 
 /// The agents that can be brought to hosts, one for each system.
 #[derive(Debug, Clone)]
