@@ -68,7 +68,10 @@ impl AtWork {
             }
             self.child.wait().await.unwrap()
         };
-        let status = within("its end", ended).await;
+        let ended = tokio::time::timeout(LONGEST, ended).await;
+        let Ok(status) = ended else {
+            panic!("it does not end. It said: {}", self.said);
+        };
         (status.code(), self.said)
     }
 
