@@ -41,7 +41,7 @@ pub struct ApplyArgs {
     #[arg(long)]
     allow_network_outage: bool,
     #[command(flatten)]
-    progress: ProgressArgs,
+    pub progress: ProgressArgs,
 }
 
 /// What `join` takes of it.
@@ -62,7 +62,7 @@ pub struct HowArgs {
     #[command(flatten)]
     downloads: DownloadArgs,
     #[command(flatten)]
-    progress: ProgressArgs,
+    pub progress: ProgressArgs,
 }
 
 impl ApplyArgs {
@@ -101,7 +101,7 @@ pub async fn apply(arguments: ApplyArgs, heed: &Heed) -> Result<(), CommandError
         return conclude(&controller, None, &[], &Made::default(), heed);
     };
     for look in read_only::look_at(&controller.cluster).await {
-        eprint!("{look}");
+        output::say(&look.to_string());
     }
     if !arguments.yes {
         ask(&mut controller, &changes).await?;
@@ -111,7 +111,7 @@ pub async fn apply(arguments: ApplyArgs, heed: &Heed) -> Result<(), CommandError
     if let Some(record) = &mut record {
         record.planned_cluster(&objects);
     }
-    let progress = Progress::begin(&arguments.progress, &controller.met(), record)?;
+    let progress = Progress::begin(&arguments.progress, &controller.met(), record);
     for (host, error) in &controller.lost {
         progress.ended(host, Err(error));
     }
@@ -214,26 +214,27 @@ async fn ask(controller: &mut Controller, changes: &[ClusterChange]) -> Result<(
     let surveys = surveys.map_err(|error| told::problem(&error))?;
     let cluster = &controller.cluster;
     let hosts = cluster.spec.hosts.len();
-    eprintln!(
+    output::say(&format!(
         "{}: Kubernetes {}, {hosts} hosts\n\n  {:<20}  {} objects change",
         cluster.metadata.name,
         cluster.spec.kubernetes.version,
         "cluster",
         changes.len(),
-    );
+    ));
     for change in changes.iter().filter(|change| change.outage.is_some()) {
-        eprintln!("  {:<20}  {}", "", changes::line(change));
+        output::say(&format!("  {:<20}  {}", "", changes::line(change)));
     }
     for (name, answer) in &surveys {
-        match answer {
-            Ok(answer) => eprintln!("  {name:<20}  {:<24} {}", to_do(answer), answer.system),
-            Err(error) => eprintln!("  {name:<20}  {error}"),
-        }
+        let told = match answer {
+            Ok(answer) => format!("{:<24} {}", to_do(answer), answer.system),
+            Err(error) => error.to_string(),
+        };
+        output::say(&format!("  {name:<20}  {told}"));
     }
     for (name, error) in &controller.lost {
-        eprintln!("  {name:<20}  {error}");
+        output::say(&format!("  {name:<20}  {error}"));
     }
-    eprintln!();
+    output::say("\n");
     confirm::ask("Apply this?", "casement apply --yes")
 }
 
@@ -270,7 +271,7 @@ fn conclude(
     for (host, result) in &results {
         match result {
             Err(RunError::Stopped { .. }) => {}
-            Err(error) => eprint!("\n{host}\n{}", output::problem(&problem(host, error))),
+            Err(error) => output::say_problem(&format!("\n{host}\n"), &problem(host, error)),
             Ok(_) => {}
         }
     }
@@ -283,7 +284,8 @@ fn conclude(
     if let Some(folder) = folder
         && end != End::Done
     {
-        eprintln!("\nThe record of this run is in {}", folder.display());
+        let folder = folder.display();
+        output::say(&format!("\nThe record of this run is in {folder}"));
     }
     let changed = made.objects
         + results
@@ -353,24 +355,25 @@ fn say_end(
     match end {
         End::Failed => {
             let failed = results.iter().filter(|it| it.1.is_err()).count();
-            eprintln!(
+            output::say(&format!(
                 "{failed} of {hosts} hosts failed after {took}; `casement {verb}` goes on from there"
-            );
+            ));
             Err(CommandError::told(1))
         }
         End::Stopped => {
-            eprintln!("Stopped after {took}; `casement {verb}` goes on from there.");
+            output::say(&format!(
+                "Stopped after {took}; `casement {verb}` goes on from there."
+            ));
             Err(CommandError::told(signals::INTERRUPTED))
         }
-        End::Done if changed == 0 => {
-            println!("Nothing to do: {hosts} hosts and the cluster are as the file says ({took}).");
-            Ok(())
-        }
+        End::Done if changed == 0 => output::print(&format!(
+            "Nothing to do: {hosts} hosts and the cluster are as the file says ({took}).\n"
+        )),
         End::Done => {
             let windows = controller.windows();
             let verb = if windows.len() == 1 { "is" } else { "are" };
-            println!("Done in {took}: {} {verb} Ready.", output::listed(&windows));
-            Ok(())
+            let windows = output::listed(&windows);
+            output::print(&format!("Done in {took}: {windows} {verb} Ready.\n"))
         }
     }
 }

@@ -21,7 +21,7 @@ use clap::Args;
 use crate::failure::CommandError;
 use crate::fetch::{self, DownloadArgs, Fetched, Programs};
 use crate::way::Ways;
-use crate::{agents, changes, secret, spec_file, told};
+use crate::{agents, changes, output, secret, spec_file, told};
 
 /// What all verbs that look at hosts take.
 #[derive(Debug, Args)]
@@ -329,10 +329,10 @@ async fn call(
 pub fn say_new_keys(new_keys: &NewKeys) {
     for key in new_keys.take() {
         let file = key.known_hosts.display();
-        eprintln!(
+        output::say(&format!(
             "{}: its key was not known; {} is in {file} from now on",
             key.host, key.fingerprint
-        );
+        ));
     }
 }
 

@@ -47,7 +47,7 @@ pub struct ConvergeArgs {
     #[arg(long)]
     agent_dir: Option<PathBuf>,
     #[command(flatten)]
-    progress: ProgressArgs,
+    pub progress: ProgressArgs,
 }
 
 /// What is the same for all hosts.
@@ -73,7 +73,7 @@ pub async fn run_converge(arguments: ConvergeArgs) -> Result<(), CommandError> {
     let run = controller::run_name();
     let record = RunRecord::begin("converge", &run);
     let names: Vec<&str> = machines.iter().map(|it| it.way.name()).collect();
-    let progress = Progress::begin(&arguments.progress, &names, record)?;
+    let progress = Progress::begin(&arguments.progress, &names, record);
     let work = Work {
         blobs,
         run,
@@ -217,10 +217,7 @@ fn conclude(
         if let Err(error) = result
             && !stopped(result)
         {
-            eprint!(
-                "\n{host}\n{}",
-                output::problem(&progress.problem(host, error))
-            );
+            output::say_problem(&format!("\n{host}\n"), &progress.problem(host, error));
         }
     }
     let failed = results
@@ -245,16 +242,18 @@ fn conclude(
     let (took, hosts) = (clock::duration(heed.elapsed()), results.len());
     match (failed, halted) {
         (0, 0) => {
-            println!("Done in {took}: {hosts} hosts, {changed} of them changed.");
-            Ok(())
+            let done = format!("Done in {took}: {hosts} hosts, {changed} of them changed.\n");
+            output::print(&done)
         }
         (_, 0) => {
-            eprintln!("{failed} of {hosts} hosts failed after {took}");
+            output::say(&format!("{failed} of {hosts} hosts failed after {took}"));
             Err(CommandError::told(1))
         }
         _ => {
             let verb = heed.verb();
-            eprintln!("Stopped after {took}; `casement {verb}` goes on from there.");
+            output::say(&format!(
+                "Stopped after {took}; `casement {verb}` goes on from there."
+            ));
             Err(CommandError::told(signals::INTERRUPTED))
         }
     }

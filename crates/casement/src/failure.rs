@@ -39,7 +39,7 @@ impl CommandError {
     /// Prints what there is to print.
     pub fn finish(self) -> ExitCode {
         if let Some(problem) = &self.problem {
-            eprint!("{}", output::problem(problem));
+            output::say_problem("", problem);
         }
         ExitCode::from(self.exit)
     }

@@ -21,7 +21,7 @@ use casement_spec::{Cluster, Named as _, Program};
 use clap::Args;
 
 use crate::failure::CommandError;
-use crate::lock;
+use crate::{lock, output};
 use cache::Cache;
 use download::Download;
 
@@ -121,7 +121,9 @@ fn accept(pins: Lock, path: &Utf8Path) -> Result<Lock, Problem> {
     }));
     if accepted != pins {
         lock::file::write(path, &accepted.to_string())?;
-        eprintln!("{path}: accepted what only the place of a download vouches for");
+        output::say(&format!(
+            "{path}: accepted what only the place of a download vouches for"
+        ));
     }
     Ok(accepted)
 }

@@ -77,7 +77,7 @@ pub struct JoinArgs {
     #[arg(long, value_name = "FILE", requires = "registry")]
     registry_ca: Option<PathBuf>,
     #[command(flatten)]
-    how: crate::apply::HowArgs,
+    pub how: crate::apply::HowArgs,
 }
 
 /// Runs the verb.
@@ -100,7 +100,8 @@ pub async fn run_join(arguments: JoinArgs) -> Result<(), CommandError> {
         let what = format!("`{}` cannot be written", file.display());
         Problem::new("CAS-FILE-007", what, "run it in a folder of your own").seen("it says", error)
     })?;
-    eprintln!("Kept in {}, for -f of the other verbs", file.display());
+    let kept = format!("Kept in {}, for -f of the other verbs", file.display());
+    output::say(&kept);
     apply(ApplyArgs::of(file, arguments.how), &heed).await
 }
 

@@ -1,5 +1,6 @@
 //! The command line: one file per verb.
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
@@ -28,6 +29,7 @@ mod join;
 mod lab;
 mod lint;
 mod lock;
+mod log_file;
 mod logs;
 mod mask;
 mod offline;
@@ -109,6 +111,20 @@ enum Verb {
     Lab(elsewhere::ElsewhereArgs),
 }
 
+impl Verb {
+    /// The file that everything goes into, where one is named.
+    fn log_file(&self) -> Option<&Path> {
+        let progress = match self {
+            Self::Apply(arguments) => &arguments.progress,
+            Self::Join(arguments) => &arguments.how.progress,
+            Self::Reset(arguments) => &arguments.progress,
+            Self::Converge(arguments) => &arguments.progress,
+            _ => return None,
+        };
+        progress.log_file()
+    }
+}
+
 fn main() -> ExitCode {
     match Arguments::parse().verb {
         // It starts threads and processes of its own.
@@ -120,6 +136,7 @@ fn main() -> ExitCode {
 
 /// Carries a verb out; the demo shows them too.
 async fn carry_out(verb: Verb) -> Result<(), failure::CommandError> {
+    log_file::open(verb.log_file())?;
     match verb {
         Verb::Init(arguments) => init::run_init(&arguments),
         Verb::Apply(arguments) => apply::run_apply(arguments).await,

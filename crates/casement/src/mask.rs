@@ -1,4 +1,4 @@
-//! Takes secrets out of texts that leave a person's hands: logs and bundles.
+//! Takes secrets out of texts that are kept or leave a person's hands: logs and bundles.
 //!
 //! casement's own texts hold none; what other programs write may. Values that are
 //! known are looked for as they are; of others their usual forms are.
@@ -8,8 +8,17 @@ use casement_resource::Secret;
 /// What stands where a secret was.
 const MASK: &str = "********";
 
-/// The text without secrets.
+/// A text of another program without secrets.
 pub fn masked(text: &str, known: &[Secret]) -> String {
+    own(text, known)
+        .split_inclusive('\n')
+        .map(valueless)
+        .collect()
+}
+
+/// A text of casement's own, which may quote another program's: what stands behind
+/// `password:` in it says where one lies, and stays.
+pub fn own(text: &str, known: &[Secret]) -> String {
     let mut text = text.to_owned();
     for secret in known.iter().map(Secret::expose) {
         if !secret.is_empty() {
@@ -26,7 +35,7 @@ pub fn masked(text: &str, known: &[Secret]) -> String {
         } else if in_key {
             in_key = !line.contains("-----END");
         } else {
-            out.push_str(&tokenless(&valueless(&userless(line))));
+            out.push_str(&tokenless(&userless(line)));
         }
     }
     out

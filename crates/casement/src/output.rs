@@ -1,13 +1,15 @@
-//! Data on standard output.
+//! Data on standard output, talk on standard error, and both in the log file.
 
 use std::io::Write;
 
 use casement_diag::Problem;
 
 use crate::failure::CommandError;
+use crate::log_file;
 
 /// Prints a text. Whoever closes the pipe has read enough: no fault.
 pub fn print(text: &str) -> Result<(), CommandError> {
+    log_file::write(text);
     let mut out = std::io::stdout().lock();
     let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
     match written {
@@ -18,6 +20,19 @@ pub fn print(text: &str) -> Result<(), CommandError> {
         }
         _ => Ok(()),
     }
+}
+
+/// Talk on standard error, in whole lines.
+pub fn say(text: &str) {
+    eprint!("{text}{}", log_file::line_end(text));
+    log_file::write(text);
+}
+
+/// A problem on standard error, below what it is about. The log file is as wide as
+/// it has to be.
+pub fn say_problem(about: &str, problem: &Problem) {
+    eprint!("{about}{}", self::problem(problem));
+    log_file::write(&format!("{about}{}", problem.folded(usize::MAX)));
 }
 
 /// A problem as it is shown on standard error.

@@ -6,9 +6,7 @@ mod record;
 mod screen;
 
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -25,7 +23,7 @@ use board::{Row, State};
 pub use record::RunRecord;
 use screen::Screen;
 
-use crate::{clock, output, told};
+use crate::{clock, log_file, output, told};
 
 /// How much is shown, and where else it goes.
 #[derive(Debug, Default, Args)]
@@ -33,9 +31,16 @@ pub struct ProgressArgs {
     /// Show every event, line by line
     #[arg(short, long)]
     verbose: bool,
-    /// Also write every event into this file
+    /// Also write everything into this file, every event too, without secrets
     #[arg(long, value_name = "PATH")]
     log_file: Option<PathBuf>,
+}
+
+impl ProgressArgs {
+    /// Where else everything goes.
+    pub fn log_file(&self) -> Option<&Path> {
+        self.log_file.as_deref()
+    }
 }
 
 /// The parts of a run, in their order.
@@ -54,7 +59,6 @@ struct Shared {
     hosts: Vec<Tracked>,
     screen: Option<Screen>,
     verbose: bool,
-    log: Option<File>,
     record: Option<RunRecord>,
     /// The last failure of each host says more than the run's word that it failed.
     failures: BTreeMap<String, Failure>,
@@ -69,32 +73,7 @@ struct Tracked {
 
 impl Progress {
     /// Begins to show; `record` gets every event.
-    pub fn begin(
-        arguments: &ProgressArgs,
-        hosts: &[&str],
-        record: Option<RunRecord>,
-    ) -> Result<Self, Problem> {
-        let log = arguments.log_file.as_ref().map(|path| {
-            File::create(path).map_err(|error| {
-                let what = format!("the log file `{}` cannot be written", path.display());
-                Problem::new(
-                    "CAS-FILE-007",
-                    what,
-                    "name a file in a folder that is there",
-                )
-                .seen("it says", error)
-            })
-        });
-        let log = match log.transpose() {
-            Ok(log) => log,
-            Err(problem) => {
-                // It does not begin, and leaves that.
-                if let Some(record) = record {
-                    record.close("failed", &[]);
-                }
-                return Err(problem);
-            }
-        };
+    pub fn begin(arguments: &ProgressArgs, hosts: &[&str], record: Option<RunRecord>) -> Self {
         let hosts = hosts.iter().map(|name| Tracked {
             row: Row::waiting(name),
             began: None,
@@ -106,14 +85,13 @@ impl Progress {
             hosts: hosts.collect(),
             screen: Screen::find(arguments.verbose),
             verbose: arguments.verbose,
-            log,
             record,
             failures: BTreeMap::new(),
         }));
         if lock(&shared).screen.is_some() {
             screen::keep_fresh(Arc::downgrade(&shared));
         }
-        Ok(Self { shared })
+        Self { shared }
     }
 
     /// Something happened in an apply.
@@ -170,6 +148,7 @@ impl Progress {
             Some(screen) => screen.above(text),
             None => eprintln!("{text}"),
         }
+        log_file::write(text);
         shared.redraw();
     }
 
@@ -372,10 +351,7 @@ impl Shared {
     /// A line; one that does not matter is for who wants everything.
     fn say(&mut self, text: &str, matters: bool) {
         let line = format!("{} {text}", clock::now());
-        if let Some(log) = &mut self.log {
-            // What cannot be logged is still shown.
-            let _ = writeln!(log, "{line}");
-        }
+        log_file::write(&line);
         match &mut self.screen {
             Some(_) => {}
             None if matters || self.verbose => eprintln!("{line}"),

@@ -49,7 +49,7 @@ pub struct ResetArgs {
     #[arg(long)]
     yes: bool,
     #[command(flatten)]
-    progress: ProgressArgs,
+    pub progress: ProgressArgs,
 }
 
 impl ResetArgs {
@@ -90,7 +90,7 @@ pub async fn run_reset(arguments: ResetArgs) -> Result<(), CommandError> {
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let run = run_id(&controller)?;
     let record = RunRecord::begin("reset", &controller.kube.run);
-    let progress = Progress::begin(&arguments.progress, &names, record)?;
+    let progress = Progress::begin(&arguments.progress, &names, record);
     let stop = heed.working(&progress);
     let reset = Reset {
         api: &controller.kube,
@@ -114,8 +114,7 @@ pub async fn run_reset(arguments: ResetArgs) -> Result<(), CommandError> {
     }
     close(&progress, &results, &ended);
     ended?;
-    println!("Done in {}.", clock::duration(heed.elapsed()));
-    Ok(())
+    output::print(&format!("Done in {}.\n", clock::duration(heed.elapsed())))
 }
 
 fn run_id(controller: &Controller) -> Result<RunId, Problem> {
@@ -133,14 +132,13 @@ fn say(
 ) -> Result<(), CommandError> {
     let stopped = |error: &RunError| matches!(error, RunError::Stopped { .. });
     for (names, proof) in alike(results) {
-        println!("{}: {proof}", output::listed(&names));
+        output::print(&format!("{}: {proof}\n", output::listed(&names)))?;
     }
     let unproved = results.iter();
     let unproved = unproved.filter_map(|(name, result)| Some((name, result.as_ref().err()?)));
     let (halted, failed): (Vec<_>, Vec<_>) = unproved.partition(|(_, error)| stopped(error));
     for (name, error) in &failed {
-        let problem = progress.problem(name, error);
-        eprint!("\n{name}\n{}", output::problem(&problem));
+        output::say_problem(&format!("\n{name}\n"), &progress.problem(name, error));
     }
     if !halted.is_empty() {
         return Err(stopped_by(heed));
@@ -148,7 +146,9 @@ fn say(
     if !failed.is_empty() {
         let failed = failed.len();
         let verb = if failed == 1 { "host" } else { "hosts" };
-        eprintln!("\n{failed} {verb} failed; `casement reset` again goes on from there");
+        output::say(&format!(
+            "\n{failed} {verb} failed; `casement reset` again goes on from there"
+        ));
         return Err(CommandError::told(1));
     }
     Ok(())
@@ -213,7 +213,8 @@ fn ask(arguments: &ResetArgs, controller: &Controller) -> Result<(), CommandErro
     } else {
         ""
     };
-    eprintln!("{}: taken out of the cluster{cluster}", chosen.join(", "));
+    let chosen = chosen.join(", ");
+    output::say(&format!("{chosen}: taken out of the cluster{cluster}"));
     confirm::ask("Reset this?", "casement reset --yes …")
 }
 
@@ -240,7 +241,7 @@ async fn reset_one(
 }
 
 async fn restore(controller: &Controller, stop: &Stop, heed: &Heed) -> Result<(), CommandError> {
-    let tell = |text: String| eprintln!("cluster: {text}");
+    let tell = |text: String| output::say(&format!("cluster: {text}"));
     let restore = controller.kube.restore(&tell);
     let restored = match stop.heeded("the cluster", restore).await {
         Err(RunError::Stopped { .. }) => return Err(stopped_by(heed)),
@@ -250,19 +251,18 @@ async fn restore(controller: &Controller, stop: &Stop, heed: &Heed) -> Result<()
     for field in restored {
         if let RestoredHow::Kept { ours, found } = &field.how {
             kept += 1;
-            println!(
+            output::print(&format!(
                 "{} {}: somebody else has changed it since; their value stays\n  \
-                 casement's  {}\n  theirs      {}",
+                 casement's  {}\n  theirs      {}\n",
                 field.object,
                 field.field,
                 changes::value(ours.as_ref()),
                 changes::value(found.as_ref()),
-            );
+            ))?;
         }
     }
-    match kept {
-        0 => println!("The cluster's objects are as they were."),
-        _ => println!("All else of the cluster's objects is as it was."),
-    }
-    Ok(())
+    output::print(match kept {
+        0 => "The cluster's objects are as they were.\n",
+        _ => "All else of the cluster's objects is as it was.\n",
+    })
 }

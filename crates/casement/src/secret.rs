@@ -7,6 +7,8 @@ use casement_diag::Problem;
 use casement_resource::Secret;
 use casement_spec::SecretRef;
 
+use crate::log_file;
+
 /// The value. `field` is where the file names it; `question` is what a person is
 /// asked.
 pub fn read(secret: &SecretRef, field: &str, question: &str) -> Result<Secret, Problem> {
@@ -41,7 +43,9 @@ pub fn read(secret: &SecretRef, field: &str, question: &str) -> Result<Secret, P
         )
         .seen("set in", field));
     }
-    Ok(Secret::new(trimmed.to_owned()))
+    let value = Secret::new(trimmed.to_owned());
+    log_file::hide(&value);
+    Ok(value)
 }
 
 /// Asks on the terminal, which does not show what is typed.

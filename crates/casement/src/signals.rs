@@ -8,6 +8,7 @@ use casement_run::stop::{Stop, StopSwitch};
 use tokio::signal::ctrl_c;
 use tokio::task::AbortHandle;
 
+use crate::output;
 use crate::progress::Progress;
 
 /// The exit code of who was interrupted.
@@ -91,7 +92,9 @@ fn begun(verb: &str, work: &Mutex<Option<Progress>>) -> Progress {
         true => "\n",
         false => "",
     };
-    eprintln!("{start}Stopped before anything was changed; `casement {verb}` begins anew.");
+    output::say(&format!(
+        "{start}Stopped before anything was changed; `casement {verb}` begins anew."
+    ));
     leave()
 }
 

@@ -13,6 +13,7 @@ use casement_spec::{Cluster, Host};
 use serde_json::Value;
 
 use crate::failure::CommandError;
+use crate::{log_file, output};
 
 /// A cluster file that has no errors.
 pub struct SpecFile {
@@ -128,10 +129,11 @@ fn print(findings: &[Diagnostic], map: &SourceMap) {
         Style::Plain
     };
     eprint!("{}", render_all(findings, Some(map), style));
+    log_file::write(&render_all(findings, Some(map), Style::Plain));
 }
 
 fn refuse(findings: &[Diagnostic]) -> CommandError {
-    eprintln!("\n{}", summary(findings));
+    output::say(&format!("\n{}", summary(findings)));
     CommandError::told(3)
 }
 

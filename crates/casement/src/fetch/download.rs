@@ -13,7 +13,7 @@ use tokio::io::AsyncWriteExt as _;
 
 use super::cache::unwritable;
 use crate::lock::world::{World, chain};
-use crate::output::amount;
+use crate::output::{self, amount};
 use crate::told;
 
 /// What is fetched, and from where.
@@ -148,7 +148,7 @@ struct Shown<'a> {
 impl<'a> Shown<'a> {
     fn begin(name: &'a str, place: &Place, total: Option<u64>) -> Self {
         let size = total.map_or_else(|| "of unknown size".to_owned(), amount);
-        eprintln!("fetching {name} ({size}) from {place}");
+        output::say(&format!("fetching {name} ({size}) from {place}"));
         Self {
             name,
             total,
@@ -169,7 +169,9 @@ impl<'a> Shown<'a> {
     }
 
     fn end(&self, done: u64) {
-        let start = if self.terminal { "\r" } else { "" };
-        eprintln!("{start}fetched {} ({})", self.name, amount(done));
+        if self.terminal {
+            eprint!("\r");
+        }
+        output::say(&format!("fetched {} ({})", self.name, amount(done)));
     }
 }

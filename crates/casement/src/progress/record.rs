@@ -14,7 +14,7 @@ use std::time::Instant;
 use casement_resource::wire::{Event, ObservedStep};
 use serde_json::{Value, json};
 
-use crate::{clock, whole_file};
+use crate::{clock, output, whole_file};
 
 /// What ends a plan that has something in it.
 const END: &str = "\n]\n";
@@ -55,10 +55,8 @@ impl RunRecord {
                 trouble: None,
             }),
             Err(error) => {
-                eprintln!(
-                    "no record of this run is kept: {}: {error}",
-                    folder.display()
-                );
+                let folder = folder.display();
+                output::say(&format!("no record of this run is kept: {folder}: {error}"));
                 None
             }
         }
@@ -110,10 +108,10 @@ impl RunRecord {
             self.trouble = Some(error.to_string());
         }
         if let Some(trouble) = &self.trouble {
-            eprintln!(
-                "the record of this run is not whole: {}: {trouble}",
-                self.folder.display()
-            );
+            let folder = self.folder.display();
+            output::say(&format!(
+                "the record of this run is not whole: {folder}: {trouble}"
+            ));
         }
         self.folder
     }

@@ -16,6 +16,7 @@ mod downloads;
 mod ground;
 mod hosts;
 mod kills;
+mod log_file;
 mod logs;
 mod many;
 mod mirrored;
