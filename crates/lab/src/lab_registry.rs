@@ -8,12 +8,14 @@ use crate::furnish::inside;
 use crate::images::Images;
 use crate::problem::{self, AtPath, Problem, Result};
 use crate::record::Record;
-use crate::registry::{self, Certificates, RegistryError};
+use crate::registry::{self, Certificates, RegistryError, Stock};
 use crate::windows::WindowsRelease;
 
 const CA: &str = "registry-ca.crt";
 const CERTIFICATE: &str = "registry.crt";
 const KEY: &str = "registry.key";
+/// `user:password`, where somebody has put it: nobody else gets an image then.
+const ACCOUNT: &str = "registry-account";
 
 /// Makes the certificates of a lab's registry; existing ones stay.
 pub fn write_certificates(record: &Record, lab: &Path) -> Result<()> {
@@ -49,6 +51,14 @@ pub fn run() -> Result<()> {
     let versions: Vec<&str> = versions.iter().map(String::as_str).collect();
     let images = Images::new(&versions)
         .map_err(|error| problem::file("make", Path::new("images"), &error.into()))?;
+    let account = || {
+        let text = fs::read_to_string(Path::new(inside::SHARED).join(ACCOUNT)).ok()?;
+        Some(text.trim_end().to_owned())
+    };
+    let stock = Stock {
+        images,
+        account: Box::new(account),
+    };
     let place = Path::new("the registry's port");
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -58,7 +68,7 @@ pub fn run() -> Result<()> {
         let listener = tokio::net::TcpListener::bind(("0.0.0.0", REGISTRY_PORT))
             .await
             .at("open", place)?;
-        registry::serve(listener, &certificates, images)
+        registry::serve(listener, &certificates, stock)
             .await
             .map_err(told)
     })

@@ -2,7 +2,8 @@
 //!
 //! It speaks the reading half of the OCI distribution specification: enough
 //! for containerd to resolve a tag and pull by digest, with certificates from
-//! a CA of the lab's own. Nothing can be written, and no check is switched off.
+//! a CA of the lab's own. Nothing can be written, and no check is switched off. It may
+//! want an account.
 
 use std::convert::Infallible;
 use std::io;
@@ -43,21 +44,30 @@ pub enum RegistryError {
     Pem(#[from] tokio_rustls::rustls::pki_types::pem::Error),
 }
 
+/// What a registry has, and for whom.
+pub struct Stock {
+    /// What can be pulled.
+    pub images: Images,
+    /// `user:password` of the only one who may, asked for at each request; none lets
+    /// everybody in.
+    pub account: Box<dyn Fn() -> Option<String> + Send + Sync>,
+}
+
 /// Serves until the task is dropped.
 pub async fn serve(
     listener: TcpListener,
     certificates: &Certificates,
-    images: Images,
+    stock: Stock,
 ) -> Result<(), RegistryError> {
     let acceptor = TlsAcceptor::from(Arc::new(certificates.server()?));
-    let images = Arc::new(images);
+    let stock = Arc::new(stock);
     loop {
         match listener.accept().await {
             Ok((client, _)) => {
-                let (acceptor, images) = (acceptor.clone(), Arc::clone(&images));
+                let (acceptor, stock) = (acceptor.clone(), Arc::clone(&stock));
                 tokio::spawn(async move {
                     // A client that breaks off, or does not trust us, is its own affair.
-                    let _ = timeout(CONNECTION, talk(client, &acceptor, &images)).await;
+                    let _ = timeout(CONNECTION, talk(client, &acceptor, &stock)).await;
                 });
             }
             // Out of file descriptors, or a client that was gone at once.
@@ -66,14 +76,14 @@ pub async fn serve(
     }
 }
 
-async fn talk(client: TcpStream, acceptor: &TlsAcceptor, images: &Images) -> io::Result<()> {
+async fn talk(client: TcpStream, acceptor: &TlsAcceptor, stock: &Stock) -> io::Result<()> {
     let stream = timeout(HANDSHAKE, acceptor.accept(client)).await??;
     let service = service_fn(|request: Request<Incoming>| async move {
-        Ok::<Response<Full<Bytes>>, Infallible>(answer::answer(
-            request.method(),
-            request.uri().path(),
-            images,
-        ))
+        let account = (stock.account)();
+        Ok::<Response<Full<Bytes>>, Infallible>(match account {
+            Some(account) if !answer::is_from(&request, &account) => answer::unknown(),
+            _ => answer::answer(request.method(), request.uri().path(), &stock.images),
+        })
     });
     hyper::server::conn::http1::Builder::new()
         .serve_connection(TokioIo::new(stream), service)

@@ -21,6 +21,7 @@ mod node;
 mod pods;
 mod power;
 mod programs;
+mod pull;
 #[cfg(test)]
 mod rig;
 mod scissors;
@@ -99,6 +100,8 @@ struct Inner {
     door: Mutex<Option<Arc<Door>>>,
     power: Power,
     accepted: PublicKey,
+    /// What opens it instead, where that was asked for.
+    password: Mutex<Option<String>>,
     host_key: PrivateKey,
     wires: Mutex<Vec<AbortHandle>>,
     scissors: Scissors,
@@ -133,6 +136,7 @@ impl SimHost {
             power: Power::since(before.boot),
             before: Mutex::new(before),
             accepted,
+            password: Mutex::default(),
             wires: Mutex::default(),
             scissors: Scissors::default(),
             processor: OnceLock::new(),
@@ -161,6 +165,12 @@ impl SimHost {
     #[must_use]
     pub fn spec(&self) -> &SimSpec {
         &self.inner.spec
+    }
+
+    /// Lets in whoever has the password from now on, and no key.
+    pub fn take_password(&self, password: &str) {
+        let known = self.inner.password.lock();
+        *known.unwrap_or_else(PoisonError::into_inner) = Some(password.to_owned());
     }
 
     /// Stops its SSH server, for good.
@@ -240,6 +250,11 @@ impl Inner {
     fn before(&self) -> World {
         let before = self.before.lock();
         before.unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn password(&self) -> Option<String> {
+        let known = self.password.lock();
+        known.unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     fn cut(&self) {

@@ -1,9 +1,11 @@
 //! What the registry answers: a pure function of the request.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use http_body_util::Full;
 use hyper::body::Bytes;
-use hyper::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderValue};
-use hyper::{Method, Response, StatusCode};
+use hyper::header::{AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, HeaderValue, WWW_AUTHENTICATE};
+use hyper::{Method, Request, Response, StatusCode};
 use serde_json::json;
 
 use crate::images::{Blob, Image, Images};
@@ -37,12 +39,37 @@ const BLOB_UNKNOWN: Refusal = Refusal(
     "blob unknown to registry",
 );
 
+const UNAUTHORIZED: Refusal = Refusal(
+    StatusCode::UNAUTHORIZED,
+    "UNAUTHORIZED",
+    "authentication required",
+);
+
+/// Whether a request comes from who has the account, `user:password`.
+pub(super) fn is_from<B>(request: &Request<B>, account: &str) -> bool {
+    let wanted = format!("Basic {}", STANDARD.encode(account));
+    let said = request.headers().get(AUTHORIZATION);
+    said.is_some_and(|said| said.as_bytes() == wanted.as_bytes())
+}
+
+/// The answer to who has not said who it is, or is nobody.
+pub(super) fn unknown() -> Response<Full<Bytes>> {
+    let mut response = respond(Err(UNAUTHORIZED));
+    let how = HeaderValue::from_static("Basic realm=\"lab\"");
+    response.headers_mut().insert(WWW_AUTHENTICATE, how);
+    response
+}
+
 /// The answer to one request.
 pub(super) fn answer(method: &Method, path: &str, images: &Images) -> Response<Full<Bytes>> {
     let found = match *method {
         Method::GET | Method::HEAD => find(path, images),
         _ => Err(UNSUPPORTED),
     };
+    respond(found)
+}
+
+fn respond(found: Result<Found<'_>, Refusal>) -> Response<Full<Bytes>> {
     let (status, media_type, digest, body) = match found {
         Ok(Found::Text(text)) => (StatusCode::OK, "application/json", None, text.into()),
         Ok(Found::Blob(blob, media_type)) => {

@@ -118,14 +118,9 @@ fn runtime(world: &World) -> Result<Runtime, String> {
     if service.state != ServiceState::Running {
         return down("the service containerd is stopped");
     }
-    let program = service.definition.as_ref().map(|it| it.program.clone());
-    let place = program.and_then(|words| {
-        let mut words = words.into_iter();
-        words.find(|word| word == "--config")?;
-        words.next()
-    });
-    let text = place.and_then(|place| disk::text(world, &place));
-    let Some(configuration) = text.and_then(|text| text.parse::<toml::Table>().ok()) else {
+    let definition = service.definition.as_ref();
+    let configuration = definition.and_then(|it| containerd_configuration(world, it));
+    let Some(configuration) = configuration else {
         return down("its configuration cannot be read");
     };
     let cri = Cri::of(&configuration);
@@ -138,6 +133,16 @@ fn runtime(world: &World) -> Result<Runtime, String> {
         cni,
         pause: cri.pause,
     })
+}
+
+/// What containerd was told, if that can be read.
+pub(super) fn containerd_configuration(
+    world: &World,
+    definition: &ServiceDefinition,
+) -> Option<toml::Table> {
+    let mut words = definition.program.iter();
+    words.find(|word| *word == "--config")?;
+    disk::text(world, words.next()?)?.parse().ok()
 }
 
 /// What containerd's configuration says that pods hang on.

@@ -121,7 +121,7 @@ impl Known {
             self.heartbeat = Some(Instant::now());
         }
         let carries = Carries::of(world, &seen["spec"]["podCIDR"], runtime);
-        pods::run(&client, sim, &node, &carries, &mut self.pods).await
+        pods::run(&client, sim, &node, carries, &mut self.pods).await
     }
 }
 

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use super::client::Client;
 use super::cni::{self, Cni};
 use super::kubelet::Runtime;
+use super::pull;
 use crate::api::now;
 
 /// What a host can do for pods.
@@ -22,6 +23,8 @@ pub(super) struct Carries {
     pause: String,
     build: Option<String>,
     registry: BTreeMap<String, RegistryImage>,
+    /// Why images do not come.
+    missing: BTreeMap<String, String>,
 }
 
 /// The addresses that pods have, and what was said of them.
@@ -30,6 +33,7 @@ pub(super) struct Told {
     addresses: BTreeMap<String, IpAddr>,
     events: BTreeSet<(String, String)>,
     status: BTreeMap<String, Value>,
+    pulled: BTreeMap<String, RegistryImage>,
 }
 
 /// Why a pod does not run.
@@ -57,6 +61,31 @@ impl Carries {
                 .map_or(String::new(), |it| it.pause.clone()),
             build: world.linux.is_none().then(|| world.build().to_string()),
             registry: world.registry.clone(),
+            missing: BTreeMap::new(),
+        }
+    }
+
+    /// Asks registries for what the pods take and the host was not given.
+    async fn pull(&mut self, sim: &Sim, pods: &[Value], told: &mut Told) {
+        self.registry.extend(told.pulled.clone());
+        let images = pods.iter().flat_map(images);
+        let images = images.chain(pods.first().map(|_| self.pause.as_str()));
+        let wanted = images.filter(|image| !self.registry.contains_key(*image));
+        let wanted: BTreeSet<String> = wanted.map(str::to_owned).collect();
+        if self.build.is_none() || wanted.is_empty() {
+            return;
+        }
+        let world = sim.world();
+        for image in wanted {
+            match pull::pull(&world, &image).await {
+                Ok(found) => {
+                    self.registry.insert(image.clone(), found.clone());
+                    told.pulled.insert(image, found);
+                }
+                Err(why) => {
+                    self.missing.insert(image, why);
+                }
+            }
         }
     }
 
@@ -75,9 +104,7 @@ impl Carries {
                 message: format!("Failed to create pod sandbox: {why}"),
             });
         }
-        let containers = pod["spec"]["containers"].as_array();
-        let mut images = containers.into_iter().flatten();
-        let why = images.find_map(|it| self.image(it["image"].as_str().unwrap_or_default()))?;
+        let why = images(pod).find_map(|it| self.image(it))?;
         Some(Stuck {
             reason: "ErrImagePull",
             event: "Failed",
@@ -89,9 +116,9 @@ impl Carries {
     fn image(&self, name: &str) -> Option<String> {
         let build = self.build.as_ref()?;
         let Some(image) = self.registry.get(name) else {
-            return Some(format!(
-                "failed to pull and unpack image \"{name}\": not found"
-            ));
+            let why = self.missing.get(name);
+            let why = why.map_or(pull::NOT_FOUND, String::as_str);
+            return Some(format!("failed to pull and unpack image \"{name}\": {why}"));
         };
         let fits = image
             .versions
@@ -111,7 +138,7 @@ pub(super) async fn run(
     client: &Client,
     sim: &Sim,
     node: &str,
-    carries: &Carries,
+    mut carries: Carries,
     told: &mut Told,
 ) -> Result<(), String> {
     let path = format!("/api/v1/pods?fieldSelector=spec.nodeName%3D{node}");
@@ -125,8 +152,9 @@ pub(super) async fn run(
     }
     told.addresses.retain(|pod, _| there.contains(pod));
     told.status.retain(|pod, _| there.contains(pod));
+    carries.pull(sim, &pods, told).await;
     for pod in &pods {
-        tend(client, node, carries, told, pod).await?;
+        tend(client, node, &carries, told, pod).await?;
         let goes = pod["metadata"]["deletionTimestamp"].is_string();
         let (address, cni) = (told.addresses.get(&key(pod)), carries.cni.as_ref());
         if let (Some(address), Some(cni), false) = (address, cni, goes) {
@@ -187,6 +215,12 @@ impl Told {
         self.addresses.insert(pod.to_owned(), address);
         Some(address)
     }
+}
+
+fn images(pod: &Value) -> impl Iterator<Item = &str> {
+    let containers = pod["spec"]["containers"].as_array();
+    let containers = containers.into_iter().flatten();
+    containers.map(|it| it["image"].as_str().unwrap_or_default())
 }
 
 fn names(pod: &Value) -> (&str, &str) {

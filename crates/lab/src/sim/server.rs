@@ -1,4 +1,5 @@
-//! The SSH server of a simulated host: one key, the shell's few commands, SFTP.
+//! The SSH server of a simulated host: one key or one password, the shell's few
+//! commands, SFTP.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -58,6 +59,13 @@ impl Login {
             SimSystem::Linux => "root",
         }
     }
+
+    fn verdict(&self, user: &str, proved: bool) -> Auth {
+        match proved && user.eq_ignore_ascii_case(self.user()) {
+            true => Auth::Accept,
+            false => Auth::reject(),
+        }
+    }
 }
 
 impl Handler for Login {
@@ -69,8 +77,12 @@ impl Handler for Login {
         key: VerifiedPublicKey<'_>,
     ) -> Result<Auth, Self::Error> {
         let known = key.public_key.key_data() == self.host.accepted.key_data();
-        let right = known && user.eq_ignore_ascii_case(self.user());
-        Ok(if right { Auth::Accept } else { Auth::reject() })
+        Ok(self.verdict(user, known && self.host.password().is_none()))
+    }
+
+    async fn auth_password(&mut self, user: &str, password: &str) -> Result<Auth, Self::Error> {
+        let known = self.host.password();
+        Ok(self.verdict(user, known.is_some_and(|known| known == password)))
     }
 
     async fn channel_open_session(

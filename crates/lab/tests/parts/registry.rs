@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use casement_lab::images::{Image, Images};
-use casement_lab::registry::{self, Certificates};
+use casement_lab::registry::{self, Certificates, Stock};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::TlsConnector;
@@ -21,18 +21,32 @@ struct Lab {
 
 impl Lab {
     async fn start() -> Self {
+        Self::start_for(None).await
+    }
+
+    /// For everybody, or for who has the account.
+    async fn start_for(account: Option<&'static str>) -> Self {
         let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
         let port = listener.local_addr().unwrap().port();
         let trusted = registry::make_certificates(&["127.0.0.1", "registry.lab"]).unwrap();
         let images = Images::new(&["10.0.20348.3807"]).unwrap();
         let web = images.iter().nth(1).unwrap().clone();
         let certificates = trusted.clone();
-        tokio::spawn(async move { registry::serve(listener, &certificates, images).await });
+        let stock = Stock {
+            images,
+            account: Box::new(move || account.map(str::to_owned)),
+        };
+        tokio::spawn(async move { registry::serve(listener, &certificates, stock).await });
         Self { port, trusted, web }
     }
 
     /// The whole answer to one request, as text; an error where TLS refuses.
     async fn ask(&self, method: &str, path: &str) -> std::io::Result<String> {
+        self.ask_saying(method, path, "").await
+    }
+
+    /// The same with one more header, which has its end of line.
+    async fn ask_saying(&self, method: &str, path: &str, more: &str) -> std::io::Result<String> {
         let mut roots = RootCertStore::empty();
         let ca = CertificateDer::from_pem_slice(self.trusted.ca_pem.as_bytes()).unwrap();
         roots.add(ca).unwrap();
@@ -46,7 +60,8 @@ impl Lab {
         let mut stream = TlsConnector::from(Arc::new(config))
             .connect(name, stream)
             .await?;
-        let request = format!("{method} {path} HTTP/1.1\r\nHost: lab\r\nConnection: close\r\n\r\n");
+        let request =
+            format!("{method} {path} HTTP/1.1\r\nHost: lab\r\n{more}Connection: close\r\n\r\n");
         stream.write_all(request.as_bytes()).await?;
         let mut answer = String::new();
         stream.read_to_string(&mut answer).await?;
@@ -148,5 +163,25 @@ fn another_ca_is_not_trusted() {
         let mut lab = Lab::start().await;
         lab.trusted = registry::make_certificates(&["127.0.0.1"]).unwrap();
         assert!(lab.ask("GET", "/v2/").await.is_err());
+    });
+}
+
+#[test]
+fn an_account_is_asked_for_where_there_is_one() {
+    run(async {
+        let lab = Lab::start_for(Some("anna:hunter2")).await;
+        let path = "/v2/pause/manifests/3.10.2";
+        // Nobody, somebody else, and who has it: `anna:hunter2`.
+        for (login, status) in [
+            ("", "401"),
+            ("Authorization: Basic YW5uYTp3cm9uZw==\r\n", "401"),
+            ("Authorization: Basic YW5uYTpodW50ZXIy\r\n", "200"),
+        ] {
+            let answer = lab.ask_saying("GET", path, login).await.unwrap();
+            let expected = format!("HTTP/1.1 {status}");
+            assert!(answer.starts_with(&expected), "{login}: {answer}");
+            let asks = answer.contains("www-authenticate: Basic");
+            assert_eq!(asks, status == "401", "{answer}");
+        }
     });
 }
