@@ -157,7 +157,9 @@ fn say(
 /// Says that somebody has stopped it, and how it goes on.
 fn stopped_by(heed: &Heed) -> CommandError {
     let (took, verb) = (clock::duration(heed.elapsed()), heed.verb());
-    eprintln!("Stopped after {took}; `casement {verb}` goes on from there.");
+    output::say(&format!(
+        "Stopped after {took}; `casement {verb}` goes on from there."
+    ));
     CommandError::told(signals::INTERRUPTED)
 }
 

@@ -17,6 +17,8 @@ struct Seen {
     by_hosts: Vec<String>,
     ranges: Vec<String>,
     accounts: Vec<String>,
+    /// What a proxy's account looks like in a request.
+    demands: Option<String>,
     break_off: Option<(String, usize)>,
     lie: Option<String>,
     stopped: bool,
@@ -96,6 +98,11 @@ impl Publisher {
         self.seen.lock().unwrap().accounts.clone()
     }
 
+    /// From now on only who says this to the proxy gets anything.
+    pub fn demand(&self, login: &str) {
+        self.seen.lock().unwrap().demands = Some(login.to_owned());
+    }
+
     pub fn ranges(&self) -> Vec<String> {
         self.seen.lock().unwrap().ranges.clone()
     }
@@ -127,13 +134,16 @@ fn answer(
 ) -> std::io::Result<()> {
     let mut lines = BufReader::new(&mut *stream).lines();
     let request = lines.next().unwrap_or_else(|| Ok(String::new()))?;
-    let (mut begin, mut by_host) = (0, true);
+    let (mut begin, mut by_host, mut login) = (0, true, None);
     for line in lines {
         let line = line?;
         let lower = line.to_lowercase();
         by_host &= !lower.starts_with("user-agent: casement/");
         if lower.starts_with("authorization: ") {
             seen.lock().unwrap().accounts.push(line.clone());
+        }
+        if lower.starts_with("proxy-authorization: ") {
+            login = line.split_once(": ").map(|(_, login)| login.to_owned());
         }
         if let Some(range) = lower.strip_prefix("range: ") {
             seen.lock().unwrap().ranges.push(range.to_owned());
@@ -146,6 +156,11 @@ fn answer(
     }
     let path = request.split(' ').nth(1).unwrap_or_default().to_owned();
     let mut seen = seen.lock().unwrap();
+    if seen.demands.is_some() && seen.demands != login {
+        let none = "HTTP/1.1 407 Proxy Authentication Required\r\nconnection: close\r\n\
+                    content-length: 0\r\n\r\n";
+        return stream.write_all(none.as_bytes());
+    }
     let Some(mut content) = has(&path).filter(|_| !seen.stopped) else {
         let none = "HTTP/1.1 404 Not Found\r\nconnection: close\r\ncontent-length: 0\r\n\r\n";
         return stream.write_all(none.as_bytes());

@@ -24,6 +24,7 @@ mod overlay;
 mod plans;
 mod read_only;
 mod rig;
+mod secrets;
 mod shop;
 mod stages;
 mod stops;
@@ -32,10 +33,16 @@ mod wire;
 
 #[path = "../shared/chance.rs"]
 mod chance;
+#[path = "../shared/memory.rs"]
+mod memory;
 #[path = "../shared/mirror.rs"]
 mod mirror;
 #[path = "../shared/publisher.rs"]
 mod publisher;
+#[path = "../shared/registry.rs"]
+mod registry;
+#[path = "../shared/search.rs"]
+mod search;
 #[allow(dead_code, reason = "the transport's own tests use more of it")]
 #[path = "../../../remote/tests/sessions/sshd.rs"]
 mod sshd;

@@ -122,7 +122,10 @@ impl Ground {
     /// One that goes to hosts.
     fn command(&self, words: &[&str]) -> Command {
         let mut command = self.here(words);
-        command.args(["--agent-dir", "agent"]);
+        // A sample goes to the cluster alone.
+        if words.first() != Some(&"sample") {
+            command.args(["--agent-dir", "agent"]);
+        }
         command
     }
 

@@ -17,11 +17,15 @@ mod secrets;
 mod tickets;
 mod whole;
 
+#[path = "../shared/memory.rs"]
+mod memory;
 #[path = "../shared/mirror.rs"]
 mod mirror;
 #[allow(dead_code, reason = "the tests over SSH use more of it")]
 #[path = "../shared/publisher.rs"]
 mod publisher;
+#[path = "../shared/registry.rs"]
+mod registry;
 #[path = "../shared/search.rs"]
 mod search;
 #[path = "../shared/typed.rs"]

@@ -1,104 +1,133 @@
 //! Passwords are where they are needed, and nowhere else.
 
-use std::io::Read as _;
-use std::path::Path;
-
-use casement_node::sim::Thing;
+use std::collections::BTreeSet;
 
 use crate::ground::Ground;
-use crate::search::{Arguments, files_with};
+use crate::memory;
+use crate::registry::{Account, GuardedRegistry, REGISTRY};
+use crate::search::{Arguments, Found, Place, Search, Seen, files_with};
 use crate::server::PASSWORD;
 
-const REGISTRY: &str = "Registrierkasse-17";
-const PROXY: &str = "Stellvertreter-23";
+const PULLER: Account = Account("puller", "Registrierkasse-17");
+const SURFER: Account = Account("surfer", "Stellvertreter-23");
 
-const ACCOUNTS: &str = "
-  images:
-    registry: registry.shop.example:5000
-    credentials: {user: puller, password: {file: ./registry-password}}
-  proxy:
-    https: http://10.3.0.9:3128
-    credentials: {user: surfer, password: {file: ./proxy-password}}
-";
-
-/// Where the passwords are kept on this side.
-const KEPT: [(&str, &str); 3] = [
-    (PASSWORD, "password"),
-    (REGISTRY, "registry-password"),
-    (PROXY, "proxy-password"),
+/// Where the passwords are kept on this side, and the files of containerd's that they
+/// are for.
+const KEPT: [(&str, &str, Option<&str>); 3] = [
+    (PASSWORD, "password", None),
+    (PULLER.1, "registry-password", Some("config.toml")),
+    (SURFER.1, "proxy-password", Some("proxy.env")),
 ];
+
+const SECRETS: [&str; 3] = [PASSWORD, PULLER.1, SURFER.1];
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn passwords_are_where_they_are_needed_and_nowhere_else() {
     let ground = Ground::start(&[true]).await;
-    for (password, file) in KEPT {
+    let registry = GuardedRegistry::start(PULLER, SURFER);
+    for (password, file, _) in KEPT {
         std::fs::write(ground.at(file), format!("{password}\n")).unwrap();
     }
     let file = ground.at("cluster.yaml");
     let text = std::fs::read_to_string(&file).unwrap();
-    std::fs::write(&file, text + ACCOUNTS).unwrap();
+    std::fs::write(&file, text + &accounts(&registry)).unwrap();
 
     let arguments = Arguments::watch();
-    let mut said = ground.succeed(&["apply", "--yes", "-v"]).await;
-    said += &ground.succeed(&["plan", "-v"]).await;
-    said += &ground.succeed(&["status"]).await;
-    let bundle = ["logs", "windows1", "--bundle", "--out", "all.tar.gz"];
-    said += &ground.succeed(&bundle).await;
-    unpack(&ground.at("all.tar.gz"), &ground.at("bundle"));
+    let mut said = String::new();
+    for words in [
+        &["apply", "--yes", "-v", "--log-file", "apply.log"][..],
+        &["plan", "-v"],
+        &["status"],
+        &["logs", "windows1", "--bundle", "--out", "all.tar.gz"],
+    ] {
+        said += &ground.succeed(words).await;
+    }
+    said += &deploy(&ground, &registry).await;
     said += &ground.report().await;
     let arguments = arguments.end();
 
-    // Each is really used: without the first there is no way to the host.
-    assert_eq!(on_host(&ground, PASSWORD), [""; 0]);
-    assert_eq!(on_host(&ground, REGISTRY), ["config.toml"]);
-    assert_eq!(on_host(&ground, PROXY), ["proxy.env"]);
-    for (password, file) in KEPT {
-        assert_eq!(files_with(&ground.at(""), password), [file]);
-        assert!(!said.contains(password), "{said}");
-        assert!(!arguments.iter().any(|line| line.contains(password)));
-    }
+    // Without the first there is no way to the host.
+    let seen = Seen { said, arguments };
+    assert_eq!(search(&ground).find(&SECRETS, &seen), kept(true));
     the_search_finds_what_is_planted(&ground);
 
-    let back = ["reset", "--all", "--cluster", "--yes"];
-    ground.succeed(&back).await;
-    for (password, file) in KEPT {
-        assert_eq!(on_host(&ground, password), [""; 0]);
-        assert_eq!(files_with(&ground.at(""), password), [file]);
+    let back = [
+        "reset",
+        "--all",
+        "--cluster",
+        "--yes",
+        "-v",
+        "--log-file",
+        "reset.log",
+    ];
+    let said = ground.succeed(&back).await;
+    let seen = Seen { said, ..seen };
+    assert_eq!(search(&ground).find(&SECRETS, &seen), kept(false));
+}
+
+fn accounts(registry: &GuardedRegistry) -> String {
+    format!(
+        "
+  images:
+    registry: {REGISTRY}
+    credentials: {{user: {}, password: {{file: ./registry-password}}}}
+  proxy:
+    https: {}
+    credentials: {{user: {}, password: {{file: ./proxy-password}}}}
+",
+        PULLER.0, registry.url, SURFER.0
+    )
+}
+
+/// The images of a pod come from the registry through the proxy, which want their
+/// accounts: both passwords are really used.
+async fn deploy(ground: &Ground, registry: &GuardedRegistry) -> String {
+    let image = format!("{REGISTRY}/shop/web:1");
+    let deploy = ["sample", "deploy", "--no-linux", "--wait", "60"];
+    let words = [&deploy[..], &["--windows-image", &image]].concat();
+    let said = ground.succeed(&words).await;
+    let given = registry.given();
+    for image in ["pause/manifests/", "shop/web/manifests/1"] {
+        let found = given.iter().any(|name| name.starts_with(image));
+        assert!(found, "{image}: {given:?}");
     }
+    said + &ground.succeed(&["sample", "delete"]).await
+}
+
+fn search(ground: &Ground) -> Search<'_> {
+    let hosts = || ground.cluster.hosts().iter();
+    Search {
+        folder: ground.at(""),
+        besides: None,
+        memory: Box::new(move || hosts().flat_map(memory::texts).collect()),
+    }
+}
+
+fn kept(on_host: bool) -> Found {
+    let found = KEPT.map(|(password, file, there)| {
+        let there = there.filter(|_| on_host);
+        let there = there.map(|name| format!(r"windows1 C:\k\containerd\{name}"));
+        let places: BTreeSet<String> = there.into_iter().chain([file.to_owned()]).collect();
+        (password.to_owned(), places)
+    });
+    Found::from(found)
 }
 
 fn the_search_finds_what_is_planted(ground: &Ground) {
-    for place in ["bundle/planted", ".casement/planted", "planted"] {
-        std::fs::write(ground.at(place), format!("a {PROXY} b")).unwrap();
-        let found = files_with(&ground.at(""), PROXY);
-        assert!(found.iter().any(|path| path == place), "{place}: {found:?}");
-        std::fs::remove_file(ground.at(place)).unwrap();
-    }
-    let arguments = Arguments::watch();
-    let mut sleep = std::process::Command::new("sh");
-    sleep.args(["-c", "sleep 0.5", PROXY]).status().unwrap();
-    assert!(arguments.end().iter().any(|line| line.contains(PROXY)));
-}
-
-/// Names of the Windows host's files that hold a text.
-fn on_host(ground: &Ground, secret: &str) -> Vec<String> {
-    let world = ground.windows().next().unwrap().sim().world();
-    let files = world.entries.iter().filter_map(|(path, (thing, _))| {
-        let Thing::File(bytes) = thing else {
-            return None;
-        };
-        let text = String::from_utf8_lossy(bytes);
-        text.contains(secret).then(|| path.file_name().to_owned())
-    });
-    files.collect()
-}
-
-fn unpack(archive: &Path, folder: &Path) {
-    let file = std::fs::File::open(archive).unwrap();
-    let mut bytes = Vec::new();
-    flate2::read::GzDecoder::new(file)
-        .read_to_end(&mut bytes)
-        .unwrap();
-    tar::Archive::new(bytes.as_slice()).unpack(folder).unwrap();
-    assert!(folder.join("host.json").exists());
+    let folder = &ground.at("");
+    let record = |below: &str| {
+        let found = files_with(&folder.join(below), "stepBegan");
+        let file = found.last().unwrap_or_else(|| panic!("below {below}"));
+        Place::file(folder, &format!("{below}/{file}"))
+    };
+    let host = ground.windows().next().unwrap();
+    let places = [
+        memory::log(host, "kubelet"),
+        record("hosts/windows1/disk/ProgramData/casement/journal"),
+        record(".casement/runs"),
+        Place::archive(folder, "all.tar.gz"),
+        Place::file(folder, "report.html"),
+        Place::file(folder, "apply.log"),
+    ];
+    search(ground).finds_what_is_planted(&SECRETS, &places);
 }

@@ -1,17 +1,20 @@
-//! The bootstrap token, the SSH key and its passphrase are where they must be, and nowhere else.
+//! Bootstrap tokens, the SSH key, its passphrase and the registry's password are where
+//! they must be, and nowhere else. Hosts of the lab take no password and have no proxy:
+//! those are simulated ones' affair.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::process::{Command, Stdio};
+use std::io::{Read as _, Seek as _};
+use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use serde_json::Value;
 
 use super::apply::verb;
-use super::{TOKENS, assert_no_token_left};
+use super::{TOKENS, assert_no_token_left, pod};
 use crate::machine::{Lab, alone, eventually, succeed, text};
-use crate::search::{Arguments, files_with};
+use crate::search::{Arguments, Found, Place, Search, Seen, files_with};
 
 #[test]
 #[ignore = "needs root, wine and go"]
@@ -20,20 +23,22 @@ fn secrets_are_nowhere_but_in_their_own_place() {
     let lab = Lab::named("secrets");
     lab.run(&["up", "--hosts", "1"]);
     lock_the_key(&lab);
+    guard_the_registry(&lab);
 
     let failing = Watched::run(&lab, &mut failing_apply(&lab));
-    assert!(!failing.success, "{}", failing.said);
-    assert!(failing.said.contains("join"), "{}", failing.said);
+    let said = &failing.seen.said;
+    assert!(!failing.success && said.contains("join"), "{said}");
     failing.assert_clean(&lab);
 
-    let killed =
-        Watched::run_and_kill_at_the_first_token(&lab, &mut verb(&lab, &["apply", "--yes"]));
-    let done = Watched::run(&lab, &mut verb(&lab, &["apply", "--yes"]));
-    assert!(done.success, "{}", done.said);
+    let logged = ["apply", "--yes", "-v", "--log-file", "apply.log"];
+    let killed = Watched::run_and_kill_at_the_first_token(&lab, &mut verb(&lab, &logged));
+    let done = Watched::run(&lab, &mut verb(&lab, &logged));
+    assert!(done.success, "{}", done.seen.said);
     done.assert_clean(&lab);
     killed.assert_clean(&lab);
     the_token_was_used(&lab, &done);
     the_passphrase_is_needed(&lab);
+    the_registry_s_password_is_needed(&lab);
     what_is_given_away_is_made(&lab);
     done.assert_clean(&lab);
     the_search_finds_what_is_planted(&lab, &done);
@@ -55,6 +60,41 @@ fn lock_the_key(lab: &Lab) {
     assert!(text.contains(open), "{text}");
     let locked = "key: ./locked\n      passphrase: {file: ./phrase}";
     fs::write(at("cluster.yaml"), text.replace(open, locked)).unwrap();
+}
+
+/// What the registry wants to hear from now on.
+const REGISTRY: &str = "Registrierkasse-17";
+
+/// Lets the registry give nothing without an account, which the cluster file names.
+fn guard_the_registry(lab: &Lab) {
+    let at = |name: &str| lab.folder().join(name);
+    fs::write(
+        at("shared/registry-account"),
+        format!("puller:{REGISTRY}\n"),
+    )
+    .unwrap();
+    fs::write(at("registry-password"), format!("{REGISTRY}\n")).unwrap();
+    let text = fs::read_to_string(at("cluster.yaml")).unwrap();
+    let ca = "    ca: ./registry-ca.crt\n";
+    assert!(text.contains(ca), "{text}");
+    let account = "    credentials: {user: puller, password: {file: ./registry-password}}\n";
+    let text = text.replace(ca, &format!("{ca}{account}"));
+    fs::write(at("cluster.yaml"), text).unwrap();
+}
+
+/// Nobody gets anything without it, and containerd gets the images of a pod.
+fn the_registry_s_password_is_needed(lab: &Lab) {
+    let registry = lab.address("control-plane");
+    let place = format!("https://{registry}:5000/v2/");
+    let curl = ["curl", "--silent", "--output", "/dev/null"];
+    let how = ["--write-out", "%{http_code}", "--cacert"];
+    let exec = ["exec", "control-plane", "--"];
+    let ca = "/lab/shared/registry-ca.crt";
+    let code = lab.run(&[&exec[..], &curl, &how, &[ca, &place]].concat());
+    assert_eq!(code, "401");
+    pod::apply(lab, &pod::pod("web", &registry, false));
+    pod::running_pod(lab, "web");
+    lab.kubectl(&["delete", "pod", "web", "--wait"]);
 }
 
 /// With another one there is no way to the host: the right one was really used.
@@ -79,6 +119,7 @@ fn what_is_given_away_is_made(lab: &Lab) {
     succeed(tar.arg("-xzf").arg(&bundle).arg("-C").arg(&folder));
     let found = files_with(&folder, "hnsNetworks");
     assert_eq!(found, ["host.json"]);
+    fs::remove_dir_all(&folder).unwrap();
     let shown = succeed(&mut verb(lab, &["logs", "win1", "kubelet", "-n", "5"]));
     assert_eq!(shown.lines().count(), 5, "{shown}");
     let page = lab.folder().join("report.html");
@@ -108,11 +149,18 @@ fn failing_apply(lab: &Lab) -> Command {
 /// A command, and what could be seen while it ran.
 struct Watched {
     success: bool,
-    said: String,
+    seen: Seen,
     /// `id.secret`.
     tokens: BTreeSet<String>,
-    /// Arguments of all processes of the machine.
-    arguments: BTreeSet<String>,
+}
+
+/// Ends what goes on until then, also when a test has failed.
+struct Ends<'a>(&'a AtomicBool);
+
+impl Drop for Ends<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::SeqCst);
+    }
 }
 
 impl Watched {
@@ -129,10 +177,13 @@ impl Watched {
         let seen = AtomicBool::new(false);
         thread::scope(|scope| {
             let arguments = Arguments::watch();
+            let ends = Ends(&over);
+            // It may say more than a pipe holds before anybody listens.
+            let mut said = tempfile::tempfile().unwrap();
             let tokens = scope.spawn(|| sample_tokens(lab, &over, &seen));
             let mut child = command
-                .stdout(Stdio::piped())
-                .stderr(Stdio::piped())
+                .stdout(said.try_clone().unwrap())
+                .stderr(said.try_clone().unwrap())
                 .spawn()
                 .unwrap();
             if kill {
@@ -141,44 +192,72 @@ impl Watched {
                 });
                 child.kill().unwrap();
             }
-            let output = child.wait_with_output().unwrap();
-            over.store(true, Ordering::SeqCst);
+            let success = child.wait().unwrap().success();
+            drop(ends);
+            let mut text = String::new();
+            said.rewind().unwrap();
+            said.read_to_string(&mut text).unwrap();
             let tokens = tokens.join().unwrap();
-            assert!(!tokens.is_empty(), "no token was seen: {}", text(&output));
+            assert!(!tokens.is_empty(), "no token was seen: {text}");
             Self {
-                success: output.status.success(),
-                said: text(&output),
+                success,
+                seen: Seen {
+                    said: text,
+                    arguments: arguments.end(),
+                },
                 tokens,
-                arguments: arguments.end(),
             }
         })
     }
 
-    /// Everywhere that a secret was found.
-    fn places(&self, lab: &Lab, secret: &str) -> Vec<String> {
-        let mut places = files_with(&lab.folder(), secret);
-        places.retain(|path| !path.starts_with("hosts/control-plane"));
-        if self.said.contains(secret) {
-            places.push("what it said".to_owned());
-        }
-        if self.arguments.iter().any(|line| line.contains(secret)) {
-            places.push("arguments".to_owned());
-        }
-        places
-    }
-
     fn assert_clean(&self, lab: &Lab) {
-        for token in &self.tokens {
-            let (_, secret) = token.split_once('.').unwrap();
-            assert_eq!(self.places(lab, secret), [""; 0]);
-        }
-        assert_eq!(self.places(lab, &key(lab, "id_ed25519")), ["id_ed25519"]);
-        assert_eq!(self.places(lab, &key(lab, "locked")), ["locked"]);
-        assert_eq!(self.places(lab, PHRASE), ["phrase"]);
+        let secrets = secrets(lab, &self.tokens);
+        let secrets: Vec<&str> = secrets.iter().map(String::as_str).collect();
+        let found = search(lab).find(&secrets, &self.seen);
+        let mut wanted = BTreeMap::from([
+            (key(lab, "id_ed25519"), vec!["id_ed25519"]),
+            (key(lab, "locked"), vec!["locked"]),
+            (PHRASE.to_owned(), vec!["phrase"]),
+        ]);
+        let mut registry = vec!["registry-password", "shared/registry-account"];
+        // containerd's own file, on the host that has got one.
+        let place = containerd_file(&found);
+        registry.extend(place.as_deref());
+        wanted.insert(REGISTRY.to_owned(), registry);
+        let own = |names: Vec<&str>| names.into_iter().map(str::to_owned).collect();
+        let wanted = wanted
+            .into_iter()
+            .map(|(secret, names)| (secret, own(names)));
+        assert_eq!(found, wanted.collect::<Found>());
         // What is scanned has the records of the runs.
         let records = files_with(&lab.folder().join(".casement/runs"), "stepBegan");
         assert!(!records.is_empty());
         assert_no_token_left(lab);
+    }
+}
+
+fn containerd_file(found: &Found) -> Option<String> {
+    let mut places = found.get(REGISTRY).into_iter().flatten();
+    let own = places
+        .find(|it| it.starts_with("hosts/win1/") && it.ends_with("/k/containerd/config.toml"));
+    own.cloned()
+}
+
+/// All that a run must not show: the secret halves of its tokens among them.
+fn secrets(lab: &Lab, tokens: &BTreeSet<String>) -> Vec<String> {
+    let tokens = tokens.iter().map(|token| token.split_once('.').unwrap().1);
+    let mut secrets: Vec<String> = tokens.map(str::to_owned).collect();
+    secrets.extend([key(lab, "id_ed25519"), key(lab, "locked")]);
+    secrets.extend([PHRASE, REGISTRY].map(str::to_owned));
+    secrets
+}
+
+/// Tokens are kept in the control plane's own store, which nobody scans.
+fn search(lab: &Lab) -> Search<'_> {
+    Search {
+        folder: lab.folder(),
+        besides: Some("hosts/control-plane"),
+        memory: Box::new(Vec::new),
     }
 }
 
@@ -215,26 +294,32 @@ fn the_token_was_used(lab: &Lab, done: &Watched) {
 }
 
 fn the_search_finds_what_is_planted(lab: &Lab, done: &Watched) {
-    let token = done.tokens.first().unwrap();
-    let secret = token.split_once('.').unwrap().1;
-    for place in [
-        r"C:\ProgramData\casement\journal\planted",
-        r"C:\ProgramData\casement\state\planted",
-        r"C:\var\log\kubelet\planted.log",
-        r"C:\k\planted.txt",
-    ] {
-        let name = place.rsplit('\\').next().unwrap();
-        for secret in [secret, PHRASE, &key(lab, "locked"), &key(lab, "id_ed25519")] {
-            lab.cmd("win1", &format!("echo {secret}>{place}"));
-            let found = done.places(lab, secret);
-            let here = found.iter().any(|path| path.ends_with(name));
-            assert!(here, "{place}: {found:?}");
-        }
-        lab.cmd("win1", &format!("del {place}"));
+    let secrets = secrets(lab, &done.tokens);
+    let secrets: Vec<&str> = secrets.iter().map(String::as_str).collect();
+    let folder = &lab.folder();
+    let records = files_with(&folder.join(".casement/runs"), "stepBegan");
+    let record = format!(".casement/runs/{}", records.last().unwrap());
+    let mut places: Vec<Place<'_>> = [
+        "ProgramData/casement/journal/planted",
+        "ProgramData/casement/state/planted",
+        "var/log/kubelet/planted.log",
+        "k/planted.txt",
+    ]
+    .map(|path| on_host(lab, path))
+    .into();
+    places.push(Place::archive(folder, "win1.tar.gz"));
+    for file in [&*record, "report.html", "apply.log"] {
+        places.push(Place::file(folder, file));
     }
-    let arguments = Arguments::watch();
-    succeed(Command::new("sh").args(["-c", "sleep 0.5", token]));
-    let arguments = arguments.end();
-    assert!(arguments.iter().any(|line| line.contains(secret)));
-    assert_eq!(done.places(lab, secret), [""; 0], "and it is clean again");
+    search(lab).finds_what_is_planted(&secrets, &places);
+}
+
+/// A new file on the host's drive.
+fn on_host<'a>(lab: &'a Lab, path: &'static str) -> Place<'a> {
+    let delete = format!(r"del C:\{}", path.replace('/', r"\"));
+    Place {
+        name: path.to_owned(),
+        put: Box::new(move |text| lab.put("win1", &format!("/C:/{path}"), text)),
+        clear: Box::new(move || drop(lab.cmd("win1", &delete))),
+    }
 }
