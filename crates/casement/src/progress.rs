@@ -327,11 +327,16 @@ impl Shared {
     }
 
     fn note(&mut self, host: &str, text: &str, matters: bool) {
+        let mut again = false;
         self.update(host, |tracked| {
+            again = tracked.row.text == text;
             tracked.row.state = State::Working;
             text.clone_into(&mut tracked.row.text);
         });
-        self.say(&format!("{host}: {text}"), matters);
+        // Many parts of a file are one megabyte.
+        if matters || !again {
+            self.say(&format!("{host}: {text}"), matters);
+        }
     }
 
     fn event(&mut self, host: &str, part: &'static str, event: &Event) {
