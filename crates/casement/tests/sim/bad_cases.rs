@@ -7,6 +7,8 @@ use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use casement_lab::sim::{SimHost, make_key};
 use casement_node::sim::Faults;
@@ -248,18 +250,32 @@ async fn a_host_that_answers_nothing_is_given_up() {
     assert_words(&said, &["CAS-SSH-004", "10 s", "the SSH handshake", &other]);
 }
 
-/// A wire to a host that can go dead: what is sent arrives nowhere, and nobody says
-/// so.
-async fn dead_after(host: &SimHost, bytes: usize) -> u16 {
+/// Wires to a host, the first of which goes dead: what is sent arrives nowhere, and
+/// nobody says so.
+struct Wires {
+    port: u16,
+    /// How many were laid.
+    laid: Arc<AtomicU32>,
+    /// Whether the first one is dead.
+    dead: Arc<AtomicBool>,
+}
+
+/// The first is dead as soon as so many lines were said on it.
+async fn dead_after(host: &SimHost, lines: u64) -> Wires {
     let address = host.spec().address;
     let to = (address, host.port());
     let listener = tokio::net::TcpListener::bind((address, 0)).await.unwrap();
-    let port = listener.local_addr().unwrap().port();
+    let wires = Wires {
+        port: listener.local_addr().unwrap().port(),
+        laid: Arc::default(),
+        dead: Arc::default(),
+    };
+    let (laid, dead) = (Arc::clone(&wires.laid), Arc::clone(&wires.dead));
+    let console = host.console();
     tokio::spawn(async move {
-        let mut first = true;
         while let Ok((mut near, _)) = listener.accept().await {
-            let limit = if first { bytes } else { usize::MAX };
-            first = false;
+            let first = laid.fetch_add(1, Ordering::SeqCst) == 0;
+            let (dead, console) = (Arc::clone(&dead), console.clone());
             tokio::spawn(async move {
                 let mut far = tokio::net::TcpStream::connect(to).await.unwrap();
                 let (mut read, mut write) = far.split();
@@ -268,30 +284,36 @@ async fn dead_after(host: &SimHost, bytes: usize) -> u16 {
                     let _ = tokio::io::copy(&mut from, &mut write).await;
                 };
                 let outwards = async {
-                    let mut left = limit;
                     let mut buffer = vec![0; 4096];
                     while let Ok(count @ 1..) = read.read(&mut buffer).await {
-                        if count > left {
-                            // Both ends stay open, and nothing comes any more.
-                            std::future::pending::<()>().await;
-                        }
-                        left -= count;
-                        if into.write_all(&buffer[..count]).await.is_err() {
+                        if first && console.lines() >= lines {
                             break;
                         }
+                        if into.write_all(&buffer[..count]).await.is_err() {
+                            return;
+                        }
+                    }
+                    if first {
+                        // The near end stays open, and nothing comes any more: not even
+                        // that the host boots and has closed the other one.
+                        dead.store(true, Ordering::SeqCst);
+                        std::future::pending::<()>().await;
                     }
                 };
                 tokio::join!(inwards, outwards);
             });
         }
     });
-    port
+    wires
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_connection_that_is_half_open_is_noticed_and_made_anew() {
     let ground = Ground::start(1, true).await;
-    let port = dead_after(windows1(&ground), 20_000).await;
+    // Two hellos, a look and its answer, a run that is asked for: its first event is not
+    // heard any more.
+    let wires = dead_after(windows1(&ground), 6).await;
+    let port = wires.port;
     let file = ground.cluster.cluster_file();
     let text = std::fs::read_to_string(&file).unwrap();
     let changed = text.replace(&windows1(&ground).port().to_string(), &port.to_string());
@@ -302,6 +324,8 @@ async fn a_connection_that_is_half_open_is_noticed_and_made_anew() {
     std::fs::write(&known, keys).unwrap();
     let said = ground.succeed(&["apply", "--yes", "-v"]).await;
     assert!(said.contains("windows1 is Ready"), "{said}");
+    assert!(wires.dead.load(Ordering::SeqCst), "it was over before");
+    assert!(wires.laid.load(Ordering::SeqCst) > 1, "over another wire");
     ground.succeed(&["status"]).await;
 }
 
