@@ -7,7 +7,8 @@ use std::time::Duration;
 use camino::Utf8Path;
 use casement_diag::Problem;
 use casement_spec::{
-    Bastion, Cluster, Host, OsFamily, SecretRef, SshCredential, Way as Written, defaults,
+    Bastion, Cluster, Host, HostBastion, OsFamily, SecretRef, SshCredential, Way as Written,
+    defaults,
 };
 use clap::{Args, ValueEnum};
 
@@ -99,6 +100,12 @@ fn ssh(cluster: &Cluster, host: &Host) -> Vec<String> {
         None => host.address.to_string(),
     };
     let mut words = openssh(login.credential, login.known_hosts, login.port);
+    if own.port == Some(defaults::ssh_port()) {
+        words.extend(["-p".to_owned(), login.port.to_string()]);
+    }
+    if host.access.bastion == Some(HostBastion::None) {
+        words.push("-oProxyJump=none".to_owned());
+    }
     if let Some(bastion) = cluster.bastion(host) {
         // A jump would take the host's own key and known_hosts for the bastion too.
         let mut hop = to_bastion(bastion);

@@ -46,7 +46,7 @@ pub struct JoinArgs {
     /// A file with the password, instead of a key
     #[arg(long, conflicts_with = "key", value_name = "FILE")]
     password_file: Option<PathBuf>,
-    /// The file of known host keys; ~/.ssh/known_hosts otherwise
+    /// The file of known host keys; OpenSSH's configuration or ~/.ssh/known_hosts otherwise
     #[arg(long, value_name = "FILE")]
     known_hosts: Option<String>,
     /// Where programs are put

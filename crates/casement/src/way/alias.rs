@@ -92,12 +92,27 @@ fn differing(written: &str, bare: &str) -> Alias {
         hostname: new("hostname"),
         user: new("user"),
         port: new("port").and_then(|port| port.parse().ok()),
-        key: new("identityfile").map(path),
+        key: key(written, &bare),
         known_hosts: new("userknownhostsfile").map(path),
         known_as: new("hostkeyalias"),
         jumps: jumps.split(',').filter_map(jump).collect(),
         command: new("proxycommand"),
     }
+}
+
+/// The first key that is there, if somebody has named any: as OpenSSH, which passes over
+/// the others.
+fn key(written: &str, bare: &[&str]) -> Option<PathBuf> {
+    let named = |line: &&str| line.starts_with("identityfile ");
+    let keys: Vec<&str> = written.lines().filter(named).collect();
+    if keys.iter().eq(bare.iter().filter(|line| named(line))) {
+        return None;
+    }
+    let paths = keys
+        .iter()
+        .filter_map(|line| line.strip_prefix("identityfile "));
+    let mut paths = paths.map(expanded);
+    paths.find(|path| path.exists() || path.with_added_extension("pub").exists())
 }
 
 /// `[user@]host[:port]`, or a URI of the same.
@@ -124,8 +139,10 @@ fn jump(text: &str) -> Option<Jump> {
     })
 }
 
-fn expanded(path: &str) -> PathBuf {
-    match (path.strip_prefix("~/"), std::env::var_os("HOME")) {
+/// A path as OpenSSH writes it.
+pub fn expanded(path: &str) -> PathBuf {
+    let home = std::env::var_os("HOME").or_else(|| std::env::var_os("USERPROFILE"));
+    match (path.strip_prefix("~/"), home) {
         (Some(rest), Some(home)) => Path::new(&home).join(rest),
         _ => PathBuf::from(path),
     }
@@ -138,10 +155,16 @@ mod tests {
     #[test]
     fn what_openssh_is_told_of_a_name_is_found() {
         let folder = tempfile::tempdir().unwrap();
-        let config = folder.path().join("config");
-        let text = "Host web*\n  HostName 10.3.0.9\n  User anna\n  Port 2222\n  \
-                    IdentityFile /keys/web\n  ProxyJump gate,ops@[fd00::1]:2200\n  \
-                    HostKeyAlias the-web\n  UserKnownHostsFile /keys/known /keys/more\n";
+        let (config, key) = (folder.path().join("config"), folder.path().join("web"));
+        std::fs::write(&key, "").unwrap();
+        let text = format!(
+            "Host web*\n  HostName 10.3.0.9\n  User anna\n  Port 2222\n  \
+             IdentityFile /nowhere/web\n  IdentityFile {}\n  \
+             ProxyJump gate,ops@[fd00::1]:2200\n  \
+             HostKeyAlias the-web\n  UserKnownHostsFile /keys/known /keys/more\n\
+             Host old\n  IdentityFile /nowhere/old\n",
+            key.display()
+        );
         std::fs::write(&config, text).unwrap();
         let jump = |name: &str, user: Option<&str>, port| Jump {
             name: name.to_owned(),
@@ -153,7 +176,7 @@ mod tests {
             hostname: Some("10.3.0.9".to_owned()),
             user: Some("anna".to_owned()),
             port: Some(2222),
-            key: Some("/keys/web".into()),
+            key: Some(key),
             known_hosts: Some("/keys/known".into()),
             known_as: Some("the-web".to_owned()),
             jumps: vec![
@@ -164,6 +187,7 @@ mod tests {
         };
         assert_eq!(found, wanted);
         assert_eq!(of_in("other", Some(&config)), Alias::default());
+        assert_eq!(of_in("old", Some(&config)), Alias::default());
         assert_eq!(of_in("10.3.0.9", Some(&config)), Alias::default());
     }
 }

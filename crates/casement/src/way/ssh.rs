@@ -40,7 +40,10 @@ struct Said<'a> {
     usual_user: &'a str,
     port: Option<u16>,
     credential: &'a SshCredential,
+    /// Whether nobody has named it.
+    usual_credential: bool,
     known_hosts: &'a Utf8Path,
+    usual_known_hosts: bool,
 }
 
 impl Logins {
@@ -57,7 +60,9 @@ impl Logins {
             usual_user: login.user,
             port: own.port.or(unusual(all.port)),
             credential: login.credential,
+            usual_credential: own.credential.is_none() && is_usual_key(&all.credential),
             known_hosts: login.known_hosts,
+            usual_known_hosts: own.known_hosts.is_none() && is_usual(&all.known_hosts),
         };
         let mut target = self.target(host.name.as_str(), &place, &said)?;
         target.via = match (cluster.bastion(host), &host.access.bastion) {
@@ -75,7 +80,9 @@ impl Logins {
             usual_user: defaults::user(OsFamily::Linux),
             port: unusual(bastion.port),
             credential: &bastion.credential,
+            usual_credential: is_usual_key(&bastion.credential),
             known_hosts: &bastion.known_hosts,
+            usual_known_hosts: is_usual(&bastion.known_hosts),
         };
         let mut target = self.target("bastion", &place, &said)?;
         let name = format!("{}@{}:{}", target.user, target.address, target.port);
@@ -95,11 +102,11 @@ impl Logins {
         let user = said.user.or(alias.user.as_deref());
         let user = user.unwrap_or(said.usual_user);
         let credential = match &alias.key {
-            Some(key) if is_usual_key(said.credential) => self.key(key, None)?,
+            Some(key) if said.usual_credential => self.key(key, None)?,
             _ => self.credential(said.credential, user)?,
         };
         let known_hosts = match &alias.known_hosts {
-            Some(file) if is_usual(said.known_hosts) => file.clone(),
+            Some(file) if said.usual_known_hosts => file.clone(),
             _ => said.known_hosts.as_std_path().to_owned(),
         };
         let address = alias.hostname.as_deref().unwrap_or(place);
@@ -234,7 +241,7 @@ fn open(path: &Path, passphrase: Option<&SecretRef>) -> Result<Credential, Probl
             load_locked_key(path, &passphrase)
         }
         (Err(RemoteError::KeyFile { source, .. }), None, Some(socket))
-            if source.kind() == std::io::ErrorKind::NotFound && ends_usually(path) =>
+            if source.kind() == std::io::ErrorKind::NotFound && is_default_key(path) =>
         {
             return Ok(Credential::Agent { socket, only: None });
         }
@@ -258,16 +265,19 @@ pub fn is_usual_key(credential: &SshCredential) -> bool {
         SshCredential::Key {
             key: SecretRef::File(path),
             passphrase: None,
-        } => ends_usually(path.as_std_path()),
+        } => is_default_key(path.as_std_path()),
         _ => false,
     }
 }
 
-fn ends_usually(path: &Path) -> bool {
-    path.ends_with(".ssh/id_ed25519")
+fn is_default_key(path: &Path) -> bool {
+    match defaults::ssh_key() {
+        SecretRef::File(usual) => path == alias::expanded(usual.as_str()),
+        _ => false,
+    }
 }
 
 /// Nobody has named a file of host keys, or named the one that is taken then.
 pub fn is_usual(known_hosts: &Utf8Path) -> bool {
-    known_hosts.ends_with(".ssh/known_hosts")
+    known_hosts.as_std_path() == alias::expanded(defaults::known_hosts().as_str())
 }

@@ -83,7 +83,7 @@ pub(crate) static HOST_SSH: Shape = Shape {
 const SSH_USER: Field = optional(
     "user",
     Kind::Text,
-    "The account; by default Administrator on Windows, root on Linux.",
+    "The account; by default OpenSSH's configuration says it, or else it is Administrator on Windows, root on Linux.",
 );
 const SSH_PORT: Field = optional("port", Kind::Number(1, 65535), "The port.");
 const SSH_KEY: Field = optional("key", KEY, "The private key: a path, or where it is.");
@@ -182,7 +182,11 @@ pub(crate) static BASTION: Shape = Shape {
             "address: 10.3.0.9",
             "The bastion's address, its name in OpenSSH's configuration, or in DNS.",
         ),
-        optional("user", Kind::Text, "The account; by default root."),
+        optional(
+            "user",
+            Kind::Text,
+            "The account; by default OpenSSH's configuration says it, or else it is root.",
+        ),
         SSH_PORT,
         SSH_KEY,
         SSH_PASSPHRASE,
