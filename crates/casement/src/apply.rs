@@ -360,12 +360,7 @@ fn say_end(
             ));
             Err(CommandError::told(1))
         }
-        End::Stopped => {
-            output::say(&format!(
-                "Stopped after {took}; `casement {verb}` goes on from there."
-            ));
-            Err(CommandError::told(signals::INTERRUPTED))
-        }
+        End::Stopped => Err(heed.stopped()),
         End::Done if changed == 0 => output::print(&format!(
             "Nothing to do: {hosts} hosts and the cluster are as the file says ({took}).\n"
         )),

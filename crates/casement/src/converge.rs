@@ -249,12 +249,6 @@ fn conclude(
             output::say(&format!("{failed} of {hosts} hosts failed after {took}"));
             Err(CommandError::told(1))
         }
-        _ => {
-            let verb = heed.verb();
-            output::say(&format!(
-                "Stopped after {took}; `casement {verb}` goes on from there."
-            ));
-            Err(CommandError::told(signals::INTERRUPTED))
-        }
+        _ => Err(heed.stopped()),
     }
 }

@@ -75,6 +75,7 @@ const FELT: Duration = Duration::from_secs(1);
 /// Runs the verb. Ctrl-C ends it at once: hosts and cluster are in this process, and
 /// nobody could go on with them.
 pub async fn run_demo(arguments: DemoArgs) -> Result<(), CommandError> {
+    signals::leave_to_another();
     tokio::select! {
         biased;
         shown = show(arguments) => shown,

@@ -20,10 +20,11 @@ pub fn masked(text: &str, known: &[Secret]) -> String {
 /// `password:` in it says where one lies, and stays.
 pub fn own(text: &str, known: &[Secret]) -> String {
     let mut text = text.to_owned();
-    for secret in known.iter().map(Secret::expose) {
-        if !secret.is_empty() {
-            text = text.replace(secret, MASK);
-        }
+    let mut known: Vec<&str> = known.iter().map(Secret::expose).collect();
+    // One may be the beginning of another.
+    known.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
+    for secret in known.into_iter().filter(|secret| !secret.is_empty()) {
+        text = text.replace(secret, MASK);
     }
     let mut out = String::with_capacity(text.len());
     let mut in_key = false;

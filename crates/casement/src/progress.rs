@@ -179,13 +179,17 @@ impl Progress {
         record.map(|record| record.close(outcome, hosts))
     }
 
-    /// The whole run ends here, for all of its hosts for the same reason.
+    /// The whole run ends here, for the same reason for all hosts that are not through.
     pub fn give_up(&self, outcome: &str, why: &str) {
         self.finish();
         let hosts = {
             let shared = lock(&self.shared);
             let hosts = shared.hosts.iter();
-            let hosts = hosts.map(|each| json!({"name": each.row.name, "error": why}));
+            let hosts = hosts.map(|each| match each.row.state {
+                State::Done => json!({"name": each.row.name}),
+                State::Failed => json!({"name": each.row.name, "error": each.row.text}),
+                _ => json!({"name": each.row.name, "error": why}),
+            });
             hosts.collect::<Vec<_>>()
         };
         self.close(outcome, &hosts);

@@ -141,7 +141,7 @@ fn say(
         output::say_problem(&format!("\n{name}\n"), &progress.problem(name, error));
     }
     if !halted.is_empty() {
-        return Err(stopped_by(heed));
+        return Err(heed.stopped());
     }
     if !failed.is_empty() {
         let failed = failed.len();
@@ -152,15 +152,6 @@ fn say(
         return Err(CommandError::told(1));
     }
     Ok(())
-}
-
-/// Says that somebody has stopped it, and how it goes on.
-fn stopped_by(heed: &Heed) -> CommandError {
-    let (took, verb) = (clock::duration(heed.elapsed()), heed.verb());
-    output::say(&format!(
-        "Stopped after {took}; `casement {verb}` goes on from there."
-    ));
-    CommandError::told(signals::INTERRUPTED)
 }
 
 /// Leaves the record.
@@ -246,7 +237,7 @@ async fn restore(controller: &Controller, stop: &Stop, heed: &Heed) -> Result<()
     let tell = |text: String| output::say(&format!("cluster: {text}"));
     let restore = controller.kube.restore(&tell);
     let restored = match stop.heeded("the cluster", restore).await {
-        Err(RunError::Stopped { .. }) => return Err(stopped_by(heed)),
+        Err(RunError::Stopped { .. }) => return Err(heed.stopped()),
         restored => restored.map_err(|error| told::problem(&error))?,
     };
     let mut kept = 0;

@@ -7,7 +7,7 @@ use serde_json::json;
 use crate::controller::{Controller, FileArgs};
 use crate::failure::CommandError;
 use crate::survey::{HostSurvey, survey};
-use crate::{output, signals, told};
+use crate::{columns, output, signals, told};
 
 /// Show the hosts: their Nodes, and whether they are as the file says.
 #[derive(Debug, Args)]
@@ -117,22 +117,6 @@ fn unknown(host: &str, node: String, what: &str) -> Row {
     }
 }
 
-/// Columns as wide as what is in them.
-fn table(rows: &[Row]) -> Vec<String> {
-    let head = ["HOST", "SYSTEM", "NODE", "STATE", "WHAT"];
-    let rows = rows
-        .iter()
-        .map(|row| [&row.host, &row.system, &row.node, row.state, &row.what]);
-    let rows: Vec<[&str; 5]> = [head].into_iter().chain(rows).collect();
-    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max();
-    let widths = [0, 1, 2, 3].map(|column| width(column).unwrap_or_default());
-    let [host, system, node, state] = widths;
-    let lines = rows
-        .iter()
-        .map(|[a, b, c, d, e]| format!("{a:<host$}  {b:<system$}  {c:<node$}  {d:<state$}  {e}"));
-    lines.collect()
-}
-
 fn print(rows: &[Row], form: &str) {
     if form == "json" {
         let hosts = rows.iter().map(|row| {
@@ -150,8 +134,14 @@ fn print(rows: &[Row], form: &str) {
     // The last column stays free: a full line makes some terminals wrap.
     let room = terminal_size::terminal_size_of(std::io::stdout());
     let room = room.map_or(usize::MAX, |size| usize::from(size.0.0).saturating_sub(1));
-    for line in table(rows) {
-        println!("{}", output::cut(line.trim_end(), room));
+    let cells = rows.iter().map(|row| {
+        let cells = [&row.host, &row.system, &row.node, row.state, &row.what];
+        cells.map(str::to_owned).to_vec()
+    });
+    let cells: Vec<_> = cells.collect();
+    let table = columns::table(&["host", "system", "node", "state", "what"], &cells);
+    for line in table.lines() {
+        println!("{}", output::cut(line, room));
     }
     let drifted = rows.iter().filter(|row| row.state == "drifted").count();
     if drifted > 0 {

@@ -268,9 +268,14 @@ impl<A: Api> Apply<'_, A> {
         }
         let join = windows::join(self.cluster, spec, facts)?;
         let joined = self.join(host, &join, away).await?;
-        self.stop.heeded(name, self.api.joined(name)).await?;
+        let there = self.stop.heeded(name, self.api.joined(name)).await;
         if joined > 0 {
-            self.api.schedulable(name, false).await?;
+            let kept = self.api.schedulable(name, false).await;
+            // The next run finds it joined: nobody would keep pods off it then.
+            there?;
+            kept?;
+        } else {
+            there?;
         }
         self.api.taint(name, &spec.taints).await?;
         Ok(prepared + joined)

@@ -233,8 +233,10 @@ impl Link {
             match self.home.remove(&self.session).await {
                 Err(error) if error.is_transient() && cuts < CUTS => {
                     cuts += 1;
+                    let (stop, host) = (self.stop.clone(), self.name().to_owned());
                     let patience = Reconnect::default();
-                    self.session = patience.connect(&self.way, |_| {}).await?;
+                    let back = async { Ok(patience.connect(&self.way, |_| {}).await?) };
+                    self.session = unless_over(stop, host, back).await?;
                 }
                 removed => return Ok(removed?),
             }
@@ -394,19 +396,10 @@ impl Link {
         Ok(())
     }
 
-    /// Connects again. Who has said stop waits for no more than a moment: a host that
-    /// is there hears of it, and one that is away goes on without us, and is waited for
-    /// by the next run.
+    /// Connects again.
     async fn reopen(&mut self, patience: Reconnect) -> Result<(), RunError> {
-        let (mut stop, host) = (self.stop.clone(), self.name().to_owned());
-        let over = async {
-            stop.asked().await;
-            sleep(A_MOMENT).await;
-        };
-        tokio::select! {
-            opened = self.come_back(patience) => opened,
-            () = over => Err(RunError::Stopped { host }),
-        }
+        let (stop, host) = (self.stop.clone(), self.name().to_owned());
+        unless_over(stop, host, self.come_back(patience)).await
     }
 
     /// A host that goes down or comes up may take a connection and drop it at once:
@@ -504,5 +497,23 @@ fn unknown_facts() -> HostFacts {
         hostname: String::new(),
         service_manager: None,
         interfaces: Vec::new(),
+    }
+}
+
+/// Comes back to a host. Who has said stop waits for no more than a moment: a host that
+/// is there hears of it, and one that is away goes on without us, and is waited for by
+/// the next run.
+async fn unless_over<T>(
+    mut stop: Stop,
+    host: String,
+    back: impl Future<Output = Result<T, RunError>>,
+) -> Result<T, RunError> {
+    let over = async {
+        stop.asked().await;
+        sleep(A_MOMENT).await;
+    };
+    tokio::select! {
+        came = back => came,
+        () = over => Err(RunError::Stopped { host }),
     }
 }

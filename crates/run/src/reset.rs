@@ -47,6 +47,9 @@ impl<A: Api> Reset<'_, A> {
             let drain = self.api.drain(&name, waiting);
             self.stop.heeded(&name, drain).await?;
         }
+        if self.stop.is_asked() {
+            return Err(RunError::Stopped { host: name });
+        }
         let remove = async || host.remove(self.run, tell).await;
         in_turn(self.stop, waiting, remove).await?;
         // From here on it is quick, and better done than left.

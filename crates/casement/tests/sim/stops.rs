@@ -148,8 +148,13 @@ async fn hosts_finish_their_step_and_the_next_apply_goes_on() {
     let gate = Gate::close(windows1(&ground), 3);
     let mut at_work = AtWork::begin(ground.command(&APPLY));
     ground.until("a change", |_| gate.holds()).await;
+    let console = windows1(&ground).console();
+    let lines = console.lines();
     at_work.interrupt();
     at_work.says("goes on from here").await;
+    ground
+        .until("the host to hear of it", |_| console.lines() > lines)
+        .await;
     gate.open();
     assert_stopped(&at_work.ends().await, "apply");
     let changes = windows1(&ground).sim().changes();
@@ -220,8 +225,13 @@ async fn a_reset_is_stopped_and_gone_on_with_too() {
     let gate = Gate::close(windows1(&ground), 3);
     let mut at_work = AtWork::begin(ground.command(&RESET));
     ground.until("a change", |_| gate.holds()).await;
+    let console = windows1(&ground).console();
+    let lines = console.lines();
     at_work.interrupt();
     at_work.says("goes on from here").await;
+    ground
+        .until("the host to hear of it", |_| console.lines() > lines)
+        .await;
     gate.open();
     assert_stopped(&at_work.ends().await, "reset");
     assert!(

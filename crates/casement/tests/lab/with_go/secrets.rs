@@ -45,7 +45,7 @@ fn secrets_are_nowhere_but_in_their_own_place() {
 }
 
 /// What opens the key that casement is given.
-const PHRASE: &str = "Rosen-Tulpen-Nelken-4711";
+const PHRASE: &str = "Astern-Dahlien-Lupinen-0815";
 
 /// Lets the cluster file name a key that has a passphrase.
 fn lock_the_key(lab: &Lab) {
@@ -63,7 +63,7 @@ fn lock_the_key(lab: &Lab) {
 }
 
 /// What the registry wants to hear from now on.
-const REGISTRY: &str = "Registrierkasse-17";
+const REGISTRY: &str = "Ladenkasse-im-Labor-42";
 
 /// Lets the registry give nothing without an account, which the cluster file names.
 fn guard_the_registry(lab: &Lab) {
