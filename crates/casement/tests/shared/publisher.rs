@@ -6,8 +6,9 @@ use std::net::TcpListener;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-use rustls::pki_types::PrivateKeyDer;
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
+
+use crate::tls;
 
 type Has = dyn Fn(&str) -> Option<Vec<u8>> + Send + Sync;
 
@@ -40,17 +41,7 @@ impl Publisher {
         has: impl Fn(&str) -> Option<Vec<u8>> + Send + Sync + 'static,
         ca: &Path,
     ) -> Self {
-        let made = rcgen::generate_simple_self_signed(vec!["127.0.0.1".to_owned()]).unwrap();
-        std::fs::write(ca, made.cert.pem()).unwrap();
-        let key = PrivateKeyDer::try_from(made.signing_key.serialize_der()).unwrap();
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let config = ServerConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()
-            .unwrap()
-            .with_no_client_auth()
-            .with_single_cert(vec![made.cert.der().clone()], key)
-            .unwrap();
-        Self::serve(Arc::new(has), Some(Arc::new(config)))
+        Self::serve(Arc::new(has), Some(tls::server(ca)))
     }
 
     fn serve(has: Arc<Has>, tls: Option<Arc<ServerConfig>>) -> Self {

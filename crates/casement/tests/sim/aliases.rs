@@ -5,6 +5,8 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 use std::process::Command;
 
+use casement_lab::sim::SimHost;
+
 use crate::ground::Ground;
 use crate::sshd::{Server, USER};
 use crate::typed::{said, succeed};
@@ -28,7 +30,7 @@ impl Named {
         let access = "  access:\n    ssh:\n      user: Administrator\n      \
                       key: ./id_ed25519\n      knownHosts: ./known_hosts\n";
         assert!(text.contains(access), "{text}");
-        let host = named.ground.cluster.host("windows1").unwrap();
+        let host = named.windows1();
         let port = format!(",\n       access: {{ssh: {{port: {}}}}}", host.port());
         assert!(text.contains(&port), "{text}");
         let linux = "ssh: {user: root, ";
@@ -50,13 +52,17 @@ impl Named {
         named
     }
 
+    fn windows1(&self) -> &SimHost {
+        self.ground.cluster.host("windows1").unwrap()
+    }
+
     fn at(&self, name: &str) -> PathBuf {
         self.ground.cluster.cluster_file().with_file_name(name)
     }
 
     /// What is written about a host under a pattern, and about the gate.
     fn write(&self, pattern: &str, between: &str) {
-        let host = self.ground.cluster.host("windows1").unwrap();
+        let host = self.windows1();
         let (address, port) = (host.spec().address, host.port());
         let known = std::fs::read_to_string(self.at("known_hosts")).unwrap();
         let here = format!("[{address}]:{port} ");
@@ -102,13 +108,7 @@ impl Named {
 #[ignore = "needs root and OpenSSH"]
 async fn a_host_is_reached_as_openssh_would_reach_it() {
     let named = Named::start().await;
-    let address = named
-        .ground
-        .cluster
-        .host("windows1")
-        .unwrap()
-        .spec()
-        .address;
+    let address = named.windows1().spec().address;
     let plain = format!("address: {address}, os: windows-2022, roles: [worker]");
 
     // Nothing is said of the name, so something is said of the address.
@@ -145,13 +145,7 @@ async fn a_host_is_reached_as_openssh_would_reach_it() {
 #[ignore = "needs root and OpenSSH"]
 async fn a_command_that_only_openssh_can_use_is_told() {
     let named = Named::start().await;
-    let address = named
-        .ground
-        .cluster
-        .host("windows1")
-        .unwrap()
-        .spec()
-        .address;
+    let address = named.windows1().spec().address;
     named.write(&address.to_string(), "ProxyCommand nc %h %p");
     let output = crate::typed::run(named.casement(&["apply", "--yes"])).await;
     let said = said(&output);

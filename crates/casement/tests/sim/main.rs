@@ -46,5 +46,7 @@ mod search;
 #[allow(dead_code, reason = "the transport's own tests use more of it")]
 #[path = "../../../remote/tests/sessions/sshd.rs"]
 mod sshd;
+#[path = "../../../node/tests/channel/tls.rs"]
+mod tls;
 #[path = "../shared/typed.rs"]
 mod typed;

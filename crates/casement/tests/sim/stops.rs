@@ -51,6 +51,22 @@ fn assert_stopped(ended: &(Option<i32>, String), verb: &str) {
     }
 }
 
+/// Stops a command while a host is in the middle of its changes.
+async fn stop_in_the_middle(ground: &Ground, words: &[&str]) {
+    let gate = Gate::close(windows1(ground), 3);
+    let mut at_work = AtWork::begin(ground.command(words));
+    ground.until("a change", |_| gate.holds()).await;
+    let console = windows1(ground).console();
+    let lines = console.lines();
+    at_work.interrupt();
+    at_work.says("goes on from here").await;
+    ground
+        .until("the host to hear of it", |_| console.lines() > lines)
+        .await;
+    gate.open();
+    assert_stopped(&at_work.ends().await, words[0]);
+}
+
 /// The summaries of all records, oldest first; none for a run that left none.
 fn summaries(folder: &Path) -> Vec<(PathBuf, Option<Value>)> {
     let records = std::fs::read_dir(folder.join(".casement/runs")).unwrap();
@@ -145,18 +161,7 @@ async fn what_was_brought_stays_for_the_next_run() {
 async fn hosts_finish_their_step_and_the_next_apply_goes_on() {
     let ground = Ground::start(2, true).await;
     spare_boot(windows1(&ground));
-    let gate = Gate::close(windows1(&ground), 3);
-    let mut at_work = AtWork::begin(ground.command(&APPLY));
-    ground.until("a change", |_| gate.holds()).await;
-    let console = windows1(&ground).console();
-    let lines = console.lines();
-    at_work.interrupt();
-    at_work.says("goes on from here").await;
-    ground
-        .until("the host to hear of it", |_| console.lines() > lines)
-        .await;
-    gate.open();
-    assert_stopped(&at_work.ends().await, "apply");
+    stop_in_the_middle(&ground, &APPLY).await;
     let changes = windows1(&ground).sim().changes();
     assert!(changes < 10, "it went on for {changes} changes");
     let [(record, summary)] = &summaries(&folder(&ground))[..] else {
@@ -222,18 +227,7 @@ async fn nobody_waits_on_for_a_node_that_is_not_ready() {
 async fn a_reset_is_stopped_and_gone_on_with_too() {
     let ground = Ground::start(2, true).await;
     ground.succeed(&APPLY).await;
-    let gate = Gate::close(windows1(&ground), 3);
-    let mut at_work = AtWork::begin(ground.command(&RESET));
-    ground.until("a change", |_| gate.holds()).await;
-    let console = windows1(&ground).console();
-    let lines = console.lines();
-    at_work.interrupt();
-    at_work.says("goes on from here").await;
-    ground
-        .until("the host to hear of it", |_| console.lines() > lines)
-        .await;
-    gate.open();
-    assert_stopped(&at_work.ends().await, "reset");
+    stop_in_the_middle(&ground, &RESET).await;
     assert!(
         !windows1(&ground).left_behind().is_empty(),
         "it was stopped"

@@ -28,6 +28,9 @@ mod publisher;
 mod registry;
 #[path = "../shared/search.rs"]
 mod search;
+#[allow(dead_code, reason = "the tests over SSH use more of it")]
+#[path = "../../../node/tests/channel/tls.rs"]
+mod tls;
 #[path = "../shared/typed.rs"]
 mod typed;
 

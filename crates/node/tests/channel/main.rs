@@ -7,6 +7,7 @@ mod agent;
 mod bad_cases;
 mod linux;
 mod pull;
+mod tls;
 mod wire;
 
 #[path = "../shared/mirror.rs"]

@@ -7,11 +7,11 @@ use std::sync::{Arc, Mutex};
 
 use casement_resource::wire::{Pull, PullProxy, ToAgent, ToController};
 use casement_resource::{Blob, Code, Failure, Secret, Sha256};
-use rustls::pki_types::PrivateKeyDer;
-use rustls::{ServerConfig, ServerConnection, StreamOwned};
+use rustls::{ServerConnection, StreamOwned};
 
 use crate::agent::Agent;
 use crate::mirror::Mirror;
+use crate::tls;
 use crate::wire::Channel;
 
 fn pull(url: &str, content: &[u8]) -> Pull {
@@ -194,17 +194,7 @@ fn an_account_is_used_and_in_nobody_s_sight() {
 
 /// A mirror over TLS; the certificate that signed its own is written to the file.
 fn secure(content: &[u8], ca: &Path) -> Mirror {
-    let made = rcgen::generate_simple_self_signed(vec!["127.0.0.1".to_owned()]).unwrap();
-    fs::write(ca, made.cert.pem()).unwrap();
-    let key = PrivateKeyDer::try_from(made.signing_key.serialize_der()).unwrap();
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let config = ServerConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .unwrap()
-        .with_no_client_auth()
-        .with_single_cert(vec![made.cert.der().clone()], key)
-        .unwrap();
-    let config = Arc::new(config);
+    let config = tls::server(ca);
     Mirror::serve(content, move |stream, serve| {
         let session = ServerConnection::new(Arc::clone(&config)).unwrap();
         serve(&mut StreamOwned::new(session, stream));

@@ -7,6 +7,19 @@ fn stopped(outcome: &HostOutcome) -> bool {
     matches!(outcome.result, Err(RunError::Stopped { .. }))
 }
 
+/// Somebody says stop when a Node is waited for, which never is Ready.
+fn stopped_at_the_node() -> (FakeApi, Stop) {
+    let (switch, stop) = StopSwitch::new();
+    let api = FakeApi {
+        ready: Box::new(move |_| {
+            switch.stop();
+            Waited::Never
+        }),
+        ..FakeApi::default()
+    };
+    (api, stop)
+}
+
 #[test]
 fn a_token_is_taken_back_when_the_join_is_stopped() {
     let (switch, stop) = StopSwitch::new();
@@ -27,14 +40,7 @@ fn a_token_is_taken_back_when_the_join_is_stopped() {
 
 #[test]
 fn nobody_waits_for_a_node_after_stop_was_said() {
-    let (switch, stop) = StopSwitch::new();
-    let api = FakeApi {
-        ready: Box::new(move |_| {
-            switch.stop();
-            Waited::Never
-        }),
-        ..FakeApi::default()
-    };
+    let (api, stop) = stopped_at_the_node();
     let mut hosts = [FakeHost::new("win1"), FakeHost::new("lin1")];
     let outcomes = run_with(&api, &mut hosts, None, &stop);
     assert!(stopped(&outcomes[0]), "{outcomes:?}");
@@ -44,14 +50,7 @@ fn nobody_waits_for_a_node_after_stop_was_said() {
 
 #[test]
 fn nobody_waits_for_another_host_after_stop_was_said() {
-    let (switch, stop) = StopSwitch::new();
-    let api = FakeApi {
-        ready: Box::new(move |_| {
-            switch.stop();
-            Waited::Never
-        }),
-        ..FakeApi::default()
-    };
+    let (api, stop) = stopped_at_the_node();
     let mut hosts = [FakeHost::new("win1"), FakeHost::new("win2")];
     let outcomes = run_with(&api, &mut hosts, Some(1), &stop);
     assert!(outcomes.iter().all(stopped), "{outcomes:?}");
