@@ -115,3 +115,14 @@ pub enum RunError {
         host: String,
     },
 }
+
+impl RunError {
+    /// Whether the connection went away, and everything else may be right.
+    pub(crate) fn is_cut(&self) -> bool {
+        match self {
+            Self::Cut { .. } => true,
+            Self::Remote(error) => error.is_transient(),
+            _ => false,
+        }
+    }
+}

@@ -1,5 +1,6 @@
 //! One host: its session, its agent, and the conversation with it.
 
+mod again;
 mod bring;
 
 use std::collections::BTreeMap;
@@ -12,7 +13,7 @@ use casement_resource::wire::{
 use casement_resource::{
     Diff, HostPath, NodeDocument, Resource, ResourceId, RunId, SecretName, Sha256,
 };
-use tokio::time::{Instant, sleep, timeout};
+use tokio::time::timeout;
 
 use crate::error::RunError;
 use crate::first_contact::first_contact;
@@ -21,11 +22,6 @@ use crate::stop::Stop;
 
 /// How long a host may take over a good-bye.
 const GOOD_BYE: Duration = Duration::from_secs(5);
-/// How long a connection that was lost may take to be back when somebody wants to stop.
-const A_MOMENT: Duration = Duration::from_secs(2);
-/// How often the connection may drop while one thing is asked or brought: it was back
-/// each time, and what was done stays.
-const CUTS: u32 = 5;
 
 /// The agents that can be brought to hosts, one for each system.
 #[derive(Debug, Clone)]
@@ -226,23 +222,6 @@ impl Link {
         Ok(())
     }
 
-    /// Takes away the agent that has ended; it is not started again for that.
-    async fn take_agent_away(&mut self) -> Result<(), RunError> {
-        let mut cuts = 0;
-        loop {
-            match self.home.remove(&self.session).await {
-                Err(error) if error.is_transient() && cuts < CUTS => {
-                    cuts += 1;
-                    let (stop, host) = (self.stop.clone(), self.name().to_owned());
-                    let patience = Reconnect::default();
-                    let back = async { Ok(patience.connect(&self.way, |_| {}).await?) };
-                    self.session = unless_over(stop, host, back).await?;
-                }
-                removed => return Ok(removed?),
-            }
-        }
-    }
-
     /// Says good-bye; a host that does not answer it any more is left alone.
     pub async fn close(mut self) {
         let said = async move {
@@ -351,82 +330,6 @@ impl Link {
         }
     }
 
-    /// Asks what has one answer; after a cut, again. What was done for it before is
-    /// found done.
-    async fn ask(&mut self, question: &ToAgent) -> Result<ToController, RunError> {
-        let mut cuts = 0;
-        loop {
-            let heard = match self.say(question).await {
-                Ok(()) => self.hear().await,
-                Err(error) => Err(error),
-            };
-            match heard {
-                Err(RunError::Cut { .. }) if cuts < CUTS => {
-                    cuts += 1;
-                    self.reopen(Reconnect::default()).await?;
-                }
-                heard => return heard,
-            }
-        }
-    }
-
-    /// Says messages one after the other; after a cut, all of them again: who is spoken
-    /// to then has heard none of them.
-    async fn say_again(
-        &mut self,
-        messages: &[&ToAgent],
-        patience: Reconnect,
-    ) -> Result<(), RunError> {
-        let mut cuts = 0;
-        loop {
-            match self.say_all(messages).await {
-                Err(RunError::Cut { .. }) if cuts < CUTS => {
-                    cuts += 1;
-                    self.reopen(patience).await?;
-                }
-                said => return said,
-            }
-        }
-    }
-
-    async fn say_all(&mut self, messages: &[&ToAgent]) -> Result<(), RunError> {
-        for message in messages {
-            self.say(message).await?;
-        }
-        Ok(())
-    }
-
-    /// Connects again.
-    async fn reopen(&mut self, patience: Reconnect) -> Result<(), RunError> {
-        let (stop, host) = (self.stop.clone(), self.name().to_owned());
-        unless_over(stop, host, self.come_back(patience)).await
-    }
-
-    /// A host that goes down or comes up may take a connection and drop it at once:
-    /// that counts as not being back yet.
-    async fn come_back(&mut self, patience: Reconnect) -> Result<(), RunError> {
-        let since = Instant::now();
-        loop {
-            let left = patience.deadline.saturating_sub(since.elapsed());
-            let patience = Reconnect {
-                deadline: left,
-                ..patience
-            };
-            self.session = patience.connect(&self.way, |_| {}).await?;
-            let opening = self.home.open(&self.session, &self.controller, |_| {});
-            match opening.await {
-                Ok(opened) => {
-                    self.channel = opened.channel;
-                    return self.take_hello(*opened.answer);
-                }
-                Err(error) if error.is_transient() && !left.is_zero() => {
-                    sleep(patience.first_pause).await;
-                }
-                Err(error) => return Err(error.into()),
-            }
-        }
-    }
-
     async fn say(&mut self, message: &ToAgent) -> Result<(), RunError> {
         self.channel.send(message).await.map_err(|error| {
             if error.is_transient() {
@@ -497,23 +400,5 @@ fn unknown_facts() -> HostFacts {
         hostname: String::new(),
         service_manager: None,
         interfaces: Vec::new(),
-    }
-}
-
-/// Comes back to a host. Who has said stop waits for no more than a moment: a host that
-/// is there hears of it, and one that is away goes on without us, and is waited for by
-/// the next run.
-async fn unless_over<T>(
-    mut stop: Stop,
-    host: String,
-    back: impl Future<Output = Result<T, RunError>>,
-) -> Result<T, RunError> {
-    let over = async {
-        stop.asked().await;
-        sleep(A_MOMENT).await;
-    };
-    tokio::select! {
-        came = back => came,
-        () = over => Err(RunError::Stopped { host }),
     }
 }

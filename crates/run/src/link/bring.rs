@@ -7,7 +7,7 @@ use casement_remote::{Progress, Reconnect, RemoteError, Transport as _};
 use casement_resource::wire::{Pull, ToAgent, ToController};
 use casement_resource::{Code, Failure, Sha256};
 
-use super::{CUTS, Link};
+use super::Link;
 use crate::error::RunError;
 use crate::source::{Blobs, Bringing, brought_by, pulls};
 
@@ -100,14 +100,11 @@ impl Link {
         tell: &(dyn Fn(u64) + Sync),
     ) -> Result<Result<(), Failure>, RunError> {
         let ask = ToAgent::Pull(pull.clone());
-        let mut cuts = 0;
+        let (mut cuts, patience) = (0, Reconnect::default());
         loop {
-            match self.pull_uncut(&ask, tell).await {
-                Err(RunError::Cut { .. }) if cuts < CUTS => {
-                    cuts += 1;
-                    self.reopen(Reconnect::default()).await?;
-                }
-                ended => return ended,
+            let ended = self.pull_uncut(&ask, tell).await;
+            if let Some(ended) = self.unless_cut(ended, &mut cuts, patience).await? {
+                return Ok(ended);
             }
         }
     }
@@ -141,20 +138,17 @@ impl Link {
         let size = |path: &Path| path.metadata().map_or(0, |file| file.len());
         tally.size += files.iter().map(|(_, path)| size(path)).sum::<u64>();
         for (hash, path) in files {
-            let mut cuts = 0;
             let progress = |done| {
                 let (done, size) = (tally.done + done, tally.size);
                 let pulled = false;
                 tell(Bringing::Progress { done, size, pulled });
             };
+            let (mut cuts, patience) = (0, Reconnect::default());
             let sent = loop {
-                match self.send_one(path, hash, &progress).await {
-                    Ok(sent) => break sent,
-                    Err(error) if !error.is_transient() || cuts == CUTS => return Err(error.into()),
-                    Err(_) => {
-                        cuts += 1;
-                        self.reopen(Reconnect::default()).await?;
-                    }
+                let sent = self.send_one(path, hash, &progress).await;
+                let sent = sent.map_err(RunError::from);
+                if let Some(sent) = self.unless_cut(sent, &mut cuts, patience).await? {
+                    break sent;
                 }
             };
             tally.done += size(path);
