@@ -273,11 +273,11 @@ impl Shared {
             Err(RunError::Stopped { .. }) => (State::Stopped, "stopped".to_owned()),
             Err(error) => (State::Failed, self.why(host, error)),
         };
-        self.update(host, |tracked| {
-            text.clone_into(&mut tracked.row.text);
-            tracked.row.state = state;
-            if state == State::Done {
-                tracked.row.share = 1.0;
+        self.update(host, |tracked| match state {
+            State::Done => tracked.finish(&text),
+            _ => {
+                text.clone_into(&mut tracked.row.text);
+                tracked.row.state = state;
             }
         });
         let took = clock::duration(self.took(host).unwrap_or_default());

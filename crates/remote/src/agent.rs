@@ -246,13 +246,6 @@ impl AgentHome {
         session.deliver(&self.agent, &self.path(), progress).await
     }
 
-    /// Starts `casement-node channel` and says nothing. An agent that is not there
-    /// shows as an end without a message.
-    pub async fn channel(&self, session: &impl Transport) -> Result<Channel, RemoteError> {
-        let process = session.start(&self.line(&["channel"])).await?;
-        Ok(Channel::new(process))
-    }
-
     /// Takes the agent away, and the folders above it that are empty then and
     /// that only casement uses. Its process must have ended.
     pub async fn remove(&self, session: &impl Transport) -> Result<(), RemoteError> {

@@ -26,8 +26,8 @@ async fn open(double: &Double) -> (Session, Channel) {
     let path = double.local_file("casement-node", 100);
     let home = AgentHome::new(Agent::load(&path, HostOs::Linux).unwrap());
     let session = Session::connect(&double.target()).await.unwrap();
-    let channel = home.channel(&session).await.unwrap();
-    (session, channel)
+    let process = session.start(&home.line(&["channel"])).await.unwrap();
+    (session, Channel::new(process))
 }
 
 #[tokio::test]
