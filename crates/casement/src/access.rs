@@ -4,15 +4,14 @@ use std::net::{Ipv4Addr, TcpStream};
 use std::process::{Child, Command};
 use std::time::Duration;
 
-use camino::Utf8Path;
 use casement_diag::Problem;
 use casement_spec::{
-    Bastion, Cluster, Host, HostBastion, OsFamily, SecretRef, SshCredential, Way as Written,
-    defaults,
+    Bastion, Cluster, Host, HostBastion, SecretRef, SshCredential, Way as Written,
 };
 use clap::{Args, ValueEnum};
 
 use crate::failure::CommandError;
+use crate::way::Said;
 use crate::{output, spec_file, way};
 
 /// Print the command that opens a host: a shell, its desktop, its console.
@@ -90,19 +89,8 @@ fn commands(cluster: &Cluster, host: &Host, way: Way, on_windows: bool) -> Vec<V
 }
 
 fn ssh(cluster: &Cluster, host: &Host) -> Vec<String> {
-    let (login, own) = (cluster.login(host), &host.access.ssh);
-    let said = own
-        .user
-        .as_deref()
-        .or(cluster.spec.access.ssh.user.as_deref());
-    let place = match &own.host {
-        Some(name) => name.to_string(),
-        None => host.address.to_string(),
-    };
-    let mut words = openssh(login.credential, login.known_hosts, login.port);
-    if own.port == Some(defaults::ssh_port()) {
-        words.extend(["-p".to_owned(), login.port.to_string()]);
-    }
+    let said = Said::of_host(cluster, host);
+    let mut words = openssh(&said);
     if host.access.bastion == Some(HostBastion::None) {
         words.push("-oProxyJump=none".to_owned());
     }
@@ -112,30 +100,27 @@ fn ssh(cluster: &Cluster, host: &Host) -> Vec<String> {
         hop.splice(1..1, ["-W", "%h:%p"].map(str::to_owned));
         words.push(format!("-oProxyCommand={}", shown(&hop)));
     }
-    words.push(way::at(said, &place, login.user));
+    words.push(way::at(&said));
     words
 }
 
 fn to_bastion(bastion: &Bastion) -> Vec<String> {
-    let mut words = openssh(&bastion.credential, &bastion.known_hosts, bastion.port);
-    let usual = defaults::user(OsFamily::Linux);
-    let place = bastion.address.to_string();
-    words.push(way::at(bastion.user.as_deref(), &place, usual));
+    let said = Said::of_bastion(bastion);
+    let mut words = openssh(&said);
+    words.push(way::at(&said));
     words
 }
 
 /// OpenSSH with what the file says; the usual it knows itself, and its configuration
 /// may say otherwise.
-fn openssh(credential: &SshCredential, known_hosts: &Utf8Path, port: u16) -> Vec<String> {
+fn openssh(said: &Said<'_>) -> Vec<String> {
     let mut words = vec!["ssh".to_owned()];
-    if !way::is_usual_key(credential) {
-        words.extend(identity(credential));
-    }
-    if !way::is_usual(known_hosts) {
+    words.extend(said.credential.map(identity).unwrap_or_default());
+    if let Some(known_hosts) = said.known_hosts {
         words.push(format!("-oUserKnownHostsFile={known_hosts}"));
     }
     words.push("-oStrictHostKeyChecking=yes".to_owned());
-    if port != defaults::ssh_port() {
+    if let Some(port) = said.port {
         words.extend(["-p".to_owned(), port.to_string()]);
     }
     words

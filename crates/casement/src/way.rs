@@ -21,7 +21,7 @@ use casement_spec::{
 use crate::controller::not_yet;
 use crate::{secret, told};
 use ssh::Logins;
-pub use ssh::{is_usual, is_usual_key};
+pub use ssh::Said;
 
 /// Makes ways. A person is asked once for the password of an account, however
 /// many hosts it is for.
@@ -151,10 +151,12 @@ pub fn address_of(name: &str) -> Result<Ipv4Addr, Problem> {
 
 /// The last word of an `ssh` command: the account, unless OpenSSH knows one, and the
 /// place.
-pub fn at(said: Option<&str>, place: &str, usual_user: &str) -> String {
-    match said.or_else(|| alias::of(place).user.is_none().then_some(usual_user)) {
+pub fn at(said: &Said<'_>) -> String {
+    let place = &said.place;
+    let usual = || alias::of(place).user.is_none().then_some(said.usual_user);
+    match said.user.or_else(usual) {
         Some(user) => format!("{user}@{place}"),
-        None => place.to_owned(),
+        None => place.clone(),
     }
 }
 

@@ -35,61 +35,75 @@ pub struct Logins {
 
 /// What the cluster file says of a login. What it does not say, OpenSSH's configuration
 /// may.
-struct Said<'a> {
-    user: Option<&'a str>,
-    usual_user: &'a str,
-    port: Option<u16>,
-    credential: &'a SshCredential,
-    /// Whether nobody has named it.
-    usual_credential: bool,
-    known_hosts: &'a Utf8Path,
-    usual_known_hosts: bool,
+pub struct Said<'a> {
+    /// A name of OpenSSH's or DNS's, or an address.
+    pub place: String,
+    pub user: Option<&'a str>,
+    pub usual_user: &'a str,
+    pub port: Option<u16>,
+    pub credential: Option<&'a SshCredential>,
+    usual_credential: &'a SshCredential,
+    pub known_hosts: Option<&'a Utf8Path>,
+    usual_known_hosts: &'a Utf8Path,
+}
+
+impl<'a> Said<'a> {
+    /// Of a host: its own word, then the cluster's.
+    pub fn of_host(cluster: &'a Cluster, host: &'a Host) -> Self {
+        let (own, all) = (&host.access.ssh, &cluster.spec.access.ssh);
+        let credential = own.credential.as_ref().or(named_key(&all.credential));
+        let known_hosts = own.known_hosts.as_deref().or(named(&all.known_hosts));
+        Self {
+            place: match &own.host {
+                Some(name) => name.to_string(),
+                None => host.address.to_string(),
+            },
+            user: own.user.as_deref().or(all.user.as_deref()),
+            usual_user: defaults::user(host.os.family()),
+            port: own.port.or(unusual(all.port)),
+            credential,
+            usual_credential: &all.credential,
+            known_hosts,
+            usual_known_hosts: &all.known_hosts,
+        }
+    }
+
+    /// Of a bastion.
+    pub fn of_bastion(bastion: &'a Bastion) -> Self {
+        Self {
+            place: bastion.address.to_string(),
+            user: bastion.user.as_deref(),
+            usual_user: defaults::user(OsFamily::Linux),
+            port: unusual(bastion.port),
+            credential: named_key(&bastion.credential),
+            usual_credential: &bastion.credential,
+            known_hosts: named(&bastion.known_hosts),
+            usual_known_hosts: &bastion.known_hosts,
+        }
+    }
 }
 
 impl Logins {
     /// The way to a host.
     pub fn to(&mut self, cluster: &Cluster, host: &Host) -> Result<Target, Problem> {
-        let login = cluster.login(host);
-        let (own, all) = (&host.access.ssh, &cluster.spec.access.ssh);
-        let place = match &own.host {
-            Some(name) => name.to_string(),
-            None => host.address.to_string(),
-        };
-        let said = Said {
-            user: own.user.as_deref().or(all.user.as_deref()),
-            usual_user: login.user,
-            port: own.port.or(unusual(all.port)),
-            credential: login.credential,
-            usual_credential: own.credential.is_none() && is_usual_key(&all.credential),
-            known_hosts: login.known_hosts,
-            usual_known_hosts: own.known_hosts.is_none() && is_usual(&all.known_hosts),
-        };
-        let mut target = self.target(host.name.as_str(), &place, &said)?;
+        let said = Said::of_host(cluster, host);
+        let mut target = self.target(host.name.as_str(), &said)?;
         target.via = match (cluster.bastion(host), &host.access.bastion) {
             (Some(bastion), _) => Some(self.bastion(bastion)?),
             (None, Some(HostBastion::None)) => None,
-            (None, _) => self.between(&place, &target)?,
+            (None, _) => self.between(&said.place, &target)?,
         };
         Ok(target)
     }
 
     fn bastion(&mut self, bastion: &Bastion) -> Result<Hop, Problem> {
-        let place = bastion.address.to_string();
-        let said = Said {
-            user: bastion.user.as_deref(),
-            usual_user: defaults::user(OsFamily::Linux),
-            port: unusual(bastion.port),
-            credential: &bastion.credential,
-            usual_credential: is_usual_key(&bastion.credential),
-            known_hosts: &bastion.known_hosts,
-            usual_known_hosts: is_usual(&bastion.known_hosts),
-        };
-        let mut target = self.target("bastion", &place, &said)?;
+        let said = Said::of_bastion(bastion);
+        let mut target = self.target("bastion", &said)?;
         let name = format!("{}@{}:{}", target.user, target.address, target.port);
         if let Some(hop) = self.hops.get(&name) {
             return Ok(hop.clone());
         }
-        target.via = self.between(&place, &target)?;
+        target.via = self.between(&said.place, &target)?;
         let hop = Hop::new(target);
         self.hops.insert(name, hop.clone());
         Ok(hop)
@@ -97,25 +111,32 @@ impl Logins {
 
     /// What is at a place. What the cluster file says stands before what OpenSSH's
     /// configuration says.
-    fn target(&mut self, name: &str, place: &str, said: &Said<'_>) -> Result<Target, Problem> {
-        let alias = self.alias(place);
+    fn target(&mut self, name: &str, said: &Said<'_>) -> Result<Target, Problem> {
+        let alias = self.alias(&said.place);
         let user = said.user.or(alias.user.as_deref());
         let user = user.unwrap_or(said.usual_user);
-        let credential = match &alias.key {
-            Some(key) if said.usual_credential => self.key(key, None)?,
-            _ => self.credential(said.credential, user)?,
+        let credential = match (said.credential, &alias.key) {
+            (Some(named), _) => self.credential(named, user)?,
+            (None, Some(key)) => self.key(key, None)?,
+            (None, None) => self.credential(said.usual_credential, user)?,
         };
-        let known_hosts = match &alias.known_hosts {
-            Some(file) if said.usual_known_hosts => file.clone(),
-            _ => said.known_hosts.as_std_path().to_owned(),
-        };
-        let address = alias.hostname.as_deref().unwrap_or(place);
-        let mut target = Target::new(name, address, user, credential, known_hosts);
+        let known_hosts = said.known_hosts.map(Utf8Path::as_std_path);
+        let known_hosts = known_hosts.or(alias.known_hosts.as_deref());
+        let known_hosts = known_hosts.unwrap_or(said.usual_known_hosts.as_std_path());
+        let address = alias.hostname.as_deref().unwrap_or(&said.place);
+        let mut target = Target::new(name, address, user, credential, known_hosts.to_owned());
         target.port = said.port.or(alias.port).unwrap_or_else(defaults::ssh_port);
         target.known_as = alias.known_as;
-        target.host_keys = self.host_keys;
-        target.new_keys = self.new_keys.clone();
-        Ok(target)
+        Ok(self.judging(target))
+    }
+
+    /// A target whose host key is judged as in all of this run.
+    fn judging(&self, target: Target) -> Target {
+        Target {
+            host_keys: self.host_keys,
+            new_keys: self.new_keys.clone(),
+            ..target
+        }
     }
 
     /// What is written about a name or an address.
@@ -144,7 +165,7 @@ impl Logins {
             let alias = self.alias(&jump.name);
             let user = jump.user.clone().or(alias.user);
             let user = user.unwrap_or_else(|| behind.user.clone());
-            let port = jump.port.or(alias.port).unwrap_or(22);
+            let port = jump.port.or(alias.port).unwrap_or_else(defaults::ssh_port);
             let address = alias.hostname.unwrap_or_else(|| jump.name.clone());
             name = format!("{name}>{user}@{address}:{port}");
             if let Some(hop) = self.hops.get(&name) {
@@ -160,10 +181,8 @@ impl Logins {
             let mut target = Target::new(&jump.name, address, user, credential, known_hosts);
             target.port = port;
             target.known_as = alias.known_as;
-            target.host_keys = self.host_keys;
-            target.new_keys = self.new_keys.clone();
             target.via = via;
-            let hop = Hop::new(target);
+            let hop = Hop::new(self.judging(target));
             self.hops.insert(name.clone(), hop.clone());
             via = Some(hop);
         }
@@ -241,7 +260,7 @@ fn open(path: &Path, passphrase: Option<&SecretRef>) -> Result<Credential, Probl
             load_locked_key(path, &passphrase)
         }
         (Err(RemoteError::KeyFile { source, .. }), None, Some(socket))
-            if source.kind() == std::io::ErrorKind::NotFound && is_default_key(path) =>
+            if source.kind() == std::io::ErrorKind::NotFound && is_usual_key(path) =>
         {
             return Ok(Credential::Agent { socket, only: None });
         }
@@ -259,25 +278,27 @@ fn unusual(port: u16) -> Option<u16> {
     (port != defaults::ssh_port()).then_some(port)
 }
 
-/// Nobody has named a key, or named the one that is taken then.
-pub fn is_usual_key(credential: &SshCredential) -> bool {
-    match credential {
+/// A key that is not the usual one: that is what stands in a file that says nothing.
+fn named_key(credential: &SshCredential) -> Option<&SshCredential> {
+    let usual = match credential {
         SshCredential::Key {
             key: SecretRef::File(path),
             passphrase: None,
-        } => is_default_key(path.as_std_path()),
+        } => is_usual_key(path.as_std_path()),
         _ => false,
-    }
+    };
+    (!usual).then_some(credential)
 }
 
-fn is_default_key(path: &Path) -> bool {
+fn is_usual_key(path: &Path) -> bool {
     match defaults::ssh_key() {
         SecretRef::File(usual) => path == alias::expanded(usual.as_str()),
         _ => false,
     }
 }
 
-/// Nobody has named a file of host keys, or named the one that is taken then.
-pub fn is_usual(known_hosts: &Utf8Path) -> bool {
-    known_hosts.as_std_path() == alias::expanded(defaults::known_hosts().as_str())
+/// A file of host keys that is not the usual one.
+fn named(known_hosts: &Utf8Path) -> Option<&Utf8Path> {
+    let usual = alias::expanded(defaults::known_hosts().as_str());
+    (known_hosts.as_std_path() != usual).then_some(known_hosts)
 }
