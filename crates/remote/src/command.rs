@@ -42,28 +42,32 @@ pub struct HostSystem {
     pub os: HostOs,
     /// The shell behind the SSH server.
     pub shell: Shell,
-    /// The machine's architecture as `uname -m` says it; Windows is not asked.
+    /// The processor that programs of the shell run on, in the words of `uname -m`; none
+    /// where it leaves that open.
     pub architecture: Option<String>,
 }
 
-/// cmd echoes the whole line with `%OS%` replaced; PowerShell runs the first
-/// two commands and replaces `$env:OS`; a POSIX shell runs all three.
-pub(crate) const PROBE: &str = "echo casement-cmd=%OS% ; echo casement-env=$env:OS ; uname -s -m";
+/// cmd echoes the whole line with what is between `%` replaced; PowerShell runs the
+/// first two commands and replaces what begins with `$env:`; a POSIX shell runs all
+/// three.
+pub(crate) const PROBE: &str = "echo casement-cmd=%OS%/%PROCESSOR_ARCHITECTURE% ; \
+     echo casement-env=$env:OS/$env:PROCESSOR_ARCHITECTURE ; uname -s -m";
 
 /// Reads the probe's answer.
 pub(crate) fn read_probe(answer: &str) -> Option<HostSystem> {
-    let windows = |shell| HostSystem {
+    let windows = |shell, processor| HostSystem {
         os: HostOs::Windows,
         shell,
-        architecture: None,
+        architecture: windows_architecture(processor).map(str::to_owned),
     };
     answer.lines().find_map(|line| {
         let line = line.trim();
-        if line.starts_with("casement-cmd=Windows_NT") {
-            return Some(windows(Shell::Cmd));
+        if let Some(rest) = line.strip_prefix("casement-cmd=Windows_NT/") {
+            let processor = rest.split(' ').next().unwrap_or_default();
+            return Some(windows(Shell::Cmd, processor));
         }
-        if line == "casement-env=Windows_NT" {
-            return Some(windows(Shell::PowerShell));
+        if let Some(processor) = line.strip_prefix("casement-env=Windows_NT/") {
+            return Some(windows(Shell::PowerShell, processor));
         }
         let (system, architecture) = line.split_once(' ')?;
         if system == "Linux" {
@@ -77,8 +81,18 @@ pub(crate) fn read_probe(answer: &str) -> Option<HostSystem> {
         emulated
             .iter()
             .any(|prefix| system.starts_with(prefix))
-            .then(|| windows(Shell::Posix))
+            .then(|| windows(Shell::Posix, architecture.trim()))
     })
+}
+
+/// A processor of Windows in the words of `uname -m`. A shell of 32 bits does not say
+/// what the host is.
+fn windows_architecture(processor: &str) -> Option<&'static str> {
+    match processor {
+        "AMD64" | "x86_64" => Some("x86_64"),
+        "ARM64" | "aarch64" => Some("aarch64"),
+        _ => None,
+    }
 }
 
 /// How cmd is told that a command follows.
@@ -136,14 +150,6 @@ fn quoted(word: &str) -> String {
 mod tests {
     use super::*;
 
-    fn system(os: HostOs, shell: Shell) -> Option<HostSystem> {
-        Some(HostSystem {
-            os,
-            shell,
-            architecture: None,
-        })
-    }
-
     #[test]
     fn a_word_with_blanks_and_quotes_stays_one_word_on_linux() {
         let line = program_line(
@@ -157,19 +163,34 @@ mod tests {
 
     #[test]
     fn every_shell_answers_the_probe_in_its_own_way() {
-        let cmd = "casement-cmd=Windows_NT ; echo casement-env=$env:OS ; uname -s -m\r\n";
-        assert_eq!(read_probe(cmd), system(HostOs::Windows, Shell::Cmd));
-        let powershell = "casement-cmd=%OS%\r\ncasement-env=Windows_NT\r\n";
-        assert_eq!(
-            read_probe(powershell),
-            system(HostOs::Windows, Shell::PowerShell)
-        );
-        let git_bash = "casement-cmd=%OS%\ncasement-env=:OS\nMINGW64_NT-10.0-20348 x86_64\n";
-        assert_eq!(read_probe(git_bash), system(HostOs::Windows, Shell::Posix));
-        let bash = "Welcome!\ncasement-cmd=%OS%\ncasement-env=:OS\nLinux x86_64\n";
-        let found = read_probe(bash).unwrap();
-        assert_eq!((found.os, found.shell), (HostOs::Linux, Shell::Posix));
-        assert_eq!(found.architecture.as_deref(), Some("x86_64"));
-        assert_eq!(read_probe("FreeBSD amd64\n"), None);
+        let found = |answer: &str| {
+            let found = read_probe(answer)?;
+            Some((found.os, found.shell, found.architecture))
+        };
+        let is = |os, shell, architecture: Option<&str>| {
+            Some((os, shell, architecture.map(str::to_owned)))
+        };
+        let rest = "; echo casement-env=$env:OS/$env:PROCESSOR_ARCHITECTURE ; uname -s -m\r\n";
+        for (processor, architecture) in [
+            ("AMD64", Some("x86_64")),
+            ("ARM64", Some("aarch64")),
+            ("x86", None),
+        ] {
+            let cmd = format!("casement-cmd=Windows_NT/{processor} {rest}");
+            let wanted = is(HostOs::Windows, Shell::Cmd, architecture);
+            assert_eq!(found(&cmd), wanted);
+            let unreplaced = "casement-cmd=%OS%/%PROCESSOR_ARCHITECTURE%";
+            let powershell = format!("{unreplaced}\r\ncasement-env=Windows_NT/{processor}\r\n");
+            let wanted = is(HostOs::Windows, Shell::PowerShell, architecture);
+            assert_eq!(found(&powershell), wanted);
+        }
+        let posix = "casement-cmd=%OS%/%PROCESSOR_ARCHITECTURE%\ncasement-env=:OS/:PROCESSOR_ARCHITECTURE\n";
+        let git_bash = format!("{posix}MINGW64_NT-10.0-20348 x86_64\n");
+        let wanted = is(HostOs::Windows, Shell::Posix, Some("x86_64"));
+        assert_eq!(found(&git_bash), wanted);
+        let bash = format!("Welcome!\n{posix}Linux x86_64\n");
+        let wanted = is(HostOs::Linux, Shell::Posix, Some("x86_64"));
+        assert_eq!(found(&bash), wanted);
+        assert_eq!(found("FreeBSD amd64\n"), None);
     }
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use casement_resource::Sha256;
 
 use crate::agent::{Agent, AgentHome, Delivery};
-use crate::command::HostSystem;
+use crate::command::{self, HostSystem};
 use crate::error::{Place, RemoteError};
 use crate::places::RemotePath;
 use crate::process::Process;
@@ -221,9 +221,10 @@ impl Transport for WinRmSession {
         Self::place(self)
     }
 
-    /// Nothing but Windows has WinRM.
     async fn system(&self) -> Result<Option<HostSystem>, RemoteError> {
-        Ok(None)
+        let said = self.run(command::PROBE).await?;
+        let said = String::from_utf8_lossy(&said.stdout);
+        Ok(command::read_probe(&said))
     }
 
     async fn start(&self, line: &str) -> Result<Process, RemoteError> {

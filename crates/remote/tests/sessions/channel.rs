@@ -87,6 +87,39 @@ async fn an_agent_that_does_not_answer_is_brought_first() {
 }
 
 #[tokio::test]
+async fn an_agent_for_another_processor_is_not_brought_to_windows() {
+    let double = Double::start().await;
+    let path = double.local_file("casement-node.exe", 0);
+    std::fs::write(&path, program_for(0x8664)).unwrap();
+    let home = AgentHome::new(Agent::load(&path, HostOs::Windows).unwrap());
+    double.shared.needs_agent.store(true, Ordering::SeqCst);
+    *double.shared.processor.lock().unwrap() = "ARM64";
+    let session = Session::connect(&double.target()).await.unwrap();
+    let Err(error) = home.open(&session, "me", |_| {}).await else {
+        panic!("it would not run");
+    };
+    assert_eq!(error.code(), "CAS-SSH-027");
+    let told = format!("{:?}", error.details());
+    assert!(told.contains("Windows, aarch64"), "{told}");
+    assert!(told.contains("Windows, x86_64"), "{told}");
+    assert_eq!(double.shared.written.load(Ordering::SeqCst), 0);
+    // One that does not say what it is, is believed to be what the file says.
+    *double.shared.processor.lock().unwrap() = "x86";
+    let opened = home.open(&session, "me", |_| {}).await.unwrap();
+    assert!(matches!(opened.delivery, Delivery::Sent(_)));
+}
+
+/// As much of a Windows program as says which processor it is for.
+fn program_for(machine: u16) -> Vec<u8> {
+    let mut program = vec![0; 0x90];
+    program[..2].copy_from_slice(b"MZ");
+    program[0x3c] = 0x80;
+    program[0x80..0x84].copy_from_slice(b"PE\0\0");
+    program[0x84..0x86].copy_from_slice(&machine.to_le_bytes());
+    program
+}
+
+#[tokio::test]
 async fn an_agent_is_started_through_the_bash_of_git_as_well() {
     let double = Double::start().await;
     let path = double.local_file("casement-node.exe", 1000);

@@ -29,6 +29,7 @@ async fn a_known_host_lets_us_in_and_says_what_it_is() {
     let session = Session::connect(&double.target()).await.unwrap();
     let system = session.probe().await.unwrap();
     assert_eq!((system.os, system.shell), (HostOs::Windows, Shell::Cmd));
+    assert_eq!(system.architecture.as_deref(), Some("x86_64"));
     let output = session.run("both").await.unwrap();
     assert_eq!(output.status, Some(7));
     assert_eq!(output.stdout, b"out late");

@@ -19,10 +19,6 @@ use tokio::task::JoinHandle;
 
 use crate::files_double::Files;
 
-/// What the double says to whoever probes its shell.
-pub const CMD_ANSWER: &str =
-    "casement-cmd=Windows_NT ; echo casement-env=$env:OS ; uname -s -m\r\n";
-
 /// A key made from a number: tests must not depend on chance.
 pub fn key(seed: u8) -> PrivateKey {
     let pair = Ed25519Keypair::from_seed(&[seed; 32]);
@@ -66,6 +62,8 @@ pub struct Shared {
     pub broken: AtomicBool,
     /// Git's bash reads the command lines.
     pub git_bash: AtomicBool,
+    /// The processor that cmd says the host has.
+    pub processor: Mutex<&'static str>,
     /// What becomes of SFTP.
     pub subsystem: Mutex<Subsystem>,
     wires: Mutex<Vec<JoinHandle<()>>>,
@@ -113,6 +111,7 @@ impl Double {
             needs_agent: AtomicBool::new(false),
             broken: AtomicBool::new(false),
             git_bash: AtomicBool::new(false),
+            processor: Mutex::new("AMD64"),
             subsystem: Mutex::default(),
             wires: Mutex::default(),
         });
@@ -278,7 +277,15 @@ async fn command(line: String, channel: Channel<Msg>, shared: Arc<Shared>) {
     let (mut stdout, mut stderr) = (writer.make_writer(), writer.make_writer_ext(Some(1)));
     let mut status = 0;
     if line.starts_with("echo casement-cmd") {
-        stdout.write_all(CMD_ANSWER.as_bytes()).await.unwrap();
+        let processor = *shared.processor.lock().unwrap();
+        let said = line
+            .trim_start_matches("echo ")
+            .replace("%OS%", "Windows_NT");
+        let said = said.replace("%PROCESSOR_ARCHITECTURE%", processor);
+        stdout
+            .write_all(format!("{said}\r\n").as_bytes())
+            .await
+            .unwrap();
     } else if line.starts_with("cmd /c ") && shared.git_bash.load(Ordering::SeqCst) {
         // What cmd gets is `cmd C:/ …`: no command, so it reads some.
         read_commands(reader.make_reader(), &mut stdout).await;

@@ -34,6 +34,7 @@ async fn cmd_runs_a_program_whose_path_has_blanks() {
     let session = Session::connect(&target).await.unwrap();
     let system = session.probe().await.unwrap();
     assert_eq!((system.os, system.shell), (HostOs::Windows, Shell::Cmd));
+    assert_eq!(system.architecture.as_deref(), Some("x86_64"));
     let sftp = session.sftp().await.unwrap();
     let folder = RemotePath::new(r"C:\Program Files\casement\agent\of a test");
     sftp.make_folders(&folder).await.unwrap();

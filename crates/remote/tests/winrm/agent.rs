@@ -79,6 +79,31 @@ async fn the_agent_is_brought_once_hashed_before_it_is_named_and_reused() {
 }
 
 #[tokio::test]
+async fn an_agent_for_another_processor_is_not_brought() {
+    let server = Server::http().await;
+    // As much of a program for x86_64 as says so.
+    let mut program = vec![0; 0x90];
+    program[..2].copy_from_slice(b"MZ");
+    program[0x3c] = 0x80;
+    program[0x80..0x86].copy_from_slice(b"PE\0\0\x64\x86");
+    let path = server.folder.path().join("casement-node.exe");
+    std::fs::write(&path, program).unwrap();
+    let home = AgentHome::new(Agent::load(&path, HostOs::Windows).unwrap());
+    *server.shared.host.processor.lock().unwrap() = "ARM64";
+    let session = WinRmSession::connect(&server.target()).await.unwrap();
+    let Err(error) = home.open(&session, "me", |_| {}).await else {
+        panic!("it would not run");
+    };
+    assert_eq!(error.code(), "CAS-SSH-027");
+    let told = format!("{:?}", error.details());
+    assert!(told.contains("Windows, aarch64"), "{told}");
+    assert!(!server.shared.host.there(&home.path().native()).exists());
+    *server.shared.host.processor.lock().unwrap() = "AMD64";
+    let opened = home.open(&session, "me", |_| {}).await.unwrap();
+    assert_eq!(opened.delivery, Delivery::Sent(0x90));
+}
+
+#[tokio::test]
 async fn a_damaged_agent_is_replaced_and_a_blocked_certutil_named() {
     let server = Server::http().await;
     let home = home(&server, 100_000);

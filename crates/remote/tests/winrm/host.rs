@@ -43,6 +43,8 @@ pub struct Host {
     pub lines: Mutex<Vec<String>>,
     /// Stands for a security product that does not like what it sees.
     pub no_certutil: Mutex<bool>,
+    /// What cmd says that it is.
+    pub processor: Mutex<&'static str>,
 }
 
 struct Streams<'a> {
@@ -57,6 +59,7 @@ impl Host {
             machine: Box::new(machine),
             lines: Mutex::default(),
             no_certutil: Mutex::default(),
+            processor: Mutex::new("AMD64"),
         })
     }
 
@@ -120,6 +123,9 @@ impl Host {
             "cmd" => self.program(command, path(0), streams),
             "echo" => {
                 let text = command.trim_start_matches("echo ");
+                let processor = *self.processor.lock().unwrap();
+                let text = text.replace("%OS%", "Windows_NT");
+                let text = text.replace("%PROCESSOR_ARCHITECTURE%", processor);
                 done(streams.stdout.write_all(format!("{text}\r\n").as_bytes()))
             }
             "sort" => {
