@@ -8,13 +8,13 @@ use casement_cluster::ClusterChange;
 use casement_run::RunError;
 use casement_run::apply::{Apply, Happening, HostOutcome};
 use casement_run::link::Link;
-use casement_run::many::at_once;
+use casement_run::many::AtOnce;
 use casement_run::stop::Stop;
 use casement_run::unavailable::Unavailable;
 use clap::Args;
 use serde_json::{Value, json};
 
-use crate::controller::{Controller, FileArgs};
+use crate::controller::{Controller, FileArgs, FleetArgs};
 use crate::failure::CommandError;
 use crate::fetch::DownloadArgs;
 use crate::progress::{Progress, ProgressArgs, RunRecord};
@@ -26,7 +26,7 @@ use crate::{changes, clock, confirm, output, read_only, signals, told};
 #[derive(Debug, Args)]
 pub struct ApplyArgs {
     #[command(flatten)]
-    file: FileArgs,
+    fleet: FleetArgs,
     /// Only this host of the file; may be given again
     #[arg(long, value_name = "HOST")]
     only: Vec<String>,
@@ -69,10 +69,13 @@ impl ApplyArgs {
     /// All hosts of a file.
     pub fn of(file: PathBuf, how: HowArgs) -> Self {
         Self {
-            file: FileArgs {
-                file,
-                agent_dir: how.agent_dir,
-                accept_new_host_keys: how.accept_new_host_keys,
+            fleet: FleetArgs {
+                file: FileArgs {
+                    file,
+                    agent_dir: how.agent_dir,
+                    accept_new_host_keys: how.accept_new_host_keys,
+                },
+                parallel: AtOnce::default(),
                 downloads: how.downloads,
             },
             only: Vec::new(),
@@ -91,7 +94,7 @@ pub async fn run_apply(arguments: ApplyArgs) -> Result<(), CommandError> {
 
 /// The same for whichever verb a person has typed.
 pub async fn apply(arguments: ApplyArgs, heed: &Heed) -> Result<(), CommandError> {
-    let mut controller = Controller::open_some(&arguments.file, &arguments.only).await?;
+    let mut controller = Controller::open_some(&arguments.fleet, &arguments.only).await?;
     let kube = controller.kube.clone();
     let changes = if controller.reaches_a_windows_host() {
         let changes = controller.changes(arguments.allow_network_outage).await;
@@ -100,7 +103,7 @@ pub async fn apply(arguments: ApplyArgs, heed: &Heed) -> Result<(), CommandError
         // Nobody would use what is made for them in the cluster.
         return conclude(&controller, None, &[], &Made::default(), heed);
     };
-    for look in read_only::look_at(&controller.cluster).await {
+    for look in read_only::look_at(&controller).await {
         output::say(&look.to_string());
     }
     if !arguments.yes {
@@ -173,11 +176,13 @@ impl Work<'_> {
             api: &controller.kube,
             run: &controller.kube.run,
             stop: self.stop,
+            at_once: controller.at_once,
             unavailable: Unavailable::at_most(self.max_unavailable),
             tell: &|happening: Happening<'_>| self.progress.hear(&happening),
         };
         let outcomes = apply.carry_out(&mut links).await;
-        at_once(links.into_iter().map(Link::close)).await;
+        let good_byes = links.into_iter().map(Link::close);
+        controller.at_once.all(good_byes).await;
         outcomes
     }
 

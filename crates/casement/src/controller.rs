@@ -7,13 +7,13 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use casement_cluster::{Cluster as KubeCluster, ClusterChange};
 use casement_diag::Problem;
 use casement_plan::{ClusterFacts, Inputs, PROXY_PASSWORD, REGISTRY_PASSWORD, pull_proxy};
-use casement_remote::{HostKeyPolicy, HostOs, NewKeys, Way, hash_file};
+use casement_remote::{HostKeyPolicy, HostOs, NewKeys, hash_file};
 use casement_resource::Blob;
 use casement_run::RunError;
 use casement_run::api::Api as _;
 use casement_run::kube::{Kube, builds_of};
 use casement_run::link::{Agents, Link};
-use casement_run::many::at_once;
+use casement_run::many::AtOnce;
 use casement_run::source::Blobs;
 use casement_spec::{Cluster, Host, WindowsUpdate};
 use clap::Args;
@@ -36,8 +36,6 @@ pub struct FileArgs {
     /// has changed stays an error
     #[arg(long)]
     pub accept_new_host_keys: bool,
-    #[command(flatten)]
-    pub downloads: DownloadArgs,
 }
 
 impl FileArgs {
@@ -48,6 +46,18 @@ impl FileArgs {
             false => HostKeyPolicy::Strict,
         }
     }
+}
+
+/// What verbs take that look at all of them.
+#[derive(Debug, Args)]
+pub struct FleetArgs {
+    #[command(flatten)]
+    pub file: FileArgs,
+    /// How many hosts are worked on at once
+    #[arg(long, value_name = "N", default_value_t)]
+    pub parallel: AtOnce,
+    #[command(flatten)]
+    pub downloads: DownloadArgs,
 }
 
 /// Everything that a run needs.
@@ -64,18 +74,20 @@ pub struct Controller {
     pub links: Vec<Link>,
     /// The hosts that did not, and why.
     pub lost: Vec<(String, RunError)>,
+    /// How many of them are worked on at once.
+    pub at_once: AtOnce,
 }
 
 impl Controller {
     /// Reads the file, asks the cluster, and calls every host that casement may
     /// change.
-    pub async fn open(arguments: &FileArgs) -> Result<Self, CommandError> {
+    pub async fn open(arguments: &FleetArgs) -> Result<Self, CommandError> {
         Self::open_some(arguments, &[]).await
     }
 
     /// The same for some of the hosts; all of them if none is named.
-    pub async fn open_some(arguments: &FileArgs, only: &[String]) -> Result<Self, CommandError> {
-        let cluster = spec_file::read_to_act(&arguments.file)?;
+    pub async fn open_some(arguments: &FleetArgs, only: &[String]) -> Result<Self, CommandError> {
+        let cluster = spec_file::read_to_act(&arguments.file.file)?;
         for name in only {
             let host = spec_file::host(&cluster, name, "name hosts as the file does")?;
             check_managed(host)?;
@@ -87,18 +99,18 @@ impl Controller {
 
     /// The same for who only takes away: the programs that hosts have got are
     /// not needed for that, and may be gone.
-    pub async fn open_to_remove(arguments: &FileArgs) -> Result<Self, CommandError> {
-        let cluster = spec_file::read_to_act(&arguments.file)?;
+    pub async fn open_to_remove(arguments: &FleetArgs) -> Result<Self, CommandError> {
+        let cluster = spec_file::read_to_act(&arguments.file.file)?;
         Self::call(arguments, cluster, Default::default(), &[]).await
     }
 
     async fn call(
-        arguments: &FileArgs,
+        arguments: &FleetArgs,
         cluster: Cluster,
         (inputs, blobs): (Inputs, Blobs),
         only: &[String],
     ) -> Result<Self, CommandError> {
-        let agents = agents::find(arguments.agent_dir.as_deref())?;
+        let agents = agents::find(arguments.file.agent_dir.as_deref())?;
         let run = run_name();
         let Some(existing) = &cluster.spec.existing else {
             return Err(not_yet(
@@ -110,12 +122,13 @@ impl Controller {
         let api = KubeCluster::connect(existing.kubeconfig.as_std_path())
             .await
             .map_err(|error| told::cluster(&error))?;
-        let ways = Ways::with_host_keys(arguments.host_keys());
+        let ways = Ways::with_host_keys(arguments.file.host_keys());
         let named =
             |host: &&Host| only.is_empty() || only.iter().any(|it| it == host.name.as_str());
         let hosts = cluster.spec.hosts.iter();
         let hosts: Vec<&Host> = hosts.filter(|host| host.managed).filter(named).collect();
-        let (links, lost) = call(&cluster, &hosts, &agents, ways).await?;
+        let at_once = arguments.parallel;
+        let (links, lost) = call(&cluster, &hosts, &agents, ways, at_once).await?;
         Ok(Self {
             cluster,
             kube: Kube { cluster: api, run },
@@ -123,6 +136,7 @@ impl Controller {
             blobs,
             links,
             lost,
+            at_once,
         })
     }
 
@@ -302,21 +316,17 @@ async fn call(
     hosts: &[&Host],
     agents: &Agents,
     mut ways: Ways,
+    at_once: AtOnce,
 ) -> Result<Called, Problem> {
     let controller = own_name();
-    let targets: Vec<(Way, HostOs)> = hosts
-        .iter()
-        .map(|host| Ok((ways.to(cluster, host)?, system(host))))
-        .collect::<Result<_, Problem>>()?;
-    let opened = at_once(
-        targets
-            .iter()
-            .map(|(way, os)| Link::open(way, *os, agents, &controller)),
-    );
+    let targets = ways.all(cluster, hosts)?;
+    let opened = targets.iter().zip(hosts);
+    let opened = opened.map(|(way, host)| Link::open(way, system(host), agents, &controller));
+    let opened = at_once.all(opened);
     let (mut links, mut lost) = (Vec::new(), Vec::new());
     let opened = opened.await;
     say_new_keys(&ways.new_keys());
-    for ((way, _), opened) in targets.iter().zip(opened) {
+    for (way, opened) in targets.iter().zip(opened) {
         match opened {
             Ok(link) => links.push(link),
             Err(error) => lost.push((way.name().to_owned(), error)),

@@ -14,12 +14,12 @@ use casement_run::RunError;
 use casement_run::apply::Happening;
 use casement_run::job::Job;
 use casement_run::link::Link;
+use casement_run::many::AtOnce;
 use casement_run::secrets::NoSecrets;
 use casement_run::source::Blobs;
 use casement_run::stop::Stop;
 use casement_run::unavailable::Away;
 use clap::Args;
-use futures_util::StreamExt as _;
 use serde_json::Value;
 
 use crate::failure::CommandError;
@@ -38,8 +38,8 @@ pub struct ConvergeArgs {
     #[arg(long, value_name = "FILE")]
     hosts: PathBuf,
     /// How many hosts are worked on at once
-    #[arg(long, value_name = "N", default_value_t = 32, value_parser = clap::value_parser!(u16).range(1..))]
-    parallel: u16,
+    #[arg(long, value_name = "N", default_value_t)]
+    parallel: AtOnce,
     /// A file that an artifact of the document comes from; may be given again
     #[arg(long = "blob", value_name = "FILE")]
     blobs: Vec<PathBuf>,
@@ -90,10 +90,7 @@ pub async fn run_converge(arguments: ConvergeArgs) -> Result<(), CommandError> {
             (machine.way.name(), result)
         }
     });
-    let mut results: Vec<_> = futures_util::stream::iter(jobs)
-        .buffer_unordered(arguments.parallel.into())
-        .collect()
-        .await;
+    let mut results = arguments.parallel.all(jobs).await;
     results.sort_by_key(|(name, _)| *name);
     conclude(&work.progress, &results, &heed)
 }

@@ -17,7 +17,7 @@ use crate::{Arguments, clock, doctor, output, signals};
 #[derive(Debug, Args)]
 pub struct DemoArgs {
     /// How many Windows servers
-    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u16).range(1..=200))]
+    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u16).range(1..=1000))]
     hosts: u16,
     /// Leave everything up until Ctrl-C, and say what to try
     #[arg(long)]

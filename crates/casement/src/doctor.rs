@@ -4,7 +4,6 @@ use casement_plan::{ClusterFacts, PlanError};
 use casement_resource::{Condition, HostPath, NodeDocument, Resource, Stage, Step, Wait};
 use casement_run::RunError;
 use casement_run::link::Link;
-use casement_run::many::at_once;
 use casement_spec::Host;
 use casement_verify::{
     Finding, HostSeen, NodeSeen, PodSeen, RequestSeen, Seen, StepSeen, Wanted, diagnose,
@@ -12,7 +11,7 @@ use casement_verify::{
 use clap::Args;
 use serde_json::{Value, json};
 
-use crate::controller::{Controller, FileArgs};
+use crate::controller::{Controller, FleetArgs};
 use crate::failure::CommandError;
 use crate::survey::{HostSurvey, documents, survey};
 use crate::{output, spec_file, told};
@@ -21,7 +20,7 @@ use crate::{output, spec_file, told};
 #[derive(Debug, Args)]
 pub struct DoctorArgs {
     #[command(flatten)]
-    file: FileArgs,
+    fleet: FleetArgs,
     /// The host; all of them unless named
     host: Option<String>,
     /// Print JSON
@@ -38,7 +37,7 @@ const SERVICES: [&str; 2] = ["containerd", "kubelet"];
 
 /// Runs the verb.
 pub async fn run_doctor(arguments: DoctorArgs) -> Result<(), CommandError> {
-    let mut controller = Controller::open(&arguments.file).await?;
+    let mut controller = Controller::open(&arguments.fleet).await?;
     if let Some(host) = &arguments.host {
         spec_file::host(&controller.cluster, host, "casement doctor HOST")?;
     }
@@ -74,7 +73,7 @@ async fn look(controller: &mut Controller) -> Result<Seen, CommandError> {
             }
         }
     });
-    let examined = at_once(examined).await;
+    let examined = controller.at_once.all(examined).await;
     let mut hosts = Vec::new();
     for (link, examined) in links.iter().zip(examined) {
         hosts.push(match examined {

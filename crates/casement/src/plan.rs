@@ -6,7 +6,7 @@ use casement_resource::Diff;
 use clap::Args;
 use serde_json::{Value, json};
 
-use crate::controller::{Controller, FileArgs};
+use crate::controller::{Controller, FleetArgs};
 use crate::failure::CommandError;
 use crate::read_only::{self, ReadOnly};
 use crate::survey::{HostSurvey, survey};
@@ -16,7 +16,7 @@ use crate::{changes, offline, output, signals, told};
 #[derive(Debug, Args)]
 pub struct PlanArgs {
     #[command(flatten)]
-    file: FileArgs,
+    fleet: FleetArgs,
     /// Also list what is right already, with the reason
     #[arg(short, long)]
     verbose: bool,
@@ -39,17 +39,17 @@ pub struct PlanArgs {
 pub async fn run_plan(arguments: PlanArgs) -> Result<(), CommandError> {
     if arguments.offline {
         let json = arguments.output == "json";
-        return offline::plan(&arguments.file.file, arguments.assume_pod_cidrs, json);
+        return offline::plan(&arguments.fleet.file.file, arguments.assume_pod_cidrs, json);
     }
     let _heed = signals::heed("plan");
-    let mut controller = Controller::open(&arguments.file).await?;
+    let mut controller = Controller::open(&arguments.fleet).await?;
     let looked = survey(&mut controller).await;
     let looked = looked.map_err(|error| told::problem(&error))?;
     // Reading takes fewer rights than changing: those are `apply`'s to check.
     let builds = controller.windows_builds();
     let changes = controller.kube.changes(&controller.cluster, &builds).await;
     let changes = changes.map_err(|error| told::problem(&error))?;
-    let read_only = read_only::look_at(&controller.cluster).await;
+    let read_only = read_only::look_at(&controller).await;
     let (mut hosts, mut failed) = (Vec::new(), Vec::new());
     for (name, result) in looked {
         match result {

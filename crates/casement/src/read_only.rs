@@ -5,10 +5,10 @@ use std::fmt;
 
 use casement_plan::linux::settings;
 use casement_remote::{Session, Way};
-use casement_run::many::at_once;
 use casement_spec::{Cluster, Host};
 use serde::Serialize;
 
+use crate::controller::Controller;
 use crate::told;
 use crate::way::Ways;
 
@@ -40,10 +40,12 @@ pub struct Setting {
 }
 
 /// Looks at every host of the file that is not casement's to change.
-pub async fn look_at(cluster: &Cluster) -> Vec<ReadOnly> {
+pub async fn look_at(controller: &Controller) -> Vec<ReadOnly> {
+    let cluster = &controller.cluster;
     let hosts = cluster.spec.hosts.iter();
     let hosts = hosts.filter(|host| !host.managed && !host.os.is_windows());
-    at_once(hosts.map(|host| look(cluster, host))).await
+    let looks = hosts.map(|host| look(cluster, host));
+    controller.at_once.all(looks).await
 }
 
 async fn look(cluster: &Cluster, host: &Host) -> ReadOnly {

@@ -11,13 +11,12 @@ use casement_resource::wire::Event;
 use casement_run::RunError;
 use casement_run::kube::Kube;
 use casement_run::link::Link;
-use casement_run::many::at_once;
 use casement_run::reset::{Drain, Reset};
 use casement_run::stop::Stop;
 use clap::Args;
 use serde_json::json;
 
-use crate::controller::{Controller, FileArgs, refuse_outage};
+use crate::controller::{Controller, FleetArgs, refuse_outage};
 use crate::failure::CommandError;
 use crate::progress::{Progress, ProgressArgs, REMOVE, RunRecord};
 use crate::signals::Heed;
@@ -29,7 +28,7 @@ use proof::Proof;
 #[group(id = "which", required = true, multiple = true, args = ["hosts", "all"])]
 pub struct ResetArgs {
     #[command(flatten)]
-    file: FileArgs,
+    fleet: FleetArgs,
     /// The hosts
     hosts: Vec<String>,
     /// All hosts of the file
@@ -70,7 +69,7 @@ impl ResetArgs {
 /// Runs the verb.
 pub async fn run_reset(arguments: ResetArgs) -> Result<(), CommandError> {
     let heed = signals::heed("reset");
-    let mut controller = Controller::open_to_remove(&arguments.file).await?;
+    let mut controller = Controller::open_to_remove(&arguments.fleet).await?;
     refuse_unknown(&arguments, &controller)?;
     if arguments.cluster {
         let back = controller.kube.changes_back().await;
@@ -85,7 +84,8 @@ pub async fn run_reset(arguments: ResetArgs) -> Result<(), CommandError> {
     let (chosen, others): (Vec<_>, Vec<_>) = links
         .into_iter()
         .partition(|link| arguments.means(link.name()));
-    at_once(others.into_iter().map(Link::close)).await;
+    let good_byes = others.into_iter().map(Link::close);
+    controller.at_once.all(good_byes).await;
     let names: Vec<String> = chosen.iter().map(|link| link.name().to_owned()).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let run = run_id(&controller)?;
@@ -102,7 +102,7 @@ pub async fn run_reset(arguments: ResetArgs) -> Result<(), CommandError> {
         let node = arguments.node(&controller, link.name());
         reset_one(link, &reset, node, &progress)
     });
-    let results = at_once(resets).await;
+    let results = controller.at_once.all(resets).await;
     progress.finish();
     let lost = std::mem::take(&mut controller.lost).into_iter();
     let lost = lost.filter(|(name, _)| arguments.means(name));

@@ -4,7 +4,7 @@ use casement_resource::Diff;
 use clap::Args;
 use serde_json::json;
 
-use crate::controller::{Controller, FileArgs};
+use crate::controller::{Controller, FleetArgs};
 use crate::failure::CommandError;
 use crate::survey::{HostSurvey, survey};
 use crate::{columns, output, signals, told};
@@ -13,7 +13,7 @@ use crate::{columns, output, signals, told};
 #[derive(Debug, Args)]
 pub struct StatusArgs {
     #[command(flatten)]
-    file: FileArgs,
+    fleet: FleetArgs,
     /// Print JSON
     #[arg(short, long, value_parser = ["table", "json"], default_value = "table")]
     output: String,
@@ -31,7 +31,7 @@ struct Row {
 /// not be asked.
 pub async fn run_status(arguments: StatusArgs) -> Result<(), CommandError> {
     let _heed = signals::heed("status");
-    let mut controller = Controller::open(&arguments.file).await?;
+    let mut controller = Controller::open(&arguments.fleet).await?;
     let looked = survey(&mut controller).await;
     let looked = looked.map_err(|error| told::problem(&error))?;
     let facts = controller.kube.cluster.facts().await;

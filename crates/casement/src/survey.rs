@@ -6,7 +6,6 @@ use casement_resource::{Diff, NodeDocument, Resource, Stage};
 use casement_run::RunError;
 use casement_run::api::Api;
 use casement_run::link::Link;
-use casement_run::many::at_once;
 use casement_spec::Host;
 
 use crate::controller::Controller;
@@ -46,7 +45,8 @@ pub async fn survey(
 ) -> Result<Vec<(String, Result<HostSurvey, RunError>)>, RunError> {
     let facts = controller.kube.facts().await?;
     let mut links = std::mem::take(&mut controller.links);
-    let looked = at_once(links.iter_mut().map(|link| look(controller, link, &facts))).await;
+    let looks = links.iter_mut().map(|link| look(controller, link, &facts));
+    let looked = controller.at_once.all(looks).await;
     let names = links.iter().map(|link| link.name().to_owned());
     let answers = names.zip(looked).collect();
     controller.links = links;

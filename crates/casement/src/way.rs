@@ -44,6 +44,14 @@ impl Ways {
         self.logins.new_keys.clone()
     }
 
+    /// The ways to hosts, which are all made at once.
+    pub fn all(&mut self, cluster: &Cluster, hosts: &[&Host]) -> Result<Vec<Way>, Problem> {
+        let over_ssh = |host: &&Host| matches!(cluster.way(host), Written::Ssh(_));
+        let over_ssh = hosts.iter().copied().filter(over_ssh);
+        self.logins.learn(cluster, over_ssh);
+        hosts.iter().map(|host| self.to(cluster, host)).collect()
+    }
+
     /// The way to a host.
     pub fn to(&mut self, cluster: &Cluster, host: &Host) -> Result<Way, Problem> {
         match cluster.way(host) {

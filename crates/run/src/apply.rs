@@ -10,7 +10,7 @@ use crate::error::RunError;
 use crate::host::Host;
 use crate::job::Job;
 use crate::link::Observed;
-use crate::many::at_once;
+use crate::many::AtOnce;
 use crate::secrets::{Given, NoSecrets, Tokens};
 use crate::source::{Blobs, Bringing};
 use crate::stop::Stop;
@@ -88,6 +88,8 @@ pub struct Apply<'a, A> {
     pub run: &'a str,
     /// Ends every wait; a host that is being changed heeds it after its step.
     pub stop: &'a Stop,
+    /// How many hosts are worked on at once.
+    pub at_once: AtOnce,
     /// How many hosts may be away at once.
     pub unavailable: Unavailable,
     /// Hears what happens.
@@ -189,7 +191,7 @@ impl<A: Api> Apply<'_, A> {
                 self.ended(member.host.name(), &member.result);
             }
         });
-        at_once(due).await;
+        self.at_once.all(due).await;
     }
 
     fn ended(&self, host: &str, result: &Result<u32, RunError>) {

@@ -4,9 +4,12 @@
 //! It is also asked once without any configuration: only what differs was written by
 //! somebody.
 
+use std::collections::BTreeMap;
+use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::LazyLock;
+use std::thread;
 
 /// What was written about a name; what is none, was not.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -46,6 +49,25 @@ static BARE: LazyLock<Option<String>> = LazyLock::new(|| ask("nobody", Some(Path
 /// What is written about a name or an address in the user's configuration.
 pub fn of(name: &str) -> Alias {
     of_in(name, None)
+}
+
+/// The same for many names, by all processors at once: OpenSSH takes a moment for each.
+pub fn of_all(names: &[String]) -> BTreeMap<String, Alias> {
+    let processors = thread::available_parallelism().map_or(1, NonZero::get);
+    let share = names.len().div_ceil(processors).max(1);
+    thread::scope(|scope| {
+        let ask = |names: &'_ [String]| {
+            let asked = names.iter().map(|name| (name.clone(), of(name)));
+            asked.collect::<Vec<_>>()
+        };
+        let shares = names.chunks(share);
+        let asked: Vec<_> = shares.map(|it| scope.spawn(move || ask(it))).collect();
+        // What is not known then is asked when it is needed.
+        let asked = asked
+            .into_iter()
+            .flat_map(|it| it.join().unwrap_or_default());
+        asked.collect()
+    })
 }
 
 /// The same in a configuration of one's own.

@@ -84,6 +84,13 @@ impl<'a> Said<'a> {
 }
 
 impl Logins {
+    /// Asks about all hosts that there will be a way to.
+    pub fn learn<'a>(&mut self, cluster: &Cluster, hosts: impl Iterator<Item = &'a Host>) {
+        let places = hosts.map(|host| Said::of_host(cluster, host).place);
+        let places: Vec<String> = places.collect();
+        self.aliases.extend(alias::of_all(&places));
+    }
+
     /// The way to a host.
     pub fn to(&mut self, cluster: &Cluster, host: &Host) -> Result<Target, Problem> {
         let said = Said::of_host(cluster, host);

@@ -30,6 +30,26 @@ async fn hosts_are_cut_off_one_after_the_other_where_that_is_asked_for() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn hosts_are_worked_on_one_after_the_other_where_that_is_asked_for() {
+    let ground = Ground::start(3, true).await;
+    let said = ground
+        .refused(&["apply", "--yes", "--parallel", "0"], 2)
+        .await;
+    assert!(said.contains("from 1 to 65535"), "{said}");
+    let one = ["apply", "--yes", "--parallel", "1"];
+    let said = ground.succeed(&one).await;
+    // From the first change of a host to its join, nothing is told of another.
+    let told = |line: &str| {
+        let (host, what) = line.split_once(' ')?.1.split_once(": ")?;
+        let between = ["feature-containers", "service-kubelet", "join"];
+        (host.starts_with("windows") && between.contains(&what)).then(|| host.to_owned())
+    };
+    let told: Vec<String> = said.lines().filter_map(told).collect();
+    let hosts = ["windows1", "windows2", "windows3"];
+    assert_eq!(told, hosts.map(|host| [host; 3]).concat(), "{said}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn one_host_joins_without_a_file_and_is_taken_back_with_the_one_that_was_kept() {
     let ground = Ground::start(3, true).await;
     let host = ground.cluster.host("windows1").unwrap();

@@ -18,6 +18,7 @@ use crate::api::{Api, Token};
 use crate::error::RunError;
 use crate::host::Host;
 use crate::link::Observed;
+use crate::many::AtOnce;
 use crate::secrets::Secrets;
 use crate::source::{Blobs, Bringing};
 use crate::stop::Stop;
@@ -327,6 +328,7 @@ fn run_with(
         api,
         run: "run",
         stop,
+        at_once: AtOnce::default(),
         unavailable: Unavailable::at_most(max_unavailable),
         tell: &|_: Happening<'_>| {},
     };
