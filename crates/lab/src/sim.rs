@@ -18,6 +18,7 @@ mod kubelet;
 mod mishap;
 mod net_conf;
 mod node;
+mod pace;
 mod pods;
 mod power;
 mod programs;
@@ -50,6 +51,7 @@ pub use console::Console;
 pub use disk::stand_in;
 pub use kubelet::{Kubelet, Runtime, verdict};
 pub use mishap::Mishap;
+use pace::Pace;
 use power::Power;
 pub use scissors::Cut;
 use scissors::Scissors;
@@ -107,6 +109,8 @@ struct Inner {
     scissors: Scissors,
     /// A processor that no agent is made for, where it has one.
     processor: OnceLock<String>,
+    /// That of its programs; the usual one unless it is one of very many hosts.
+    pace: OnceLock<Pace>,
 }
 
 impl SimHost {
@@ -140,6 +144,7 @@ impl SimHost {
             wires: Mutex::default(),
             scissors: Scissors::default(),
             processor: OnceLock::new(),
+            pace: OnceLock::new(),
         });
         let behind = Arc::downgrade(&inner);
         inner.sim.on_cut(move || {
@@ -190,6 +195,12 @@ impl SimHost {
     pub fn set_processor(&self, name: &str) {
         // The first one stays.
         let _ = self.inner.processor.set(name.to_owned());
+    }
+
+    /// Makes it one of so many hosts, for good.
+    fn set_pace(&self, pace: Pace) {
+        // The first one stays.
+        let _ = self.inner.pace.set(pace);
     }
 
     /// What differs from the host as it was handed over, in words: as it will be
@@ -250,6 +261,10 @@ impl Inner {
     fn before(&self) -> World {
         let before = self.before.lock();
         before.unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn pace(&self) -> Pace {
+        self.pace.get().copied().unwrap_or_default()
     }
 
     fn password(&self) -> Option<String> {

@@ -1,6 +1,6 @@
 //! All that the server holds, and who a request comes from.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::net::Ipv4Addr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -90,14 +90,14 @@ impl State {
     /// The next /24 of the pods' network that no node has.
     pub(super) fn free_pod_network(&self) -> Option<Ipv4Net> {
         let nodes = kinds::named("Node")?;
-        let taken: Vec<&str> = self
+        let taken: HashSet<&str> = self
             .store
             .all(nodes)
             .filter_map(|(_, node)| node["spec"]["podCIDR"].as_str())
             .collect();
         let length = self.pod_network.prefix_len().max(24);
         let mut subnets = self.pod_network.subnets(length).ok()?;
-        subnets.find(|subnet| !taken.contains(&subnet.to_string().as_str()))
+        subnets.find(|subnet| !taken.contains(subnet.to_string().as_str()))
     }
 
     /// The next address that no Service has, beyond those that are given by hand.

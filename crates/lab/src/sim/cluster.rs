@@ -9,9 +9,11 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
 use casement_node::sim::RegistryImage;
+use ipnet::Ipv4Net;
 use tokio::task::JoinHandle;
 
 use super::client::{Client, Who};
+use super::pace::Pace;
 use super::{SimHost, SimSpec, SimSystem, controllers, disk, make_key, stand_in};
 use crate::api::{self, ApiError, Flannel, Running, Seed, SeedNode};
 
@@ -20,8 +22,11 @@ use crate::api::{self, ApiError, Flannel, Running, Seed, SeedNode};
 const FIRST: Ipv4Addr = Ipv4Addr::new(127, 18, 0, 10);
 /// The Windows versions that hosts have in turn: a year and a build.
 const WINDOWS: [(&str, u32, u32); 2] = [("2022", 20348, 3807), ("2025", 26100, 4061)];
-/// The most Windows hosts: one address each.
-pub const MOST_HOSTS: usize = 200;
+/// The most Windows hosts: one address and one network of pods each.
+pub const MOST_HOSTS: usize = 1000;
+
+/// The pods' network of a cluster with more nodes than the usual one has a /24 for.
+const MANY_PODS: Ipv4Net = Ipv4Net::new_assert(Ipv4Addr::new(10, 244, 0, 0), 14);
 
 /// What a simulated cluster is like.
 #[derive(Debug, Clone)]
@@ -95,9 +100,8 @@ pub struct SimCluster {
 impl SimCluster {
     /// Starts a cluster that is like this, its files in `folder`.
     pub async fn start(folder: &Path, shape: &SimShape) -> Result<Self, SimError> {
-        let seed = seed(&shape.network);
-        let version = seed.kubernetes.clone();
-        let api = api::start(seed)?;
+        let seed = seed(shape);
+        let api = api::start(seed.clone())?;
         let write = |name: &str, text: &str| {
             let path = folder.join(name);
             let parent = path.parent().unwrap_or(folder);
@@ -107,12 +111,14 @@ impl SimCluster {
         };
         let key = folder.join("id_ed25519");
         let key = make_key(&key).map_err(io_error(format!("write {}", key.display())))?;
+        let pace = Pace::among(shape.windows);
         let mut hosts = Vec::new();
         for spec in specs(shape.windows) {
             let name = spec.name.clone();
             let place = folder.join("hosts").join(&name);
             let host = SimHost::start(spec, &place, key.clone()).await;
             let host = host.map_err(io_error(format!("start the simulated host {name}")))?;
+            host.set_pace(pace);
             if host.spec().system == SimSystem::Windows {
                 furnish(&host, hosts.len());
             }
@@ -125,16 +131,16 @@ impl SimCluster {
                 .map_err(io_error("make a host's key".to_owned()))?;
         }
         for program in file::programs(&shape.network) {
-            let text = stand_in(program, &version);
+            let text = stand_in(program, &seed.kubernetes);
             write(&format!("programs/{program}.exe"), &text)?;
         }
         // Simulated hosts bring their own agent; these only have a hash.
         write("agent/casement-node.exe", &stand_in("casement-node", "v0"))?;
         write("agent/casement-node", &stand_in("casement-node", "v0"))?;
         write("known_hosts", &known)?;
-        write("cluster.yaml", &file::text(&hosts, &version, shape))?;
+        write("cluster.yaml", &file::text(&hosts, &seed, shape))?;
         private(&folder.join("admin.conf"), api.kubeconfig())?;
-        let controllers = tokio::spawn(controllers::work(admin(&api)?));
+        let controllers = tokio::spawn(controllers::work(admin(&api)?, pace));
         Ok(Self {
             api,
             hosts,
@@ -198,7 +204,8 @@ fn io_error(what: String) -> impl Fn(io::Error) -> SimError {
     }
 }
 
-fn seed(network: &SimNetwork) -> Seed {
+fn seed(shape: &SimShape) -> Seed {
+    let usual = Seed::default();
     let node = |name: &str, address, control_plane| SeedNode {
         name: name.to_owned(),
         address,
@@ -210,11 +217,15 @@ fn seed(network: &SimNetwork) -> Seed {
             node("control-plane", FIRST, true),
             node("linux1", address(1), false),
         ],
-        flannel: match network {
+        flannel: match &shape.network {
             SimNetwork::Routes => None,
             SimNetwork::Overlay(flannel) => Some(flannel.clone()),
         },
-        ..Seed::default()
+        pod_network: match shape.windows {
+            0..=200 => usual.pod_network,
+            _ => MANY_PODS,
+        },
+        ..usual
     }
 }
 

@@ -15,6 +15,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::client::Client;
+use super::pace::Pace;
 use super::pods;
 use crate::api::{now, since};
 
@@ -22,11 +23,11 @@ const EVERY: Duration = Duration::from_millis(200);
 const NOT_READY: &str = "node.kubernetes.io/not-ready";
 
 /// Works for as long as it is polled.
-pub(super) async fn work(admin: Client) {
+pub(super) async fn work(admin: Client, pace: Pace) {
     loop {
         // Somebody else's change in between: the next round sees it.
         let _ = round(&admin).await;
-        tokio::time::sleep(EVERY).await;
+        tokio::time::sleep(pace.apart(EVERY)).await;
     }
 }
 

@@ -20,6 +20,7 @@ use super::client::{Client, Kept};
 use super::cni::{SUBNET_FILE, network_of};
 use super::disk;
 use super::net_conf::{self, NetConf};
+use super::pace::Pace;
 use super::programs::{Running, Severity, identity, not_found, running, say};
 use crate::api::now;
 
@@ -50,7 +51,7 @@ struct Orders {
 
 impl Flanneld {
     /// Does what is next, if the service runs.
-    pub(super) async fn tend(&mut self, sim: &Sim, world: &World) {
+    pub(super) async fn tend(&mut self, sim: &Sim, world: &World, pace: Pace) {
         let Some(program) = running(world, SERVICE) else {
             *self = Self::default();
             return;
@@ -64,7 +65,8 @@ impl Flanneld {
                 Err((from, why)) => say(sim, SERVICE, Severity::Error, from, &why),
             }
         }
-        let due = self.looked.is_none_or(|last| last.elapsed() > LOOK);
+        let due = pace.apart(LOOK);
+        let due = self.looked.is_none_or(|last| last.elapsed() > due);
         if self.up.is_some() && due {
             self.looked = Some(Instant::now());
             // A server that is away is asked again.

@@ -16,6 +16,7 @@ use serde_json::Value;
 use super::client::Kept;
 use super::cni::network_of;
 use super::disk;
+use super::pace::Pace;
 use super::programs::{Running, Severity, identity, not_found, running, say};
 
 const SERVICE: &str = "kube-proxy";
@@ -42,12 +43,13 @@ struct Settings {
 
 impl KubeProxy {
     /// Does what is next, if the service runs.
-    pub(super) async fn tend(&mut self, sim: &Sim, world: &World) {
+    pub(super) async fn tend(&mut self, sim: &Sim, world: &World, pace: Pace) {
         let Some(program) = running(world, SERVICE) else {
             *self = Self::default();
             return;
         };
-        if self.looked.is_some_and(|last| last.elapsed() < LOOK) {
+        let due = pace.apart(LOOK);
+        if self.looked.is_some_and(|last| last.elapsed() < due) {
             return;
         }
         if let Err((from, why)) = self.sync(sim, world, &program).await {

@@ -11,29 +11,30 @@ use super::client::{Client, Identity, Kept};
 use super::flanneld::Flanneld;
 use super::kube_proxy::KubeProxy;
 use super::kubelet::{self, Kubelet, Runtime};
+use super::pace::Pace;
 use super::pods::{Carries, Told};
 use super::{Inner, disk, pods};
 use crate::api::now;
 
-/// Between two looks at the host. A real kubelet takes ten seconds to tell of
-/// itself: nobody needs to wait for that here.
+/// Between two looks at the host.
 const EVERY: Duration = Duration::from_millis(150);
 /// Between two looks at a Node and its pods while nothing changes on the host.
 const CALM: Duration = Duration::from_millis(400);
 /// Between two words that the host is still there.
 const HEARTBEAT: Duration = Duration::from_secs(1);
-/// A Node that is not heard of for this many seconds is not Ready: 40 in a real
-/// cluster.
-const LEASE: u32 = 4;
+/// A Node that is not heard of for this long is not Ready: 40 s in a real cluster.
+const LEASE: Duration = Duration::from_secs(4);
 
 /// Lives as long as the host does.
 pub(super) async fn live(host: Weak<Inner>) {
     let mut programs = Programs::default();
+    let mut pace = Pace::default();
     loop {
-        tokio::time::sleep(EVERY).await;
+        tokio::time::sleep(pace.apart(EVERY)).await;
         let Some(host) = host.upgrade() else {
             return;
         };
+        pace = host.pace();
         // Most hosts of a large fleet have no kubelet, and a look is a copy.
         let modelled = ["kubelet", "flanneld", "kube-proxy"];
         if !modelled.iter().any(|service| host.sim.runs(service)) {
@@ -41,9 +42,9 @@ pub(super) async fn live(host: Weak<Inner>) {
             continue;
         }
         let world = host.sim.world();
-        programs.flanneld.tend(&host.sim, &world).await;
-        programs.tend_kubelet(&host.sim, &world).await;
-        programs.proxy.tend(&host.sim, &world).await;
+        programs.flanneld.tend(&host.sim, &world, pace).await;
+        programs.tend_kubelet(&host.sim, &world, pace).await;
+        programs.proxy.tend(&host.sim, &world, pace).await;
     }
 }
 
@@ -56,7 +57,7 @@ struct Programs {
 }
 
 impl Programs {
-    async fn tend_kubelet(&mut self, sim: &Sim, world: &World) {
+    async fn tend_kubelet(&mut self, sim: &Sim, world: &World, pace: Pace) {
         let verdict = kubelet::verdict(world);
         if let Kubelet::Exits(why) = &verdict {
             kubelet::end(sim, why);
@@ -66,7 +67,7 @@ impl Programs {
             return;
         };
         // A server that is away is tried again; so is a host that has not joined.
-        let _ = self.known.tell(sim, world, &runtime).await;
+        let _ = self.known.tell(sim, world, &runtime, pace).await;
     }
 }
 
@@ -86,6 +87,7 @@ impl Known {
         sim: &Sim,
         world: &World,
         runtime: &Result<Runtime, String>,
+        pace: Pace,
     ) -> Result<(), String> {
         let node = kubelet::flag_value(world, "hostname-override");
         let node = node
@@ -96,7 +98,8 @@ impl Known {
         };
         let status = status(world, runtime);
         let same = self.said.as_ref() == Some(&status);
-        if same && self.looked.is_some_and(|last| last.elapsed() < CALM) {
+        let calm = pace.apart(CALM);
+        if same && self.looked.is_some_and(|last| last.elapsed() < calm) {
             return Ok(());
         }
         self.looked = Some(Instant::now());
@@ -116,8 +119,9 @@ impl Known {
             client.lay_over(&path, &patch).await?;
             self.said = Some(status);
         }
-        if self.heartbeat.is_none_or(|last| last.elapsed() > HEARTBEAT) {
-            lease(&client, &node).await?;
+        let beat = pace.apart(HEARTBEAT);
+        if self.heartbeat.is_none_or(|last| last.elapsed() > beat) {
+            lease(&client, &node, pace.apart(LEASE)).await?;
             self.heartbeat = Some(Instant::now());
         }
         let carries = Carries::of(world, &seen["spec"]["podCIDR"], runtime);
@@ -241,11 +245,11 @@ fn stamped(status: &Value) -> Value {
     status
 }
 
-async fn lease(client: &Client, node: &str) -> Result<(), String> {
+async fn lease(client: &Client, node: &str, lasts: Duration) -> Result<(), String> {
     const LEASES: &str = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases";
     let renewed = crate::api::now_exactly();
     let spec = json!({
-        "holderIdentity": node, "leaseDurationSeconds": LEASE, "renewTime": renewed,
+        "holderIdentity": node, "leaseDurationSeconds": lasts.as_secs(), "renewTime": renewed,
     });
     let path = format!("{LEASES}/{node}");
     let (code, _) = client

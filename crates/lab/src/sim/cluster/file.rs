@@ -26,8 +26,7 @@ pub(super) fn programs(network: &SimNetwork) -> impl Iterator<Item = &'static st
 }
 
 /// The file.
-pub(super) fn text(hosts: &[SimHost], version: &str, shape: &SimShape) -> String {
-    let seed = Seed::default();
+pub(super) fn text(hosts: &[SimHost], seed: &Seed, shape: &SimShape) -> String {
     let mode = match shape.network {
         SimNetwork::Routes => "l3-routes",
         SimNetwork::Overlay(_) => "flannel-overlay",
@@ -37,7 +36,7 @@ pub(super) fn text(hosts: &[SimHost], version: &str, shape: &SimShape) -> String
          apiVersion: casement.dev/v1alpha1\nkind: Cluster\nmetadata:\n  name: demo\nspec:\n  \
          kubernetes:\n    version: {}\n    podCidr: {}\n    serviceCidr: {}\n  \
          existing:\n    kubeconfig: ./admin.conf\n  network:\n    mode: {mode}\n  hosts:\n",
-        version.trim_start_matches('v'),
+        seed.kubernetes.trim_start_matches('v'),
         seed.pod_network,
         seed.service_network,
     );

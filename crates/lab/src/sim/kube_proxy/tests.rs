@@ -41,7 +41,7 @@ fn overlay_file() -> Value {
 async fn log_after(world: World) -> String {
     let sim = Sim::new(world);
     let mut proxy = KubeProxy::default();
-    proxy.tend(&sim, &sim.world()).await;
+    proxy.tend(&sim, &sim.world(), Pace::default()).await;
     disk::text(&sim.world(), r"C:\var\log\kube-proxy\kube-proxy.log").unwrap_or_default()
 }
 
