@@ -84,8 +84,10 @@ impl RunRecord {
     /// One event of a host.
     pub fn event(&mut self, host: &str, part: &str, event: &Event) {
         let line = json!({"host": host, "part": part, "event": event});
+        // In one go: a value that is formatted into a file goes there word by word.
+        let line = format!("{line}\n");
         if let Some(events) = &mut self.events
-            && let Err(error) = writeln!(events, "{line}")
+            && let Err(error) = events.write_all(line.as_bytes())
         {
             self.trouble = Some(error.to_string());
             self.events = None;
