@@ -22,6 +22,7 @@ pub const INTERRUPTED: u8 = 130;
 static ELSEWHERE: AtomicBool = AtomicBool::new(false);
 
 /// The verbs of this process do not heed it: whoever shows them does.
+#[cfg(unix)]
 pub fn leave_to_another() {
     ELSEWHERE.store(true, Ordering::SeqCst);
 }
