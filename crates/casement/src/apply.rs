@@ -103,7 +103,7 @@ pub async fn apply(arguments: ApplyArgs, heed: &Heed) -> Result<(), CommandError
         // Nobody would use what is made for them in the cluster.
         return conclude(&controller, None, &[], &Made::default(), heed);
     };
-    for look in read_only::look_at(&controller).await {
+    for look in read_only::look_at(&mut controller).await {
         output::say(&look.to_string());
     }
     if !arguments.yes {

@@ -74,6 +74,8 @@ pub struct Controller {
     pub links: Vec<Link>,
     /// The hosts that did not, and why.
     pub lost: Vec<(String, RunError)>,
+    /// Makes ways to further hosts, with what was asked for the others.
+    pub ways: Ways,
     /// How many of them are worked on at once.
     pub at_once: AtOnce,
 }
@@ -122,13 +124,13 @@ impl Controller {
         let api = KubeCluster::connect(existing.kubeconfig.as_std_path())
             .await
             .map_err(|error| told::cluster(&error))?;
-        let ways = Ways::with_host_keys(arguments.file.host_keys());
+        let mut ways = Ways::with_host_keys(arguments.file.host_keys());
         let named =
             |host: &&Host| only.is_empty() || only.iter().any(|it| it == host.name.as_str());
         let hosts = cluster.spec.hosts.iter();
         let hosts: Vec<&Host> = hosts.filter(|host| host.managed).filter(named).collect();
         let at_once = arguments.parallel;
-        let (links, lost) = call(&cluster, &hosts, &agents, ways, at_once).await?;
+        let (links, lost) = call(&cluster, &hosts, &agents, &mut ways, at_once).await?;
         Ok(Self {
             cluster,
             kube: Kube { cluster: api, run },
@@ -136,6 +138,7 @@ impl Controller {
             blobs,
             links,
             lost,
+            ways,
             at_once,
         })
     }
@@ -315,7 +318,7 @@ async fn call(
     cluster: &Cluster,
     hosts: &[&Host],
     agents: &Agents,
-    mut ways: Ways,
+    ways: &mut Ways,
     at_once: AtOnce,
 ) -> Result<Called, Problem> {
     let controller = own_name();

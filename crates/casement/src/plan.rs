@@ -49,7 +49,7 @@ pub async fn run_plan(arguments: PlanArgs) -> Result<(), CommandError> {
     let builds = controller.windows_builds();
     let changes = controller.kube.changes(&controller.cluster, &builds).await;
     let changes = changes.map_err(|error| told::problem(&error))?;
-    let read_only = read_only::look_at(&controller).await;
+    let read_only = read_only::look_at(&mut controller).await;
     let (mut hosts, mut failed) = (Vec::new(), Vec::new());
     for (name, result) in looked {
         match result {

@@ -3,14 +3,14 @@
 
 use std::fmt;
 
+use casement_diag::Problem;
 use casement_plan::linux::settings;
 use casement_remote::{Session, Way};
 use casement_spec::{Cluster, Host};
 use serde::Serialize;
 
-use crate::controller::Controller;
+use crate::controller::{Controller, say_new_keys};
 use crate::told;
-use crate::way::Ways;
 
 /// What was seen of one host.
 #[derive(Debug, PartialEq, Eq, Serialize)]
@@ -40,16 +40,20 @@ pub struct Setting {
 }
 
 /// Looks at every host of the file that is not casement's to change.
-pub async fn look_at(controller: &Controller) -> Vec<ReadOnly> {
-    let cluster = &controller.cluster;
+pub async fn look_at(controller: &mut Controller) -> Vec<ReadOnly> {
+    let (cluster, ways) = (&controller.cluster, &mut controller.ways);
     let hosts = cluster.spec.hosts.iter();
     let hosts = hosts.filter(|host| !host.managed && !host.os.is_windows());
-    let looks = hosts.map(|host| look(cluster, host));
-    controller.at_once.all(looks).await
+    let ways: Vec<_> = hosts.map(|host| (host, ways.to(cluster, host))).collect();
+    let looks = ways.into_iter();
+    let looks = looks.map(|(host, way)| look(cluster, host, way));
+    let looked = controller.at_once.all(looks).await;
+    say_new_keys(&controller.ways.new_keys());
+    looked
 }
 
-async fn look(cluster: &Cluster, host: &Host) -> ReadOnly {
-    let (wrong, unseen) = match read(cluster, host).await {
+async fn look(cluster: &Cluster, host: &Host, way: Result<Way, Problem>) -> ReadOnly {
+    let (wrong, unseen) = match read(cluster, way).await {
         Ok(wrong) => (wrong, None),
         Err(why) => (Vec::new(), Some(why)),
     };
@@ -60,10 +64,8 @@ async fn look(cluster: &Cluster, host: &Host) -> ReadOnly {
     }
 }
 
-async fn read(cluster: &Cluster, host: &Host) -> Result<Vec<Setting>, String> {
-    let way = Ways::default().to(cluster, host);
-    let way = way.map_err(|problem| problem.what)?;
-    let Way::Ssh(target) = way else {
+async fn read(cluster: &Cluster, way: Result<Way, Problem>) -> Result<Vec<Setting>, String> {
+    let Way::Ssh(target) = way.map_err(|problem| problem.what)? else {
         return Err("it is not reached over SSH".to_owned());
     };
     let said = |error| told::problem(&casement_run::RunError::Remote(error)).what;

@@ -43,6 +43,24 @@ async fn what_a_read_only_host_lacks_is_told_with_the_commands_and_not_changed()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_key_of_a_read_only_host_is_judged_as_those_of_the_others() {
+    let ground = ground(SimNetwork::Routes).await;
+    let known = ground.cluster.cluster_file().with_file_name("known_hosts");
+    let keys = std::fs::read_to_string(&known).unwrap();
+    let linux1 = ground.cluster.host("linux1").unwrap();
+    let its = linux1.known_hosts_line().unwrap();
+    std::fs::write(&known, keys.replace(&its, "")).unwrap();
+    let said = ground.succeed(&["plan"]).await;
+    let unseen = "linux1  read only, and could not be looked at";
+    assert!(said.contains(unseen), "{said}");
+    let said = ground.succeed(&["plan", "--accept-new-host-keys"]).await;
+    assert!(said.contains("linux1: its key was not known"), "{said}");
+    assert!(said.contains("linux1  read only; type there"), "{said}");
+    let said = ground.succeed(&["plan"]).await;
+    assert!(said.contains("linux1  read only; type there"), "{said}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_read_only_host_of_an_overlay_needs_bridged_packets_too() {
     let ground = ground(SimNetwork::overlay_of_linux()).await;
     let host = ground.cluster.host("linux1").unwrap();
