@@ -76,13 +76,30 @@ impl Writer<'_> {
             &object["metadata"]["name"],
             object["metadata"]["generateName"].as_str(),
         ) {
-            let name = format!("{start}{}", chance::<3>()?.get(..5).unwrap_or_default());
+            let name = self.made_up(place, start)?;
             put(&mut object, &["metadata", "name"], json!(name));
         }
         let manager = self.manager(place);
         self.insert(place, object, |object| {
             managers::note_update(None, object, &manager)
         })
+    }
+
+    /// A name that nobody has, as far as a few tries find one.
+    fn made_up(&self, place: &Place, start: &str) -> Result<String, Refusal> {
+        const TRIES: usize = 8;
+        let mut name = String::new();
+        for _ in 0..TRIES {
+            name = format!("{start}{}", chance::<3>()?.get(..5).unwrap_or_default());
+            let key = Key {
+                name: name.clone(),
+                ..place.key.clone()
+            };
+            if self.state.store.get(&key).is_none() {
+                break;
+            }
+        }
+        Ok(name)
     }
 
     /// Everything that is common to a creation and the apply of what is not there.
@@ -386,4 +403,42 @@ pub(super) fn uid() -> Result<String, Refusal> {
         part(17, 20),
         part(20, 32)
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::api::kinds;
+    use crate::api::seed::{self, Seed};
+
+    #[test]
+    fn names_that_the_server_makes_up_are_free() {
+        let seed = Seed::default();
+        let pki = Pki::new().unwrap();
+        let server = seed::server(&seed, seed.listen, pki).unwrap();
+        let user = User::new("somebody", &["system:masters"]);
+        let mut state = server.state();
+        let mut writer = Writer {
+            state: &mut state,
+            pki: &server.pki,
+            user: &user,
+            manager: "test".to_owned(),
+            dry_run: false,
+            unknown: Unknown::Refused,
+            warnings: Vec::new(),
+        };
+        let kind = kinds::named("ConfigMap").unwrap();
+        let place = Place {
+            kind,
+            key: Key::new(kind, "default", ""),
+            subresource: String::new(),
+        };
+        let map = json!({
+            "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"generateName": "map-"},
+        });
+        // Of so many, some would have the name of another.
+        for _ in 0..4000 {
+            writer.create(&place, map.clone()).unwrap();
+        }
+    }
 }
