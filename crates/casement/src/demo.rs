@@ -17,7 +17,7 @@ use crate::{Arguments, clock, doctor, output, signals};
 #[derive(Debug, Args)]
 pub struct DemoArgs {
     /// How many Windows servers
-    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u16).range(1..=1000))]
+    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u16).range(1..=i64::from(MOST_HOSTS)))]
     hosts: u16,
     /// Leave everything up until Ctrl-C, and say what to try
     #[arg(long)]
@@ -86,7 +86,7 @@ pub async fn run_demo(arguments: DemoArgs) -> Result<(), CommandError> {
 async fn show(arguments: DemoArgs) -> Result<(), CommandError> {
     let started = Instant::now();
     let folder = folder()?;
-    let windows = usize::from(arguments.hosts).min(MOST_HOSTS);
+    let windows = usize::from(arguments.hosts);
     let network = arguments.network;
     let shape = SimShape {
         windows,

@@ -109,14 +109,22 @@ struct Inner {
     scissors: Scissors,
     /// A processor that no agent is made for, where it has one.
     processor: OnceLock<String>,
-    /// That of its programs; the usual one unless it is one of very many hosts.
-    pace: OnceLock<Pace>,
 }
 
 impl SimHost {
     /// Starts a host whose disk is in `folder`, and which lets in whoever has the
     /// key.
     pub async fn start(spec: SimSpec, folder: &Path, accepted: PublicKey) -> io::Result<Self> {
+        Self::start_among(spec, folder, accepted, Pace::default()).await
+    }
+
+    /// The same for one of many, whose programs have this pace.
+    async fn start_among(
+        spec: SimSpec,
+        folder: &Path,
+        accepted: PublicKey,
+        pace: Pace,
+    ) -> io::Result<Self> {
         let world = match spec.system {
             SimSystem::Windows => bare_windows(&spec.name, spec.address),
             SimSystem::Linux => bare_linux(&spec.name, spec.address),
@@ -144,7 +152,6 @@ impl SimHost {
             wires: Mutex::default(),
             scissors: Scissors::default(),
             processor: OnceLock::new(),
-            pace: OnceLock::new(),
         });
         let behind = Arc::downgrade(&inner);
         inner.sim.on_cut(move || {
@@ -157,7 +164,7 @@ impl SimHost {
             kubeadm::run(sim, program, &runtime).or_else(|| shell::run(sim, program))
         });
         let server = tokio::spawn(server::listen(listener, Arc::clone(&inner)));
-        let kubelet = tokio::spawn(node::live(Arc::downgrade(&inner)));
+        let kubelet = tokio::spawn(node::live(Arc::downgrade(&inner), pace));
         Ok(Self {
             inner,
             port,
@@ -195,12 +202,6 @@ impl SimHost {
     pub fn set_processor(&self, name: &str) {
         // The first one stays.
         let _ = self.inner.processor.set(name.to_owned());
-    }
-
-    /// Makes it one of so many hosts, for good.
-    fn set_pace(&self, pace: Pace) {
-        // The first one stays.
-        let _ = self.inner.pace.set(pace);
     }
 
     /// What differs from the host as it was handed over, in words: as it will be
@@ -261,10 +262,6 @@ impl Inner {
     fn before(&self) -> World {
         let before = self.before.lock();
         before.unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
-    fn pace(&self) -> Pace {
-        self.pace.get().copied().unwrap_or_default()
     }
 
     fn password(&self) -> Option<String> {

@@ -25,7 +25,14 @@ pub trait Transport: Send + Sync {
     fn start(&self, line: &str) -> impl Future<Output = Result<Process, RemoteError>> + Send;
 
     /// What the host is, as far as it says so itself.
-    fn system(&self) -> impl Future<Output = Result<Option<HostSystem>, RemoteError>> + Send;
+    fn system(&self) -> impl Future<Output = Result<Option<HostSystem>, RemoteError>> + Send {
+        async {
+            let process = self.start(command::PROBE).await?;
+            process.send_eof().await;
+            let said = process.output().await?;
+            Ok(command::read_probe(&String::from_utf8_lossy(&said.stdout)))
+        }
+    }
 
     /// Makes sure that the agent is at `path`; one that is something else is
     /// replaced.
@@ -176,14 +183,6 @@ impl Transport for Session {
         Self::place(self)
     }
 
-    async fn system(&self) -> Result<Option<HostSystem>, RemoteError> {
-        match self.probe().await {
-            Ok(found) => Ok(Some(found)),
-            Err(RemoteError::UnknownSystem { .. }) => Ok(None),
-            Err(error) => Err(error),
-        }
-    }
-
     async fn start(&self, line: &str) -> Result<Process, RemoteError> {
         Self::start(self, line).await
     }
@@ -219,12 +218,6 @@ impl Transport for Session {
 impl Transport for WinRmSession {
     fn place(&self) -> &Place {
         Self::place(self)
-    }
-
-    async fn system(&self) -> Result<Option<HostSystem>, RemoteError> {
-        let said = self.run(command::PROBE).await?;
-        let said = String::from_utf8_lossy(&said.stdout);
-        Ok(command::read_probe(&said))
     }
 
     async fn start(&self, line: &str) -> Result<Process, RemoteError> {
@@ -263,13 +256,6 @@ impl Transport for Connection {
         match self {
             Self::Ssh(session) => session.place(),
             Self::WinRm(session) => session.place(),
-        }
-    }
-
-    async fn system(&self) -> Result<Option<HostSystem>, RemoteError> {
-        match self {
-            Self::Ssh(session) => session.system().await,
-            Self::WinRm(session) => session.system().await,
         }
     }
 

@@ -271,14 +271,14 @@ impl<A: Api> Apply<'_, A> {
         let join = windows::join(self.cluster, spec, facts)?;
         let joined = self.join(host, &join, away).await?;
         let there = self.stop.heeded(name, self.api.joined(name)).await;
-        if joined > 0 {
-            let kept = self.api.schedulable(name, false).await;
-            // The next run finds it joined: nobody would keep pods off it then.
-            there?;
-            kept?;
-        } else {
-            there?;
-        }
+        // Also where that was stopped: the next run finds it joined, and nobody would
+        // keep pods off it then.
+        let kept = match joined {
+            0 => Ok(()),
+            _ => self.api.schedulable(name, false).await,
+        };
+        there?;
+        kept?;
         self.api.taint(name, &spec.taints).await?;
         Ok(prepared + joined)
     }

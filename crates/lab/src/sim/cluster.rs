@@ -23,7 +23,7 @@ const FIRST: Ipv4Addr = Ipv4Addr::new(127, 18, 0, 10);
 /// The Windows versions that hosts have in turn: a year and a build.
 const WINDOWS: [(&str, u32, u32); 2] = [("2022", 20348, 3807), ("2025", 26100, 4061)];
 /// The most Windows hosts: one address and one network of pods each.
-pub const MOST_HOSTS: usize = 1000;
+pub const MOST_HOSTS: u16 = 1000;
 
 /// The pods' network of a cluster with more nodes than the usual one has a /24 for.
 const MANY_PODS: Ipv4Net = Ipv4Net::new_assert(Ipv4Addr::new(10, 244, 0, 0), 14);
@@ -116,9 +116,8 @@ impl SimCluster {
         for spec in specs(shape.windows) {
             let name = spec.name.clone();
             let place = folder.join("hosts").join(&name);
-            let host = SimHost::start(spec, &place, key.clone()).await;
+            let host = SimHost::start_among(spec, &place, key.clone(), pace).await;
             let host = host.map_err(io_error(format!("start the simulated host {name}")))?;
-            host.set_pace(pace);
             if host.spec().system == SimSystem::Windows {
                 furnish(&host, hosts.len());
             }
@@ -242,7 +241,7 @@ fn specs(windows: usize) -> Vec<SimSpec> {
     };
     // The control plane is casement's to speak to, not to change.
     let mut specs = vec![spec("linux1".to_owned(), 1, SimSystem::Linux)];
-    let numbers = 1..=u32::try_from(windows.min(MOST_HOSTS)).unwrap_or(1);
+    let numbers = 1..=u32::try_from(windows.min(MOST_HOSTS.into())).unwrap_or(1);
     specs.extend(
         numbers.map(|number| spec(format!("windows{number}"), 1 + number, SimSystem::Windows)),
     );

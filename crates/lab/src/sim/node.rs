@@ -26,15 +26,13 @@ const HEARTBEAT: Duration = Duration::from_secs(1);
 const LEASE: Duration = Duration::from_secs(4);
 
 /// Lives as long as the host does.
-pub(super) async fn live(host: Weak<Inner>) {
+pub(super) async fn live(host: Weak<Inner>, pace: Pace) {
     let mut programs = Programs::default();
-    let mut pace = Pace::default();
     loop {
         tokio::time::sleep(pace.apart(EVERY)).await;
         let Some(host) = host.upgrade() else {
             return;
         };
-        pace = host.pace();
         // Most hosts of a large fleet have no kubelet, and a look is a copy.
         let modelled = ["kubelet", "flanneld", "kube-proxy"];
         if !modelled.iter().any(|service| host.sim.runs(service)) {

@@ -8,6 +8,7 @@ use casement_remote::{
 use casement_resource::wire::{ToAgent, ToController};
 
 use crate::double::Double;
+use crate::program;
 
 /// The double answers everything with `retired`, but `bye` with `bye`, and cuts
 /// the connection at `retire`.
@@ -90,7 +91,7 @@ async fn an_agent_that_does_not_answer_is_brought_first() {
 async fn an_agent_for_another_processor_is_not_brought_to_windows() {
     let double = Double::start().await;
     let path = double.local_file("casement-node.exe", 0);
-    std::fs::write(&path, program_for(0x8664)).unwrap();
+    std::fs::write(&path, program::for_x86_64()).unwrap();
     let home = AgentHome::new(Agent::load(&path, HostOs::Windows).unwrap());
     double.shared.needs_agent.store(true, Ordering::SeqCst);
     *double.shared.processor.lock().unwrap() = "ARM64";
@@ -107,16 +108,6 @@ async fn an_agent_for_another_processor_is_not_brought_to_windows() {
     *double.shared.processor.lock().unwrap() = "x86";
     let opened = home.open(&session, "me", |_| {}).await.unwrap();
     assert!(matches!(opened.delivery, Delivery::Sent(_)));
-}
-
-/// As much of a Windows program as says which processor it is for.
-fn program_for(machine: u16) -> Vec<u8> {
-    let mut program = vec![0; 0x90];
-    program[..2].copy_from_slice(b"MZ");
-    program[0x3c] = 0x80;
-    program[0x80..0x84].copy_from_slice(b"PE\0\0");
-    program[0x84..0x86].copy_from_slice(&machine.to_le_bytes());
-    program
 }
 
 #[tokio::test]

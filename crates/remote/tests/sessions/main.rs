@@ -14,4 +14,6 @@ mod files;
 mod files_double;
 mod openssh;
 mod outside;
+#[path = "../shared/program.rs"]
+mod program;
 mod sshd;

@@ -11,6 +11,7 @@ use casement_remote::{
 use casement_resource::wire::{Outcome, ToAgent, ToController, What};
 use casement_resource::{Access, Directory, NodeDocument, Resource, Stage, Step};
 
+use crate::program;
 use crate::server::Server;
 
 /// A file here, with content that does not repeat.
@@ -81,13 +82,8 @@ async fn the_agent_is_brought_once_hashed_before_it_is_named_and_reused() {
 #[tokio::test]
 async fn an_agent_for_another_processor_is_not_brought() {
     let server = Server::http().await;
-    // As much of a program for x86_64 as says so.
-    let mut program = vec![0; 0x90];
-    program[..2].copy_from_slice(b"MZ");
-    program[0x3c] = 0x80;
-    program[0x80..0x86].copy_from_slice(b"PE\0\0\x64\x86");
     let path = server.folder.path().join("casement-node.exe");
-    std::fs::write(&path, program).unwrap();
+    std::fs::write(&path, program::for_x86_64()).unwrap();
     let home = AgentHome::new(Agent::load(&path, HostOs::Windows).unwrap());
     *server.shared.host.processor.lock().unwrap() = "ARM64";
     let session = WinRmSession::connect(&server.target()).await.unwrap();

@@ -18,6 +18,8 @@ mod kdc;
 mod kerberos;
 mod machine;
 mod ntlm;
+#[path = "../shared/program.rs"]
+mod program;
 mod pywinrm;
 #[path = "../../src/winrm/sealed.rs"]
 mod sealed;
