@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use casement_diag::Problem;
-use casement_lab::places::Places;
-use casement_lab::sim::{MOST_HOSTS, Mishap, SimCluster, SimHost, SimNetwork, SimShape};
+use casement_lab::state::places::Places;
+use casement_sim::{MOST_HOSTS, Mishap, SimCluster, SimHost, SimNetwork, SimShape};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser as _, ValueEnum};
 

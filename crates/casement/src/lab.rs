@@ -4,12 +4,12 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use casement_lab::places::{LabName, Places};
 use casement_lab::problem::{Problem, Result};
 use casement_lab::progress::Progress;
-use casement_lab::record::Record;
+use casement_lab::state::places::{LabName, Places};
+use casement_lab::state::record::Record;
 use casement_lab::up::Wanted;
-use casement_lab::windows::WindowsRelease;
+use casement_lab::wine::windows::WindowsRelease;
 use clap::{Args, Subcommand, ValueEnum};
 
 use crate::output;

@@ -9,6 +9,10 @@
 //! Nothing here outlives the host: processes, mounts and namespaces belong to
 //! the host's own namespaces and vanish with them.
 
+pub mod images;
+pub mod lab_registry;
+pub mod registry;
+
 use std::collections::HashMap;
 use std::io::BufReader;
 use std::net::TcpStream;
@@ -29,7 +33,7 @@ mod paths;
 mod session;
 mod terminal;
 
-use crate::windows::WindowsRelease;
+use crate::wine::windows::WindowsRelease;
 use drive::Drive;
 pub use failure::ContainerError;
 

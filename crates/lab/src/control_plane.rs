@@ -1,16 +1,18 @@
 //! The control plane: Kubernetes' own programs, set up by kubeadm's phases.
 
+pub mod parts;
+
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
 use crate::command::{self, command};
-use crate::furnish::inside;
-use crate::init::Household;
+use crate::host::furnish::inside;
+use crate::host::init::Household;
 use crate::problem::{AtPath, Problem, Result};
-use crate::record::{CONTROL_PLANE, Host, Record};
-use crate::{parts, wait};
+use crate::state::record::{CONTROL_PLANE, Host, Record};
+use crate::wait;
 
 /// The pods' network.
 pub const POD_CIDR: &str = "10.244.0.0/16";
@@ -233,7 +235,7 @@ fn neighbour(record: &Record) -> Command {
     if let Some(host) = record
         .hosts
         .iter()
-        .find(|h| h.kind == crate::record::HostKind::Linux)
+        .find(|h| h.kind == crate::state::record::HostKind::Linux)
     {
         neighbour.args(["--node", &host.name]);
         neighbour.args(["--address", &record.address(host).to_string()]);

@@ -3,11 +3,13 @@
 use std::fs;
 use std::path::Path;
 
-use crate::lock::Lock;
-use crate::places::{LabName, Places};
+use crate::check;
+use crate::host::capsule;
+use crate::network;
 use crate::problem::{AtPath, Result};
-use crate::record::Record;
-use crate::{capsule, check, network};
+use crate::state::lock::Lock;
+use crate::state::places::{LabName, Places};
+use crate::state::record::Record;
 
 /// Takes a lab away; `false` where there was none.
 pub fn down(places: &Places, name: &LabName) -> Result<bool> {

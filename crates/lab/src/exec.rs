@@ -3,11 +3,11 @@
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::capsule::{self, Capsule};
 use crate::containers::command_line;
-use crate::furnish::inside;
+use crate::host::capsule::{self, Capsule};
+use crate::host::furnish::inside;
 use crate::problem::{Problem, Result};
-use crate::record::{HostKind, Record};
+use crate::state::record::{HostKind, Record};
 
 /// The command, ready to be run; the caller decides about its streams.
 pub fn command(lab: &Path, record: &Record, host: &str, words: &[String]) -> Result<Command> {

@@ -5,16 +5,20 @@
 //! the whole range, for what goes to a host that is down, and a routing rule
 //! for what comes from the bridge and wants to go on.
 
+pub mod adapters;
+pub mod hns;
+pub mod netd;
+
 use std::fs;
 use std::net::Ipv4Addr;
 use std::path::Path;
 
 use sha2::{Digest, Sha256};
 
-use crate::capsule::Capsule;
 use crate::command::{self, command};
+use crate::host::capsule::Capsule;
 use crate::problem::{Problem, Result};
-use crate::record::{Host, HostKind, Record};
+use crate::state::record::{Host, HostKind, Record};
 
 /// The range that all labs share.
 const RANGE: &str = "198.18.0.0/15";

@@ -4,11 +4,15 @@ use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
-use crate::lock::Lock;
+use crate::check;
+use crate::host::capsule;
+use crate::host::linux_host;
+use crate::host::windows_host;
 use crate::problem::Result;
 use crate::progress::Progress;
-use crate::record::{HostKind, Record};
-use crate::{capsule, check, linux_host, up, windows_host};
+use crate::state::lock::Lock;
+use crate::state::record::{HostKind, Record};
+use crate::up;
 
 /// A lab host starts in two seconds, which a control plane does not even notice.
 /// Real ones take longer than its patience; so do these, unless told otherwise.

@@ -5,9 +5,11 @@ use std::path::Path;
 
 use serde::Serialize;
 
+use crate::control_plane::parts;
+use crate::host::capsule;
 use crate::problem::Result;
-use crate::record::{HostKind, Record, host_folder};
-use crate::{capsule, parts, up};
+use crate::state::record::{HostKind, Record, host_folder};
+use crate::up;
 
 /// One host as it is now.
 #[derive(Debug, Serialize)]

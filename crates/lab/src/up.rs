@@ -4,15 +4,25 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use crate::capsule;
-use crate::lock::Lock;
-use crate::places::{LabName, Places};
+use crate::check;
+use crate::containers::lab_registry;
+use crate::control_plane;
+use crate::control_plane::parts;
+use crate::host::capsule;
+use crate::host::init;
+use crate::host::linux_host;
+use crate::host::ssh;
+use crate::network;
 use crate::problem::{AtPath, Problem, Result};
 use crate::progress::Progress;
-use crate::record::{CONTROL_PLANE, Host, HostKind, Record, host_folder};
-use crate::windows::WindowsRelease;
-use crate::{check, control_plane, files, init, linux_host, network, parts, ssh, template, wait};
-use crate::{lab_registry, windows_parts};
+use crate::state::files;
+use crate::state::lock::Lock;
+use crate::state::places::{LabName, Places};
+use crate::state::record::{CONTROL_PLANE, Host, HostKind, Record, host_folder};
+use crate::wait;
+use crate::wine::template;
+use crate::wine::windows::WindowsRelease;
+use crate::wine::windows_parts;
 
 /// What a person asked for.
 #[derive(Debug, Clone)]

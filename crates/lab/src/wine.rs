@@ -1,13 +1,19 @@
 //! Wine prefixes: the clean template, and what makes one a Windows Server.
 
+pub mod registry_file;
+pub mod template;
+pub mod windows;
+pub mod windows_parts;
+
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 
+use crate::command;
+use crate::host::capsule;
 use crate::problem::{AtPath, Problem, Result};
-use crate::registry_file::{Data, RegistryFile};
-use crate::windows::WindowsRelease;
-use crate::{capsule, command};
+use crate::wine::registry_file::{Data, RegistryFile};
+use crate::wine::windows::WindowsRelease;
 
 /// DLLs of ours that stand before Wine's own; with a star, in whichever folder.
 const OVERRIDES: [&str; 7] = [

@@ -190,7 +190,7 @@ mod tests {
 
     fn written(hosts: &str) -> Result<Vec<Machine>, String> {
         let folder = tempfile::tempdir().unwrap();
-        casement_lab::sim::make_key(&folder.path().join("id")).unwrap();
+        casement_sim::make_key(&folder.path().join("id")).unwrap();
         let path = folder.path().join("hosts.json");
         let text =
             format!(r#"{{"user": "root", "key": "id", "knownHosts": "k", "hosts": {hosts}}}"#);

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use casement_lab::problem::{Problem, Result};
-use casement_lab::windows::WindowsRelease;
+use casement_lab::wine::windows::WindowsRelease;
 use clap::Subcommand;
 
 /// Each is the program of one process inside a host.
@@ -62,14 +62,16 @@ pub enum Verb {
 /// Runs until the host is off.
 pub fn run(verb: Verb) -> Result<ExitCode> {
     match verb {
-        Verb::Init { lab, host } => casement_lab::init::run(&lab, &host)?,
-        Verb::Template { work, windows } => casement_lab::template::build_inside(&work, &windows)?,
-        Verb::Netd { windows, address } => casement_lab::netd::run(windows, address)?,
-        Verb::Sftp => casement_lab::windows_host::serve_sftp().map_err(|error| {
+        Verb::Init { lab, host } => casement_lab::host::init::run(&lab, &host)?,
+        Verb::Template { work, windows } => {
+            casement_lab::wine::template::build_inside(&work, &windows)?
+        }
+        Verb::Netd { windows, address } => casement_lab::network::netd::run(windows, address)?,
+        Verb::Sftp => casement_lab::host::windows_host::serve_sftp().map_err(|error| {
             Problem::new("CAS-LAB-036", "SFTP ended", "see sshd's log").seen("it says", error)
         })?,
-        Verb::Registry => casement_lab::lab_registry::run()?,
-        Verb::Neighbour { node, address } => casement_lab::neighbour::run(&node, &address)?,
+        Verb::Registry => casement_lab::containers::lab_registry::run()?,
+        Verb::Neighbour { node, address } => casement_lab::host::neighbour::run(&node, &address)?,
     }
     Ok(ExitCode::SUCCESS)
 }

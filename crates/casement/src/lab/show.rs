@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use casement_lab::problem::{self, Result};
-use casement_lab::record::Record;
+use casement_lab::state::record::Record;
 use casement_lab::status::HostStatus;
 use casement_lab::up::Up;
 

@@ -1,7 +1,7 @@
 //! What simulated hosts hold in memory, for the search for secrets.
 
-use casement_lab::sim::SimHost;
 use casement_node::sim::Thing;
+use casement_sim::SimHost;
 
 use crate::search::Place;
 

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use casement_lab::sim::{SimCluster, stand_in};
 use casement_resource::Sha256;
+use casement_sim::{SimCluster, stand_in};
 
 use crate::publisher::Publisher;
 

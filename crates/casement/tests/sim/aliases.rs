@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 use std::process::Command;
 
-use casement_lab::sim::SimHost;
+use casement_sim::SimHost;
 
 use crate::ground::Ground;
 use crate::sshd::{Server, USER};

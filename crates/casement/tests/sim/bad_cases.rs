@@ -10,9 +10,9 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
-use casement_lab::sim::{SimHost, make_key};
 use casement_node::sim::Faults;
 use casement_node::state::lock::Lock;
+use casement_sim::{SimHost, make_key};
 use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 

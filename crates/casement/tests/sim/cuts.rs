@@ -8,7 +8,6 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::time::Duration;
 
-use casement_lab::sim::{Cut, SimSystem};
 use casement_node::sim::World;
 use casement_remote::HostOs;
 use casement_resource::wire::{Event, ObservedStep, What};
@@ -20,6 +19,7 @@ use casement_run::RunError;
 use casement_run::link::Link;
 use casement_run::secrets::Secrets;
 use casement_run::stop::StopSwitch;
+use casement_sim::{Cut, SimSystem};
 use futures_util::StreamExt as _;
 
 use crate::chance::Chance;

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use casement_lab::sim::Mishap;
+use casement_sim::Mishap;
 use serde_json::Value;
 
 use crate::chance::Chance;

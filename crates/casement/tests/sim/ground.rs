@@ -2,7 +2,7 @@
 
 use std::process::{Command, Output};
 
-use casement_lab::sim::{SimCluster, SimShape};
+use casement_sim::{SimCluster, SimShape};
 
 use crate::typed::{self, said};
 

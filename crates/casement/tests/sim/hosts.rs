@@ -6,7 +6,6 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use casement_lab::sim::{SimHost, SimSystem};
 use casement_remote::{HostOs, Sha256, Way};
 use casement_resource::wire::{Event, Pull, PullProxy, What};
 use casement_resource::{
@@ -17,6 +16,7 @@ use casement_run::RunError;
 use casement_run::link::Link;
 use casement_run::secrets::{NoSecrets, Secrets};
 use casement_run::source::{Blobs, Bringing, Mirrored, Source};
+use casement_sim::{SimHost, SimSystem};
 use tokio::net::{TcpListener, TcpStream};
 
 use crate::publisher::Publisher;

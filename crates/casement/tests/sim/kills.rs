@@ -6,7 +6,7 @@ use std::os::unix::process::ExitStatusExt as _;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use casement_lab::sim::SimHost;
+use casement_sim::SimHost;
 
 use crate::chance::Chance;
 use crate::ground::Ground;

@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use casement_lab::sim::{SimHost, SimSpec, SimSystem, make_key};
 use casement_node::sim::World;
 use casement_remote::{Agent, AgentHome, HostOs, Sha256, Target, Way, load_key};
 use casement_resource::NodeDocument;
@@ -16,6 +15,7 @@ use casement_run::secrets::NoSecrets;
 use casement_run::source::Blobs;
 use casement_run::stop::Stop;
 use casement_run::unavailable::Away;
+use casement_sim::{SimHost, SimSpec, SimSystem, make_key};
 use futures_util::StreamExt as _;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;

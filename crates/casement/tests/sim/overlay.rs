@@ -2,9 +2,9 @@
 //! the last thing that is taken back.
 
 use casement_cluster::Cluster;
-use casement_lab::sim::{Mishap, SimCluster, SimNetwork, SimShape};
 use casement_node::sim::{Thing, World};
 use casement_resource::ServiceState;
+use casement_sim::{Mishap, SimCluster, SimNetwork, SimShape};
 
 use crate::ground::Ground;
 

@@ -1,7 +1,7 @@
 //! Linux hosts of the file that are not casement's to change: looked at, told, left
 //! alone.
 
-use casement_lab::sim::{SimHost, SimNetwork, SimShape};
+use casement_sim::{SimHost, SimNetwork, SimShape};
 
 use crate::ground::Ground;
 

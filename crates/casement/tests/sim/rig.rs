@@ -3,10 +3,10 @@
 use std::net::Ipv4Addr;
 use std::path::Path;
 
-use casement_lab::sim::{SimHost, SimSpec, SimSystem, make_key};
 use casement_remote::{Agent, HostOs, Sha256, Target, Way, load_key};
 use casement_resource::{Resource, Step};
 use casement_run::link::{Agents, Link};
+use casement_sim::{SimHost, SimSpec, SimSystem, make_key};
 
 /// A host that is gone with this, and the way to it.
 pub struct Rig {

@@ -7,8 +7,8 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::{Arc, Mutex};
 
-use casement_lab::sim::SimHost;
 use casement_node::sim::{Sim, Thing};
+use casement_sim::SimHost;
 use serde_json::Value;
 
 use crate::memory;

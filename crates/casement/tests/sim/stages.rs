@@ -9,9 +9,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
-use casement_lab::sim::{Console, SimCluster, SimHost};
 use casement_node::sim::World;
 use casement_node::state::journal;
+use casement_sim::{Console, SimCluster, SimHost};
 use serde_json::Value;
 
 use crate::ground::Ground;

@@ -3,9 +3,9 @@
 
 use std::path::{Path, PathBuf};
 
-use casement_lab::sim::SimHost;
 use casement_node::sim::Thing;
 use casement_resource::WindowsFeatureFacts;
+use casement_sim::SimHost;
 use serde_json::Value;
 use tokio::net::TcpListener;
 

@@ -6,9 +6,9 @@ use std::io::PipeReader;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use casement_lab::sim::{Console, SimCluster, SimHost, SimShape, SimSystem};
 use casement_node::state::Layout;
 use casement_resource::{Blob, Sha256};
+use casement_sim::{Console, SimCluster, SimHost, SimShape, SimSystem};
 use tokio::task::AbortHandle;
 
 use crate::host::{Host, Machine};

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use casement_cluster::Cluster;
-use casement_lab::api::{self, Running, Seed};
+use casement_sim::api_server::{self, Running, Seed};
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
 use tokio::sync::{Mutex, MutexGuard};
@@ -21,7 +21,7 @@ pub struct Server {
 impl Server {
     /// A fresh one inside this process.
     pub fn embedded() -> Self {
-        let running = api::start(Seed::default()).unwrap();
+        let running = api_server::start(Seed::default()).unwrap();
         let folder = tempfile::tempdir().unwrap();
         let kubeconfig = folder.path().join("admin.conf");
         std::fs::write(&kubeconfig, running.kubeconfig()).unwrap();

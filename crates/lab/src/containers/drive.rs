@@ -10,7 +10,7 @@ use lab_wire::container::{ContainerKey, Mount};
 use rustix::mount::{MountFlags, UnmountFlags};
 
 use super::{ContainerError, ContainersConfig, census, paths};
-use crate::windows::WindowsRelease;
+use crate::wine::windows::WindowsRelease;
 use crate::{wait, wine};
 
 /// How long an overlay may stay busy after its last process has ended.

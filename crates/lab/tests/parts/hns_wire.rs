@@ -12,7 +12,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use casement_lab::hns::{Hns, HnsConfig, HnsVersion, LinuxFabric, VIRTUAL_ADAPTER};
+use casement_lab::network::hns::{Hns, HnsConfig, HnsVersion, LinuxFabric, VIRTUAL_ADAPTER};
 use lab_wire::hcn::{HcnCall, Object, Verb};
 use serde_json::{Value, json};
 

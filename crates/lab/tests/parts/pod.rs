@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use casement_lab::containers::ContainersConfig;
-use casement_lab::windows::WindowsRelease;
+use casement_lab::wine::windows::WindowsRelease;
 use lab_wire::container::{
     CommandLine, ContainerCall, ContainerKey, Creation, Ending, FromProcess, Mount, ProcessStart,
     ToProcess, Usage,

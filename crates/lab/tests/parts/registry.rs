@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use casement_lab::images::{Image, Images};
-use casement_lab::registry::{self, Certificates, Stock};
+use casement_lab::containers::images::{Image, Images};
+use casement_lab::containers::registry::{self, Certificates, Stock};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::TlsConnector;

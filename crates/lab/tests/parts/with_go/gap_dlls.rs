@@ -14,7 +14,7 @@ use std::process::Command;
 use std::sync::Arc;
 use std::thread;
 
-use casement_lab::adapters::Adapters;
+use casement_lab::network::adapters::Adapters;
 use lab_wire::{Answer, Call, Door, Failure, Request, read_line, write_line};
 
 const INSIDE: &str = "CASEMENT_GAP_TEST_INSIDE";

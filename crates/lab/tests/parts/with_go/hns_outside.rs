@@ -14,7 +14,7 @@ use std::process::{Command, Output};
 use std::sync::Arc;
 use std::thread;
 
-use casement_lab::hns::{Hns, HnsConfig, HnsVersion, NoFabric};
+use casement_lab::network::hns::{Hns, HnsConfig, HnsVersion, NoFabric};
 use lab_wire::{Answer, Call, Door, Failure, Request, read_line, write_line};
 
 const TOKEN: &str = "outside";

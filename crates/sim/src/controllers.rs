@@ -1,0 +1,291 @@
+//! What a control plane does with workloads, as far as the demo shows it: pods for
+//! Deployments and DaemonSets, a node for each pod, the addresses behind Services,
+//! and a Node that is not heard of any more.
+//!
+//! Deployments own their pods without a ReplicaSet in between, and nothing is
+//! rolled: `docs/lab.md` lists what is missing.
+
+mod daemon_sets;
+mod linux_flannel;
+mod slices;
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::api_server::{now, since};
+use crate::programs::client::Client;
+use crate::programs::pace::Pace;
+use crate::programs::pods;
+
+const EVERY: Duration = Duration::from_millis(200);
+const NOT_READY: &str = "node.kubernetes.io/not-ready";
+
+/// Works for as long as it is polled.
+pub(crate) async fn work(admin: Client, pace: Pace) {
+    loop {
+        // Somebody else's change in between: the next round sees it.
+        let _ = round(&admin).await;
+        tokio::time::sleep(pace.apart(EVERY)).await;
+    }
+}
+
+async fn round(admin: &Client) -> Result<(), String> {
+    let nodes = items(admin, "/api/v1/nodes").await?;
+    let leases = items(admin, "/apis/coordination.k8s.io/v1/leases").await?;
+    for node in &nodes {
+        watch_node(admin, node, &leases).await?;
+    }
+    let deployments = items(admin, "/apis/apps/v1/deployments").await?;
+    let pods = items(admin, "/api/v1/pods").await?;
+    for deployment in &deployments {
+        scale(admin, deployment, &pods).await?;
+    }
+    for set in &items(admin, "/apis/apps/v1/daemonsets").await? {
+        daemon_sets::keep(admin, set, &nodes, &pods).await?;
+    }
+    for pod in &pods {
+        place(admin, pod, &nodes, &pods).await?;
+    }
+    slices::keep(admin, &pods).await
+}
+
+async fn items(admin: &Client, path: &str) -> Result<Vec<Value>, String> {
+    let list = admin.get(path).await?;
+    Ok(list["items"].as_array().cloned().unwrap_or_default())
+}
+
+fn text<'a>(object: &'a Value, pointer: &str) -> &'a str {
+    let found = object.pointer(pointer).and_then(Value::as_str);
+    found.unwrap_or_default()
+}
+
+fn ready(object: &Value) -> Option<&Value> {
+    let conditions = object["status"]["conditions"].as_array()?;
+    conditions.iter().find(|it| it["type"] == "Ready")
+}
+
+fn is_ready(object: &Value) -> bool {
+    ready(object).is_some_and(|condition| condition["status"] == "True")
+}
+
+/// Takes the first taint away once a node is Ready, and calls a node that is
+/// silent not Ready.
+async fn watch_node(admin: &Client, node: &Value, leases: &[Value]) -> Result<(), String> {
+    let name = text(node, "/metadata/name");
+    let path = format!("/api/v1/nodes/{name}");
+    let taints = node["spec"]["taints"]
+        .as_array()
+        .cloned()
+        .unwrap_or_default();
+    let not_ready = |taint: &Value| taint["key"] == NOT_READY;
+    if is_ready(node) && taints.iter().any(not_ready) {
+        let left: Vec<Value> = taints.into_iter().filter(|it| !not_ready(it)).collect();
+        let patch = json!({"spec": {"taints": left}});
+        admin.send("PATCH", &path, &patch).await?;
+    }
+    let lease = leases.iter().find(|it| text(it, "/metadata/name") == name);
+    let seconds = lease.and_then(|it| it["spec"]["leaseDurationSeconds"].as_i64());
+    let renewed = lease.and_then(|it| since(text(it, "/spec/renewTime")));
+    let (Some(seconds), Some(renewed)) = (seconds, renewed) else {
+        return Ok(());
+    };
+    // Nodes that are there from the start are not simulated, and always well.
+    let silent = seconds < 40 && renewed > seconds;
+    if silent && ready(node).is_some_and(|it| it["status"] != "Unknown") {
+        let condition = json!({
+            "type": "Ready", "status": "Unknown", "reason": "NodeStatusUnknown",
+            "message": "Kubelet stopped posting node status.",
+            "lastHeartbeatTime": now(), "lastTransitionTime": now(),
+        });
+        let patch = json!({"status": {"conditions": [condition]}});
+        admin.lay_over(&format!("{path}/status"), &patch).await?;
+    }
+    Ok(())
+}
+
+/// As many pods as a Deployment wants.
+async fn scale(admin: &Client, deployment: &Value, pods: &[Value]) -> Result<(), String> {
+    let uid = &deployment["metadata"]["uid"];
+    let own = |pod: &&Value| {
+        let owners = pod["metadata"]["ownerReferences"].as_array();
+        owners.is_some_and(|owners| owners.iter().any(|it| it["uid"] == *uid))
+    };
+    let own: Vec<&Value> = pods.iter().filter(own).collect();
+    let wanted = deployment["spec"]["replicas"].as_u64().unwrap_or(1);
+    let wanted = usize::try_from(wanted).unwrap_or(usize::MAX);
+    let namespace = text(deployment, "/metadata/namespace");
+    let path = format!("/api/v1/namespaces/{namespace}/pods");
+    for number in own.len()..wanted {
+        let pod = pod_of(deployment, number);
+        admin.send("POST", &path, &pod).await?;
+    }
+    for pod in own.iter().skip(wanted) {
+        let path = format!("{path}/{}", text(pod, "/metadata/name"));
+        admin.ask("DELETE", &path, None).await?;
+    }
+    let ready = own.iter().filter(|pod| is_ready(pod)).count();
+    let status = &deployment["status"];
+    let generation = &deployment["metadata"]["generation"];
+    let same = status["replicas"] == own.len()
+        && status["readyReplicas"] == ready
+        && status["observedGeneration"] == *generation;
+    if same {
+        return Ok(());
+    }
+    let patch = json!({"status": {
+        "observedGeneration": generation, "replicas": own.len(), "updatedReplicas": own.len(),
+        "readyReplicas": ready, "availableReplicas": ready,
+        "unavailableReplicas": wanted.saturating_sub(ready),
+    }});
+    let name = text(deployment, "/metadata/name");
+    let path = format!("/apis/apps/v1/namespaces/{namespace}/deployments/{name}/status");
+    admin.send("PATCH", &path, &patch).await?;
+    Ok(())
+}
+
+fn pod_of(deployment: &Value, number: usize) -> Value {
+    let template = &deployment["spec"]["template"];
+    let (name, namespace) = (
+        text(deployment, "/metadata/name"),
+        text(deployment, "/metadata/namespace"),
+    );
+    let uid = text(deployment, "/metadata/uid");
+    let part = uid.get(..5).unwrap_or("pod");
+    json!({
+        "apiVersion": "v1", "kind": "Pod",
+        "metadata": {
+            "name": format!("{name}-{part}-{number}"), "namespace": namespace,
+            "labels": template["metadata"]["labels"],
+            "ownerReferences": [{
+                "apiVersion": "apps/v1", "kind": "Deployment", "name": name, "uid": uid,
+                "controller": true,
+            }],
+        },
+        "spec": template["spec"],
+    })
+}
+
+/// Gives a pod a node; one on Linux runs at once, others are their host's.
+async fn place(admin: &Client, pod: &Value, nodes: &[Value], pods: &[Value]) -> Result<(), String> {
+    let (namespace, name) = (
+        text(pod, "/metadata/namespace"),
+        text(pod, "/metadata/name"),
+    );
+    let path = format!("/api/v1/namespaces/{namespace}/pods/{name}");
+    let given = text(pod, "/spec/nodeName");
+    let Some(node) = nodes.iter().find(|it| text(it, "/metadata/name") == given) else {
+        let Some(node) = best(pod, nodes, pods) else {
+            return Ok(());
+        };
+        let patch = json!({"spec": {"nodeName": text(node, "/metadata/name")}});
+        admin.send("PATCH", &path, &patch).await?;
+        return Ok(());
+    };
+    if node["metadata"]["labels"]["kubernetes.io/os"] != "linux" {
+        return Ok(());
+    }
+    if pod["metadata"]["deletionTimestamp"].is_string() {
+        let now = json!({"gracePeriodSeconds": 0});
+        admin.ask("DELETE", &path, Some(&now)).await?;
+        return Ok(());
+    }
+    if is_ready(pod) {
+        return Ok(());
+    }
+    let number = pods
+        .iter()
+        .position(|it| it["metadata"]["uid"] == pod["metadata"]["uid"]);
+    let network: Option<ipnet::Ipv4Net> = text(node, "/spec/podCIDR").parse().ok();
+    let address = network.and_then(|it| it.hosts().nth(2 + number.unwrap_or(0)));
+    let host = text(node, "/status/addresses/0/address");
+    let address = match pod["spec"]["hostNetwork"] == true {
+        true => host.parse().ok(),
+        false => address,
+    };
+    if linux_flannel::is_one(pod) {
+        linux_flannel::begin(admin, pod, node).await?;
+    }
+    let state = json!({"running": {"startedAt": now()}});
+    let mut status = pods::running(pod, host, address.map(Into::into), true, &state);
+    status["startTime"] = json!(now());
+    let patch = json!({ "status": status });
+    let path = format!("{path}/status");
+    admin.send("PATCH", &path, &patch).await?;
+    Ok(())
+}
+
+/// The node that fits and has the fewest pods.
+fn best<'a>(pod: &Value, nodes: &'a [Value], pods: &[Value]) -> Option<&'a Value> {
+    let mut load: BTreeMap<&str, usize> = BTreeMap::new();
+    for other in pods {
+        *load.entry(text(other, "/spec/nodeName")).or_default() += 1;
+    }
+    let fitting = nodes.iter().filter(|node| fits(pod, node));
+    fitting.min_by_key(|node| load.get(text(node, "/metadata/name")).copied().unwrap_or(0))
+}
+
+fn fits(pod: &Value, node: &Value) -> bool {
+    let labels = &node["metadata"]["labels"];
+    let selector = pod["spec"]["nodeSelector"].as_object();
+    let selected = selector
+        .into_iter()
+        .flatten()
+        .all(|(key, value)| labels[key] == *value);
+    let taints = node["spec"]["taints"].as_array();
+    let tolerated = taints.into_iter().flatten().all(|it| tolerates(pod, it));
+    let schedulable = node["spec"]["unschedulable"] != true;
+    selected && tolerated && schedulable && is_ready(node)
+}
+
+fn tolerates(pod: &Value, taint: &Value) -> bool {
+    let tolerations = pod["spec"]["tolerations"].as_array();
+    tolerations.into_iter().flatten().any(|it| {
+        let all = it["operator"] == "Exists" && it["key"].is_null();
+        let key = it["key"] == taint["key"];
+        let value = it["operator"] == "Exists" || it["value"] == taint["value"];
+        let effect = it["effect"].is_null() || it["effect"] == taint["effect"];
+        (all || key && value) && effect
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn windows_node() -> Value {
+        json!({
+            "metadata": {"name": "win1", "labels": {"kubernetes.io/os": "windows"}},
+            "spec": {"taints": [{"key": "os", "value": "windows", "effect": "NoSchedule"}]},
+            "status": {"conditions": [{"type": "Ready", "status": "True"}]},
+        })
+    }
+
+    #[test]
+    fn a_pod_goes_where_its_selector_its_tolerations_and_the_node_agree() {
+        let node = windows_node();
+        let bare = json!({"spec": {"nodeSelector": {"kubernetes.io/os": "windows"}}});
+        assert!(!fits(&bare, &node), "the taint is not tolerated");
+        let toleration = json!({"key": "os", "value": "windows", "effect": "NoSchedule"});
+        let mut pod = bare.clone();
+        pod["spec"]["tolerations"] = json!([toleration]);
+        assert!(fits(&pod, &node));
+        let mut cordoned = node.clone();
+        cordoned["spec"]["unschedulable"] = json!(true);
+        assert!(!fits(&pod, &cordoned));
+        pod["spec"]["nodeSelector"] = json!({"kubernetes.io/os": "linux"});
+        assert!(!fits(&pod, &node));
+    }
+
+    #[test]
+    fn the_emptier_node_is_taken() {
+        let mut other = windows_node();
+        other["metadata"]["name"] = json!("win2");
+        let nodes = [windows_node(), other];
+        let pod = json!({"spec": {"tolerations": [{"operator": "Exists"}]}});
+        let there = [json!({"spec": {"nodeName": "win1"}})];
+        let chosen = best(&pod, &nodes, &there).unwrap();
+        assert_eq!(text(chosen, "/metadata/name"), "win2");
+    }
+}
