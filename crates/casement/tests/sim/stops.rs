@@ -255,6 +255,17 @@ async fn a_run_that_was_killed_is_shown_as_one_that_was_cut_off() {
     let gate = Gate::close(windows1(&ground), 3);
     let at_work = AtWork::begin(ground.command(&APPLY));
     ground.until("a change", |_| gate.holds()).await;
+    // The host is ahead of its controller: what it has done is on its way there.
+    let events = || {
+        let records = summaries(&folder(&ground)).into_iter();
+        let events = records.map(|(record, _)| record.join("events.jsonl"));
+        let texts = events.filter_map(|path| std::fs::read_to_string(path).ok());
+        texts.collect::<String>()
+    };
+    let arrived = |line: &str| line.contains(r#""host":"windows1""#) && line.contains("hanged");
+    ground
+        .until("a change in the record", |_| events().lines().any(arrived))
+        .await;
     at_work.kill().await;
     gate.open();
     let [(record, None)] = &summaries(&folder(&ground))[..] else {
