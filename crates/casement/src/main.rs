@@ -5,50 +5,77 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
+#[path = "verbs/access.rs"]
 mod access;
 mod agents;
+#[path = "verbs/apply.rs"]
 mod apply;
+#[path = "verbs/catalog.rs"]
 mod catalog;
 mod changes;
 mod clock;
 mod columns;
 mod confirm;
+#[path = "fleet.rs"]
 mod controller;
+#[path = "verbs/converge.rs"]
 mod converge;
 #[cfg(unix)]
+#[path = "verbs/demo.rs"]
 mod demo;
+#[path = "verbs/doctor.rs"]
 mod doctor;
 #[cfg(not(unix))]
+#[path = "verbs/linux_only.rs"]
 mod elsewhere;
+#[path = "verbs/explain.rs"]
 mod explain;
 mod failure;
 mod fetch;
+#[path = "verbs/init.rs"]
 mod init;
+#[path = "verbs/join.rs"]
 mod join;
 #[cfg(unix)]
+#[path = "verbs/lab.rs"]
 mod lab;
+#[path = "verbs/lint.rs"]
 mod lint;
+#[path = "verbs/lock.rs"]
 mod lock;
 mod log_file;
+#[path = "verbs/logs.rs"]
 mod logs;
 mod mask;
+#[path = "verbs/plan/offline.rs"]
 mod offline;
 mod output;
+#[path = "verbs/plan.rs"]
 mod plan;
 mod progress;
 mod read_only;
+#[path = "verbs/render.rs"]
 mod render;
+#[path = "verbs/report.rs"]
 mod report;
+#[path = "verbs/reset.rs"]
 mod reset;
+#[path = "verbs/sample.rs"]
 mod sample;
 mod secret;
 mod signals;
+#[path = "verbs/spec.rs"]
 mod spec;
 mod spec_file;
+#[path = "verbs/status.rs"]
 mod status;
+#[path = "../../run/src/survey.rs"]
 mod survey;
+#[path = "errors.rs"]
 mod told;
+#[path = "endpoints.rs"]
 mod way;
+#[path = "atomic_file.rs"]
 mod whole_file;
 
 /// Kubernetes clusters with Linux and Windows workers, from one file

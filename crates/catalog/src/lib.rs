@@ -21,10 +21,12 @@
 //! ```
 
 mod artifact;
+#[path = "behavior.rs"]
 mod behaviour;
 mod containerd;
 mod field;
 mod flag;
+#[path = "feature_gate.rs"]
 mod gate;
 mod hns;
 mod image;

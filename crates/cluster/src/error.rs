@@ -255,7 +255,7 @@ impl ClusterError {
                  fetch a fresh one."
             }
             Self::Forbidden { .. } | Self::MissingRights { .. } => {
-                "Use an admin kubeconfig, or give its user the roles of casement's rights.yaml."
+                "Use an admin kubeconfig, or give its user the roles of casement's permissions.yaml."
             }
             Self::NotKubeadm { .. } => {
                 "casement joins nodes to clusters made by kubeadm (kubespray's included)."

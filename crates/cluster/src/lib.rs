@@ -21,6 +21,7 @@
 
 mod calico;
 mod change;
+#[path = "client.rs"]
 mod connect;
 mod drain;
 mod error;
@@ -29,12 +30,15 @@ mod flannel;
 mod node;
 mod owned;
 mod patch;
+#[path = "csr.rs"]
 mod request;
 mod restore;
+#[path = "permissions.rs"]
 mod rights;
 mod sample;
 mod state;
 mod token;
+#[path = "diagnosis.rs"]
 mod trouble;
 mod watch;
 

@@ -29,6 +29,7 @@ mod layer;
 mod record;
 
 #[cfg(not(windows))]
+#[path = "stub.rs"]
 mod absent;
 #[cfg(windows)]
 mod windows;

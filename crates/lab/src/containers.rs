@@ -24,11 +24,15 @@ use lab_wire::{Answer, write_line};
 use serde::Serialize;
 use serde_json::Value;
 
+#[path = "containers/processes.rs"]
 mod census;
 pub mod command_line;
+#[path = "containers/overlay_drive.rs"]
 mod drive;
+#[path = "containers/error.rs"]
 mod failure;
 mod launch;
+#[path = "containers/windows_paths.rs"]
 mod paths;
 mod session;
 mod terminal;

@@ -1,5 +1,6 @@
 //! The control plane: Kubernetes' own programs, set up by kubeadm's phases.
 
+#[path = "control_plane/binaries.rs"]
 pub mod parts;
 
 use std::fs;

@@ -2,6 +2,7 @@
 
 pub mod files;
 pub mod lock;
+#[path = "state/paths.rs"]
 pub mod places;
 pub mod record;
 pub mod space;

@@ -3,6 +3,7 @@
 pub mod registry_file;
 pub mod template;
 pub mod windows;
+#[path = "wine/windows_programs.rs"]
 pub mod windows_parts;
 
 use std::fs;

@@ -21,13 +21,16 @@ mod context;
 mod explain;
 mod fix;
 mod kind;
+#[path = "summary_line.rs"]
 mod last_line;
+#[path = "runtime_only.rs"]
 mod observed;
 mod pod;
 mod reading;
 mod report;
 mod rule;
 mod rules;
+#[path = "statement.rs"]
 mod said;
 mod table;
 

@@ -30,6 +30,7 @@ mod mirror;
 mod resolve;
 mod stored;
 mod sums;
+#[path = "requirements.rs"]
 mod wanted;
 
 pub use entry::{Content, Entry, Origin};

@@ -14,7 +14,9 @@ use serde::Serialize;
 use crate::Late;
 use crate::pod_network::PodNetwork;
 
+#[path = "hns/v1.rs"]
 mod first;
+#[path = "hns/v2.rs"]
 mod second;
 
 pub use first::{FirstEndpoint, FirstNetwork, FirstSubnet};

@@ -17,6 +17,7 @@ pub mod address_plan;
 pub mod cni;
 pub mod flannel;
 pub mod hns;
+#[path = "deferred.rs"]
 mod late;
 pub mod pod_network;
 pub mod routes;

@@ -20,6 +20,7 @@ use crate::state::records::Records;
 use crate::state::{Layout, journal, lock};
 
 mod collect;
+#[path = "channel/service_connection.rs"]
 mod link;
 mod read;
 mod retire;

@@ -10,6 +10,7 @@
 //! It knows nothing of clusters, and opens no connection but to the mirror that the
 //! controller names in a `pull`.
 
+#[path = "service_client.rs"]
 pub mod backstage;
 pub mod channel;
 pub mod command;
@@ -18,8 +19,11 @@ pub mod engine;
 pub mod going_down;
 mod inspect;
 pub mod kinds;
+#[path = "observe.rs"]
 mod observed;
+#[path = "log_rotation.rs"]
 mod old_logs;
+#[path = "partial_blob.rs"]
 mod part;
 pub mod platform;
 pub mod pull;
@@ -30,6 +34,7 @@ pub mod state;
 #[cfg(target_os = "linux")]
 pub mod linux;
 #[cfg(any(test, feature = "testing"))]
+#[path = "../tests/shared/recorder.rs"]
 pub mod recorded;
 #[cfg(any(test, feature = "testing"))]
 pub mod sim;

@@ -19,6 +19,7 @@ mod conditions;
 mod downloads;
 mod facts;
 mod files;
+#[path = "linux/system_root.rs"]
 mod ground;
 mod kernel;
 mod links;
@@ -26,14 +27,17 @@ mod logs;
 mod network;
 mod packages;
 mod programs;
+#[path = "linux/service_socket.rs"]
 mod service_door;
 mod services;
+#[path = "linux/trust.rs"]
 mod standing;
 mod swaps;
 mod systemd;
 mod units;
 
 #[cfg(test)]
+#[path = "linux/fake_host.rs"]
 mod stand_ins;
 
 use ground::Ground;

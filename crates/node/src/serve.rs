@@ -14,6 +14,7 @@ use crate::platform::{Level, Platform, Result};
 use crate::state::{Layout, journal};
 
 mod connection;
+#[path = "serve/repair.rs"]
 mod keeper;
 mod runs;
 mod secrets;

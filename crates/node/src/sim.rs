@@ -15,6 +15,7 @@ use casement_resource::{Code, Condition, ConditionFacts, Failure, ServiceState};
 use crate::platform::{Conditions, Ended, Level, Network, Platform, Program, Result};
 
 mod containers;
+#[path = "sim/sim_service.rs"]
 mod door;
 mod downloads;
 mod features;

@@ -25,6 +25,7 @@ use crate::platform::{Platform, Result};
 use crate::system;
 
 pub mod journal;
+#[path = "state/applied.rs"]
 pub mod kept;
 pub mod lock;
 pub mod order;

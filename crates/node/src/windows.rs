@@ -28,6 +28,7 @@ mod failure;
 mod features;
 mod files;
 mod firewall;
+#[path = "windows/service_pipe.rs"]
 mod gate;
 mod hns;
 mod host;
@@ -35,12 +36,15 @@ mod identity;
 mod job;
 mod layers;
 mod network;
+#[path = "windows/retry_timer.rs"]
 mod patience;
 mod pipe;
+#[path = "windows/known_folders.rs"]
 mod places;
 mod programs;
 mod registry;
 mod replace;
+#[path = "windows/status.rs"]
 mod report;
 mod routes;
 mod scm;

@@ -16,14 +16,17 @@ mod join;
 mod kube_proxy;
 mod kubelet;
 pub mod linux;
+#[path = "unsupported.rs"]
 mod not_yet;
 pub mod offline;
+#[path = "node_paths.rs"]
 mod places;
 mod pods;
 mod release;
 pub mod render;
 mod services;
 mod steps;
+#[path = "host_environment.rs"]
 mod surroundings;
 pub mod windows;
 

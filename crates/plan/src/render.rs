@@ -13,6 +13,7 @@ use crate::places::Places;
 use crate::release::Release;
 use crate::steps::PlanError;
 
+#[path = "render/environment.rs"]
 mod around;
 mod network;
 mod node;

@@ -29,6 +29,7 @@ mod host_key;
 mod key;
 mod known_hosts;
 mod login;
+#[path = "paths.rs"]
 mod places;
 mod process;
 mod reconnect;

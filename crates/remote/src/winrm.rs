@@ -14,6 +14,7 @@
 //! at a time, and NTLM's published algorithms, with published examples to test
 //! them by.
 
+#[path = "winrm/response.rs"]
 mod answer;
 mod deliver;
 mod envelope;
@@ -26,6 +27,7 @@ mod session;
 mod shell;
 mod target;
 mod tls;
+#[path = "winrm/http.rs"]
 mod wire;
 
 pub use error::WinRmError;

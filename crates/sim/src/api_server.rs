@@ -27,6 +27,7 @@ use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 use tokio_rustls::TlsAcceptor;
 
+#[path = "api_server/handler.rs"]
 mod answer;
 mod apply;
 mod decode;
@@ -38,26 +39,34 @@ mod kinds;
 mod managers;
 mod patch;
 mod pki;
+#[path = "api_server/hooks.rs"]
 mod reactions;
+#[path = "api_server/read.rs"]
 mod reading;
+#[path = "api_server/status_error.rs"]
 mod refusal;
+#[path = "api_server/csr.rs"]
 mod requests;
 mod reviews;
+#[path = "api_server/rbac.rs"]
 mod rights;
 mod route;
 mod seed;
 mod selector;
 mod serve;
+#[path = "api_server/merge_type.rs"]
 mod shape;
 mod state;
 mod store;
 mod strategic;
 mod table;
 mod time;
+#[path = "api_server/validation.rs"]
 mod valid;
 mod view;
 mod watch;
 mod write;
+#[path = "api_server/mutate.rs"]
 mod writing;
 
 pub use seed::{Flannel, Seed, SeedNode};

@@ -13,8 +13,10 @@ mod codes;
 mod draft;
 mod inventory_draft;
 mod kubeinit;
+#[path = "import/location.rs"]
 mod place;
 mod script_args;
+#[path = "import/yaml_writer.rs"]
 mod sheet;
 mod starter;
 

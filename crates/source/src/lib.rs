@@ -27,7 +27,9 @@ pub mod foreign;
 pub mod import;
 mod mapping;
 mod node;
+#[path = "late_defaults.rs"]
 mod open_defaults;
+#[path = "partial.rs"]
 mod outline;
 mod parse;
 mod reader;
@@ -38,6 +40,7 @@ mod shapes;
 mod source_map;
 mod suggest;
 mod syntax;
+#[path = "yaml_output.rs"]
 mod written;
 
 use std::sync::Arc;

@@ -9,6 +9,7 @@ mod doctor;
 mod host;
 mod page;
 mod pods;
+#[path = "observation.rs"]
 mod seen;
 
 pub use doctor::{Finding, diagnose};

@@ -9,14 +9,18 @@
     reason = "a test that cannot go on has failed"
 )]
 
+#[path = "lab_fixture.rs"]
 mod machine;
+#[path = "failures.rs"]
 mod mishaps;
+#[path = "windows_cli.rs"]
 mod steering;
 mod windows_hosts;
 mod with_go;
+#[path = "usage_errors.rs"]
 mod wrong_use;
 
-#[path = "../shared/chance.rs"]
+#[path = "../shared/random.rs"]
 mod chance;
-#[path = "../shared/search.rs"]
+#[path = "../shared/secret_search.rs"]
 mod search;

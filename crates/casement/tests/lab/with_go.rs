@@ -1,5 +1,6 @@
 //! The lab with a real control plane.
 
+#[path = "with_go/rendered_configs.rs"]
 mod accepted;
 mod apply;
 mod join;
@@ -9,6 +10,7 @@ mod pod;
 mod reset;
 mod secrets;
 mod snapshot;
+#[path = "with_go/invalid_input.rs"]
 mod wrong_input;
 
 use std::fs;

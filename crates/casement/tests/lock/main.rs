@@ -2,8 +2,11 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
 
+#[path = "local_mirror.rs"]
 mod folder;
 mod mishaps;
+#[path = "workspace.rs"]
 mod place;
 mod server;
+#[path = "web_mirror.rs"]
 mod web;

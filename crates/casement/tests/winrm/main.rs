@@ -10,11 +10,15 @@
     reason = "a test that cannot go on says where"
 )]
 
+#[path = "fixture.rs"]
 mod ground;
 mod mirrored;
+#[path = "errors.rs"]
 mod screens;
 mod secrets;
+#[path = "kerberos_login.rs"]
 mod tickets;
+#[path = "lifecycle.rs"]
 mod whole;
 
 #[path = "../shared/memory.rs"]
@@ -22,19 +26,19 @@ mod memory;
 #[path = "../shared/mirror.rs"]
 mod mirror;
 #[allow(dead_code, reason = "the tests over SSH use more of it")]
-#[path = "../shared/publisher.rs"]
+#[path = "../shared/mirror_server.rs"]
 mod publisher;
 #[path = "../shared/registry.rs"]
 mod registry;
-#[path = "../shared/search.rs"]
+#[path = "../shared/secret_search.rs"]
 mod search;
 #[allow(dead_code, reason = "the tests over SSH use more of it")]
 #[path = "../../../node/tests/channel/tls.rs"]
 mod tls;
-#[path = "../shared/typed.rs"]
+#[path = "../shared/command.rs"]
 mod typed;
 
-#[path = "../../../remote/tests/winrm/guard.rs"]
+#[path = "../../../remote/tests/winrm/authentication.rs"]
 mod guard;
 #[allow(dead_code, reason = "the transport's own tests use more of it")]
 #[path = "../../../remote/tests/winrm/host.rs"]

@@ -2,13 +2,16 @@
 //! a lab that is up: a difference is a bug of the embedded one, or a gap that
 //! `docs/lab.md` lists.
 
+#[path = "both/responses.rs"]
 mod answers;
 mod calico;
 mod changes;
 mod facts;
 mod flannel;
 mod nodes;
+#[path = "both/csr.rs"]
 mod requests;
+#[path = "both/permissions.rs"]
 mod rights;
 mod samples;
 mod tokens;

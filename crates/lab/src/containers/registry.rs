@@ -19,6 +19,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
 
+#[path = "registry/response.rs"]
 mod answer;
 mod certificates;
 

@@ -7,7 +7,9 @@
 //! file. It behaves as HNS is understood from its callers and from what it was
 //! seen to answer; it is not Windows.
 
+#[path = "hns/system.rs"]
 mod ambient;
+#[path = "hns/load_balancer.rs"]
 mod balancer;
 mod document;
 mod endpoint;

@@ -20,11 +20,13 @@ mod downloads;
 mod features;
 mod files;
 mod firewall;
+#[path = "checks/service_host.rs"]
 mod hosting;
 mod identity;
 mod network;
 mod registry;
 mod services;
+#[path = "checks/fakes.rs"]
 mod stand_ins;
 
 /// What a check comes to.

@@ -12,6 +12,7 @@ use crate::kinds;
 use crate::platform::Result;
 use crate::state::records::{Record, Records};
 
+#[path = "remove/runtimes.rs"]
 mod keepers;
 
 use keepers::Keepers;

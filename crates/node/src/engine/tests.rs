@@ -30,8 +30,10 @@ mod faults;
 mod images;
 mod kills;
 mod linux;
+#[path = "tests/verification.rs"]
 mod proof;
 mod properties;
+#[path = "tests/coverage.rs"]
 mod reach;
 mod reboots;
 mod restarts;

@@ -21,6 +21,7 @@ use super::patience::Patience;
 use super::{conditions, scm};
 use crate::platform::{Balancer, Hns, NewEndpoint};
 
+#[path = "hns/v1.rs"]
 mod first;
 
 /// How long the host may be without its address: a switch takes the adapter,

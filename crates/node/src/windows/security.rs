@@ -22,6 +22,7 @@ use windows_sys::Win32::Security::{
 use super::failure;
 use super::wide::{from_pointer, wide};
 
+#[path = "security/access_check.rs"]
 mod judgement;
 mod token;
 

@@ -9,8 +9,10 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod machine;
+#[path = "foreign.rs"]
 mod planted;
 mod snapshot;
+#[path = "desired.rs"]
 mod wanted;
 #[path = "../channel/wire.rs"]
 mod wire;

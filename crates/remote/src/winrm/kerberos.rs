@@ -17,6 +17,7 @@ use tokio::sync::oneshot;
 use tokio::time::timeout;
 
 #[cfg(not(unix))]
+#[path = "kerberos/unsupported.rs"]
 mod absent;
 mod account;
 mod cause;

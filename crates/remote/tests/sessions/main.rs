@@ -9,11 +9,13 @@
 
 mod channel;
 mod connect;
+#[path = "fake_server.rs"]
 mod double;
 mod files;
+#[path = "fake_sftp.rs"]
 mod files_double;
 mod openssh;
 mod outside;
-#[path = "../shared/program.rs"]
+#[path = "../shared/pe_header.rs"]
 mod program;
 mod sshd;

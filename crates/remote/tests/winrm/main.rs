@@ -11,14 +11,16 @@
 
 mod agent;
 mod connect;
+#[path = "authentication.rs"]
 mod guard;
 mod host;
 #[allow(dead_code, reason = "tests of whole runs use more of it")]
 mod kdc;
 mod kerberos;
+#[path = "bare_host.rs"]
 mod machine;
 mod ntlm;
-#[path = "../shared/program.rs"]
+#[path = "../shared/pe_header.rs"]
 mod program;
 mod pywinrm;
 #[path = "../../src/winrm/sealed.rs"]

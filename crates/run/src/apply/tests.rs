@@ -1,7 +1,9 @@
 //! The order of a run, on hosts and a cluster that only remember what was asked.
 
 mod order;
+#[path = "tests/unavailable.rs"]
 mod pace;
+#[path = "tests/cancellation.rs"]
 mod stops;
 
 use std::collections::BTreeMap;

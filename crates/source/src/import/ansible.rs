@@ -29,6 +29,7 @@ mod python;
 pub(super) mod tree;
 mod value;
 mod vars_files;
+#[path = "ansible/shlex.rs"]
 mod words;
 mod yaml_inventory;
 

@@ -5,6 +5,7 @@
 
 mod access;
 mod hosts;
+#[path = "inventory_draft/variables.rs"]
 mod known;
 mod network;
 mod roles;

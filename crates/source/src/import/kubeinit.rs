@@ -7,6 +7,7 @@
 //! the service node from the top.
 
 mod grammar;
+#[path = "kubeinit/layout.rs"]
 mod plan;
 mod write;
 

@@ -31,6 +31,7 @@
 
 extern crate alloc;
 
+#[path = "hooks.rs"]
 mod answers;
 mod imports;
 mod linux;

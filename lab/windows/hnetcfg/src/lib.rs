@@ -15,6 +15,7 @@
 #![allow(unsafe_code, reason = "a DLL of objects over the Windows API")]
 
 mod class;
+#[path = "enumerator.rs"]
 mod each;
 mod object;
 mod policy;

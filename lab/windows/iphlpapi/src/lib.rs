@@ -14,6 +14,7 @@
 #![allow(unsafe_code, reason = "a DLL of C functions over the Windows API")]
 
 mod addresses;
+#[path = "netd.rs"]
 mod door;
 mod interfaces;
 mod names;

@@ -16,6 +16,7 @@
 
 mod counter;
 mod queries;
+#[path = "samples.rs"]
 mod readings;
 
 use windows_sys::Win32::Foundation::ERROR_SUCCESS;

@@ -11,6 +11,7 @@
 //! | endpoint on the host | one more address of the bridge |
 
 mod command;
+#[path = "linux/network.rs"]
 mod link;
 mod switch;
 

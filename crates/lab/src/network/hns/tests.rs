@@ -1,10 +1,12 @@
 //! Behaviour of the store, as callers see it.
 
 mod documents;
+#[path = "tests/v1.rs"]
 mod first_generation;
 mod objects;
 mod reboot;
 mod service;
+#[path = "tests/effects.rs"]
 mod wire;
 
 use std::net::Ipv4Addr;

@@ -20,7 +20,9 @@ use super::{
 use crate::sim::World;
 
 mod removal;
+#[path = "faults/snapshot.rs"]
 mod still;
+#[path = "faults/every_fault.rs"]
 mod walk;
 
 use still::{Known, Still};

@@ -1,5 +1,5 @@
 //! What casement needs to be allowed to do, asked for before anything changes.
-//! `rights.yaml` beside this crate says the same as roles that can be applied.
+//! `permissions.yaml` beside this crate says the same as roles that can be applied.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -147,7 +147,7 @@ const HOST_PROCESS_MAPS: [(&str, &str); 2] = [
 const STATE: Option<&str> = Some("casement-state");
 
 /// The same as roles that can be applied, with a reason for each.
-pub const RIGHTS_YAML: &str = include_str!("../rights.yaml");
+pub const RIGHTS_YAML: &str = include_str!("../permissions.yaml");
 
 /// What every run needs.
 pub const RIGHTS: &[Right] = &[
@@ -296,4 +296,5 @@ impl Cluster {
 }
 
 #[cfg(test)]
+#[path = "permissions/tests.rs"]
 mod tests;

@@ -1,7 +1,9 @@
 //! From what a cluster file says about a host to the way there, with the secrets
 //! that it takes.
 
+#[path = "endpoints/alias.rs"]
 mod alias;
+#[path = "endpoints/ssh.rs"]
 mod ssh;
 
 use std::collections::BTreeMap;

@@ -14,7 +14,9 @@ use clap::{Args, Subcommand, ValueEnum};
 
 use crate::output;
 
+#[path = "lab/internal.rs"]
 mod inside;
+#[path = "lab/print.rs"]
 mod show;
 
 /// The verb and what all of its verbs share.

@@ -1,6 +1,8 @@
 //! `casement init`.
 
+#[path = "init/inventory.rs"]
 mod inventory;
+#[path = "init/output_file.rs"]
 mod output;
 
 use std::io::IsTerminal;

@@ -1,6 +1,7 @@
 //! `casement logs`: a service's log, or everything that a colleague needs to see
 //! what is wrong with a host.
 
+#[path = "logs/bundle.rs"]
 mod bundle;
 
 use std::path::PathBuf;

@@ -19,10 +19,10 @@ use crate::server::Server;
 
 const NAME: &str = "casement-rights-test";
 
-/// Applies rights.yaml under another name and logs in as a user who has it.
+/// Applies permissions.yaml under another name and logs in as a user who has it.
 pub async fn least_privileged(server: &Server) -> Cluster {
     let client = server.client().await;
-    let text = include_str!("../../../rights.yaml");
+    let text = include_str!("../../../permissions.yaml");
     let params = PatchParams::apply("test").force();
     for part in text.split("\n---\n") {
         let mut role: serde_json::Value = serde_saphyr::from_str(part).unwrap();

@@ -19,8 +19,11 @@ use super::{Ground, Linux};
 use crate::kinds::{self, Place};
 use crate::state::Layout;
 
+#[path = "fake_host/kernel.rs"]
 mod kernel;
+#[path = "fake_host/packages.rs"]
 mod packages;
+#[path = "fake_host/units.rs"]
 mod units;
 
 /// A host in a folder.

@@ -274,10 +274,10 @@ mod tests {
     #[test]
     fn every_function_of_the_platform_is_recorded() {
         let source = [
-            include_str!("platform.rs"),
-            include_str!("platform/downloads.rs"),
-            include_str!("platform/linux.rs"),
-            include_str!("platform/windows.rs"),
+            include_str!("../../src/platform.rs"),
+            include_str!("../../src/platform/downloads.rs"),
+            include_str!("../../src/platform/linux.rs"),
+            include_str!("../../src/platform/windows.rs"),
         ];
         let mut declared = declared(&source.join("\n"));
         let listed = FUNCTIONS.iter().map(|(concern, functions)| {

@@ -1,4 +1,4 @@
-//! Requests by hand, and what Kubernetes answers: `answers.json` holds both, as a
+//! Requests by hand, and what Kubernetes answers: `responses.json` holds both, as a
 //! real server of version 1.36 gave them.
 //!
 //! A step with `loose` says why the embedded server's answer may differ; then only
@@ -16,7 +16,7 @@ use serde_json::{Map, Value};
 
 use crate::server::Server;
 
-const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/api/both/answers.json");
+const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/api/both/responses.json");
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

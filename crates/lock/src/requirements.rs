@@ -205,4 +205,5 @@ fn linux(cluster: &Cluster) -> Vec<&'static str> {
 }
 
 #[cfg(test)]
+#[path = "requirements/tests.rs"]
 mod tests;

@@ -1,6 +1,7 @@
 //! Whether a cluster can take the nodes that a file asks for; told before anything
 //! is changed, and all at once.
 
+#[path = "preflight/calico.rs"]
 pub(crate) mod calico;
 
 use casement_catalog::{Minor, kubelet_range};
@@ -232,4 +233,5 @@ fn differ(problem: Problem, found: &str, wanted: &str) -> Problem {
 }
 
 #[cfg(test)]
+#[path = "preflight/tests.rs"]
 mod tests;

@@ -12,9 +12,13 @@ use futures_util::{StreamExt, stream};
 use crate::failure::CommandError;
 use crate::{output, spec_file};
 
+#[path = "lock/file.rs"]
 pub mod file;
+#[path = "lock/print.rs"]
 mod show;
+#[path = "lock/errors.rs"]
 pub mod told;
+#[path = "lock/reader.rs"]
 pub mod world;
 
 use world::World;

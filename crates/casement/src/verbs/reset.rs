@@ -1,5 +1,6 @@
 //! `casement reset`.
 
+#[path = "reset/removal.rs"]
 mod proof;
 
 use std::sync::{Mutex, PoisonError};

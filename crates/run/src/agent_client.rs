@@ -1,6 +1,8 @@
 //! One host: its session, its agent, and the conversation with it.
 
+#[path = "link/again.rs"]
 mod again;
+#[path = "agent_client/deliver.rs"]
 mod bring;
 
 use std::collections::BTreeMap;

@@ -1,6 +1,7 @@
 //! `casement converge DOC --hosts FILE`: hosts become what a bare node document
 //! says, with no cluster around them. For benchmarks and for finding faults.
 
+#[path = "converge/hosts.rs"]
 mod hosts;
 
 use std::collections::BTreeMap;
