@@ -1,25 +1,25 @@
-# Everything that a contributor does more than once.
+# Common tasks of contributors.
 
-# The list of recipes
+# List the recipes
 default:
     @just --list
 
-# What must hold before a change lands, without Go
+# Run all checks except those that need Go
 test:
     ./test
 
-# The same on a real Kubernetes
+# Run all checks, including those on a real Kubernetes
 e2e:
     ./test e2e
 
-# Builds everything that runs on Windows (agent, controller, the lab's parts), with whichever toolchain is there
+# Build all Windows programs (agent, controller, lab) with the available toolchain
 windows out="target/windows":
     tools/build-windows {{ out }}
 
-# Formats
+# Format the code
 fmt:
     cargo fmt --all
 
-# Known vulnerabilities: needs the advisory database, so it is not part of ./test
+# Check for known vulnerabilities; needs the advisory database, so it is not part of ./test
 advisories:
     cargo deny check advisories

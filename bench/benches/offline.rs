@@ -1,8 +1,11 @@
-//! Lint and render, by the number of hosts.
+//! Lint and render by number of hosts.
 
-#![allow(missing_docs, reason = "the macros make functions without")]
+#![allow(
+    missing_docs,
+    reason = "the criterion macros generate undocumented functions"
+)]
 
-use casement_bench::{cluster_file, lint, read, render_all};
+use casement_bench::{cluster_file, lint, load, render_all};
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 
 fn offline(criterion: &mut Criterion) {
@@ -14,7 +17,7 @@ fn offline(criterion: &mut Criterion) {
         group.bench_function(BenchmarkId::new("lint", hosts), |bencher| {
             bencher.iter(|| lint(&file));
         });
-        let (cluster, facts) = read(&file);
+        let (cluster, facts) = load(&file);
         group.bench_function(BenchmarkId::new("render", hosts), |bencher| {
             bencher.iter(|| render_all(&cluster, &facts));
         });

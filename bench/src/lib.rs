@@ -1,9 +1,6 @@
-//! Everything that is known before a host is touched, for clusters of any size.
+//! Lint and render for generated clusters of any size, without connecting to hosts.
 
-#![expect(
-    clippy::expect_used,
-    reason = "a measurement that cannot go on says where"
-)]
+#![expect(clippy::expect_used, reason = "a benchmark may panic")]
 
 use std::fmt::Write;
 
@@ -12,10 +9,10 @@ use casement_plan::ClusterFacts;
 use casement_plan::render::{Kind, Rendered, render};
 use casement_spec::Cluster;
 
-/// A hybrid cluster of that many hosts, half of its workers Windows: an overlay
-/// over 10.0.0.0/8, of which each node has a /24.
+/// The file of a hybrid cluster, half of its workers Windows, with an overlay over
+/// 10.0.0.0/8, of which each node has a /24.
 pub fn cluster_file(hosts: usize) -> String {
-    let mut text = String::from(HEAD);
+    let mut text = String::from(HEADER);
     for number in 0..hosts {
         let (kind, os, role) = match number {
             0 => ("control", "ubuntu-24.04", "control-plane, etcd"),
@@ -32,7 +29,7 @@ pub fn cluster_file(hosts: usize) -> String {
     text
 }
 
-const HEAD: &str = "\
+const HEADER: &str = "\
 apiVersion: casement.dev/v1alpha1
 kind: Cluster
 metadata:
@@ -49,7 +46,7 @@ spec:
   hosts:
 ";
 
-/// Reads the file and runs every rule on it; gives how many findings there are.
+/// Loads the file and runs all rules; returns the number of findings.
 pub fn lint(file: &str) -> usize {
     let spec = Text {
         name: "cluster.yaml".to_owned(),
@@ -62,16 +59,16 @@ pub fn lint(file: &str) -> usize {
     Report::new(&texts).findings.len()
 }
 
-/// The cluster, and a pod network for each of its hosts.
-pub fn read(file: &str) -> (Cluster, ClusterFacts) {
+/// The cluster, with an assumed pod network for each host.
+pub fn load(file: &str) -> (Cluster, ClusterFacts) {
     let loaded = casement_source::load("cluster.yaml", file);
     let cluster = loaded.cluster.expect("the file has no errors");
     let facts = ClusterFacts::assumed(&cluster).expect("the pod network is large enough");
     (cluster, facts)
 }
 
-/// All documents of all hosts, and the routes of one: on each host there are as
-/// many of them as there are hosts.
+/// All documents of all hosts, but the routes of only one, because each host has a
+/// route to every other.
 pub fn render_all(cluster: &Cluster, facts: &ClusterFacts) -> Vec<Rendered> {
     let kinds = Kind::NAMED.map(|(_, kind)| kind);
     let kinds: Vec<Kind> = kinds

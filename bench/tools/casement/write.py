@@ -1,7 +1,7 @@
-"""The work of the benchmark kit as a node document, and its hosts as casement's hosts file.
+"""Converts the work of the benchmark kit to a node document, and its hosts to a hosts file of casement.
 
-A host's state is below its own HOME: the kit's hosts share one machine, and the kit wipes HOME before a first run, so
-that a first run brings the agent too.
+The state directory of each host is in its own HOME: the hosts of the kit share one machine, and the kit wipes HOME
+before a first run, so that a first run also installs the agent.
 """
 import hashlib
 import json
@@ -29,37 +29,37 @@ def mode(text):
     return {"mode": text}
 
 
-def place(path):
+def host_path(path):
     return "{{ base }}/" + path
 
 
 for each in work["directories"]:
-    step("dir-" + each["path"].replace("/", "-"), [], kind="directory", path=place(each["path"]), access=mode(each["mode"]))
+    step("dir-" + each["path"].replace("/", "-"), [], kind="directory", path=host_path(each["path"]), access=mode(each["mode"]))
 for each in work["files"]:
     with open(os.path.join(os.environ["BENCH_KIT"], "templates", each["template"])) as file:
         text = file.read()
-    folder = "dir-" + os.path.dirname(each["path"]).replace("/", "-")
-    step("file-" + each["path"].replace("/", "-"), [folder], kind="file", path=place(each["path"]),
+    parent = "dir-" + os.path.dirname(each["path"]).replace("/", "-")
+    step("file-" + each["path"].replace("/", "-"), [parent], kind="file", path=host_path(each["path"]),
          content={"text": text}, access=mode(each["mode"]))
 blob = {"sha256": sha256, "size": os.path.getsize(archive)}
-packed = work["archive"]
-step("archive", ["dir-opt"], kind="artifact", format="plain", destination=place(packed["path"]), access=mode(packed["mode"]), **blob)
+archive_work = work["archive"]
+step("archive", ["dir-opt"], kind="artifact", format="plain", destination=host_path(archive_work["path"]), access=mode(archive_work["mode"]), **blob)
 with tarfile.open(archive) as tar:
-    members = [{"from": it.name, "to": it.name, "access": mode(f"{it.mode:04o}")} for it in tar if it.isfile()]
-step("payload", ["dir-opt"], kind="artifact", format="tarGz", destination=place(packed["unpack_to"]), members=members, **blob)
+    members = [{"from": member.name, "to": member.name, "access": mode(f"{member.mode:04o}")} for member in tar if member.isfile()]
+step("payload", ["dir-opt"], kind="artifact", format="tarGz", destination=host_path(archive_work["unpack_to"]), members=members, **blob)
 for each in work["links"]:
-    step("link-" + each["path"].replace("/", "-"), ["payload"], kind="symlink", path=place(each["path"]), target=each["target"])
+    step("link-" + each["path"].replace("/", "-"), ["payload"], kind="symlink", path=host_path(each["path"]), target=each["target"])
 
 
 def command(line):
     program, *arguments = line.split()
-    return {"program": place(program), "arguments": arguments}
+    return {"program": host_path(program), "arguments": arguments}
 
 
 for each in work["services"]:
     step("check-" + each["name"], ["file-bin-svcctl", "dir-run"], kind="check", name=each["name"], ask=command(each["check"]),
          wanted={"is": each["want"]}, act=command(each["fix"]), folder="{{ base }}", timeoutSeconds=30)
-step("line-hosts", [], kind="line", path=place(work["line"]["path"]), rest=work["line"]["line"])
+step("line-hosts", [], kind="line", path=host_path(work["line"]["path"]), rest=work["line"]["line"])
 
 hosts = []
 for host in kit["hosts"]:

@@ -1,72 +1,69 @@
-//! Where the agents are that hosts get.
+//! Finds the agent executables that are uploaded to hosts.
 
 use std::path::{Path, PathBuf};
 
 use casement_diag::Problem;
 use casement_remote::{Agent, HostOs};
-use casement_run::link::Agents;
+use casement_run::agent_client::Agents;
 
-use crate::told;
+use crate::errors;
 
-/// Finds the agents: in the folder given, beside this program, or where
-/// `tools/build-windows` leaves them.
-pub fn find(folder: Option<&Path>) -> Result<Agents, Problem> {
-    let folders = folders(folder);
-    let windows = look(&folders, named(HostOs::Windows));
-    let windows = windows.ok_or_else(|| missing(&folders, HostOs::Windows))?;
+/// Searches the given directory; else the directory of this program, and the output of
+/// `tools/build-windows`.
+pub fn find(dir: Option<&Path>) -> Result<Agents, Problem> {
+    let dirs = dirs(dir);
+    let windows = search(&dirs, file_name(HostOs::Windows));
+    let windows = windows.ok_or_else(|| missing(&dirs, HostOs::Windows))?;
     Ok(Agents {
         windows: load(&windows, HostOs::Windows)?,
-        linux: look(&folders, named(HostOs::Linux))
+        linux: search(&dirs, file_name(HostOs::Linux))
             .map(|path| load(&path, HostOs::Linux))
             .transpose()?,
     })
 }
 
-/// The agent for one system.
-pub fn find_for(os: HostOs, folder: Option<&Path>) -> Result<Agent, Problem> {
-    let folders = folders(folder);
-    let path = look(&folders, named(os)).ok_or_else(|| missing(&folders, os))?;
+pub fn find_for(os: HostOs, dir: Option<&Path>) -> Result<Agent, Problem> {
+    let dirs = dirs(dir);
+    let path = search(&dirs, file_name(os)).ok_or_else(|| missing(&dirs, os))?;
     load(&path, os)
 }
 
 fn load(path: &Path, os: HostOs) -> Result<Agent, Problem> {
-    Agent::load(path, os).map_err(|error| told::remote(&error))
+    Agent::load(path, os).map_err(|error| errors::remote(&error))
 }
 
-fn named(os: HostOs) -> &'static str {
+fn file_name(os: HostOs) -> &'static str {
     match os {
         HostOs::Windows => "casement-node.exe",
         HostOs::Linux => "casement-node",
     }
 }
 
-fn folders(given: Option<&Path>) -> Vec<PathBuf> {
-    if let Some(folder) = given {
-        return vec![folder.to_owned()];
+fn dirs(given: Option<&Path>) -> Vec<PathBuf> {
+    if let Some(dir) = given {
+        return vec![dir.to_owned()];
     }
-    let beside = std::env::current_exe().ok();
-    let beside = beside.and_then(|program| Some(program.parent()?.to_owned()));
+    let program = std::env::current_exe().ok();
+    let program_dir = program.and_then(|program| Some(program.parent()?.to_owned()));
     let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
     let home = std::env::var_os("HOME").map(|home| Path::new(&home).join(".cache"));
-    let built = cache.or(home).map(|cache| cache.join("casement/agent"));
-    beside.into_iter().chain(built).collect()
+    let build_dir = cache.or(home).map(|cache| cache.join("casement/agent"));
+    program_dir.into_iter().chain(build_dir).collect()
 }
 
-fn look(folders: &[PathBuf], name: &str) -> Option<PathBuf> {
-    let mut paths = folders.iter().map(|folder| folder.join(name));
+fn search(dirs: &[PathBuf], name: &str) -> Option<PathBuf> {
+    let mut paths = dirs.iter().map(|dir| dir.join(name));
     paths.find(|path| path.is_file())
 }
 
-fn missing(folders: &[PathBuf], os: HostOs) -> Problem {
-    let looked: Vec<String> = folders
-        .iter()
-        .map(|folder| folder.display().to_string())
-        .collect();
-    let name = named(os);
+fn missing(dirs: &[PathBuf], os: HostOs) -> Problem {
+    let searched = dirs.iter().map(|dir| dir.display().to_string());
+    let searched: Vec<String> = searched.collect();
+    let name = file_name(os);
     Problem::new(
         "CAS-CTL-001",
-        format!("the agent for {os} hosts, `{name}`, is nowhere to be found"),
-        "`just windows` builds it; or name its folder with --agent-dir",
+        format!("the agent for {os} hosts, `{name}`, was not found"),
+        "build it with `just windows`, or set its directory with `--agent-dir`",
     )
-    .seen("looked in", looked.join("\n"))
+    .detail("searched", searched.join("\n"))
 }

@@ -1,13 +1,15 @@
-//! Changes of the cluster, in words.
+//! Changes to cluster objects as text.
 
-use casement_cluster::{ClusterChange, Way};
+use casement_cluster::{ChangeMethod, ClusterChange};
 use serde_json::Value;
 
-/// The most of a value that is shown in a line.
-const WIDTH: usize = 60;
+use crate::counts::Action;
 
-/// The part of a plan about the cluster: every field that changes.
-pub fn shown(changes: &[ClusterChange]) -> String {
+/// The maximum width of a value, in characters.
+const MAX_VALUE_WIDTH: usize = 60;
+
+/// The cluster section of a plan: every field that changes.
+pub fn section(changes: &[ClusterChange]) -> String {
     if changes.is_empty() {
         return String::new();
     }
@@ -15,23 +17,18 @@ pub fn shown(changes: &[ClusterChange]) -> String {
     format!("cluster\n{}", lines.collect::<String>())
 }
 
-/// One change: a sign, the object, the field, both values, and what it costs.
+/// One change: a sign, the object, the field, both values, and the outage.
 pub fn line(change: &ClusterChange) -> String {
-    let object = &change.object;
-    let text = match &change.way {
-        Way::Apply if change.before.is_none() => format!("+ {object}"),
-        Way::Apply => format!("~ {object}  {}", differences(change)),
-        Way::Delete => format!("- {object}"),
-        Way::Restart { vni } => {
-            format!("! {object}  all pods start anew, with VNI {vni}")
+    let (object, sign) = (&change.object, Action::of_object(change).sign());
+    let text = match &change.method {
+        ChangeMethod::Apply if change.before.is_none() => format!("{sign} {object}"),
+        ChangeMethod::Apply => format!("{sign} {object}  {}", differences(change)),
+        ChangeMethod::Delete => format!("{sign} {object}"),
+        ChangeMethod::Restart { vni } => {
+            format!("! {object}  restart all pods, with VNI {vni}")
         }
-        Way::Patch => {
-            let sign = match (&change.outage, &change.before, &change.after) {
-                (Some(_), ..) => "!",
-                (None, None, _) => "+",
-                (None, _, None) => "-",
-                _ => "~",
-            };
+        ChangeMethod::Patch => {
+            let sign = if change.outage.is_some() { "!" } else { sign };
             format!("{sign} {object}  {}", patched(change))
         }
     };
@@ -49,7 +46,7 @@ fn patched(change: &ClusterChange) -> String {
             serde_json::from_str::<Value>(after),
         )
     {
-        // A document within a field: its own fields are what matters.
+        // A JSON document in a field: compare its fields.
         let mut found = Vec::new();
         compare("", &before, &after, &mut found);
         return format!("{}  {}", short(&change.field), found.join(", "));
@@ -67,33 +64,28 @@ fn differences(change: &ClusterChange) -> String {
 }
 
 /// Every leaf that differs, with both values.
-fn compare(at: &str, before: &Value, after: &Value, found: &mut Vec<String>) {
+fn compare(path: &str, before: &Value, after: &Value, found: &mut Vec<String>) {
     if before == after {
         return;
     }
     if let (Value::Object(before), Value::Object(after)) = (before, after) {
         let keys: std::collections::BTreeSet<&String> = before.keys().chain(after.keys()).collect();
         for key in keys {
-            let at = match at.is_empty() {
+            let path = match path.is_empty() {
                 true => key.clone(),
-                false => format!("{at}.{key}"),
+                false => format!("{path}.{key}"),
             };
-            let nothing = Value::Null;
-            let (one, other) = (before.get(key), after.get(key));
-            compare(
-                &at,
-                one.unwrap_or(&nothing),
-                other.unwrap_or(&nothing),
-                found,
-            );
+            let absent = Value::Null;
+            let before = before.get(key).unwrap_or(&absent);
+            compare(&path, before, after.get(key).unwrap_or(&absent), found);
         }
         return;
     }
-    let some = |it: &Value| value(Some(it).filter(|it| !it.is_null()));
-    found.push(format!("{at} {} → {}", some(before), some(after)));
+    let shown = |it: &Value| value(Some(it).filter(|it| !it.is_null()));
+    found.push(format!("{path} {} → {}", shown(before), shown(after)));
 }
 
-/// The last two parts of a JSON pointer, as people write them.
+/// The last two parts of a JSON pointer, unescaped.
 fn short(pointer: &str) -> String {
     let parts = pointer.split('/').skip(1);
     let parts: Vec<String> = parts
@@ -103,16 +95,19 @@ fn short(pointer: &str) -> String {
     parts.get(first..).unwrap_or_default().join(" ")
 }
 
-/// A value in a line.
+/// A value on one line.
 pub fn value(value: Option<&Value>) -> String {
     let text = match value {
-        None => return "(nothing)".to_owned(),
+        None => return "(not set)".to_owned(),
         Some(Value::String(text)) => text.clone(),
         Some(value) => value.to_string(),
     };
     let line: String = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    match line.chars().count() > WIDTH {
-        true => format!("{}…", line.chars().take(WIDTH).collect::<String>()),
+    match line.chars().count() > MAX_VALUE_WIDTH {
+        true => format!(
+            "{}…",
+            line.chars().take(MAX_VALUE_WIDTH).collect::<String>()
+        ),
         false => line,
     }
 }
@@ -124,37 +119,47 @@ mod tests {
 
     use super::*;
 
-    fn change(way: Way, field: &str, before: Option<Value>, after: Option<Value>) -> ClusterChange {
+    fn change(
+        method: ChangeMethod,
+        field: &str,
+        before: Option<Value>,
+        after: Option<Value>,
+    ) -> ClusterChange {
         ClusterChange {
             object: ObjectRef::new("apps/v1", "DaemonSet", Some("kube-system"), "kube-proxy"),
             field: field.to_owned(),
             before,
             after,
-            way,
+            method,
             outage: None,
         }
     }
 
     #[test]
-    fn a_field_is_shown_with_both_values() {
+    fn fields_are_shown_with_both_values() {
         let field = "/spec/template/spec/nodeSelector/kubernetes.io~1os";
-        let change = change(Way::Patch, field, None, Some(json!("linux")));
+        let change = change(ChangeMethod::Patch, field, None, Some(json!("linux")));
         assert_eq!(
             line(&change),
-            "+ DaemonSet kube-system/kube-proxy  nodeSelector kubernetes.io/os  (nothing) → linux"
+            "+ DaemonSet kube-system/kube-proxy  nodeSelector kubernetes.io/os  (not set) → linux"
         );
     }
 
     #[test]
-    fn a_document_within_a_field_is_compared_by_its_own_fields() {
+    fn json_documents_in_fields_are_compared_by_field() {
         let before = json!("{\"Backend\":{\"Type\":\"vxlan\"}}");
         let after = json!("{\"Backend\": {\"Type\": \"vxlan\", \"VNI\": 4096}}");
-        let mut change = change(Way::Patch, "/data/net-conf.json", Some(before), Some(after));
-        change.outage = Some("all pods wait".to_owned());
+        let mut change = change(
+            ChangeMethod::Patch,
+            "/data/net-conf.json",
+            Some(before),
+            Some(after),
+        );
+        change.outage = Some("all pods lose the network".to_owned());
         assert_eq!(
             line(&change),
             "! DaemonSet kube-system/kube-proxy  data net-conf.json  \
-             Backend.VNI (nothing) → 4096\n      outage: all pods wait; needs \
+             Backend.VNI (not set) → 4096\n      outage: all pods lose the network; needs \
              --allow-network-outage"
         );
     }

@@ -1,20 +1,20 @@
-//! Times, for people.
+//! Times and durations for display.
 
 use std::time::Duration;
 
 use jiff::Timestamp;
 
-/// The time of the day, in UTC.
+/// The time of day in UTC.
 pub fn now() -> String {
     Timestamp::now().strftime("%H:%M:%S").to_string()
 }
 
-/// A name for what begins now: it sorts by time, and is a file name everywhere.
+/// The current time as a file name that sorts by time and is valid on every system.
 pub fn stamp() -> String {
     Timestamp::now().strftime("%Y-%m-%dT%H-%M-%SZ").to_string()
 }
 
-/// `0:52`, or `0.4 s` where that says more.
+/// `0:52`, or `0.4 s` below ten seconds.
 pub fn duration(time: Duration) -> String {
     if time.as_secs() < 10 {
         return format!("{:.1} s", time.as_secs_f64());

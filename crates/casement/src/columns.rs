@@ -1,12 +1,13 @@
 //! Tables.
 
-/// Two spaces between columns, each as wide as its widest cell; the head in capitals.
+/// Columns are two spaces apart and as wide as their widest cell; headings are in
+/// capitals.
 pub fn table(columns: &[&str], rows: &[Vec<String>]) -> String {
-    let head = columns.iter().map(|column| column.to_uppercase());
-    let head: Vec<String> = head.collect();
-    let lines = || std::iter::once(&head).chain(rows);
-    let width = |at: usize| {
-        let cells = lines().filter_map(|row| row.get(at));
+    let headings = columns.iter().map(|column| column.to_uppercase());
+    let headings: Vec<String> = headings.collect();
+    let lines = || std::iter::once(&headings).chain(rows);
+    let width = |column: usize| {
+        let cells = lines().filter_map(|row| row.get(column));
         cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
     };
     let widths: Vec<usize> = (0..columns.len()).map(width).collect();

@@ -1,4 +1,4 @@
-//! The question before something changes.
+//! The confirmation prompt.
 
 use std::io::{IsTerminal, Write};
 
@@ -7,26 +7,26 @@ use casement_diag::Problem;
 use crate::failure::CommandError;
 use crate::{log_file, output};
 
-/// Asks; without anybody there to answer, that is an error that names the
-/// command which does not ask.
-pub fn ask(question: &str, without_asking: &str) -> Result<(), CommandError> {
+/// Prompts for confirmation. Without a terminal this fails, with the command that skips
+/// the prompt as the remedy.
+pub fn ask(question: &str, without_prompt: &str) -> Result<(), CommandError> {
     if !std::io::stdin().is_terminal() {
         return Err(CommandError::usage(Problem::new(
             "CAS-CTL-002",
-            "nobody is there to be asked",
-            without_asking,
+            "confirmation is required, but standard input is not a terminal",
+            format!("run `{without_prompt}`"),
         )));
     }
     eprint!("{question} [y/N] ");
     let _ = std::io::stderr().flush();
     let mut answer = String::new();
-    let heard = std::io::stdin().read_line(&mut answer);
+    let read = std::io::stdin().read_line(&mut answer);
     log_file::write(&format!("{question} [y/N] {}", answer.trim()));
-    match heard.is_ok() && answer.trim().eq_ignore_ascii_case("y") {
+    match read.is_ok() && answer.trim().eq_ignore_ascii_case("y") {
         true => Ok(()),
         false => {
-            output::say("Nothing was changed.");
-            Err(CommandError::told(1))
+            output::message("Canceled. No changes were made.");
+            Err(CommandError::reported(1))
         }
     }
 }

@@ -1,9 +1,7 @@
-//! From what a cluster file says about a host to the way there, with the secrets
-//! that it takes.
+//! The endpoints of hosts: connection settings from the cluster file and the OpenSSH
+//! configuration, with their secrets.
 
-#[path = "endpoints/alias.rs"]
 mod alias;
-#[path = "endpoints/ssh.rs"]
 mod ssh;
 
 use std::collections::BTreeMap;
@@ -14,69 +12,71 @@ use casement_diag::Problem;
 use casement_remote::winrm::{
     Identity, KerberosError, Login, Protection, Ticket, Trust, WinRmError, WinRmTarget,
 };
-use casement_remote::{HostKeyPolicy, NewKeys, RemoteError, Way};
+use casement_remote::{HostEndpoint, HostKeyPolicy, NewKeys, RemoteError};
 use casement_resource::{Secret, Sha256};
 use casement_spec::{
-    Cluster, Host, SecretRef, SshName, Way as Written, WinRm, WinRmAuth, WinRmTransport,
+    AccessMethod, Cluster, Host, SecretRef, SshName, WinRm, WinRmAuth, WinRmTransport,
 };
 
-use crate::controller::not_yet;
-use crate::{secret, told};
+use crate::fleet::unsupported;
+use crate::{errors, secret};
+pub use ssh::LoginSettings;
 use ssh::Logins;
-pub use ssh::Said;
 
-/// Makes ways. A person is asked once for the password of an account, however
-/// many hosts it is for.
+/// Resolves endpoints. Prompts once for the password of an account, however many hosts
+/// use it.
 #[derive(Default)]
-pub struct Ways {
-    asked: BTreeMap<String, Secret>,
+pub struct HostEndpoints {
+    prompted: BTreeMap<String, Secret>,
     logins: Logins,
 }
 
-impl Ways {
-    /// Makes ways that treat unknown host keys so.
+impl HostEndpoints {
     pub fn with_host_keys(host_keys: HostKeyPolicy) -> Self {
-        let mut ways = Self::default();
-        ways.logins.host_keys = host_keys;
-        ways
+        let mut endpoints = Self::default();
+        endpoints.logins.host_keys = host_keys;
+        endpoints
     }
 
-    /// Hears of host keys that were written down.
+    /// Host keys that were added to known_hosts.
     pub fn new_keys(&self) -> NewKeys {
         self.logins.new_keys.clone()
     }
 
-    /// The ways to hosts, which are all made at once.
-    pub fn all(&mut self, cluster: &Cluster, hosts: &[&Host]) -> Result<Vec<Way>, Problem> {
-        let over_ssh = |host: &&Host| matches!(cluster.way(host), Written::Ssh(_));
+    /// For several hosts; queries the OpenSSH configuration in parallel.
+    pub fn all(
+        &mut self,
+        cluster: &Cluster,
+        hosts: &[&Host],
+    ) -> Result<Vec<HostEndpoint>, Problem> {
+        let over_ssh = |host: &&Host| matches!(cluster.access_method(host), AccessMethod::Ssh(_));
         let over_ssh = hosts.iter().copied().filter(over_ssh);
-        self.logins.learn(cluster, over_ssh);
+        self.logins.query_aliases(cluster, over_ssh);
         hosts.iter().map(|host| self.to(cluster, host)).collect()
     }
 
-    /// The way to a host.
-    pub fn to(&mut self, cluster: &Cluster, host: &Host) -> Result<Way, Problem> {
-        match cluster.way(host) {
-            Written::Ssh(_) => self.logins.to(cluster, host).map(Way::from),
-            Written::WinRm(_) if cluster.bastion(host).is_some() => Err(not_yet(
+    pub fn to(&mut self, cluster: &Cluster, host: &Host) -> Result<HostEndpoint, Problem> {
+        match cluster.access_method(host) {
+            AccessMethod::Ssh(_) => self.logins.to(cluster, host).map(HostEndpoint::from),
+            AccessMethod::WinRm(_) if cluster.bastion(host).is_some() => Err(unsupported(
                 "WinRM through a bastion is not supported yet",
-                "reach the host over SSH, or without the bastion: `bastion: none`",
+                "use SSH for the host, or no bastion: `bastion: none`",
             )),
-            Written::WinRm(winrm) => self.winrm(&winrm, host).map(Way::from),
+            AccessMethod::WinRm(winrm) => self.winrm(&winrm, host).map(HostEndpoint::from),
         }
     }
 
-    fn winrm(&mut self, written: &WinRm, host: &Host) -> Result<WinRmTarget, Problem> {
-        let login = self.winrm_login(written, host)?;
+    fn winrm(&mut self, settings: &WinRm, host: &Host) -> Result<WinRmTarget, Problem> {
+        let login = self.winrm_login(settings, host)?;
         let (name, address) = (host.name.as_str(), host.address.to_string());
-        let mut target = WinRmTarget::new(name, address, written.account(), login);
-        target.port = written.port;
-        target.protection = match (written.transport, &written.fingerprint, &written.ca) {
+        let mut target = WinRmTarget::new(name, address, settings.account(), login);
+        target.port = settings.port;
+        target.protection = match (settings.transport, &settings.fingerprint, &settings.ca) {
             (WinRmTransport::Http, ..) => Protection::Sealed,
             (WinRmTransport::Https, Some(pin), _) => {
                 let pin: Sha256 = pin.as_str().parse().map_err(|_| {
-                    let said = format!("`{pin}` is no SHA-256 fingerprint");
-                    Problem::new("CAS-SPEC-013", said, "write 64 digits from 0 to f")
+                    let what = format!("`{pin}` is not a valid SHA-256 fingerprint");
+                    Problem::new("CAS-SPEC-013", what, "use 64 hexadecimal digits")
                 })?;
                 Protection::Tls(Trust::Pinned(pin))
             }
@@ -88,22 +88,22 @@ impl Ways {
         Ok(target)
     }
 
-    /// A person is asked for a password only where nothing else logs in.
-    fn winrm_login(&mut self, written: &WinRm, host: &Host) -> Result<Login, Problem> {
-        let account = written.account();
-        let kerberos = |identity, otherwise| {
+    /// Prompts for a password only if nothing else is available.
+    fn winrm_login(&mut self, settings: &WinRm, host: &Host) -> Result<Login, Problem> {
+        let account = settings.account();
+        let kerberos = |identity, fallback_password| {
             Login::Kerberos(Ticket {
                 identity,
-                host: name_in_domain(written, host),
-                otherwise,
+                host: domain_name(settings, host),
+                fallback_password,
             })
         };
-        let given = written.password != SecretRef::Prompt;
-        match written.auth {
-            WinRmAuth::Ntlm => self.password(written).map(Login::Ntlm),
-            WinRmAuth::Basic => self.password(written).map(Login::Basic),
-            WinRmAuth::Kerberos if given => {
-                let password = self.password(written)?;
+        let has_password = settings.password != SecretRef::Prompt;
+        match settings.auth {
+            WinRmAuth::Ntlm => self.password(settings).map(Login::Ntlm),
+            WinRmAuth::Basic => self.password(settings).map(Login::Basic),
+            WinRmAuth::Kerberos if has_password => {
+                let password = self.password(settings)?;
                 Ok(kerberos(Identity::with_password(&account, password), None))
             }
             WinRmAuth::Kerberos => {
@@ -112,75 +112,76 @@ impl Ways {
             }
             WinRmAuth::Negotiate => match Identity::cached(&account) {
                 Ok(identity) => {
-                    let otherwise = given.then(|| self.password(written)).transpose()?;
-                    Ok(kerberos(identity, otherwise))
+                    let fallback_password =
+                        has_password.then(|| self.password(settings)).transpose()?;
+                    Ok(kerberos(identity, fallback_password))
                 }
-                // Without a ticket there is nothing to tell: most hosts are in no domain.
-                Err(_) => self.password(written).map(Login::Ntlm),
+                // Not an error: most hosts are not in a domain.
+                Err(_) => self.password(settings).map(Login::Ntlm),
             },
         }
     }
 
-    fn password(&mut self, written: &WinRm) -> Result<Secret, Problem> {
+    fn password(&mut self, settings: &WinRm) -> Result<Secret, Problem> {
         let field = "access.winrm.password";
-        if written.password != SecretRef::Prompt {
-            return secret::read(&written.password, field, "");
+        if settings.password != SecretRef::Prompt {
+            return secret::read(&settings.password, field, "");
         }
-        if let Some(known) = self.asked.get(&written.user) {
+        if let Some(known) = self.prompted.get(&settings.user) {
             return Ok(known.clone());
         }
-        let question = format!("Password of {} (WinRM): ", written.user);
-        let password = secret::read(&written.password, field, &question)?;
-        self.asked.insert(written.user.clone(), password.clone());
+        let prompt = format!("Password of {} (WinRM): ", settings.user);
+        let password = secret::read(&settings.password, field, &prompt)?;
+        self.prompted
+            .insert(settings.user.clone(), password.clone());
         Ok(password)
     }
 }
 
-/// The address of a host that a person names, as OpenSSH's configuration or else DNS
-/// has it.
-pub fn address_of(name: &str) -> Result<Ipv4Addr, Problem> {
-    let unknown = |reason: &dyn Display| {
-        let what = format!("`{name}` has no IPv4 address here");
-        let remedy = "give the host's IPv4 address, and its name for SSH as `--ssh-host`";
-        Problem::new("CAS-JOIN-024", what, remedy).seen("it says", reason)
+/// Resolves a host name with the OpenSSH configuration, then DNS.
+pub fn resolve_address(name: &str) -> Result<Ipv4Addr, Problem> {
+    let failed = |reason: &dyn Display| {
+        let what = format!("failed to resolve `{name}` to an IPv4 address");
+        let help = "use the IPv4 address of the host, and its SSH name with `--ssh-host`";
+        Problem::new("CAS-JOIN-024", what, help).detail("cause", reason)
     };
-    let name: SshName = name.parse().map_err(|error| unknown(&error))?;
-    let real = alias::of(name.as_str()).hostname;
-    let real = real.as_deref().unwrap_or(name.as_str());
-    let found = (real, 0)
+    let name: SshName = name.parse().map_err(|error| failed(&error))?;
+    let host_name = alias::of(name.as_str()).hostname;
+    let host_name = host_name.as_deref().unwrap_or(name.as_str());
+    let found = (host_name, 0)
         .to_socket_addrs()
-        .map_err(|error| unknown(&error))?;
+        .map_err(|error| failed(&error))?;
     let mut addresses = found.filter_map(|it| match it.ip() {
         IpAddr::V4(address) => Some(address),
         IpAddr::V6(_) => None,
     });
     addresses
         .next()
-        .ok_or_else(|| unknown(&"IPv6 addresses only"))
+        .ok_or_else(|| failed(&"it has only IPv6 addresses"))
 }
 
-/// The last word of an `ssh` command: the account, unless OpenSSH knows one, and the
-/// place.
-pub fn at(said: &Said<'_>) -> String {
-    let place = &said.place;
-    let usual = || alias::of(place).user.is_none().then_some(said.usual_user);
-    match said.user.or_else(usual) {
-        Some(user) => format!("{user}@{place}"),
-        None => place.clone(),
+/// The destination of an `ssh` command, without the user if the OpenSSH configuration has
+/// one.
+pub fn destination(login: &LoginSettings<'_>) -> String {
+    let host = &login.host;
+    let default = || alias::of(host).user.is_none().then_some(login.default_user);
+    match login.user.or_else(default) {
+        Some(user) => format!("{user}@{host}"),
+        None => host.clone(),
     }
 }
 
-/// What tickets for a host are for.
-fn name_in_domain(written: &WinRm, host: &Host) -> String {
+/// The host name in Kerberos tickets.
+fn domain_name(settings: &WinRm, host: &Host) -> String {
     let name = host.hostname.as_ref().unwrap_or(&host.name).as_str();
-    match &written.domain {
+    match &settings.domain {
         Some(domain) => format!("{name}.{domain}"),
         None => name.to_owned(),
     }
 }
 
 fn no_ticket(error: KerberosError) -> Problem {
-    told::remote(&RemoteError::from(WinRmError::from(error)))
+    errors::remote(&RemoteError::from(WinRmError::from(error)))
 }
 
 #[cfg(test)]
@@ -189,10 +190,10 @@ mod tests {
 
     const PIN: &str = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08";
 
-    /// The way to the only Windows host of a file with these words on access.
-    fn way(access: &str) -> Result<Way, Problem> {
-        let folder = tempfile::tempdir().unwrap();
-        let password = folder.path().join("password");
+    /// The endpoint of the host in a cluster file with these WinRM settings.
+    fn endpoint(access: &str) -> Result<HostEndpoint, Problem> {
+        let dir = tempfile::tempdir().unwrap();
+        let password = dir.path().join("password");
         std::fs::write(&password, "hunter2\n").unwrap();
         let access = access.replace("FILE", password.to_str().unwrap());
         let text = format!(
@@ -202,20 +203,20 @@ mod tests {
              access:\n    winrm: {access}\n"
         );
         let loaded = casement_source::load_bytes("cluster.yaml", text.as_bytes());
-        let cluster = loaded.cluster.expect("the file is right");
-        Ways::default().to(&cluster, &cluster.spec.hosts[0])
+        let cluster = loaded.cluster.expect("the file is valid");
+        HostEndpoints::default().to(&cluster, &cluster.spec.hosts[0])
     }
 
     fn winrm(access: &str) -> WinRmTarget {
-        match way(access) {
-            Ok(Way::WinRm(target)) => target,
-            Ok(Way::Ssh(_)) => panic!("over SSH"),
+        match endpoint(access) {
+            Ok(HostEndpoint::WinRm(target)) => target,
+            Ok(HostEndpoint::Ssh(_)) => panic!("over SSH"),
             Err(problem) => panic!("{problem}"),
         }
     }
 
     #[test]
-    fn a_host_with_winrm_is_reached_over_winrm_as_the_file_says() {
+    fn winrm_settings_come_from_the_file() {
         let target = winrm("{auth: ntlm, password: {file: FILE}}");
         assert_eq!(
             (target.name.as_str(), target.address.as_str()),
@@ -233,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pinned_certificate_stands_before_who_signed_it() {
+    fn pinned_certificate_takes_precedence_over_the_ca() {
         let signed = winrm("{password: {file: FILE}, ca: /etc/ca.pem, auth: basic}");
         let trust = Trust::Signed("/etc/ca.pem".into());
         assert_eq!(signed.protection, Protection::Tls(trust));
@@ -244,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn with_kerberos_a_host_is_known_by_its_name_in_the_domain() {
+    fn kerberos_uses_the_host_name_in_the_domain() {
         let ticket = |access: &str| match winrm(access).login {
             Login::Kerberos(ticket) => ticket,
             other => panic!("{other:?}"),
@@ -252,7 +253,7 @@ mod tests {
         let access = "{user: anna, domain: shop.example, auth: kerberos, password: {file: FILE}}";
         let found = ticket(access);
         assert_eq!(found.host, "windows01.shop.example");
-        assert!(found.otherwise.is_none(), "it is Kerberos or nothing");
+        assert!(found.fallback_password.is_none(), "no fallback");
         assert_eq!(
             format!("{:?}", found.identity),
             "Identity(anna@SHOP.EXAMPLE)"
@@ -262,10 +263,10 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_password_is_named() {
-        let missing = way("{auth: ntlm, password: {file: /nowhere/password}}").unwrap_err();
+    fn missing_password_file_is_named() {
+        let missing = endpoint("{auth: ntlm, password: {file: /missing/password}}").unwrap_err();
         assert!(
-            missing.to_string().contains("/nowhere/password"),
+            missing.to_string().contains("/missing/password"),
             "{missing}"
         );
     }

@@ -1,77 +1,79 @@
-//! Failures of a run, in words.
+//! Errors of a run as problems for the user.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use casement_cluster::ClusterError;
+use casement_cluster::{ClusterChange, ClusterError};
 use casement_diag::Problem;
 use casement_remote::RemoteError;
 use casement_resource::Failure;
 use casement_run::RunError;
 
-/// What a person is told about a failure of a run.
 pub fn problem(error: &RunError) -> Problem {
     match error {
         RunError::Remote(error) => remote(error),
         RunError::Cluster(error) => cluster(error),
         RunError::Agent { host, failure } => step(host, failure),
-        RunError::NodeNot { last, .. } => Problem::new(
+        RunError::NodeTimeout { last, .. } => Problem::new(
             "CAS-JOIN-001",
             error.to_string(),
-            "`casement status` shows the host; its logs are in C:\\var\\log",
+            "run `casement doctor` to find the cause; logs are in C:\\var\\log on the host",
         )
-        .seen("last seen", last),
-        RunError::Unfit(problems) => unfit(error, problems),
+        .detail("last status", last),
+        RunError::PreflightFailed(problems) => preflight(error, problems),
         RunError::Outage(changes) => Problem::new(
             "CAS-API-015",
             error.to_string(),
-            "choose the hour, and say so: --allow-network-outage",
+            "when an outage is acceptable, run the command again with `--allow-network-outage`",
         )
-        .seen("changes", changes.join("\n")),
+        .detail("changes", lines(changes)),
         RunError::Busy { busy, .. } => Problem::new(
             "CAS-RUN-002",
             error.to_string(),
-            "wait until that run is done; if its controller is gone, run `casement apply` again",
+            "wait until that run has finished; if its controller is no longer running, run the command again",
         )
-        .seen("held by", &busy.holder.controller)
-        .seen("run", &busy.holder.run)
-        .seen("for", held_for(busy.holder.since, now())),
-        RunError::Cut { said, .. } => Problem::new(
+        .detail("locked by", &busy.holder.controller)
+        .detail("run", &busy.holder.run)
+        .detail("for", lock_age(busy.holder.since, now())),
+        RunError::ConnectionLost { noise, .. } => Problem::new(
             "CAS-RUN-003",
             error.to_string(),
-            "casement apply goes on from where it was",
+            "run the command again to resume",
         )
-        .seen("it said", if said.is_empty() { "(nothing)" } else { said }),
+        .detail("output", if noise.is_empty() { "(none)" } else { noise }),
         RunError::Plan(_) => Problem::new(
             "CAS-PLAN-001",
             error.to_string(),
-            "mend the cluster file and run the command again",
+            "fix the cluster file and run the command again",
         ),
         other => Problem::new(
             "CAS-RUN-001",
             other.to_string(),
-            "casement apply goes on from where it was",
+            "run the command again to resume",
         ),
     }
 }
 
-/// One reason is told as it is; several in one list, each with its own way on.
-fn unfit(error: &RunError, problems: &[Problem]) -> Problem {
+fn lines(changes: &[ClusterChange]) -> String {
+    let lines = changes.iter().map(crate::changes::line);
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// A single problem is shown as it is; several become one list with the help of each.
+fn preflight(error: &RunError, problems: &[Problem]) -> Problem {
     if let [problem] = problems {
         return problem.clone();
     }
-    let whole = Problem::new(
+    let all = Problem::new(
         "CAS-FIT-000",
         error.to_string(),
-        "mend each of these; nothing was changed",
+        "fix these problems and run the command again; no changes were made",
     );
-    problems.iter().fold(whole, |whole, problem| {
-        let seen = problem
-            .seen
-            .iter()
-            .map(|(label, value)| format!("{label} {value}"));
-        let seen = seen.collect::<Vec<_>>().join(", ");
-        let text = format!("{}\n{seen}\n{}", problem.what, problem.remedy);
-        whole.seen(problem.code.clone(), text)
+    problems.iter().fold(all, |all, problem| {
+        let details = problem.detail.iter();
+        let details = details.map(|(label, value)| format!("{label} {value}"));
+        let details = details.collect::<Vec<_>>().join(", ");
+        let text = format!("{}\n{details}\n{}", problem.what, problem.help);
+        all.detail(problem.code.clone(), text)
     })
 }
 
@@ -81,40 +83,37 @@ fn now() -> u64 {
     since.unwrap_or_default().as_secs()
 }
 
-/// How long a host has been held: by its own clock, which need not agree with
-/// this machine's.
-fn held_for(since: u64, now: u64) -> String {
+/// How long a host has been locked. `since` is from the host's clock, which may differ
+/// from this one.
+fn lock_age(since: u64, now: u64) -> String {
     match now.checked_sub(since) {
         Some(seconds @ 0..60) => format!("{seconds} s"),
         Some(seconds @ 60..3600) => format!("{} min", seconds / 60),
         Some(seconds @ 3600..31_536_000) => {
             format!("{} h {} min", seconds / 3600, seconds % 3600 / 60)
         }
-        _ => "an unknown time: the host's clock does not agree with this one".to_owned(),
+        _ => "an unknown time: the clocks of the host and this computer differ".to_owned(),
     }
 }
 
-/// A failure on the way to a host.
 pub fn remote(error: &RemoteError) -> Problem {
     let problem = Problem::new(error.code(), error.to_string(), error.remedy());
     with(problem, error.details())
 }
 
-/// A failure of the cluster's side.
 pub fn cluster(error: &ClusterError) -> Problem {
-    let problem = Problem::new(error.code(), error.to_string(), error.remedy());
+    let problem = Problem::new(error.code(), error.to_string(), error.help());
     with(problem, error.details())
 }
 
-/// A failure that an agent told of.
 pub fn step(host: &str, failure: &Failure) -> Problem {
     let code = failure.code.to_string();
-    let mut problem = Problem::new(code, failure.what.clone(), failure.remedy.clone());
-    problem = problem.seen("host", host);
-    let values = [("wanted", &failure.wanted), ("found", &failure.found)];
+    let mut problem = Problem::new(code, failure.message.clone(), failure.help.clone());
+    problem = problem.detail("host", host);
+    let values = [("expected", &failure.expected), ("found", &failure.found)];
     for (label, value) in values {
         if let Some(value) = value {
-            problem = problem.seen(label, value);
+            problem = problem.detail(label, value);
         }
     }
     problem
@@ -124,7 +123,7 @@ fn with(problem: Problem, details: Vec<(String, String)>) -> Problem {
     details
         .into_iter()
         .fold(problem, |problem, (label, value)| {
-            problem.seen(label, value)
+            problem.detail(label, value)
         })
 }
 
@@ -133,11 +132,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_lock_has_an_age_unless_the_clocks_disagree() {
-        assert_eq!(held_for(100, 142), "42 s");
-        assert_eq!(held_for(100, 700), "10 min");
-        assert_eq!(held_for(100, 9100), "2 h 30 min");
-        for odd in [held_for(200, 100), held_for(0, 1_800_000_000)] {
+    fn lock_age_is_unknown_if_clocks_differ() {
+        assert_eq!(lock_age(100, 142), "42 s");
+        assert_eq!(lock_age(100, 700), "10 min");
+        assert_eq!(lock_age(100, 9100), "2 h 30 min");
+        for odd in [lock_age(200, 100), lock_age(0, 1_800_000_000)] {
             assert!(odd.starts_with("an unknown time"), "{odd}");
         }
     }

@@ -1,4 +1,4 @@
-//! How a verb ends when it does not end well.
+//! How a verb fails: the exit code, and the problem to print.
 
 use std::process::ExitCode;
 
@@ -6,50 +6,46 @@ use casement_diag::Problem;
 
 use crate::output;
 
-/// What is printed, and the exit code that goes with it.
 #[derive(Debug)]
 pub struct CommandError {
-    exit: u8,
-    /// Nothing where everything has been printed already.
+    exit_code: u8,
+    /// None if everything has been printed already.
     problem: Option<Problem>,
 }
 
 impl CommandError {
-    /// The command was not used right.
+    /// Invalid arguments or input.
     pub fn usage(problem: Problem) -> Self {
         Self {
-            exit: 2,
+            exit_code: 2,
             problem: Some(problem),
         }
     }
 
-    /// Everything has been said; only the exit code is left.
-    pub fn told(exit: u8) -> Self {
+    /// Everything has been printed; only the exit code is left.
+    pub fn reported(exit_code: u8) -> Self {
         Self {
-            exit,
+            exit_code,
             problem: None,
         }
     }
 
-    /// The exit code.
-    pub fn exit(&self) -> u8 {
-        self.exit
+    pub fn exit_code(&self) -> u8 {
+        self.exit_code
     }
 
-    /// Prints what there is to print.
     pub fn finish(self) -> ExitCode {
         if let Some(problem) = &self.problem {
-            output::say_problem("", problem);
+            output::report("", problem);
         }
-        ExitCode::from(self.exit)
+        ExitCode::from(self.exit_code)
     }
 }
 
-/// Something failed.
 impl From<Problem> for CommandError {
     fn from(problem: Problem) -> Self {
         Self {
-            exit: 1,
+            exit_code: 1,
             problem: Some(problem),
         }
     }

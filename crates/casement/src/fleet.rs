@@ -1,45 +1,44 @@
-//! From a cluster file to open conversations with its hosts and its cluster.
+//! Opens the fleet of a cluster file: reads its secrets and downloads, and connects to the
+//! cluster and to every managed host.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use casement_cluster::{Cluster as KubeCluster, ClusterChange};
+use casement_cluster::ClusterClient;
 use casement_diag::Problem;
-use casement_plan::{ClusterFacts, Inputs, PROXY_PASSWORD, REGISTRY_PASSWORD, pull_proxy};
+use casement_plan::{Inputs, PROXY_PASSWORD, REGISTRY_PASSWORD, pull_proxy};
 use casement_remote::{HostKeyPolicy, HostOs, NewKeys, hash_file};
 use casement_resource::Blob;
-use casement_run::RunError;
-use casement_run::api::Api as _;
-use casement_run::kube::{Kube, builds_of};
-use casement_run::link::{Agents, Link};
-use casement_run::many::AtOnce;
-use casement_run::source::Blobs;
+use casement_run::blob_source::Blobs;
+use casement_run::concurrency::Concurrency;
+use casement_run::fleet::Fleet;
+use casement_run::kube::KubeApi;
+use casement_run::read_only::{ReadOnlyHost, inspect, read_only_hosts};
 use casement_spec::{Cluster, Host, WindowsUpdate};
 use clap::Args;
 
+use crate::endpoints::HostEndpoints;
 use crate::failure::CommandError;
 use crate::fetch::{self, DownloadArgs, Fetched, Programs};
-use crate::way::Ways;
-use crate::{agents, changes, output, secret, spec_file, told};
+use crate::{agents, errors, output, secret, spec_file};
 
-/// What all verbs that look at hosts take.
+/// The arguments of all verbs that connect to a host.
 #[derive(Debug, Args)]
 pub struct FileArgs {
-    /// The cluster file
+    /// Cluster file
     #[arg(short, long, default_value = "cluster.yaml")]
     pub file: PathBuf,
-    /// The folder with casement-node.exe and casement-node
+    /// Directory with casement-node.exe and casement-node
     #[arg(long)]
     pub agent_dir: Option<PathBuf>,
-    /// Trust hosts whose SSH key is not known yet, and write it down; a key that
-    /// has changed stays an error
+    /// Accept unknown SSH host keys, and add them to known_hosts; a changed key is still
+    /// an error
     #[arg(long)]
     pub accept_new_host_keys: bool,
 }
 
 impl FileArgs {
-    /// What to do with host keys that are not known.
     pub fn host_keys(&self) -> HostKeyPolicy {
         match self.accept_new_host_keys {
             true => HostKeyPolicy::AcceptNew,
@@ -48,198 +47,113 @@ impl FileArgs {
     }
 }
 
-/// What verbs take that look at all of them.
+/// The arguments of all verbs that connect to all hosts.
 #[derive(Debug, Args)]
 pub struct FleetArgs {
     #[command(flatten)]
     pub file: FileArgs,
-    /// How many hosts are worked on at once
+    /// Number of hosts to process at the same time
     #[arg(long, value_name = "N", default_value_t)]
-    pub parallel: AtOnce,
+    pub parallel: Concurrency,
     #[command(flatten)]
     pub downloads: DownloadArgs,
 }
 
-/// Everything that a run needs.
-pub struct Controller {
-    /// What the user wants.
-    pub cluster: Cluster,
-    /// The cluster's side.
-    pub kube: Kube,
-    /// What was read for the plan.
-    pub inputs: Inputs,
-    /// The files behind it.
-    pub blobs: Blobs,
-    /// The hosts that answered, in the file's order.
-    pub links: Vec<Link>,
-    /// The hosts that did not, and why.
-    pub lost: Vec<(String, RunError)>,
-    /// Makes ways to further hosts, with what was asked for the others.
-    pub ways: Ways,
-    /// How many of them are worked on at once.
-    pub at_once: AtOnce,
+pub async fn open(arguments: &FleetArgs) -> Result<(Fleet, HostEndpoints), CommandError> {
+    open_only(arguments, &[]).await
 }
 
-impl Controller {
-    /// Reads the file, asks the cluster, and calls every host that casement may
-    /// change.
-    pub async fn open(arguments: &FleetArgs) -> Result<Self, CommandError> {
-        Self::open_some(arguments, &[]).await
+/// For some of the hosts; for all if `only` is empty.
+pub async fn open_only(
+    arguments: &FleetArgs,
+    only: &[String],
+) -> Result<(Fleet, HostEndpoints), CommandError> {
+    let cluster = spec_file::read_to_act(&arguments.file.file)?;
+    for name in only {
+        let host = spec_file::host(&cluster, name, "use a host name from the cluster file")?;
+        check_managed(host)?;
     }
-
-    /// The same for some of the hosts; all of them if none is named.
-    pub async fn open_some(arguments: &FleetArgs, only: &[String]) -> Result<Self, CommandError> {
-        let cluster = spec_file::read_to_act(&arguments.file.file)?;
-        for name in only {
-            let host = spec_file::host(&cluster, name, "name hosts as the file does")?;
-            check_managed(host)?;
-        }
-        let fetched = fetch::programs(&cluster, &arguments.downloads).await?;
-        let inputs = read_inputs(&cluster, &fetched)?;
-        Self::call(arguments, cluster, inputs, only).await
-    }
-
-    /// The same for who only takes away: the programs that hosts have got are
-    /// not needed for that, and may be gone.
-    pub async fn open_to_remove(arguments: &FleetArgs) -> Result<Self, CommandError> {
-        let cluster = spec_file::read_to_act(&arguments.file.file)?;
-        Self::call(arguments, cluster, Default::default(), &[]).await
-    }
-
-    async fn call(
-        arguments: &FleetArgs,
-        cluster: Cluster,
-        (inputs, blobs): (Inputs, Blobs),
-        only: &[String],
-    ) -> Result<Self, CommandError> {
-        let agents = agents::find(arguments.file.agent_dir.as_deref())?;
-        let run = run_name();
-        let Some(existing) = &cluster.spec.existing else {
-            return Err(not_yet(
-                "making a control plane is not supported yet",
-                "existing: {kubeconfig: ./admin.conf}",
-            )
-            .into());
-        };
-        let api = KubeCluster::connect(existing.kubeconfig.as_std_path())
-            .await
-            .map_err(|error| told::cluster(&error))?;
-        let mut ways = Ways::with_host_keys(arguments.file.host_keys());
-        let named =
-            |host: &&Host| only.is_empty() || only.iter().any(|it| it == host.name.as_str());
-        let hosts = cluster.spec.hosts.iter();
-        let hosts: Vec<&Host> = hosts.filter(|host| host.managed).filter(named).collect();
-        let at_once = arguments.parallel;
-        let (links, lost) = call(&cluster, &hosts, &agents, &mut ways, at_once).await?;
-        Ok(Self {
-            cluster,
-            kube: Kube { cluster: api, run },
-            inputs,
-            blobs,
-            links,
-            lost,
-            ways,
-            at_once,
-        })
-    }
-
-    /// What the cluster is now.
-    pub async fn facts(&self) -> Result<ClusterFacts, RunError> {
-        self.kube.facts().await
-    }
-
-    /// Whether at least one Windows host answered.
-    pub fn reaches_a_windows_host(&self) -> bool {
-        let windows = self.windows();
-        self.links.iter().any(|link| windows.contains(&link.name()))
-    }
-
-    /// The builds of Windows: those that the file names, and those that hosts say.
-    pub fn windows_builds(&self) -> BTreeSet<u32> {
-        let mut builds = builds_of(&self.cluster);
-        let windows = self.windows();
-        let links = self.links.iter();
-        let links = links.filter(|link| windows.contains(&link.name()));
-        let said =
-            links.filter_map(|link| link.facts().version.split('.').nth(2)?.parse::<u32>().ok());
-        builds.extend(said);
-        builds
-    }
-
-    /// What has to change in the cluster; told before anything is: what is in the
-    /// way, rights that are missing, and an outage that nobody has agreed to.
-    pub async fn changes(&self, may_stop_pods: bool) -> Result<Vec<ClusterChange>, RunError> {
-        self.kube.check_rights(&self.cluster).await?;
-        let builds = self.windows_builds();
-        let changes = self.kube.changes(&self.cluster, &builds).await?;
-        refuse_outage(&changes, may_stop_pods)?;
-        Ok(changes)
-    }
-
-    /// The names of the hosts that answered.
-    pub fn answering(&self) -> impl Iterator<Item = &str> {
-        self.links.iter().map(Link::name)
-    }
-
-    /// The names of the hosts that were called, in the order of the file.
-    pub fn met(&self) -> Vec<&str> {
-        let lost = |name: &str| self.lost.iter().any(|(lost, _)| lost == name);
-        let hosts = self.cluster.spec.hosts.iter();
-        let names = hosts.map(|host| host.name.as_str());
-        let met = |name: &&str| lost(name) || self.answering().any(|it| it == *name);
-        names.filter(met).collect()
-    }
-
-    /// The names of the Windows hosts.
-    pub fn windows(&self) -> Vec<&str> {
-        let hosts = self.cluster.windows_hosts();
-        hosts.map(|host| host.name.as_str()).collect()
-    }
+    let fetched = fetch::programs(&cluster, &arguments.downloads).await?;
+    let inputs = read_inputs(&cluster, &fetched)?;
+    connect(arguments, cluster, inputs, only).await
 }
 
-/// Fails where a change stops pods, and nobody has agreed to that.
-pub fn refuse_outage(changes: &[ClusterChange], agreed: bool) -> Result<(), RunError> {
-    let cuts = changes.iter().filter(|change| change.outage.is_some());
-    let cuts: Vec<String> = cuts.map(changes::line).collect();
-    match cuts.is_empty() || agreed {
-        true => Ok(()),
-        false => Err(RunError::Outage(cuts)),
-    }
+/// For `reset`: downloads are not needed, and may no longer exist.
+pub async fn open_to_remove(arguments: &FleetArgs) -> Result<(Fleet, HostEndpoints), CommandError> {
+    let cluster = spec_file::read_to_act(&arguments.file.file)?;
+    connect(arguments, cluster, Default::default(), &[]).await
 }
 
-/// Distinct for each call, and readable: the time, and this process.
+async fn connect(
+    arguments: &FleetArgs,
+    cluster: Cluster,
+    inputs: (Inputs, Blobs),
+    only: &[String],
+) -> Result<(Fleet, HostEndpoints), CommandError> {
+    let agents = agents::find(arguments.file.agent_dir.as_deref())?;
+    let run = run_name();
+    let Some(existing) = &cluster.spec.existing else {
+        return Err(no_control_plane().into());
+    };
+    let client = ClusterClient::connect(existing.kubeconfig.as_std_path())
+        .await
+        .map_err(|error| errors::cluster(&error))?;
+    let kube = KubeApi {
+        cluster: client,
+        run,
+    };
+    let mut endpoints = HostEndpoints::with_host_keys(arguments.file.host_keys());
+    let selected = |host: &&Host| only.is_empty() || only.iter().any(|it| it == host.name.as_str());
+    let hosts = cluster.spec.hosts.iter();
+    let hosts: Vec<&Host> = hosts.filter(|host| host.managed).filter(selected).collect();
+    let targets = endpoints.all(&cluster, &hosts)?;
+    let systems = hosts.iter().map(|host| system(host));
+    let targets: Vec<_> = targets.into_iter().zip(systems).collect();
+    let mut fleet = Fleet::new(cluster, kube, inputs, arguments.parallel);
+    fleet.connect(&targets, &agents, &controller_name()).await;
+    report_new_keys(&endpoints.new_keys());
+    Ok((fleet, endpoints))
+}
+
+/// Inspects every host with `managed: false`.
+pub async fn inspect_read_only(fleet: &Fleet, endpoints: &mut HostEndpoints) -> Vec<ReadOnlyHost> {
+    let cluster = &fleet.cluster;
+    let hosts = read_only_hosts(cluster).map(|host| {
+        let endpoint = endpoints.to(cluster, host).map_err(|problem| problem.what);
+        (host.name.to_string(), endpoint)
+    });
+    let hosts = hosts.collect();
+    let inspected = inspect(cluster, hosts, fleet.concurrency).await;
+    report_new_keys(&endpoints.new_keys());
+    inspected
+}
+
+/// Unique and readable: the time and the process id.
 pub fn run_name() -> String {
     let now = SystemTime::now().duration_since(UNIX_EPOCH);
     let seconds = now.map_or(0, |time| time.as_secs());
     format!("r{seconds}-{}", std::process::id())
 }
 
-/// Whether casement may bring its agent to a host.
+/// Only managed hosts get an agent.
 pub fn check_managed(host: &Host) -> Result<(), CommandError> {
     if host.managed {
         return Ok(());
     }
-    let what = format!(
-        "`{}` is only looked at: casement does not change it",
-        host.name
-    );
-    let remedy = "say `managed: true` of it in the file, or name another host";
-    Err(CommandError::usage(Problem::new(
-        "CAS-CTL-024",
-        what,
-        remedy,
-    )))
+    let what = format!("`{}` is read only (`managed: false`)", host.name);
+    let help = "set `managed: true` for it in the cluster file, or use another host";
+    Err(CommandError::usage(Problem::new("CAS-CTL-024", what, help)))
 }
 
-/// Who this is, to hosts and to whoever asks them later.
-pub fn own_name() -> String {
+/// Identifies this process in the locks and journals of hosts.
+pub fn controller_name() -> String {
     let user = std::env::var("USER").or_else(|_| std::env::var("USERNAME"));
-    let user = user.unwrap_or_else(|_| "somebody".to_owned());
+    let user = user.unwrap_or_else(|_| "unknown user".to_owned());
     format!("{user}, process {}", std::process::id())
 }
 
-/// The programs that hosts get, hashed, and the registry's CA. What was fetched has
-/// the hash that the lock file pins.
+/// The programs for hosts with their hashes, the registry's CA, and the passwords that
+/// hosts use.
 pub fn read_inputs(cluster: &Cluster, fetched: &Programs) -> Result<(Inputs, Blobs), Problem> {
     let mut programs = BTreeMap::new();
     let mut blobs = Blobs::new();
@@ -249,7 +163,7 @@ pub fn read_inputs(cluster: &Cluster, fetched: &Programs) -> Result<(Inputs, Blo
     }
     for (program, path) in &cluster.spec.artifacts.overrides {
         let (sha256, size) = hash_file(path.as_std_path()).map_err(|error| {
-            told::remote(&error).seen("set in", format!("spec.artifacts.overrides.{program}"))
+            errors::remote(&error).detail("set in", format!("spec.artifacts.overrides.{program}"))
         })?;
         blobs.insert(sha256, path.as_std_path().to_owned().into());
         programs.insert(*program, Blob { sha256, size });
@@ -260,7 +174,7 @@ pub fn read_inputs(cluster: &Cluster, fetched: &Programs) -> Result<(Inputs, Blo
             continue;
         };
         let (sha256, size) = hash_file(path.as_std_path())
-            .map_err(|error| told::remote(&error).seen("set in", "spec.windows.updates"))?;
+            .map_err(|error| errors::remote(&error).detail("set in", "spec.windows.updates"))?;
         blobs.insert(sha256, path.as_std_path().to_owned().into());
         updates.insert(path.to_string(), Blob { sha256, size });
     }
@@ -274,7 +188,7 @@ pub fn read_inputs(cluster: &Cluster, fetched: &Programs) -> Result<(Inputs, Blo
         registry_ca,
         ..Inputs::default()
     };
-    give_passwords(cluster, &mut inputs)?;
+    read_passwords(cluster, &mut inputs)?;
     for mirrored in blobs.values_mut().filter_map(|it| it.mirror.as_mut()) {
         let url = mirrored.pull.from.expose();
         mirrored.pull.proxy = pull_proxy(cluster, &inputs, url);
@@ -283,7 +197,7 @@ pub fn read_inputs(cluster: &Cluster, fetched: &Programs) -> Result<(Inputs, Blo
 }
 
 /// The passwords of the accounts that hosts use.
-fn give_passwords(cluster: &Cluster, inputs: &mut Inputs) -> Result<(), Problem> {
+fn read_passwords(cluster: &Cluster, inputs: &mut Inputs) -> Result<(), Problem> {
     let spec = &cluster.spec;
     for (name, field, account) in [
         (REGISTRY_PASSWORD, "images", &spec.images.credentials),
@@ -293,9 +207,9 @@ fn give_passwords(cluster: &Cluster, inputs: &mut Inputs) -> Result<(), Problem>
             continue;
         };
         let field = format!("{field}.credentials.password");
-        let question = format!("{field} of `{}`", account.user);
-        let value = secret::read(&account.password, &field, &question)?;
-        inputs.give(cluster, name, value);
+        let prompt = format!("{field} of `{}`: ", account.user);
+        let value = secret::read(&account.password, &field, &prompt)?;
+        inputs.add_secret(cluster, name, value);
     }
     Ok(())
 }
@@ -304,52 +218,25 @@ fn read_text(path: &Path, field: &str) -> Result<String, Problem> {
     std::fs::read_to_string(path).map_err(|error| {
         Problem::new(
             "CAS-FILE-004",
-            format!("`{}` cannot be read", path.display()),
-            "mend the path in the cluster file; it begins in the file's own folder",
+            format!("failed to read `{}`", path.display()),
+            "fix the path in the cluster file; it is relative to the directory of the file",
         )
-        .seen("set in", field)
-        .seen("it says", error)
+        .detail("set in", field)
+        .detail("cause", error)
     })
 }
 
-type Called = (Vec<Link>, Vec<(String, RunError)>);
-
-async fn call(
-    cluster: &Cluster,
-    hosts: &[&Host],
-    agents: &Agents,
-    ways: &mut Ways,
-    at_once: AtOnce,
-) -> Result<Called, Problem> {
-    let controller = own_name();
-    let targets = ways.all(cluster, hosts)?;
-    let opened = targets.iter().zip(hosts);
-    let opened = opened.map(|(way, host)| Link::open(way, system(host), agents, &controller));
-    let opened = at_once.all(opened);
-    let (mut links, mut lost) = (Vec::new(), Vec::new());
-    let opened = opened.await;
-    say_new_keys(&ways.new_keys());
-    for (way, opened) in targets.iter().zip(opened) {
-        match opened {
-            Ok(link) => links.push(link),
-            Err(error) => lost.push((way.name().to_owned(), error)),
-        }
-    }
-    Ok((links, lost))
-}
-
-/// Says which host keys were written down.
-pub fn say_new_keys(new_keys: &NewKeys) {
+/// Reports host keys that were added to known_hosts.
+pub fn report_new_keys(new_keys: &NewKeys) {
     for key in new_keys.take() {
         let file = key.known_hosts.display();
-        output::say(&format!(
-            "{}: its key was not known; {} is in {file} from now on",
+        output::message(&format!(
+            "{}: accepted the unknown host key {}, added to {file}",
             key.host, key.fingerprint
         ));
     }
 }
 
-/// The system that the file says a host runs.
 pub fn system(host: &Host) -> HostOs {
     if host.os.is_windows() {
         HostOs::Windows
@@ -358,7 +245,13 @@ pub fn system(host: &Host) -> HostOs {
     }
 }
 
-/// What is planned, and not there.
-pub fn not_yet(what: &str, remedy: &str) -> Problem {
-    Problem::new("CAS-SPEC-101", what, remedy)
+pub fn unsupported(what: &str, help: &str) -> Problem {
+    Problem::new("CAS-SPEC-101", what, help)
+}
+
+pub fn no_control_plane() -> Problem {
+    unsupported(
+        "creating a control plane is not supported yet",
+        "set `existing: {kubeconfig: ./admin.conf}` in the cluster file",
+    )
 }

@@ -1,8 +1,7 @@
-//! `--log-file`: everything that is said, and every event, without secrets.
+//! `--log-file`: all output and every event, without secrets.
 //!
-//! There is one for the process, as there is one standard error: whoever says
-//! something need not know of it, and nothing is left out, from the first word about
-//! the cluster file to the last about how it ended.
+//! One per process, like standard error, so that all output goes there without passing it
+//! around.
 
 use std::fs::File;
 use std::io::Write;
@@ -17,33 +16,32 @@ use crate::mask;
 static LOG: Mutex<Log<File>> = Mutex::new(Log::none());
 
 struct Log<W> {
-    to: Option<W>,
-    /// The secrets of this run.
-    known: Vec<Secret>,
+    writer: Option<W>,
+    /// The secrets of this run, to be masked.
+    secrets: Vec<Secret>,
 }
 
-/// Begins a file, or none where none is wanted.
+/// None disables the log file.
 pub fn open(path: Option<&Path>) -> Result<(), Problem> {
     let file = path.map(|path| {
         File::create(path).map_err(|error| {
-            let what = format!("the log file `{}` cannot be written", path.display());
-            let remedy = "name a file in a folder that is there";
-            Problem::new("CAS-FILE-007", what, remedy).seen("it says", error)
+            let what = format!("failed to write the log file `{}`", path.display());
+            let help = "choose a file in an existing directory";
+            Problem::new("CAS-FILE-007", what, help).detail("cause", error)
         })
     });
-    log().to = file.transpose()?;
+    log().writer = file.transpose()?;
     Ok(())
 }
 
-/// From now on this is not written down.
+/// Masks the secret from now on.
 pub fn hide(secret: &Secret) {
     let mut log = log();
-    if !log.known.contains(secret) {
-        log.known.push(secret.clone());
+    if !log.secrets.contains(secret) {
+        log.secrets.push(secret.clone());
     }
 }
 
-/// Writes a text down, if there is a file.
 pub fn write(text: &str) {
     log().write(text);
 }
@@ -51,22 +49,22 @@ pub fn write(text: &str) {
 impl<W: Write> Log<W> {
     const fn none() -> Self {
         Self {
-            to: None,
-            known: Vec::new(),
+            writer: None,
+            secrets: Vec::new(),
         }
     }
 
     fn write(&mut self, text: &str) {
-        if let Some(to) = &mut self.to {
-            let text = mask::own(text, &self.known);
+        if let Some(writer) = &mut self.writer {
+            let text = mask::own(text, &self.secrets);
             let end = line_end(&text);
-            // What cannot be logged is still shown.
-            let _ = write!(to, "{text}{end}");
+            // The output is also on the terminal.
+            let _ = write!(writer, "{text}{end}");
         }
     }
 }
 
-/// What a text lacks to be whole lines.
+/// The newline that the text lacks, if any.
 pub fn line_end(text: &str) -> &'static str {
     match text.is_empty() || text.ends_with('\n') {
         true => "",
@@ -83,11 +81,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whole_lines_are_written_without_the_secrets_of_the_run() {
+    fn lines_are_written_without_secrets() {
         let mut log = Log::none();
-        log.write("nobody asked for it");
-        log.to = Some(Vec::new());
-        log.known.push(Secret::new("hunter2".to_owned()));
+        log.write("before the file is open");
+        log.writer = Some(Vec::new());
+        log.secrets.push(Secret::new("hunter2".to_owned()));
         for text in [
             "w1: login hunter2 refused",
             "",
@@ -95,7 +93,7 @@ mod tests {
         ] {
             log.write(text);
         }
-        let written = String::from_utf8(log.to.unwrap()).unwrap();
+        let written = String::from_utf8(log.writer.unwrap()).unwrap();
         assert_eq!(written, "w1: login ******** refused\nwith ********\n");
     }
 }

@@ -5,78 +5,38 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-#[path = "verbs/access.rs"]
-mod access;
 mod agents;
-#[path = "verbs/apply.rs"]
-mod apply;
-#[path = "verbs/catalog.rs"]
-mod catalog;
+mod atomic_file;
 mod changes;
 mod clock;
 mod columns;
 mod confirm;
-#[path = "fleet.rs"]
-mod controller;
-#[path = "verbs/converge.rs"]
-mod converge;
-#[cfg(unix)]
-#[path = "verbs/demo.rs"]
-mod demo;
-#[path = "verbs/doctor.rs"]
-mod doctor;
-#[cfg(not(unix))]
-#[path = "verbs/linux_only.rs"]
-mod elsewhere;
-#[path = "verbs/explain.rs"]
-mod explain;
+mod counts;
+mod endpoints;
+mod errors;
 mod failure;
 mod fetch;
-#[path = "verbs/init.rs"]
-mod init;
-#[path = "verbs/join.rs"]
-mod join;
-#[cfg(unix)]
-#[path = "verbs/lab.rs"]
-mod lab;
-#[path = "verbs/lint.rs"]
-mod lint;
-#[path = "verbs/lock.rs"]
-mod lock;
+mod fleet;
 mod log_file;
-#[path = "verbs/logs.rs"]
-mod logs;
 mod mask;
-#[path = "verbs/plan/offline.rs"]
-mod offline;
 mod output;
-#[path = "verbs/plan.rs"]
-mod plan;
 mod progress;
 mod read_only;
-#[path = "verbs/render.rs"]
-mod render;
-#[path = "verbs/report.rs"]
-mod report;
-#[path = "verbs/reset.rs"]
-mod reset;
-#[path = "verbs/sample.rs"]
-mod sample;
 mod secret;
 mod signals;
-#[path = "verbs/spec.rs"]
-mod spec;
 mod spec_file;
-#[path = "verbs/status.rs"]
-mod status;
-#[path = "../../run/src/survey.rs"]
-mod survey;
-#[path = "errors.rs"]
-mod told;
-#[path = "endpoints.rs"]
-mod way;
-#[path = "atomic_file.rs"]
-mod whole_file;
+mod verbs;
+
+#[cfg(all(unix, feature = "sim"))]
+use verbs::demo;
+#[cfg(all(unix, feature = "lab"))]
+use verbs::lab;
+#[cfg(not(unix))]
+use verbs::linux_only;
+use verbs::{
+    access, apply, catalog, converge, doctor, explain, init, join, lint, lock, logs, plan, render,
+    report, reset, sample, spec, status,
+};
 
 /// Kubernetes clusters with Linux and Windows workers, from one file
 #[derive(Debug, Parser)]
@@ -88,62 +48,61 @@ struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
-    /// Write a cluster file, from nothing or from what another tool was told
+    /// Create a cluster file, new or from the configuration of another tool
     Init(init::InitArgs),
-    /// Make the hosts and the cluster what the file says
+    /// Apply the cluster file to the hosts and the cluster
     Apply(apply::ApplyArgs),
-    /// Make one Windows host a worker of a cluster that runs; needs no file
+    /// Join one Windows host to a running cluster, without a cluster file
     Join(Box<join::JoinArgs>),
-    /// Show what `apply` would change; change nothing
+    /// Show what `apply` would change, without changing it
     Plan(plan::PlanArgs),
-    /// Show every file, flag and network document that hosts would get
+    /// Show the files, flags and network documents that hosts would get
     Render(render::RenderArgs),
-    /// Show the hosts: their Nodes, and whether they are as the file says
+    /// Show the hosts, their Nodes, and whether they are in sync with the file
     Status(status::StatusArgs),
-    /// Say what is wrong with hosts and cluster, and why
+    /// Diagnose problems with the hosts and the cluster
     Doctor(doctor::DoctorArgs),
-    /// Take hosts out of the cluster and remove what casement put there
+    /// Remove hosts from the cluster, and everything that casement created on them
     Reset(reset::ResetArgs),
-    /// Show the log of a service on a host, or collect what is known about it
+    /// Show the log of a service on a host, or collect a support bundle
     Logs(logs::LogsArgs),
-    /// A web page served from Windows, and one from Linux
+    /// Deploy a sample web page on Windows and Linux
     Sample(sample::SampleArgs),
-    /// Make one page of a run: what happened, when, on which host
+    /// Create an HTML report of a run
     Report(report::ReportArgs),
-    /// Print the command that opens a host: a shell, its desktop, its console
+    /// Print the command that connects to a host: shell, desktop or console
     Access(access::AccessArgs),
-    /// Show which versions go together, and where it says so
+    /// Show compatible versions, with their sources
     Catalog(catalog::CatalogArgs),
     /// Pin every download of a cluster by its hash
     Lock(lock::LockArgs),
-    /// Say everything that is wrong with the file, and with files beside it
+    /// Check the cluster file and related files for errors
     Lint(lint::LintArgs),
-    /// Say what a code means and what to do about it
+    /// Explain an error code
     Explain(explain::ExplainArgs),
-    /// Check a cluster file and print it in its usual form
+    /// Validate a cluster file and print it normalized
     Spec(spec::SpecArgs),
-    /// Make hosts what a bare node document says, without a cluster
+    /// Apply a node document to hosts, without a cluster
     Converge(converge::ConvergeArgs),
-    /// The whole job on simulated hosts: plan, apply, break, repair, take back
-    #[cfg(unix)]
+    /// Demonstrate plan, apply, repair and reset on simulated hosts
+    #[cfg(all(unix, feature = "sim"))]
     Demo(demo::DemoArgs),
-    /// A real control plane and Windows hosts on this Linux machine
-    #[cfg(unix)]
+    /// Run a real control plane and Windows hosts on this Linux computer
+    #[cfg(all(unix, feature = "lab"))]
     Lab(lab::LabArgs),
-    /// The whole job on simulated hosts; needs Linux
+    /// Demonstrate casement on simulated hosts; needs Linux
     #[cfg(not(unix))]
-    Demo(elsewhere::ElsewhereArgs),
-    /// A real control plane and Windows hosts on one machine; needs Linux
+    Demo(linux_only::LinuxOnlyArgs),
+    /// Run a real control plane and Windows hosts on one computer; needs Linux
     #[cfg(not(unix))]
-    Lab(elsewhere::ElsewhereArgs),
+    Lab(linux_only::LinuxOnlyArgs),
 }
 
 impl Verb {
-    /// The file that everything goes into, where one is named.
     fn log_file(&self) -> Option<&Path> {
         let progress = match self {
             Self::Apply(arguments) => &arguments.progress,
-            Self::Join(arguments) => &arguments.how.progress,
+            Self::Join(arguments) => &arguments.run.progress,
             Self::Reset(arguments) => &arguments.progress,
             Self::Converge(arguments) => &arguments.progress,
             _ => return None,
@@ -154,15 +113,15 @@ impl Verb {
 
 fn main() -> ExitCode {
     match Arguments::parse().verb {
-        // It starts threads and processes of its own.
-        #[cfg(unix)]
+        // Starts its own threads and processes.
+        #[cfg(all(unix, feature = "lab"))]
         Verb::Lab(arguments) => lab::run_lab(arguments),
-        verb => conduct(carry_out(verb)),
+        verb => block_on(run(verb)),
     }
 }
 
-/// Carries a verb out; the demo shows them too.
-async fn carry_out(verb: Verb) -> Result<(), failure::CommandError> {
+/// Also used by `demo`.
+async fn run(verb: Verb) -> Result<(), failure::CommandError> {
     log_file::open(verb.log_file())?;
     match verb {
         Verb::Init(arguments) => init::run_init(&arguments),
@@ -183,37 +142,31 @@ async fn carry_out(verb: Verb) -> Result<(), failure::CommandError> {
         Verb::Explain(arguments) => explain::run_explain(&arguments),
         Verb::Spec(arguments) => spec::run_spec(&arguments),
         Verb::Converge(arguments) => converge::run_converge(arguments).await,
-        #[cfg(unix)]
+        #[cfg(all(unix, feature = "sim"))]
         Verb::Demo(arguments) => demo::run_demo(arguments).await,
-        // `main` has it.
-        #[cfg(unix)]
+        // Handled in `main`.
+        #[cfg(all(unix, feature = "lab"))]
         Verb::Lab(_) => Ok(()),
         #[cfg(not(unix))]
-        Verb::Demo(_) => Err(elsewhere::refuse("demo")),
+        Verb::Demo(_) => Err(linux_only::unsupported("demo")),
         #[cfg(not(unix))]
-        Verb::Lab(_) => Err(elsewhere::refuse("lab")),
+        Verb::Lab(_) => Err(linux_only::unsupported("lab")),
     }
 }
 
-/// Runs a verb.
-fn conduct(verb: impl Future<Output = Result<(), failure::CommandError>>) -> ExitCode {
+fn block_on(verb: impl Future<Output = Result<(), failure::CommandError>>) -> ExitCode {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()
         .build();
     match runtime {
-        Ok(runtime) => end(runtime.block_on(verb)),
+        Ok(runtime) => match runtime.block_on(verb) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => error.finish(),
+        },
         Err(error) => {
-            eprintln!("error: no threads could be started: {error}");
+            eprintln!("error: failed to start threads: {error}");
             ExitCode::FAILURE
         }
-    }
-}
-
-/// The exit code of a verb, its failure told.
-fn end(result: Result<(), failure::CommandError>) -> ExitCode {
-    match result {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => error.finish(),
     }
 }

@@ -1,49 +1,47 @@
-//! Takes secrets out of texts that are kept or leave a person's hands: logs and bundles.
+//! Masks secrets in logs and support bundles.
 //!
-//! casement's own texts hold none; what other programs write may. Values that are
-//! known are looked for as they are; of others their usual forms are.
+//! Known values are replaced wherever they occur; unknown ones are recognized by their usual
+//! forms, in the output of other programs.
 
 use casement_resource::Secret;
 
-/// What stands where a secret was.
 const MASK: &str = "********";
 
-/// A text of another program without secrets.
-pub fn masked(text: &str, known: &[Secret]) -> String {
-    own(text, known)
+/// For the output of other programs.
+pub fn masked(text: &str, secrets: &[Secret]) -> String {
+    own(text, secrets)
         .split_inclusive('\n')
-        .map(valueless)
+        .map(mask_values)
         .collect()
 }
 
-/// A text of casement's own, which may quote another program's: what stands behind
-/// `password:` in it says where one lies, and stays.
-pub fn own(text: &str, known: &[Secret]) -> String {
+/// For casement's own output, which may quote other programs. A value after `password:` is
+/// kept: it is the location of the password.
+pub fn own(text: &str, secrets: &[Secret]) -> String {
     let mut text = text.to_owned();
-    let mut known: Vec<&str> = known.iter().map(Secret::expose).collect();
-    // One may be the beginning of another.
-    known.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
-    for secret in known.into_iter().filter(|secret| !secret.is_empty()) {
+    let mut secrets: Vec<&str> = secrets.iter().map(Secret::expose).collect();
+    // Longest first: one may be the prefix of another.
+    secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
+    for secret in secrets.into_iter().filter(|secret| !secret.is_empty()) {
         text = text.replace(secret, MASK);
     }
     let mut out = String::with_capacity(text.len());
     let mut in_key = false;
     for line in text.split_inclusive('\n') {
         if line.contains("-----BEGIN") && line.contains("PRIVATE KEY-----") {
-            // A key may also stand in one line, with `\n` written out.
+            // A key may be on one line, with escaped newlines.
             in_key = !line.contains("-----END");
-            out.push_str(&keyless(line));
+            out.push_str(&mask_key(line));
         } else if in_key {
             in_key = !line.contains("-----END");
         } else {
-            out.push_str(&tokenless(&userless(line)));
+            out.push_str(&mask_tokens(&mask_url_password(line)));
         }
     }
     out
 }
 
-/// A line whose private key is left out.
-fn keyless(line: &str) -> String {
+fn mask_key(line: &str) -> String {
     let start = line.find("-----BEGIN").unwrap_or_default();
     let end = line.rfind("-----END").and_then(|end| {
         let rest = line.get(end + 8..)?;
@@ -56,21 +54,21 @@ fn keyless(line: &str) -> String {
     format!("{}{MASK}{tail}", line.get(..start).unwrap_or_default())
 }
 
-/// `scheme://user:password@host` without the password.
-fn userless(line: &str) -> String {
+/// `scheme://user:password@host`.
+fn mask_url_password(line: &str) -> String {
     let mut out = String::new();
     let mut rest = line;
     while let Some((before, after)) = rest.split_once("://") {
         out.push_str(before);
         out.push_str("://");
         let end = after.find(|it: char| it.is_whitespace() || "/?#\"'".contains(it));
-        let (place, tail) = after.split_at(end.unwrap_or(after.len()));
-        match place.rsplit_once('@') {
+        let (authority, tail) = after.split_at(end.unwrap_or(after.len()));
+        match authority.rsplit_once('@') {
             Some((user, host)) if user.contains(':') => {
                 let user = user.split(':').next().unwrap_or_default();
                 out.push_str(&format!("{user}:{MASK}@{host}"));
             }
-            _ => out.push_str(place),
+            _ => out.push_str(authority),
         }
         rest = tail;
     }
@@ -78,8 +76,8 @@ fn userless(line: &str) -> String {
     out
 }
 
-/// What stands behind `password:`, `token=` and their like.
-fn valueless(line: &str) -> String {
+/// Values after `password:`, `token=` and similar names.
+fn mask_values(line: &str) -> String {
     const NAMES: [&str; 7] = [
         "password",
         "passwd",
@@ -122,8 +120,8 @@ fn valueless(line: &str) -> String {
     out
 }
 
-/// Bootstrap tokens, wherever they stand: six characters, a dot, sixteen.
-fn tokenless(line: &str) -> String {
+/// Bootstrap tokens: six characters, a dot, sixteen characters.
+fn mask_tokens(line: &str) -> String {
     let plain = |byte: &u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
     let bytes = line.as_bytes();
     let run = |from: usize| bytes.iter().skip(from).take_while(|it| plain(it)).count();
@@ -150,9 +148,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn secrets_go_and_everything_else_stays() {
-        let known = [Secret::new("hunter2".to_owned())];
-        for (text, wanted) in [
+    fn only_secrets_are_masked() {
+        let secrets = [Secret::new("hunter2".to_owned())];
+        for (text, expected) in [
             ("started in 3 s\n", "started in 3 s\n"),
             ("login hunter2 ok", "login ******** ok"),
             (
@@ -190,7 +188,7 @@ mod tests {
                 r#"{"k": "********\n"}"#,
             ),
         ] {
-            assert_eq!(masked(text, &known), wanted, "{text}");
+            assert_eq!(masked(text, &secrets), expected, "{text}");
         }
     }
 }

@@ -1,5 +1,5 @@
-//! What happens in a run, for people: a picture on a terminal, lines elsewhere;
-//! and all of it into the log file and the run's record.
+//! The progress of a run: redrawn on a terminal, line by line elsewhere, and
+//! written to the log file and the record of the run.
 
 mod board;
 mod record;
@@ -10,12 +10,11 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use casement_diag::Problem;
-use casement_resource::Failure;
-use casement_resource::wire::{Event, What};
+use casement_resource::wire::{Event, EventKind};
+use casement_resource::{Failure, NodeDocument, ResourceId};
 use casement_run::RunError;
-use casement_run::apply::Happening;
-use casement_run::source::Bringing;
+use casement_run::apply::RunEvent;
+use casement_run::blob_source::BlobProgress;
 use clap::Args;
 use serde_json::{Value, json};
 
@@ -23,32 +22,30 @@ use board::{Row, State};
 pub use record::RunRecord;
 use screen::Screen;
 
-use crate::{clock, log_file, output, told};
+use crate::{clock, errors, log_file, output};
 
-/// How much is shown, and where else it goes.
 #[derive(Debug, Default, Args)]
 pub struct ProgressArgs {
-    /// Show every event, line by line
+    /// Print every event, line by line
     #[arg(short, long)]
     verbose: bool,
-    /// Also write everything into this file, every event too, without secrets
+    /// Also write all output and every event to this file, without secrets
     #[arg(long, value_name = "PATH")]
     log_file: Option<PathBuf>,
 }
 
 impl ProgressArgs {
-    /// Where else everything goes.
     pub fn log_file(&self) -> Option<&Path> {
         self.log_file.as_deref()
     }
 }
 
-/// The parts of a run, in their order.
-const PARTS: [&str; 3] = ["prepare", "join", "network"];
-/// The one part of a reset.
+/// In order.
+const STAGES: [&str; 3] = ["prepare", "join", "network"];
+/// The only stage of a reset.
 pub const REMOVE: &str = "remove";
 
-/// Shows a run; remembers what is needed at its end.
+/// Shows the progress of a run, and keeps what its summary needs.
 #[derive(Clone)]
 pub struct Progress {
     shared: Arc<Mutex<Shared>>,
@@ -56,29 +53,39 @@ pub struct Progress {
 
 struct Shared {
     started: Instant,
-    hosts: Vec<Tracked>,
+    hosts: Vec<HostProgress>,
     screen: Option<Screen>,
     verbose: bool,
     record: Option<RunRecord>,
-    /// The last failure of each host says more than the run's word that it failed.
-    failures: BTreeMap<String, Failure>,
+    /// The last failure of each host; `RunError::Failed` does not contain it.
+    failures: BTreeMap<String, StepFailure>,
 }
 
-struct Tracked {
+struct HostProgress {
     row: Row,
     began: Option<Instant>,
     steps: u32,
-    passed: u32,
+    finished: u32,
+    /// The steps of the current stage by their ids, which events carry.
+    names: BTreeMap<ResourceId, String>,
+}
+
+struct StepFailure {
+    failure: Failure,
+    stage: &'static str,
+    step: String,
+    number: u32,
+    steps: u32,
 }
 
 impl Progress {
-    /// Begins to show; `record` gets every event.
     pub fn begin(arguments: &ProgressArgs, hosts: &[&str], record: Option<RunRecord>) -> Self {
-        let hosts = hosts.iter().map(|name| Tracked {
+        let hosts = hosts.iter().map(|name| HostProgress {
             row: Row::waiting(name),
             began: None,
             steps: 0,
-            passed: 0,
+            finished: 0,
+            names: BTreeMap::new(),
         });
         let shared = Arc::new(Mutex::new(Shared {
             started: Instant::now(),
@@ -89,288 +96,381 @@ impl Progress {
             failures: BTreeMap::new(),
         }));
         if lock(&shared).screen.is_some() {
-            screen::keep_fresh(Arc::downgrade(&shared));
+            screen::redraw_regularly(Arc::downgrade(&shared));
         }
         Self { shared }
     }
 
-    /// Something happened in an apply.
-    pub fn hear(&self, happening: &Happening<'_>) {
+    pub fn on_run_event(&self, event: &RunEvent<'_>) {
         let mut shared = lock(&self.shared);
-        match happening {
-            Happening::Step { host, stage, event } => shared.event(host, stage.name(), event),
-            Happening::Seen {
+        match event {
+            RunEvent::Step { host, stage, event } => shared.agent_event(host, stage.name(), event),
+            RunEvent::Observed {
                 host,
-                stage,
+                document,
                 observed,
             } => {
-                shared.begin_part(host, stage.name());
+                let stage = document.stage().name();
+                shared.begin_stage(host, document);
                 if let Some(record) = &mut shared.record {
-                    record.planned(host, stage.name(), &observed.steps);
+                    record.planned(host, stage, &observed.steps);
                 }
             }
-            Happening::Bringing { host, how } => shared.bringing(host, how),
-            Happening::Waiting { host, reason } => shared.note(host, reason, true),
-            Happening::Finished { host, stage, .. } => shared.end_part(host, stage.name()),
-            Happening::Ready { host } => {
+            RunEvent::BlobProgress { host, progress } => shared.blob_progress(host, progress),
+            RunEvent::Waiting { host, reason } => shared.note(host, reason, true),
+            RunEvent::Finished { host, stage, .. } => shared.end_stage(host, stage.name()),
+            RunEvent::Ready { host } => {
                 shared.note(host, "Ready", true);
-                shared.update(host, |tracked| tracked.finish("Ready"));
+                shared.update(host, |host| host.finish("Ready"));
             }
-            Happening::Ended { host, result } => shared.ended(host, result.as_ref().copied()),
+            RunEvent::Ended { host, result } => shared.host_ended(host, result.as_ref().copied()),
         }
         shared.redraw();
     }
 
-    /// An event of a run that has only one part.
-    pub fn event(&self, host: &str, part: &'static str, event: &Event) {
+    /// An event of a run that has only one stage.
+    pub fn on_agent_event(&self, host: &str, stage: &'static str, event: &Event) {
         let mut shared = lock(&self.shared);
-        shared.event(host, part, event);
+        shared.agent_event(host, stage, event);
         shared.redraw();
     }
 
-    /// A host waits.
     pub fn waiting(&self, host: &str, reason: &str) {
         let mut shared = lock(&self.shared);
         shared.note(host, reason, true);
         shared.redraw();
     }
 
-    /// Something that belongs to no host.
+    /// A line that belongs to no host.
     pub fn line(&self, text: &str) {
         let mut shared = lock(&self.shared);
-        shared.say(text, true);
+        shared.print(text, true);
     }
 
-    /// A word to the person, above the picture.
+    /// A message above the drawn lines.
     pub fn announce(&self, text: &str) {
+        let text = &output::encode(text);
         let mut shared = lock(&self.shared);
         match &mut shared.screen {
-            Some(screen) => screen.above(text),
+            Some(screen) => screen.print_above(text),
             None => eprintln!("{text}"),
         }
         log_file::write(text);
         shared.redraw();
     }
 
-    /// A host's part is over: how many things changed, or that it failed.
-    pub fn ended(&self, host: &str, result: Result<u32, &RunError>) {
+    /// A host has finished: how many steps changed, or why it failed.
+    pub fn host_ended(&self, host: &str, result: Result<u32, &RunError>) {
         let mut shared = lock(&self.shared);
-        shared.ended(host, result);
+        shared.host_ended(host, result);
         shared.redraw();
     }
 
-    /// How long a host's part took, or has taken so far.
-    pub fn took(&self, host: &str) -> Option<Duration> {
-        lock(&self.shared).took(host)
+    pub fn elapsed(&self, host: &str) -> Option<Duration> {
+        lock(&self.shared).elapsed(host)
     }
 
-    /// Ends the picture; what it showed last stays on the screen.
+    /// Closes the screen; the lines that were drawn last stay.
     pub fn finish(&self) {
         let mut shared = lock(&self.shared);
         shared.redraw();
         shared.screen = None;
     }
 
-    /// Closes the record, where there is one that is open, and says where it is. Who
-    /// leaves at once waits for that.
+    /// Closes the record if it is open; returns its directory. An immediate exit waits
+    /// for this lock.
     pub fn close(&self, outcome: &str, hosts: &[Value]) -> Option<PathBuf> {
         let mut shared = lock(&self.shared);
         let record = shared.record.take();
         record.map(|record| record.close(outcome, hosts))
     }
 
-    /// The whole run ends here, for the same reason for all hosts that are not through.
-    pub fn give_up(&self, outcome: &str, why: &str) {
+    /// Ends the run for the same reason on all hosts that have not finished.
+    pub fn abandon(&self, outcome: &str, reason: &str) {
         self.finish();
         let hosts = {
             let shared = lock(&self.shared);
             let hosts = shared.hosts.iter();
-            let hosts = hosts.map(|each| match each.row.state {
-                State::Done => json!({"name": each.row.name}),
-                State::Failed => json!({"name": each.row.name, "error": each.row.text}),
-                _ => json!({"name": each.row.name, "error": why}),
+            let hosts = hosts.map(|host| match host.row.state {
+                State::Done => json!({"name": host.row.name}),
+                State::Failed => json!({"name": host.row.name, "error": host.row.text}),
+                _ => json!({"name": host.row.name, "error": reason}),
             });
             hosts.collect::<Vec<_>>()
         };
         self.close(outcome, &hosts);
     }
 
-    /// Why a host's part did not end well.
-    pub fn problem(&self, host: &str, error: &RunError) -> Problem {
-        let shared = lock(&self.shared);
-        match (error, shared.failures.get(host)) {
-            (RunError::Failed { .. }, Some(failure)) => told::step(host, failure),
-            _ => told::problem(error),
-        }
+    /// Reports why a host failed, with the failed step where one is known.
+    pub fn report_failure(&self, host: &str, error: &RunError) {
+        let (heading, problem) = {
+            let shared = lock(&self.shared);
+            match (error, shared.failures.get(host)) {
+                (RunError::Failed { .. }, Some(failed)) => {
+                    (failed.heading(host), errors::step(host, &failed.failure))
+                }
+                _ => (format!("{host} failed"), errors::problem(error)),
+            }
+        };
+        output::report(&format!("\n{heading}\n"), &problem);
     }
 }
 
-impl Tracked {
+impl StepFailure {
+    fn heading(&self, host: &str) -> String {
+        let Self {
+            stage,
+            step,
+            number,
+            steps,
+            ..
+        } = self;
+        format!("{host} failed in stage \"{stage}\", step {number} of {steps}: {step}")
+    }
+}
+
+impl HostProgress {
     fn finish(&mut self, text: &str) {
         self.row.state = State::Done;
         self.row.text = text.to_owned();
-        self.row.share = 1.0;
+        self.row.fraction = 1.0;
+    }
+
+    /// The step's name for users; its id if an older agent did not send the name.
+    fn name(&self, id: &ResourceId) -> String {
+        self.names
+            .get(id)
+            .cloned()
+            .unwrap_or_else(|| id.to_string())
+    }
+
+    /// A removal has no document; its events have the names.
+    fn learn_name(&mut self, kind: &EventKind) {
+        let (EventKind::StepBegan { id, name, .. } | EventKind::StepSkipped { id, name, .. }) =
+            kind
+        else {
+            return;
+        };
+        if !name.is_empty() {
+            self.names.insert(id.clone(), name.clone());
+        }
     }
 
     fn advance(&mut self) {
-        self.reach(f64::from(self.passed.min(self.steps)) / f64::from(self.steps.max(1)));
+        self.reach(f64::from(self.finished.min(self.steps)) / f64::from(self.steps.max(1)));
     }
 
-    /// So much of the present part is done; the bar never goes back.
+    /// Sets the finished fraction of the current stage; the bar never moves back.
     fn reach(&mut self, done: f64) {
-        let place = PARTS.iter().position(|part| *part == self.row.part);
-        let (place, parts) = place.map_or((0, 1), |place| (place, PARTS.len()));
-        #[expect(clippy::cast_precision_loss, reason = "three parts")]
-        let share = (place as f64 + done) / parts as f64;
-        self.row.share = self.row.share.max(share);
+        let index = STAGES.iter().position(|stage| *stage == self.row.stage);
+        let (index, stages) = index.map_or((0, 1), |index| (index, STAGES.len()));
+        #[expect(clippy::cast_precision_loss, reason = "three stages")]
+        let fraction = (index as f64 + done) / stages as f64;
+        self.row.fraction = self.row.fraction.max(fraction);
     }
 
-    fn take(&mut self, part: &'static str, what: &What) {
-        self.row.state = State::Working;
-        self.row.part = part;
-        match what {
-            What::Began { steps, .. } => (self.steps, self.passed) = (*steps, 0),
-            What::StepBegan { id, disruptive, .. } => {
-                let cut = if *disruptive {
+    fn agent_event(&mut self, stage: &'static str, kind: &EventKind) {
+        self.learn_name(kind);
+        self.row.state = State::Running;
+        self.row.stage = stage;
+        match kind {
+            EventKind::Began { steps, .. } => (self.steps, self.finished) = (*steps, 0),
+            EventKind::StepBegan { id, disruptive, .. } => {
+                let suffix = if *disruptive {
                     " (the connection may drop)"
                 } else {
                     ""
                 };
-                self.row.text = format!("{id}{cut}");
+                self.row.text = format!("{}{suffix}", self.name(id));
             }
-            What::StepChanged { .. }
-            | What::StepRight { .. }
-            | What::StepFailed { .. }
-            | What::StepSkipped { .. }
-            | What::StepRemoved { .. } => self.passed += 1,
+            EventKind::StepChanged { .. }
+            | EventKind::StepInSync { .. }
+            | EventKind::StepFailed { .. }
+            | EventKind::StepSkipped { .. }
+            | EventKind::StepRemoved { .. } => self.finished += 1,
             _ => {}
         }
         self.advance();
     }
+
+    /// The event as a line, and whether it is printed without `-v`.
+    fn describe(&self, kind: &EventKind) -> (Option<String>, bool) {
+        let (text, always) = match kind {
+            EventKind::Began { steps, .. } => (output::count(*steps as usize, "step"), false),
+            EventKind::Resumed => ("the agent restarted and resumes the run".to_owned(), true),
+            EventKind::StepBegan { id, .. } if self.row.stage == REMOVE => {
+                (format!("removing {}", self.name(id)), false)
+            }
+            EventKind::StepBegan { id, .. } => (format!("applying {}", self.name(id)), false),
+            EventKind::StepChanged { id, .. } => (format!("{} changed", self.name(id)), true),
+            EventKind::StepInSync { id, reason } => {
+                (format!("{} in sync: {reason}", self.name(id)), false)
+            }
+            EventKind::StepFailed { id, failure } => (
+                format!("{} failed: {}", self.name(id), failure.message),
+                true,
+            ),
+            EventKind::StepSkipped { id, because, .. } => {
+                let (name, because) = (self.name(id), self.name(because));
+                (format!("{name} skipped: {because} failed"), true)
+            }
+            EventKind::StepRemoved { thing, .. } => (format!("{thing} removed"), true),
+            EventKind::Verified { things, left } => {
+                let checked = output::count(*things as usize, "removed object");
+                let left = left.len();
+                (
+                    format!("checked {checked} again, {left} still present"),
+                    false,
+                )
+            }
+            EventKind::NeedSecret { id, .. } => {
+                (format!("{} requests a secret", self.name(id)), false)
+            }
+            EventKind::Finished { .. } => return (None, false),
+        };
+        (Some(text), always)
+    }
 }
 
 impl Shared {
-    fn took(&self, host: &str) -> Option<Duration> {
-        let tracked = self.hosts.iter().find(|each| each.row.name == host);
-        tracked.map(|tracked| tracked.row.elapsed)
+    fn elapsed(&self, host: &str) -> Option<Duration> {
+        self.host(host).map(|host| host.row.elapsed)
     }
 
-    fn update(&mut self, host: &str, change: impl FnOnce(&mut Tracked)) {
-        let tracked = self.hosts.iter_mut().find(|each| each.row.name == host);
-        if let Some(tracked) = tracked {
-            change(tracked);
-            if tracked.row.state != State::Waiting {
-                let began = *tracked.began.get_or_insert_with(Instant::now);
-                tracked.row.elapsed = began.elapsed();
+    fn host(&self, name: &str) -> Option<&HostProgress> {
+        self.hosts.iter().find(|host| host.row.name == name)
+    }
+
+    fn update(&mut self, host: &str, change: impl FnOnce(&mut HostProgress)) {
+        let host = self.hosts.iter_mut().find(|each| each.row.name == host);
+        if let Some(host) = host {
+            change(host);
+            if host.row.state != State::Waiting {
+                let began = *host.began.get_or_insert_with(Instant::now);
+                host.row.elapsed = began.elapsed();
             }
         }
     }
 
-    fn ended(&mut self, host: &str, result: Result<u32, &RunError>) {
+    fn host_ended(&mut self, host: &str, result: Result<u32, &RunError>) {
+        let removes = self.host(host).is_some_and(|it| it.row.stage == REMOVE);
         let (state, text) = match result {
-            Ok(0) => (State::Done, "as it should be".to_owned()),
-            Ok(changed) => (State::Done, format!("{changed} changed")),
-            Err(RunError::Stopped { .. }) => (State::Stopped, "stopped".to_owned()),
-            Err(error) => (State::Failed, self.why(host, error)),
+            Ok(0) if !removes => (State::Done, "in sync".to_owned()),
+            Ok(count) if removes => (State::Done, format!("{count} removed")),
+            Ok(count) => (State::Done, format!("{count} changed")),
+            Err(RunError::Canceled { .. }) => (State::Canceled, "stopped".to_owned()),
+            Err(error) => (State::Failed, self.reason(host, error)),
         };
-        self.update(host, |tracked| match state {
-            State::Done => tracked.finish(&text),
-            _ => {
-                text.clone_into(&mut tracked.row.text);
-                tracked.row.state = state;
+        self.update(host, |host| {
+            host.names.clear();
+            match state {
+                State::Done => host.finish(&text),
+                _ => {
+                    text.clone_into(&mut host.row.text);
+                    host.row.state = state;
+                }
             }
         });
-        let took = clock::duration(self.took(host).unwrap_or_default());
-        self.say(&format!("{host}: {text} (after {took})"), true);
+        let elapsed = clock::duration(self.elapsed(host).unwrap_or_default());
+        self.print(&format!("{host}: {text} (after {elapsed})"), true);
     }
 
-    fn begin_part(&mut self, host: &str, part: &'static str) {
-        self.update(host, |tracked| {
-            tracked.row.state = State::Working;
-            tracked.row.part = part;
-            tracked.row.text = String::new();
-            (tracked.steps, tracked.passed) = (0, 0);
-            tracked.advance();
+    fn begin_stage(&mut self, host: &str, document: &NodeDocument) {
+        self.update(host, |host| {
+            let steps = document.steps().iter();
+            let names = steps.map(|step| (step.id.clone(), step.resource.identity()));
+            host.names = names.collect();
+            host.row.state = State::Running;
+            host.row.stage = document.stage().name();
+            host.row.text = String::new();
+            (host.steps, host.finished) = (0, 0);
+            host.advance();
         });
     }
 
-    fn end_part(&mut self, host: &str, part: &'static str) {
-        self.update(host, |tracked| {
-            tracked.row.part = part;
-            (tracked.steps, tracked.passed) = (1, 1);
-            tracked.advance();
+    fn end_stage(&mut self, host: &str, stage: &'static str) {
+        self.update(host, |host| {
+            host.row.stage = stage;
+            (host.steps, host.finished) = (1, 1);
+            host.advance();
         });
     }
 
-    /// Files are most of a part's work where there are any.
-    fn bringing(&mut self, host: &str, how: &Bringing<'_>) {
-        const MOST: f64 = 0.7;
-        match *how {
-            Bringing::Progress { done, size, pulled } => {
-                let verb = if pulled { "pulls" } else { "brings" };
+    /// Where files are transferred, that is most of a stage's work.
+    fn blob_progress(&mut self, host: &str, progress: &BlobProgress<'_>) {
+        const STAGE_FRACTION: f64 = 0.7;
+        match *progress {
+            BlobProgress::Progress { done, size, pulled } => {
+                let verb = if pulled { "pulling" } else { "uploading" };
                 let text = format!("{verb} files, {} of {} MB", done >> 20, size >> 20);
                 self.note(host, &text, done >= size && !pulled);
-                #[expect(clippy::cast_precision_loss, reason = "a share of a bar")]
-                let share = done as f64 / size.max(1) as f64;
-                self.update(host, |tracked| tracked.reach(MOST * share));
+                #[expect(clippy::cast_precision_loss, reason = "a fraction of a bar")]
+                let fraction = done as f64 / size.max(1) as f64;
+                self.update(host, |host| host.reach(STAGE_FRACTION * fraction));
             }
-            Bringing::NotPulled { names, why } => {
-                let text = format!("{host}: {}", not_pulled(names, why));
+            BlobProgress::PullFailed { names, failure } => {
+                let text = format!("{host}: {}", pull_failed(names, failure));
                 if let Some(screen) = &mut self.screen {
-                    screen.above(&text);
+                    screen.print_above(&text);
                 }
-                self.say(&text, true);
+                self.print(&text, true);
             }
-            Bringing::Brought { pulled: 0, .. } => {}
-            Bringing::Brought { pulled, sent } => {
-                let (pulled, sent) = (output::amount(pulled), output::amount(sent));
-                let text = format!("pulled {pulled} from the mirror, {sent} were sent");
+            BlobProgress::Delivered { pulled: 0, .. } => {}
+            BlobProgress::Delivered { pulled, sent } => {
+                let (pulled, sent) = (output::bytes(pulled), output::bytes(sent));
+                let text = format!("pulled {pulled} from the mirror, uploaded {sent}");
                 self.note(host, &text, true);
             }
         }
     }
 
-    fn note(&mut self, host: &str, text: &str, matters: bool) {
-        let mut again = false;
-        self.update(host, |tracked| {
-            again = tracked.row.text == text;
-            tracked.row.state = State::Working;
-            text.clone_into(&mut tracked.row.text);
+    fn note(&mut self, host: &str, text: &str, always: bool) {
+        let mut repeated = false;
+        self.update(host, |host| {
+            repeated = host.row.text == text;
+            host.row.state = State::Running;
+            text.clone_into(&mut host.row.text);
         });
-        // Many parts of a file are one megabyte.
-        if matters || !again {
-            self.say(&format!("{host}: {text}"), matters);
+        // Many chunks of a file round to the same megabyte.
+        if always || !repeated {
+            self.print(&format!("{host}: {text}"), always);
         }
     }
 
-    fn event(&mut self, host: &str, part: &'static str, event: &Event) {
+    fn agent_event(&mut self, name: &str, stage: &'static str, event: &Event) {
         if let Some(record) = &mut self.record {
-            record.event(host, part, event);
+            record.event(name, stage, event);
         }
-        self.update(host, |tracked| tracked.take(part, &event.what));
-        let (text, matters) = words(&event.what);
-        if let What::StepFailed { failure, .. } = &event.what {
-            self.failures.insert(host.to_owned(), failure.clone());
+        self.update(name, |host| host.agent_event(stage, &event.kind));
+        let Some(host) = self.host(name) else { return };
+        let (text, always) = host.describe(&event.kind);
+        if let EventKind::StepFailed { id, failure } = &event.kind {
+            let failed = StepFailure {
+                failure: failure.clone(),
+                stage,
+                step: host.name(id),
+                number: host.finished,
+                steps: host.steps,
+            };
+            self.failures.insert(name.to_owned(), failed);
         }
         if let Some(text) = text {
-            self.say(&format!("{host}: {text}"), matters);
+            self.print(&format!("{name}: {text}"), always);
         }
     }
 
-    /// A line; one that does not matter is for who wants everything.
-    fn say(&mut self, text: &str, matters: bool) {
-        let line = format!("{} {text}", clock::now());
+    /// Prints a line where no screen is drawn; the log file gets every line.
+    fn print(&mut self, text: &str, always: bool) {
+        let line = format!("{} {}", clock::now(), output::encode(text));
         log_file::write(&line);
-        match &mut self.screen {
-            Some(_) => {}
-            None if matters || self.verbose => eprintln!("{line}"),
-            None => {}
+        if self.screen.is_none() && (always || self.verbose) {
+            eprintln!("{line}");
         }
     }
 
-    fn why(&self, host: &str, error: &RunError) -> String {
+    fn reason(&self, host: &str, error: &RunError) -> String {
         match (error, self.failures.get(host)) {
-            (RunError::Failed { .. }, Some(failure)) => failure.what.clone(),
+            (RunError::Failed { .. }, Some(failed)) => failed.failure.message.clone(),
             _ => error.to_string(),
         }
     }
@@ -379,57 +479,33 @@ impl Shared {
         if self.screen.is_none() {
             return;
         }
-        for tracked in &mut self.hosts {
-            if let (State::Working, Some(began)) = (&tracked.row.state, tracked.began) {
-                tracked.row.elapsed = began.elapsed();
+        for host in &mut self.hosts {
+            if let (State::Running, Some(began)) = (&host.row.state, host.began) {
+                host.row.elapsed = began.elapsed();
             }
         }
-        let rows: Vec<Row> = self.hosts.iter().map(|each| each.row.clone()).collect();
+        let rows: Vec<Row> = self.hosts.iter().map(|host| host.row.clone()).collect();
         let elapsed = self.started.elapsed();
         if let Some(screen) = &mut self.screen {
-            screen.draw(|width, height| board::lines(&rows, elapsed, width, height));
+            screen.draw(|canvas| board::lines(&rows, elapsed, canvas));
         }
     }
 }
 
-/// Why something is sent that the mirror has: what, and both values or what was said.
-fn not_pulled(names: &[&str], why: &Failure) -> String {
-    let verb = if names.len() == 1 { "is" } else { "are" };
+/// Why files are uploaded although the mirror has them, with both values where known.
+fn pull_failed(names: &[&str], failure: &Failure) -> String {
     let names = names.join(", ");
-    let mut text = format!("{names} {verb} sent, not pulled: {}", why.what);
-    if let Some(found) = &why.found {
+    let mut text = format!(
+        "{names}: pull failed, uploading instead: {}",
+        failure.message
+    );
+    if let Some(found) = &failure.found {
         text += &format!(": {found}");
     }
-    if let Some(wanted) = &why.wanted {
-        text += &format!("; wanted {wanted}");
+    if let Some(expected) = &failure.expected {
+        text += &format!("; expected {expected}");
     }
     text
-}
-
-/// An event in a line, and whether it matters to everybody.
-fn words(what: &What) -> (Option<String>, bool) {
-    let (text, matters) = match what {
-        What::Began { steps, .. } => (format!("{steps} steps"), false),
-        What::Resumed => ("the agent was started anew, and goes on".to_owned(), true),
-        What::StepBegan { id, .. } => (format!("{id} …"), false),
-        What::StepChanged { id, .. } => (id.to_string(), true),
-        What::StepRight { id, reason } => (format!("{id} is right: {reason}"), false),
-        What::StepFailed { id, failure } => (format!("{id} failed: {}", failure.what), true),
-        What::StepSkipped { id, because } => {
-            (format!("{id} left out, because {because} failed"), true)
-        }
-        What::StepRemoved { thing, .. } => (format!("{thing} removed"), true),
-        What::Looked { things, left } => {
-            let left = left.len();
-            (
-                format!("looked for {things} things again, {left} are left"),
-                false,
-            )
-        }
-        What::NeedSecret { id, .. } => (format!("{id} asks for a secret"), false),
-        What::Finished { .. } => return (None, false),
-    };
-    (Some(text), matters)
 }
 
 fn lock(shared: &Mutex<Shared>) -> MutexGuard<'_, Shared> {

@@ -1,5 +1,5 @@
-//! Reads a secret from where the cluster file says that it is: a file, a variable
-//! of the environment, or a person. Never from arguments.
+//! Reads secrets from a file, an environment variable or a prompt, as set in the cluster
+//! file. Never from arguments.
 
 use std::io::IsTerminal as _;
 
@@ -9,59 +9,58 @@ use casement_spec::SecretRef;
 
 use crate::log_file;
 
-/// The value. `field` is where the file names it; `question` is what a person is
-/// asked.
-pub fn read(secret: &SecretRef, field: &str, question: &str) -> Result<Secret, Problem> {
+/// `field` is the field of the cluster file, for errors.
+pub fn read(secret: &SecretRef, field: &str, prompt: &str) -> Result<Secret, Problem> {
     let value = match secret {
         SecretRef::File(path) => std::fs::read_to_string(path).map_err(|error| {
             Problem::new(
                 "CAS-FILE-004",
-                format!("`{path}` cannot be read"),
-                "mend the path in the cluster file; it begins in the file's own folder",
+                format!("failed to read `{path}`"),
+                "fix the path in the cluster file; it is relative to the directory of the file",
             )
-            .seen("set in", field)
-            .seen("it says", error)
+            .detail("set in", field)
+            .detail("cause", error)
         })?,
         SecretRef::Env(name) => std::env::var(name).map_err(|_| {
             Problem::new(
                 "CAS-CTL-011",
-                format!("the variable `{name}` is not set"),
-                format!("set `{name}`, or name a file: {field}: {{file: PATH}}"),
+                format!("the environment variable `{name}` is not set"),
+                format!("set `{name}`, or use a file: `{field}: {{file: PATH}}`"),
             )
-            .seen("set in", field)
+            .detail("set in", field)
         })?,
-        SecretRef::Prompt => ask(field, question)?,
+        SecretRef::Prompt => ask(field, prompt)?,
     };
-    // A file ends with an end of line that is no part of the secret.
+    // The trailing newline of a file is not part of the secret.
     let value = Secret::new(value);
     let trimmed = value.expose().trim_end_matches(['\r', '\n']);
     if trimmed.is_empty() {
         return Err(Problem::new(
             "CAS-CTL-012",
             "the secret is empty",
-            format!("write it where `{field}` says that it is"),
+            format!("add a value to the file or environment variable in `{field}`"),
         )
-        .seen("set in", field));
+        .detail("set in", field));
     }
     let value = Secret::new(trimmed.to_owned());
     log_file::hide(&value);
     Ok(value)
 }
 
-/// Asks on the terminal, which does not show what is typed.
-fn ask(field: &str, question: &str) -> Result<String, Problem> {
+/// Prompts without echo.
+fn ask(field: &str, prompt: &str) -> Result<String, Problem> {
     let no_terminal = || {
         Problem::new(
             "CAS-CTL-013",
-            "nobody can be asked for a secret: there is no terminal",
-            format!("name a file: {field}: {{file: PATH}}"),
+            "a secret is required, but standard input is not a terminal",
+            format!("use a file: `{field}: {{file: PATH}}`"),
         )
-        .seen("asked for", question.trim_end_matches([' ', ':']))
+        .detail("secret", prompt.trim_end_matches([' ', ':']))
     };
     if !std::io::stdin().is_terminal() {
         return Err(no_terminal());
     }
-    rpassword::prompt_password(question).map_err(|error| no_terminal().seen("it says", error))
+    rpassword::prompt_password(prompt).map_err(|error| no_terminal().detail("cause", error))
 }
 
 #[cfg(test)]
@@ -69,9 +68,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_s_last_line_end_is_no_part_of_the_secret() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("password");
+    fn trailing_newline_is_not_part_of_the_secret() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("password");
         let secret = SecretRef::File(path.clone().try_into().unwrap());
         std::fs::write(&path, " hunter2 \r\n").unwrap();
         let value = read(&secret, "access.winrm.password", "").unwrap();
@@ -81,13 +80,13 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_that_is_not_there_is_named_by_its_field() {
-        let file = SecretRef::File("/nowhere/password".into());
+    fn errors_name_the_field_of_a_missing_secret() {
+        let file = SecretRef::File("/missing/password".into());
         let env = SecretRef::Env("CASEMENT_TEST_NO_SUCH_VARIABLE".to_owned());
         for secret in [file, env] {
             let problem = read(&secret, "access.winrm.password", "").unwrap_err();
-            let shown = problem.to_string();
-            assert!(shown.contains("access.winrm.password"), "{shown}");
+            let text = problem.to_string();
+            assert!(text.contains("access.winrm.password"), "{text}");
         }
     }
 }

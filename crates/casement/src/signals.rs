@@ -1,148 +1,149 @@
-//! Ctrl-C, the first and the second, from the beginning of a verb to its end.
+//! Ctrl-C: the first press cancels the run, the second exits immediately.
 
 use std::io::IsTerminal as _;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use casement_run::stop::{Stop, StopSwitch};
+use casement_run::cancel::{CancelSource, CancelToken};
 #[cfg(unix)]
-use tokio::signal::unix::{Signal as Presses, SignalKind, signal};
+use tokio::signal::unix::{Signal as Interrupts, SignalKind, signal};
 #[cfg(windows)]
-use tokio::signal::windows::{CtrlC as Presses, ctrl_c};
+use tokio::signal::windows::{CtrlC as Interrupts, ctrl_c};
 use tokio::task::AbortHandle;
 
 use crate::failure::CommandError;
 use crate::progress::Progress;
 use crate::{clock, output};
 
-/// The exit code of who was interrupted.
+/// 128 + SIGINT.
 pub const INTERRUPTED: u8 = 130;
 
-static ELSEWHERE: AtomicBool = AtomicBool::new(false);
+static DISABLED: AtomicBool = AtomicBool::new(false);
 
-/// The verbs of this process do not heed it: whoever shows them does.
+/// Leaves Ctrl-C to the caller, for all verbs of this process.
 #[cfg(unix)]
-pub fn leave_to_another() {
-    ELSEWHERE.store(true, Ordering::SeqCst);
+pub fn disable() {
+    DISABLED.store(true, Ordering::SeqCst);
 }
 
-/// Heeds Ctrl-C for one verb, until it is dropped.
-pub struct Heed {
+/// Handles Ctrl-C for one verb, until it is dropped.
+pub struct InterruptWatch {
     verb: &'static str,
     started: Instant,
-    stop: Stop,
-    work: Arc<Mutex<Option<Progress>>>,
-    /// Where nobody can press it, nobody listens.
-    listens: Option<AbortHandle>,
+    cancel: CancelToken,
+    /// Set while changes are made.
+    progress: Arc<Mutex<Option<Progress>>>,
+    /// None where Ctrl-C cannot be handled or is left to the caller.
+    listener: Option<AbortHandle>,
 }
 
-/// Every Ctrl-C from now on, also one that comes while nobody waits for it.
-fn presses() -> std::io::Result<Presses> {
+/// Receives every Ctrl-C from now on, including those between two calls of `recv`.
+fn interrupts() -> std::io::Result<Interrupts> {
     #[cfg(unix)]
     return signal(SignalKind::interrupt());
     #[cfg(windows)]
     return ctrl_c();
 }
 
-/// Begins to heed it. As long as nothing is changed, Ctrl-C ends this program at once,
-/// whatever it waits for: a host, a download, an answer to a question.
-pub fn heed(verb: &'static str) -> Heed {
-    let (switch, stop) = StopSwitch::new();
-    let work = Arc::new(Mutex::new(None));
-    let presses = presses().ok().filter(|_| !ELSEWHERE.load(Ordering::SeqCst));
-    let listens = presses.map(|presses| {
-        let listens = listen(verb, presses, switch, Arc::clone(&work));
-        tokio::spawn(listens).abort_handle()
+/// Starts to handle Ctrl-C. Until `begin_changes`, it exits the process immediately,
+/// whatever that waits for: a host, a download, an answer to a prompt.
+pub fn watch(verb: &'static str) -> InterruptWatch {
+    let (source, cancel) = CancelSource::new();
+    let progress = Arc::new(Mutex::new(None));
+    let interrupts = interrupts()
+        .ok()
+        .filter(|_| !DISABLED.load(Ordering::SeqCst));
+    let listener = interrupts.map(|interrupts| {
+        let listener = listen(verb, interrupts, source, Arc::clone(&progress));
+        tokio::spawn(listener).abort_handle()
     });
-    Heed {
+    InterruptWatch {
         verb,
         started: Instant::now(),
-        stop,
-        work,
-        listens,
+        cancel,
+        progress,
+        listener,
     }
 }
 
-impl Heed {
-    /// From now on something is changed: the first Ctrl-C lets the hosts finish what
-    /// they are at, and ends every wait; the second ends this program at once. Hosts
-    /// come to no harm either way.
-    pub fn working(&self, progress: &Progress) -> Stop {
-        *lock(&self.work) = Some(progress.clone());
-        self.stop.clone()
+impl InterruptWatch {
+    /// From now on the first Ctrl-C lets hosts finish their current step and ends every
+    /// wait; the second exits the process immediately. Both are safe for the hosts.
+    pub fn begin_changes(&self, progress: &Progress) -> CancelToken {
+        *lock(&self.progress) = Some(progress.clone());
+        self.cancel.clone()
     }
 
-    /// Says that somebody has stopped it, and how it goes on.
+    /// Reports that the run was canceled, and how to resume it.
     pub fn stopped(&self) -> CommandError {
-        let (took, verb) = (clock::duration(self.elapsed()), self.verb);
-        output::say(&format!(
-            "Stopped after {took}; `casement {verb}` goes on from there."
+        let (elapsed, verb) = (clock::duration(self.elapsed()), self.verb);
+        output::message(&format!(
+            "Stopped after {elapsed}. Run `casement {verb}` to resume."
         ));
-        CommandError::told(INTERRUPTED)
+        CommandError::reported(INTERRUPTED)
     }
 
-    /// The verb that goes on where this one was stopped.
+    /// The verb that resumes the run.
     pub fn verb(&self) -> &'static str {
         self.verb
     }
 
-    /// How long it has taken so far.
     pub fn elapsed(&self) -> Duration {
         self.started.elapsed()
     }
 }
 
-impl Drop for Heed {
+impl Drop for InterruptWatch {
     fn drop(&mut self) {
-        if let Some(listens) = &self.listens {
-            listens.abort();
+        if let Some(listener) = &self.listener {
+            listener.abort();
         }
     }
 }
 
 async fn listen(
     verb: &'static str,
-    mut presses: Presses,
-    switch: StopSwitch,
-    work: Arc<Mutex<Option<Progress>>>,
+    mut interrupts: Interrupts,
+    source: CancelSource,
+    progress: Arc<Mutex<Option<Progress>>>,
 ) {
-    if presses.recv().await.is_none() {
+    if interrupts.recv().await.is_none() {
         return;
     }
-    let progress = begun(verb, &work);
-    switch.stop();
+    let progress = progress_or_exit(verb, &progress);
+    source.cancel();
     progress.announce(&format!(
-        "Stopping after the current step … (Ctrl-C again to leave at once)\n\
-         `casement {verb}` goes on from here."
+        "Stopping after the current step … (press again to exit now).\n\
+         Run `casement {verb}` to resume."
     ));
-    if presses.recv().await.is_some() {
-        progress.give_up("stopped", "left at once");
-        leave();
+    if interrupts.recv().await.is_some() {
+        progress.abandon("stopped", "exited before the host finished");
+        exit();
     }
 }
 
-/// What is at work. If nothing is, this is the end; nothing can begin meanwhile.
-fn begun(verb: &str, work: &Mutex<Option<Progress>>) -> Progress {
-    let work = lock(work);
-    if let Some(progress) = &*work {
+/// Exits if no changes have begun; the lock keeps them from beginning meanwhile.
+fn progress_or_exit(verb: &str, progress: &Mutex<Option<Progress>>) -> Progress {
+    let progress = lock(progress);
+    if let Some(progress) = &*progress {
         return progress.clone();
     }
-    // The line may be one that a person was typing in.
+    // The cursor may be behind a prompt.
     let start = match std::io::stderr().is_terminal() {
         true => "\n",
         false => "",
     };
-    output::say(&format!(
-        "{start}Stopped before anything was changed; `casement {verb}` begins anew."
+    output::message(&format!(
+        "{start}Stopped before any changes were made. Run `casement {verb}` to start again."
     ));
-    leave()
+    exit()
 }
 
-fn leave() -> ! {
+fn exit() -> ! {
     std::process::exit(i32::from(INTERRUPTED))
 }
 
-fn lock(work: &Mutex<Option<Progress>>) -> MutexGuard<'_, Option<Progress>> {
-    work.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock(progress: &Mutex<Option<Progress>>) -> MutexGuard<'_, Option<Progress>> {
+    progress.lock().unwrap_or_else(PoisonError::into_inner)
 }

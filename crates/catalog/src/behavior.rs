@@ -1,12 +1,11 @@
-//! What Kubernetes does differently from one release to another, beyond flags and
-//! gates: the branch points of whoever writes its configuration.
+//! Behavior that differs between Kubernetes releases, besides flags and feature
+//! gates. Code that generates configuration branches on these.
 
 use crate::minor::{Minor, Minors};
 
-/// Something that holds in some releases only.
+/// A behavior that only some releases have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[expect(missing_docs, reason = "the table says what each of them is")]
-pub enum Behaviour {
+pub enum Behavior {
     CgroupsPerQosStopsKubelet,
     KubeadmNeedsCriSocket,
     KubeadmCallsCrictl,
@@ -24,33 +23,27 @@ pub enum Behaviour {
     LogRunnerRotates,
 }
 
-/// The releases in which something holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct BehaviourRow {
-    /// What.
-    pub behaviour: Behaviour,
-    /// When.
+pub struct BehaviorRow {
+    pub behavior: Behavior,
     pub minors: Minors,
-    /// In words.
     pub what: &'static str,
-    /// Where it says so.
     pub source: &'static str,
 }
 
-use Behaviour::*;
+use Behavior::*;
 
-/// All of them.
-pub const BEHAVIOURS: &[BehaviourRow] = &[
+pub const BEHAVIORS: &[BehaviorRow] = &[
     row(
         CgroupsPerQosStopsKubelet,
         Minors::new(0, 30),
-        "a kubelet on Windows does not start unless cgroupsPerQOS is false and enforceNodeAllocatable is empty",
+        "the kubelet on Windows does not start unless cgroupsPerQOS is false and enforceNodeAllocatable is empty",
         "kubernetes/kubernetes#123137",
     ),
     row(
         KubeadmNeedsCriSocket,
         Minors::new(0, 24),
-        "kubeadm on Windows does not find the pipe of containerd by itself",
+        "kubeadm on Windows does not detect the containerd pipe",
         "kubernetes-sigs/sig-windows-tools:hostprocess/PrepareNode.ps1",
     ),
     row(
@@ -62,13 +55,13 @@ pub const BEHAVIOURS: &[BehaviourRow] = &[
     row(
         CriSocketInInstanceConfig,
         Minors::since(34),
-        "kubeadm writes the runtime's socket to instance-config.yaml, not to kubeadm-flags.env",
+        "kubeadm writes the CRI socket to instance-config.yaml instead of kubeadm-flags.env",
         "kubernetes/kubernetes:cmd/kubeadm/app/features/features.go (NodeLocalCRISocket)",
     ),
     row(
         Dockershim,
         Minors::new(0, 23),
-        "the kubelet speaks to Docker without cri-dockerd",
+        "the kubelet supports Docker without cri-dockerd",
         "kubernetes/kubernetes:CHANGELOG/CHANGELOG-1.24.md",
     ),
     row(
@@ -80,87 +73,84 @@ pub const BEHAVIOURS: &[BehaviourRow] = &[
     row(
         MasterLabel,
         Minors::new(0, 23),
-        "kubeadm puts the label node-role.kubernetes.io/master on control planes",
+        "kubeadm sets the label node-role.kubernetes.io/master on control-plane nodes",
         "kubernetes/kubernetes:CHANGELOG/CHANGELOG-1.24.md",
     ),
     row(
         MemoryEviction,
         Minors::since(31),
-        "a kubelet on Windows evicts pods when memory runs short",
+        "the kubelet on Windows evicts pods under memory pressure",
         "kubernetes/kubernetes:CHANGELOG/CHANGELOG-1.31.md",
     ),
     row(
         SingleProcessOomKillRefused,
         Minors::since(32),
-        "a kubelet on Windows does not start when singleProcessOOMKill is set",
+        "the kubelet on Windows does not start if singleProcessOOMKill is set",
         "kubernetes/kubernetes:CHANGELOG/CHANGELOG-1.32.md",
     ),
     row(
         UserNamespacesRefused,
         Minors::since(33),
-        "a kubelet on Windows does not start when userNamespaces is set",
+        "the kubelet on Windows does not start if userNamespaces is set",
         "kubernetes/kubernetes:CHANGELOG/CHANGELOG-1.33.md",
     ),
     row(
         OverlayNeedsDualStackOff,
         Minors::new(21, 21),
-        "kube-proxy on an overlay does not start unless the gate IPv6DualStack is off",
+        "kube-proxy does not start on an overlay network unless the feature gate IPv6DualStack is off",
         "kubernetes/kubernetes#100966, #101047",
     ),
     row(
         PrimaryNodePortAddress,
         Minors::since(30),
-        "kube-proxy understands `primary` as a node port address",
+        "kube-proxy accepts `primary` as a node port address",
         "kubernetes/kubernetes:CHANGELOG/CHANGELOG-1.30.md",
     ),
     row(
         FailsOnCgroupV1,
         Minors::since(35),
-        "a kubelet on Linux does not start on cgroup v1 unless failCgroupV1 is false",
+        "the kubelet on Linux does not start on cgroup v1 unless failCgroupV1 is false",
         "kubernetes/kubernetes:CHANGELOG/CHANGELOG-1.35.md",
     ),
     row(
         CaBesideKubelet,
         Minors::new(0, 22),
-        "the kubelet on Windows looks for the CA below its own folder: a link is needed",
+        "the kubelet on Windows looks for the CA in its own directory: a link is needed",
         "kubernetes-sigs/image-builder:images/capi/ansible/windows/roles/kubernetes",
     ),
     row(
         LogRunnerRotates,
         Minors::since(34),
-        "kube-log-runner takes -log-file-size, -log-file-age and -flush-interval",
+        "kube-log-runner supports -log-file-size, -log-file-age and -flush-interval",
         "kubernetes/kubernetes:staging/src/k8s.io/component-base/logs/kube-log-runner",
     ),
 ];
 
 const fn row(
-    behaviour: Behaviour,
+    behaviour: Behavior,
     minors: Minors,
     what: &'static str,
     source: &'static str,
-) -> BehaviourRow {
-    BehaviourRow {
-        behaviour,
+) -> BehaviorRow {
+    BehaviorRow {
+        behavior: behaviour,
         minors,
         what,
         source,
     }
 }
 
-/// Whether something holds in a release.
-pub fn holds(behaviour: Behaviour, minor: Minor) -> bool {
-    let mut rows = BEHAVIOURS.iter();
-    rows.any(|row| row.behaviour == behaviour && row.minors.contains(minor))
+pub fn holds(behaviour: Behavior, minor: Minor) -> bool {
+    let mut rows = BEHAVIORS.iter();
+    rows.any(|row| row.behavior == behaviour && row.minors.contains(minor))
 }
 
-/// The versions of kubeadm's configuration, with the releases that read them.
 pub const KUBEADM_APIS: &[(&str, Minors)] = &[
     ("v1beta2", Minors::new(21, 26)),
     ("v1beta3", Minors::new(22, 36)),
     ("v1beta4", Minors::since(31)),
 ];
 
-/// The newest version of kubeadm's configuration that a release reads.
 pub fn kubeadm_api(minor: Minor) -> Option<&'static str> {
     let mut newest = KUBEADM_APIS.iter().rev();
     let read = newest.find(|(_, minors)| minors.contains(minor));
@@ -172,26 +162,26 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_kubelet_stops_over_cgroups_until_1_30() {
+    fn cgroups_per_qos_stops_the_kubelet_until_1_30() {
         let stops = |minor| holds(CgroupsPerQosStopsKubelet, Minor::new(minor));
         assert!(stops(21) && stops(30) && !stops(31));
     }
 
     #[test]
-    fn every_behaviour_begins_or_ends_within_the_covered_releases() {
-        for (at, row) in BEHAVIOURS.iter().enumerate() {
+    fn every_behavior_changes_within_the_covered_releases() {
+        for (at, row) in BEHAVIORS.iter().enumerate() {
             let mut covered = Minor::covered();
             let ends =
                 |minor: Minor| row.minors.contains(minor) != row.minors.contains(Minor::NEWEST);
             let begun = covered.any(ends);
-            assert!(begun, "{:?} is the same in all releases", row.behaviour);
-            let mut rest = BEHAVIOURS.iter().skip(at + 1);
-            assert!(rest.all(|other| other.behaviour != row.behaviour));
+            assert!(begun, "{:?} is the same in all releases", row.behavior);
+            let mut rest = BEHAVIORS.iter().skip(at + 1);
+            assert!(rest.all(|other| other.behavior != row.behavior));
         }
     }
 
     #[test]
-    fn every_release_reads_some_kubeadm_configuration() {
+    fn every_release_supports_a_kubeadm_api() {
         let api = |minor| kubeadm_api(Minor::new(minor));
         assert_eq!(api(21), Some("v1beta2"));
         assert_eq!(api(30), Some("v1beta3"));

@@ -1,28 +1,23 @@
-//! containerd: its lines of releases, and what each Kubernetes asks of it.
+//! containerd release series, and which of them each Kubernetes release supports.
 
 use semver::Version;
 
 use crate::minor::{Minor, Minors};
 use crate::release::Release;
 
-/// A line of containerd releases.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Series {
-    /// Major and minor number.
     pub series: (u64, u64),
-    /// The `version` of its own `config.toml`; older ones are read too.
+    /// The native `version` of `config.toml`; older versions are accepted too.
     pub config_version: u8,
-    /// Whether the CNI folders of the configuration are a list (`bin_dirs`).
+    /// Whether CNI directories are a list (`bin_dirs`).
     pub bin_dirs: bool,
-    /// The pause image that it takes when none is configured.
+    /// The default pause image.
     pub sandbox: &'static str,
-    /// Until when its makers mend it.
     pub maintained: &'static str,
-    /// Where it says so.
     pub source: &'static str,
 }
 
-/// The lines, oldest first.
 pub const CONTAINERD_SERIES: &[Series] = &[
     series((1, 6), 2, "3.6", "ended 2025-08-23"),
     series((1, 7), 2, "3.8", "ended 2026-09"),
@@ -45,23 +40,19 @@ const fn series(
         bin_dirs: series.0 > 2 || series.0 == 2 && series.1 >= 1,
         sandbox,
         maintained,
-        source: "containerd/containerd:RELEASES.md, version/version.go, internal/cri/config/config.go at the line's tags",
+        source: "containerd/containerd:RELEASES.md, version/version.go, internal/cri/config/config.go at the tags of the series",
     }
 }
 
-/// What Kubernetes releases ask of containerd.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ContainerdFor {
-    /// The Kubernetes releases.
     pub minors: Minors,
-    /// The oldest recommended release of each line, newest line first; lines after
-    /// the first are welcome too.
+    /// The oldest recommended release of each series, newest series first.
     pub minima: &'static [Release],
-    /// The first release with which no API is shared.
+    /// The first release without a common CRI version.
     pub below: Option<Release>,
-    /// What casement takes when nothing is said.
+    /// The default of casement.
     pub take: Release,
-    /// Where it says so.
     pub source: &'static str,
 }
 
@@ -69,47 +60,46 @@ const OLD_TABLE: &str = "containerd/containerd:RELEASES.md at v1.7.35";
 const MIDDLE_TABLE: &str = "containerd/containerd:RELEASES.md at v2.0.0";
 const NEW_TABLE: &str = "containerd/containerd:RELEASES.md at v2.4.2";
 
-/// The long-term line of today, of which the catalog knows hashes.
+/// The current long-term series, whose hashes are in the catalog.
 const LONG_TERM: Release = Release::new(2, 3, 4);
-/// The last line that speaks CRI v1alpha2, and the last that old releases list.
-const LAST_ONE: Release = Release::new(1, 7, 35);
+/// The last series with CRI v1alpha2, and the last in the old tables.
+const LAST_1_X: Release = Release::new(1, 7, 35);
 
-/// All of them, oldest first.
 pub const CONTAINERD_FOR: &[ContainerdFor] = &[
     ContainerdFor {
         minors: Minors::new(21, 22),
         minima: &[v(1, 7, 0), v(1, 6, 0), v(1, 5, 0)],
-        // These kubelets speak CRI v1alpha2 only, which containerd 2 dropped.
+        // These kubelets only support CRI v1alpha2, which containerd 2 removed.
         below: Some(v(2, 0, 0)),
-        take: LAST_ONE,
+        take: LAST_1_X,
         source: OLD_TABLE,
     },
     ContainerdFor {
         minors: Minors::new(23, 23),
         minima: &[v(1, 7, 0), v(1, 6, 0), v(1, 5, 0)],
         below: None,
-        take: LAST_ONE,
+        take: LAST_1_X,
         source: OLD_TABLE,
     },
     ContainerdFor {
         minors: Minors::new(24, 25),
         minima: &[v(1, 7, 0), v(1, 6, 4)],
         below: None,
-        take: LAST_ONE,
+        take: LAST_1_X,
         source: OLD_TABLE,
     },
     ContainerdFor {
         minors: Minors::new(26, 28),
         minima: &[v(1, 7, 0), v(1, 6, 15)],
         below: None,
-        take: LAST_ONE,
+        take: LAST_1_X,
         source: OLD_TABLE,
     },
     ContainerdFor {
         minors: Minors::new(29, 29),
         minima: &[v(1, 7, 11), v(1, 6, 27)],
         below: None,
-        take: LAST_ONE,
+        take: LAST_1_X,
         source: MIDDLE_TABLE,
     },
     ContainerdFor {
@@ -141,42 +131,37 @@ const fn recent(minor: u16, minima: &'static [Release]) -> ContainerdFor {
     }
 }
 
-/// The line that a release belongs to; the newest known line for newer ones.
+/// Newer versions belong to the newest known series.
 pub fn containerd_series(version: &Version) -> Option<&'static Series> {
-    let line = (version.major, version.minor);
-    let lines = CONTAINERD_SERIES.iter().rev();
+    let series = (version.major, version.minor);
+    let all = CONTAINERD_SERIES.iter().rev();
     let oldest = CONTAINERD_SERIES.first()?;
-    (line >= oldest.series)
-        .then(|| lines.into_iter().find(|known| known.series <= line))
+    (series >= oldest.series)
+        .then(|| all.into_iter().find(|known| known.series <= series))
         .flatten()
 }
 
-/// What a Kubernetes release asks of containerd.
 pub fn containerd_for(minor: Minor) -> Option<&'static ContainerdFor> {
     CONTAINERD_FOR.iter().find(|row| row.minors.contains(minor))
 }
 
-/// What casement takes for a Kubernetes release when nothing is said.
 pub fn recommended_containerd(minor: Minor) -> Option<Release> {
     containerd_for(minor).map(|row| row.take)
 }
 
-/// How a containerd suits a Kubernetes release.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ContainerdFit {
-    /// It is recommended.
     Recommended,
-    /// It is older than this, the oldest that is recommended of its line or of all.
+    /// Older than this minimum of its series, or of all series.
     TooOld(Release),
-    /// From this release on the two share no API.
+    /// No common CRI version from this release on.
     TooNew(Release),
-    /// Its line is not among the recommended ones, though older and newer ones are.
+    /// Not a recommended series, although older and newer ones are.
     Unlisted,
     /// The tables do not cover the Kubernetes release.
     Unknown,
 }
 
-/// How a containerd suits a Kubernetes release.
 pub fn containerd_fit(minor: Minor, containerd: &Version) -> ContainerdFit {
     let Some(row) = containerd_for(minor) else {
         return ContainerdFit::Unknown;
@@ -185,8 +170,8 @@ pub fn containerd_fit(minor: Minor, containerd: &Version) -> ContainerdFit {
     if let Some(below) = row.below.filter(at_least) {
         return ContainerdFit::TooNew(below);
     }
-    let line = (containerd.major, containerd.minor);
-    let minimum = row.minima.iter().find(|minimum| minimum.line() == line);
+    let series = (containerd.major, containerd.minor);
+    let minimum = row.minima.iter().find(|minimum| minimum.line() == series);
     match (minimum, row.minima.first(), row.minima.last()) {
         (Some(minimum), ..) if !at_least(minimum) => ContainerdFit::TooOld(*minimum),
         (Some(_), ..) => ContainerdFit::Recommended,
@@ -202,7 +187,7 @@ mod tests {
     use ContainerdFit::{Recommended, TooNew, TooOld, Unknown, Unlisted};
 
     #[test]
-    fn kubernetes_1_36_has_left_containerd_1_behind() {
+    fn kubernetes_1_36_requires_containerd_2() {
         let fit = |minor, version: Release| containerd_fit(Minor::new(minor), &version.version());
         assert_eq!(fit(36, v(1, 7, 35)), TooOld(v(2, 2, 0)));
         assert_eq!(fit(36, v(2, 2, 0)), Recommended);
@@ -214,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn the_version_of_the_configuration_follows_the_line() {
+    fn config_version_depends_on_the_series() {
         let version = |release: Release| {
             containerd_series(&release.version()).map(|line| line.config_version)
         };
@@ -225,7 +210,7 @@ mod tests {
         assert_eq!(
             version(v(2, 9, 0)),
             Some(4),
-            "newer lines keep the last form"
+            "newer series use the latest version"
         );
         assert_eq!(version(v(1, 5, 0)), None);
         let folders =
@@ -235,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_taken_is_recommended() {
+    fn default_is_recommended() {
         for minor in Minor::covered() {
             let take = recommended_containerd(minor).unwrap();
             assert_eq!(

@@ -1,4 +1,4 @@
-//! The fields of kubelet's and kube-proxy's configuration files, by release.
+//! The configuration fields of kubelet and kube-proxy by release.
 
 use std::sync::LazyLock;
 
@@ -6,30 +6,25 @@ use crate::artifact::System;
 use crate::known::{Known, Lifetime, Line, Program, lines, parse};
 use crate::minor::Minor;
 
-/// One field of one program's configuration.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConfigField {
-    /// The program.
     pub program: Program,
-    /// As the file has it, `winkernel.sourceVip` for one within another.
+    /// As in the file; nested fields as `winkernel.sourceVip`.
     pub name: &'static str,
     lifetime: Lifetime,
-    /// Where it says so.
     pub source: &'static str,
 }
 
 impl ConfigField {
-    /// The first release with it; none where the oldest covered release has it.
+    /// `None` if the oldest covered release has the field.
     pub fn added_in(&self) -> Option<Minor> {
         self.lifetime.added
     }
 
-    /// The first release without it.
     pub fn removed_in(&self) -> Option<Minor> {
         self.lifetime.removed
     }
 
-    /// Whether the program of a release knows it.
     pub fn known(&self, minor: Minor) -> Known {
         // The types are the same on every system.
         self.lifetime.known(minor, System::Windows, None)
@@ -52,13 +47,11 @@ static FIELDS: LazyLock<Vec<ConfigField>> = LazyLock::new(|| {
     lines.filter_map(parse).map(ConfigField::from).collect()
 });
 
-/// All fields, the kubelet's first.
 pub fn config_fields() -> &'static [ConfigField] {
     &FIELDS
 }
 
-/// A field by its name; fields of types that other files share are not listed below
-/// the field that holds them.
+/// Shared types are not expanded: their fields are not listed.
 pub fn config_field(program: Program, name: &str) -> Option<&'static ConfigField> {
     let mut fields = FIELDS.iter();
     fields.find(|field| field.program == program && field.name == name)
@@ -69,14 +62,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_line_of_the_table_is_read() {
+    fn every_line_is_parsed() {
         let count = lines(include_str!("../data/fields.txt")).count();
         assert_eq!(config_fields().len(), count);
         assert!(count > 180);
     }
 
     #[test]
-    fn fields_that_bite_are_there_when_they_came() {
+    fn fields_are_known_from_their_release_on() {
         let since = |name| config_field(Program::Kubelet, name).and_then(ConfigField::added_in);
         for (name, minor) in [
             ("containerRuntimeEndpoint", 27),

@@ -1,4 +1,4 @@
-//! The flags of kubelet and kube-proxy, by release.
+//! The flags of kubelet and kube-proxy by release.
 
 use std::sync::LazyLock;
 
@@ -6,44 +6,38 @@ use crate::artifact::System;
 use crate::known::{Known, Lifetime, Line, Program, lines, parse};
 use crate::minor::Minor;
 
-/// One flag of one program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Flag {
-    /// The program.
     pub program: Program,
-    /// Without the dashes before it.
+    /// Without leading dashes.
     pub name: &'static str,
-    /// The only system whose program has it, if only one has.
+    /// Set if only one operating system has the flag.
     pub system: Option<System>,
     lifetime: Lifetime,
-    /// Where it says so.
     pub source: &'static str,
 }
 
 impl Flag {
-    /// The first release with it; none where the oldest covered release has it.
+    /// `None` if the oldest covered release has the flag.
     pub fn added_in(&self) -> Option<Minor> {
         self.lifetime.added
     }
 
-    /// The first release without it.
     pub fn removed_in(&self) -> Option<Minor> {
         self.lifetime.removed
     }
 
-    /// Whether the program of a release knows it on a system.
     pub fn known(&self, minor: Minor, system: System) -> Known {
         self.lifetime.known(minor, system, self.system)
     }
 
-    /// What to do instead, where that is known.
     pub fn instead(&self) -> Option<&'static str> {
         let row = INSTEAD.iter().find(|(names, _)| names.contains(&self.name));
         row.map(|(_, instead)| *instead)
     }
 }
 
-/// What took the place of flags that people still write.
+/// Replacements for removed flags that are still common.
 const INSTEAD: &[(&[&str], &str)] = &[
     (
         &[
@@ -53,19 +47,19 @@ const INSTEAD: &[(&[&str], &str)] = &[
             "cni-cache-dir",
             "network-plugin-mtu",
         ],
-        "leave it out: containerd reads the CNI folders of its own configuration",
+        "remove it: containerd reads the CNI directories from its own configuration",
     ),
     (
         &["image-pull-progress-deadline"],
-        "image_pull_progress_timeout in containerd's configuration",
+        "use image_pull_progress_timeout in the containerd configuration",
     ),
     (
         &["docker-endpoint", "container-runtime"],
-        "containerRuntimeEndpoint in the kubelet's configuration",
+        "use containerRuntimeEndpoint in the kubelet configuration",
     ),
     (
         &["pod-infra-container-image"],
-        "the sandbox image in containerd's configuration",
+        "set the sandbox image in the containerd configuration",
     ),
     (
         &[
@@ -76,19 +70,19 @@ const INSTEAD: &[(&[&str], &str)] = &[
             "alsologtostderr",
             "stderrthreshold",
         ],
-        "leave it out: the service that hosts the program writes and rotates its log",
+        "remove it: the service wrapper writes and rotates the log",
     ),
-    (&["allow-privileged"], "leave it out: it is always allowed"),
+    (&["allow-privileged"], "remove it: it is always allowed"),
     (
         &["register-schedulable"],
-        "registerWithTaints in the kubelet's configuration",
+        "use registerWithTaints in the kubelet configuration",
     ),
 ];
 
 const SOURCES: &str =
     "kubernetes/kubernetes:cmd/kubelet/app/options, cmd/kube-proxy/app of v1.21.0 to v1.36.4";
 
-/// What old instructions still say, and no covered release knows.
+/// Flags from old guides that no covered release has.
 const BEFORE: &[Flag] = &[
     older(Program::Kubelet, "allow-privileged", 15),
     older(Program::Kubelet, "require-kubeconfig", 10),
@@ -128,12 +122,11 @@ impl From<Line> for Flag {
     }
 }
 
-/// All flags, the kubelet's first.
 pub fn flags() -> &'static [Flag] {
     &FLAGS
 }
 
-/// A flag by its name, with or without dashes before it.
+/// Accepts leading dashes.
 pub fn flag(program: Program, name: &str) -> Option<&'static Flag> {
     let name = name.trim_start_matches('-');
     let mut flags = FLAGS.iter();
@@ -145,7 +138,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_line_of_the_table_is_read() {
+    fn every_line_is_parsed() {
         let count = lines(include_str!("../data/flags.txt")).count();
         assert_eq!(flags().len(), count + BEFORE.len());
         assert!(count > 250);
@@ -156,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn flags_that_bite_leave_when_they_left() {
+    fn removed_flags_have_their_release() {
         let removed = |name| flag(Program::Kubelet, name).and_then(Flag::removed_in);
         for (name, minor) in [
             ("network-plugin", 24),
@@ -177,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flag_is_known_in_its_time_and_on_its_system() {
+    fn flag_is_known_in_its_releases_and_on_its_system() {
         let known = |program, name, minor, system| {
             flag(program, name).map(|flag| flag.known(Minor::new(minor), system))
         };
@@ -186,23 +179,23 @@ mod tests {
         let since = Some(Known::NotYet(Minor::new(28)));
         assert_eq!(known(kubelet, "config-dir", 27, linux), since);
         assert_eq!(known(kubelet, "config-dir", 28, linux), Some(Known::Yes));
-        let gone = Some(Known::NoLonger(Minor::new(35)));
+        let removed = Some(Known::NoLonger(Minor::new(35)));
         assert_eq!(
             known(kubelet, "pod-infra-container-image", 36, windows),
-            gone
+            removed
         );
         let yes = Some(Known::Yes);
         assert_eq!(
             known(kubelet, "pod-infra-container-image", 34, windows),
             yes
         );
-        let there = Some(Known::ElsewhereOnly(System::Windows));
-        assert_eq!(known(proxy, "source-vip", 36, linux), there);
+        let windows_only = Some(Known::OnlyOn(System::Windows));
+        assert_eq!(known(proxy, "source-vip", 36, linux), windows_only);
         assert_eq!(known(proxy, "source-vip", 36, windows), yes);
     }
 
     #[test]
-    fn each_replacement_is_for_a_flag_that_is_known() {
+    fn each_replacement_is_for_a_listed_flag() {
         for name in INSTEAD.iter().flat_map(|(names, _)| *names) {
             assert!(flag(Program::Kubelet, name).is_some(), "{name}");
         }

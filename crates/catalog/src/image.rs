@@ -1,22 +1,20 @@
-//! Which images a Windows host runs in process isolation.
+//! Which images a Windows host can run with process isolation.
 //!
-//! Hyper-V isolation runs older images too; upstream Kubernetes does not test it,
-//! and it is not in this table.
+//! Hyper-V isolation can also run older images, but upstream Kubernetes does not
+//! test it; it is not covered here.
 
 use crate::windows::WINDOWS;
 
-/// The images that hosts from one build on accept.
+/// The images that hosts from a certain build on accept.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ImageRule {
-    /// The first host build of the rule; it holds up to the next rule's.
+    /// Valid up to the `host_from` of the next rule.
     pub host_from: u32,
-    /// The oldest image build; none where it must equal the host's.
+    /// `None`: the image build must equal the host build.
     pub oldest_image: Option<u32>,
-    /// Where it says so.
     pub source: &'static str,
 }
 
-/// The rules, oldest first.
 pub const IMAGE_RULES: &[ImageRule] = &[
     ImageRule {
         host_from: 0,
@@ -28,7 +26,7 @@ pub const IMAGE_RULES: &[ImageRule] = &[
         oldest_image: Some(20348),
         source: "containerd/platforms:platform_windows_compat.go",
     },
-    // Not a floor of its own: Server 2025 runs images of Server 2022.
+    // Server 2025 also runs images of Server 2022.
     ImageRule {
         host_from: 26100,
         oldest_image: Some(20348),
@@ -36,21 +34,18 @@ pub const IMAGE_RULES: &[ImageRule] = &[
     },
 ];
 
-/// Whether a host runs an image. Revisions do not count.
+/// Revisions are ignored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ImageFit {
-    /// It does.
     Runs,
-    /// The image is newer than the host.
     TooNew,
-    /// The image is older than this build, the oldest that the host runs.
     TooOld {
-        /// The host's own build, where it runs no other.
+        /// The host build if it must be equal.
         oldest: u32,
     },
 }
 
-/// Whether a host of one build runs an image of another in process isolation.
+/// Process isolation only.
 pub fn image_fit(host: u32, image: u32) -> ImageFit {
     let rule = IMAGE_RULES.iter().rev().find(|rule| rule.host_from <= host);
     let oldest = rule.and_then(|rule| rule.oldest_image).unwrap_or(host);
@@ -61,9 +56,9 @@ pub fn image_fit(host: u32, image: u32) -> ImageFit {
     }
 }
 
-/// The build that a tag names: `ltsc2022`, `1809`, `8.0-nanoserver-ltsc2022`,
-/// `4.8-windowsservercore-ltsc2019`, `v1.36.4-windows-amd64-1809`. None for a tag
-/// that can move from one build to another.
+/// The build in a tag: `ltsc2022`, `1809`, `8.0-nanoserver-ltsc2022`,
+/// `4.8-windowsservercore-ltsc2019`, `v1.36.4-windows-amd64-1809`. `None` for a tag
+/// that can move between builds.
 pub fn build_of_tag(tag: &str) -> Option<u32> {
     let named = |word: &str| {
         let release = WINDOWS.iter().find(|release| {
@@ -72,8 +67,7 @@ pub fn build_of_tag(tag: &str) -> Option<u32> {
         });
         release.map(|release| release.build)
     };
-    // `1.2004` is a version, not Windows Server 2004: only whole words count, and
-    // a version number is not a word of its own.
+    // Only whole words count: `1.2004` is a version, not Windows Server 2004.
     let word = tag.rsplit('-').find_map(named);
     let version = || {
         let words = tag.rsplit(['-', ':']);
@@ -102,14 +96,14 @@ mod tests {
     }
 
     #[test]
-    fn before_2022_the_builds_are_equal() {
+    fn before_2022_builds_must_be_equal() {
         assert_eq!(image_fit(17763, 17763), ImageFit::Runs);
         assert_eq!(image_fit(17763, 17134), ImageFit::TooOld { oldest: 17763 });
         assert_eq!(image_fit(17763, 20348), ImageFit::TooNew);
     }
 
     #[test]
-    fn a_tag_names_a_build_only_as_a_whole_word() {
+    fn tag_names_a_build_only_as_a_whole_word() {
         let builds = [
             ("ltsc2022", Some(20348)),
             ("1809", Some(17763)),

@@ -1,19 +1,15 @@
-//! Programs, and the releases of theirs that know a setting.
+//! Programs and the releases that know a setting.
 //!
-//! Flags and configuration fields are text tables of one form; this module reads
-//! it.
+//! Parses the common table format of flags and configuration fields.
 
 use std::fmt;
 
 use crate::artifact::System;
 use crate::minor::Minor;
 
-/// A program whose settings are known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Program {
-    /// kubelet
     Kubelet,
-    /// kube-proxy
     KubeProxy,
 }
 
@@ -28,42 +24,36 @@ impl fmt::Display for Program {
 
 /// Whether a program knows a setting.
 ///
-/// A flag that it does not know stops a program. So does an unknown field a kubelet;
-/// kube-proxy leaves it out with a warning.
+/// Unknown flags stop the program. Unknown fields stop the kubelet; kube-proxy
+/// ignores them with a warning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Known {
-    /// It does.
     Yes,
-    /// This release is the first that does.
+    /// Added in this release.
     NotYet(Minor),
-    /// This release was the first that did not any more.
+    /// Removed in this release.
     NoLonger(Minor),
-    /// Only on the other system.
-    ElsewhereOnly(System),
+    OnlyOn(System),
 }
 
-/// When a program knows a setting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Lifetime {
-    /// The first release with it; none where the oldest covered release has it.
+    /// `None` if the oldest covered release has the setting.
     pub added: Option<Minor>,
-    /// The first release without it.
     pub removed: Option<Minor>,
 }
 
 impl Lifetime {
-    /// Whether a release has it on a system, `only` being the one that has it.
     pub(crate) fn known(self, minor: Minor, system: System, only: Option<System>) -> Known {
         match (self.added, self.removed, only) {
             (Some(added), ..) if minor < added => Known::NotYet(added),
             (_, Some(removed), _) if minor >= removed => Known::NoLonger(removed),
-            (.., Some(only)) if only != system => Known::ElsewhereOnly(only),
+            (.., Some(only)) if only != system => Known::OnlyOn(only),
             _ => Known::Yes,
         }
     }
 }
 
-/// One line of a table.
 pub(crate) struct Line {
     pub program: Program,
     pub name: &'static str,
@@ -103,12 +93,10 @@ pub(crate) fn parse(line: &'static str) -> Option<Line> {
     })
 }
 
-/// The lines of a table that are no comment.
 pub(crate) fn lines(text: &'static str) -> impl Iterator<Item = &'static str> {
     text.lines().filter(|line| !line.starts_with('#'))
 }
 
-/// The first words of a line, and the rest.
 pub(crate) fn split(line: &'static str, count: usize) -> Option<(Vec<&'static str>, &'static str)> {
     let (mut words, mut rest) = (Vec::new(), line);
     for _ in 0..count {

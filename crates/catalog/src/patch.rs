@@ -1,21 +1,18 @@
-//! Faults of Kubernetes on Windows that a patch release mended.
+//! Known issues of Kubernetes on Windows that a patch release fixes.
 
 use semver::Version;
 
 use crate::release::Release;
 
-/// The first patch release of a line without a fault that concerns Windows nodes.
+/// The first patch release without a known issue on Windows nodes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PatchFloor {
-    /// The first release of its line without the fault.
     pub version: Release,
-    /// The fault.
     pub what: &'static str,
-    /// Where it says so.
     pub source: &'static str,
 }
 
-/// All of them, by version. Lines before the oldest of a fault have it for ever.
+/// Sorted by version. Older minor releases never got a fix.
 pub const PATCH_FLOORS: &[PatchFloor] = &[
     run_as_non_root(22, 14),
     run_as_non_root(23, 11),
@@ -42,7 +39,7 @@ pub const PATCH_FLOORS: &[PatchFloor] = &[
 const fn run_as_non_root(minor: u64, patch: u64) -> PatchFloor {
     PatchFloor {
         version: Release::new(1, minor, patch),
-        what: "a Windows container runs as administrator despite `runAsNonRoot`",
+        what: "Windows containers can run as administrator despite `runAsNonRoot`",
         source: "CVE-2021-25749",
     }
 }
@@ -50,7 +47,7 @@ const fn run_as_non_root(minor: u64, patch: u64) -> PatchFloor {
 const fn pod_commands(minor: u64, patch: u64) -> PatchFloor {
     PatchFloor {
         version: Release::new(1, minor, patch),
-        what: "whoever may make pods runs commands on Windows nodes as administrator",
+        what: "users who can create pods can run commands as administrator on Windows nodes",
         source: "CVE-2023-3676, CVE-2023-3955",
     }
 }
@@ -58,7 +55,7 @@ const fn pod_commands(minor: u64, patch: u64) -> PatchFloor {
 const fn volume_commands(minor: u64, patch: u64) -> PatchFloor {
     PatchFloor {
         version: Release::new(1, minor, patch),
-        what: "whoever may make volumes runs commands on Windows nodes as administrator",
+        what: "users who can create volumes can run commands as administrator on Windows nodes",
         source: "CVE-2023-5528",
     }
 }
@@ -66,7 +63,7 @@ const fn volume_commands(minor: u64, patch: u64) -> PatchFloor {
 const fn logs_readable(minor: u64, patch: u64) -> PatchFloor {
     PatchFloor {
         version: Release::new(1, minor, patch),
-        what: "any user of a Windows node reads and changes the logs of containers",
+        what: "any user of a Windows node can read and change container logs",
         source: "CVE-2024-5321",
     }
 }
@@ -74,12 +71,12 @@ const fn logs_readable(minor: u64, patch: u64) -> PatchFloor {
 const fn log_query(minor: u64, patch: u64) -> PatchFloor {
     PatchFloor {
         version: Release::new(1, minor, patch),
-        what: "whoever may query a Windows node's logs runs commands on it",
+        what: "users who can query the logs of a Windows node can run commands on it",
         source: "CVE-2024-9042",
     }
 }
 
-/// The faults that a release still has and a later one of its line has not.
+/// Issues of a release that a later patch release fixes.
 pub fn open_faults(version: &Version) -> impl Iterator<Item = &'static PatchFloor> {
     PATCH_FLOORS.iter().filter(move |floor| {
         floor.version.minor == version.minor && *version < floor.version.version()
@@ -91,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_patched_release_has_no_open_fault() {
+    fn patched_release_has_no_open_issue() {
         let open = |minor, patch| {
             let version = Version::new(1, minor, patch);
             let faults = open_faults(&version);
@@ -101,7 +98,7 @@ mod tests {
         assert_eq!(open(29, 7), ["CVE-2024-9042"]);
         assert_eq!(open(29, 13), [""; 0]);
         assert_eq!(open(36, 0), [""; 0]);
-        // The list is by version, each line from its oldest fault on.
+        // Sorted by version.
         assert_eq!(open(28, 1), ["CVE-2023-5528", "CVE-2024-5321"],);
         assert!(PATCH_FLOORS.is_sorted_by_key(|floor| floor.version.version()));
     }

@@ -1,21 +1,16 @@
-//! The pause image that goes with each Kubernetes.
+//! The pause image of each Kubernetes release.
 
 use crate::minor::{Minor, Minors};
 
-/// One release of the pause image.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pause {
-    /// The Kubernetes releases whose kubeadm names it.
+    /// The Kubernetes releases whose kubeadm uses this tag.
     pub minors: Minors,
-    /// Its tag.
     pub tag: &'static str,
-    /// The Windows builds that it has an image for.
     pub builds: &'static [u32],
-    /// Where it says so.
     pub source: &'static str,
 }
 
-/// All of them, oldest first.
 pub const PAUSES: &[Pause] = &[
     row(
         Minors::new(21, 21),
@@ -49,18 +44,16 @@ const fn row(minors: Minors, tag: &'static str, builds: &'static [u32]) -> Pause
     }
 }
 
-/// The pause image of a Kubernetes release.
 pub fn pause(minor: Minor) -> Option<&'static Pause> {
     PAUSES.iter().find(|pause| pause.minors.contains(minor))
 }
 
-/// The pause image of a tag.
 pub fn pause_of_tag(tag: &str) -> Option<&'static Pause> {
     PAUSES.iter().find(|pause| pause.tag == tag)
 }
 
-/// The oldest pause image, but none older than the release's own, that was built
-/// for a Windows build.
+/// The oldest pause image for a Windows build that is not older than the one of the
+/// release.
 pub fn pause_with_build(minor: Minor, build: u32) -> Option<&'static Pause> {
     let mut newer = PAUSES
         .iter()
@@ -73,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_3_10_2_was_built_for_server_2025() {
+    fn only_3_10_2_supports_server_2025() {
         let with: Vec<_> = PAUSES
             .iter()
             .filter(|pause| pause.builds.contains(&26100))
@@ -88,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn tags_are_those_of_kubeadm() {
+    fn tags_match_kubeadm() {
         let tag = |minor| pause(Minor::new(minor)).map(|pause| pause.tag);
         assert_eq!(tag(21), Some("3.4.1"));
         assert_eq!(tag(30), Some("3.9"));

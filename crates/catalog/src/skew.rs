@@ -1,23 +1,17 @@
-//! How far apart the versions of a cluster's parts may be.
+//! The version skew policy of cluster components.
 
 use std::ops::RangeInclusive;
 
 use crate::minor::{Minor, Minors};
 
-/// One rule in words.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SkewRule {
-    /// Whose version is bound.
     pub part: &'static str,
-    /// To whose.
     pub to: &'static str,
-    /// The releases of the one that it is bound to.
+    /// The releases of `to`.
     pub minors: Minors,
-    /// How many minor releases older it may be.
     pub older: u16,
-    /// How many newer.
     pub newer: u16,
-    /// Where it says so.
     pub source: &'static str,
 }
 
@@ -27,8 +21,8 @@ const KUBELET: &str = "kubelet";
 const KUBE_PROXY: &str = "kube-proxy";
 const API_SERVER: &str = "kube-apiserver";
 
-/// All rules. Where the older part is before 1.25, it may be two older, not three:
-/// so an API server of 1.27 takes kubelets from 1.25.
+/// Components before 1.25 may be two releases older, not three: an API server 1.27
+/// accepts kubelets from 1.25 on.
 pub const SKEWS: &[SkewRule] = &[
     rule(KUBELET, API_SERVER, Minors::new(0, 27), 2, 0, POLICY),
     rule(KUBELET, API_SERVER, Minors::since(28), 3, 0, POLICY),
@@ -70,24 +64,21 @@ fn allowed(part: &str, to: &str, minor: Minor) -> RangeInclusive<Minor> {
     let rule = SKEWS
         .iter()
         .find(|rule| rule.part == part && rule.to == to && rule.minors.contains(minor));
-    // A pair without a rule is bound to the same release.
+    // Without a rule the releases must be equal.
     let (older, newer) = rule.map_or((0, 0), |rule| (rule.older, rule.newer));
     minor.before(older)..=minor.after(newer)
 }
 
-/// The kubelets that an API server takes.
 pub fn kubelet_range(api_server: Minor) -> RangeInclusive<Minor> {
     allowed(KUBELET, API_SERVER, api_server)
 }
 
-/// The kube-proxies that go with an API server and the kubelet beside them.
 pub fn kube_proxy_range(api_server: Minor, kubelet: Minor) -> RangeInclusive<Minor> {
     let by_server = allowed(KUBE_PROXY, API_SERVER, api_server);
     let by_kubelet = allowed(KUBE_PROXY, KUBELET, kubelet);
     *by_server.start().max(by_kubelet.start())..=*by_server.end().min(by_kubelet.end())
 }
 
-/// The kubelets that a kubeadm sets up.
 pub fn kubeadm_kubelet_range(kubeadm: Minor) -> RangeInclusive<Minor> {
     allowed(KUBELET, "kubeadm", kubeadm)
 }
@@ -108,13 +99,13 @@ mod tests {
         assert_eq!(
             of(27),
             (25, 27),
-            "a kubelet before 1.25 may be two older only"
+            "a kubelet before 1.25 may only be two releases older"
         );
         assert_eq!(of(26), (24, 26));
     }
 
     #[test]
-    fn kube_proxy_is_bound_on_both_sides() {
+    fn kube_proxy_depends_on_api_server_and_kubelet() {
         let of =
             |server, kubelet| minors(&kube_proxy_range(Minor::new(server), Minor::new(kubelet)));
         assert_eq!(of(36, 36), (33, 36));
@@ -123,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn kubeadm_takes_three_older_kubelets_since_1_29() {
+    fn kubeadm_supports_three_older_kubelets_since_1_29() {
         let of = |kubeadm| minors(&kubeadm_kubelet_range(Minor::new(kubeadm)));
         assert_eq!(of(28), (27, 28));
         assert_eq!(of(29), (26, 29));

@@ -1,23 +1,17 @@
-//! Which releases of Windows Server a Kubernetes release supports as nodes.
+//! Which Windows Server releases each Kubernetes release supports.
 
 use crate::minor::{Minor, Minors};
 
-/// The Windows builds that a span of Kubernetes releases supports.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SupportRow {
-    /// The Kubernetes releases.
     pub minors: Minors,
-    /// The builds.
     pub builds: &'static [u32],
-    /// What else is to be known.
     pub note: &'static str,
-    /// Where it says so.
     pub source: &'static str,
 }
 
 const INTRODUCTION: &str = "kubernetes/website:concepts/windows/intro.md of each release branch";
 
-/// All spans, oldest first.
 pub const SUPPORT: &[SupportRow] = &[
     row(
         Minors::new(9, 13),
@@ -27,7 +21,7 @@ pub const SUPPORT: &[SupportRow] = &[
     row(
         Minors::new(14, 17),
         &[17763],
-        "Windows nodes become stable; Docker only",
+        "Windows nodes are stable; Docker only",
     ),
     row(
         Minors::new(18, 18),
@@ -41,11 +35,11 @@ pub const SUPPORT: &[SupportRow] = &[
     ),
     row(Minors::new(21, 22), &[17763, 19041, 19042], ""),
     row(Minors::new(23, 23), &[17763, 19042, 20348], ""),
-    row(Minors::new(24, 34), &[17763, 20348], "dockershim is gone"),
+    row(Minors::new(24, 34), &[17763, 20348], "dockershim removed"),
     row(
         Minors::since(35),
         &[20348, 26100],
-        "Server 2019 left the documents",
+        "Server 2019 no longer documented",
     ),
 ];
 
@@ -58,20 +52,14 @@ const fn row(minors: Minors, builds: &'static [u32], note: &'static str) -> Supp
     }
 }
 
-/// Whether a Kubernetes release supports a Windows build.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WindowsSupport {
-    /// It does.
     Supported,
-    /// Kubernetes did so up to this release.
     Until(Minor),
-    /// Kubernetes does so from this release on.
     Since(Minor),
-    /// No release does.
     Never,
 }
 
-/// Whether a Kubernetes release supports a Windows build as a node.
 pub fn windows_support(minor: Minor, build: u32) -> WindowsSupport {
     let with = || SUPPORT.iter().filter(|row| row.builds.contains(&build));
     if with().any(|row| row.minors.contains(minor)) {

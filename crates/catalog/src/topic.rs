@@ -1,19 +1,17 @@
-//! The tables in words, for people and for other programs to read.
+//! The tables as text and JSON.
 
 use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
 
 mod tables;
 
-/// A table of text; the last column says where each row is from.
+/// A table of text; the last column is the source of the row.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Table {
-    /// The names of the columns.
     pub columns: &'static [&'static str],
-    /// The rows, each as long as the columns.
     pub rows: Vec<Vec<String>>,
 }
 
-/// A sequence of mappings from column to cell.
+/// An array of objects.
 impl Serialize for Table {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut sequence = serializer.serialize_seq(Some(self.rows.len()))?;
@@ -36,7 +34,7 @@ impl Serialize for Row<'_> {
     }
 }
 
-/// `brought by` as programs write it: `broughtBy`.
+/// The JSON key of a column: `built for` becomes `builtFor`.
 fn field(column: &str) -> String {
     let mut words = column.split(' ');
     let mut name = words.next().unwrap_or_default().to_owned();
@@ -48,47 +46,29 @@ fn field(column: &str) -> String {
     name
 }
 
-/// What there is a table of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Topic {
-    /// Releases of Windows Server.
     Windows,
-    /// Images and hosts.
     Images,
-    /// The pause image.
     Pause,
-    /// Kubernetes and Windows.
     Kubernetes,
-    /// Kubernetes and containerd.
     Containerd,
-    /// The lines of containerd.
     ContainerdReleases,
-    /// Versions of a cluster's parts.
     Skew,
-    /// Flags of kubelet and kube-proxy.
     Flags,
-    /// Fields of their configurations.
     Fields,
-    /// Feature gates.
     Gates,
-    /// What else changed between releases.
     Changes,
-    /// Faults that a patch release mended.
     Patches,
-    /// The host networking service.
     Hns,
-    /// Updates that a node needs.
     Updates,
-    /// Updates that break a node.
     KnownBad,
-    /// Downloads.
     Artifacts,
-    /// Hashes of downloads.
     Hashes,
 }
 
 impl Topic {
-    /// All of them, in the order in which a person is told of them.
+    /// In display order.
     pub const ALL: &'static [Self] = &[
         Self::Kubernetes,
         Self::Windows,
@@ -109,17 +89,14 @@ impl Topic {
         Self::Hashes,
     ];
 
-    /// The word for it.
     pub const fn name(self) -> &'static str {
         self.words().0
     }
 
-    /// What its table says, in a line.
     pub const fn summary(self) -> &'static str {
         self.words().1
     }
 
-    /// The topic of that name.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|topic| topic.name() == name)
     }
@@ -128,58 +105,45 @@ impl Topic {
         match self {
             Self::Kubernetes => (
                 "kubernetes",
-                "which Windows Server a Kubernetes release supports",
+                "Windows Server releases supported by each Kubernetes release",
             ),
             Self::Windows => (
                 "windows",
-                "releases of Windows Server, their builds and image tags",
+                "Windows Server releases with builds and image tags",
             ),
             Self::Images => (
                 "images",
-                "which images a Windows host runs in process isolation",
+                "images that a Windows host can run with process isolation",
             ),
-            Self::Pause => ("pause", "the pause image of each Kubernetes release"),
+            Self::Pause => ("pause", "pause image of each Kubernetes release"),
             Self::Containerd => (
                 "containerd",
-                "which containerd a Kubernetes release asks for",
+                "containerd releases recommended for each Kubernetes release",
             ),
             Self::ContainerdReleases => (
                 "containerd-releases",
-                "the lines of containerd and the form of their configuration",
+                "containerd series and their configuration format",
             ),
-            Self::Skew => (
-                "skew",
-                "how far apart the versions of a cluster's parts may be",
-            ),
-            Self::Flags => (
-                "flags",
-                "flags of kubelet and kube-proxy, and the releases that know them",
-            ),
+            Self::Skew => ("skew", "supported version skew between components"),
+            Self::Flags => ("flags", "kubelet and kube-proxy flags by release"),
             Self::Fields => (
                 "fields",
-                "fields of their configurations, and the releases that know them",
+                "kubelet and kube-proxy configuration fields by release",
             ),
-            Self::Gates => ("gates", "feature gates, and the releases that know them"),
-            Self::Changes => ("changes", "what else changed from one release to another"),
-            Self::Patches => ("patches", "faults on Windows that a patch release mended"),
-            Self::Hns => (
-                "hns",
-                "what a version of the host networking service can do",
-            ),
-            Self::Updates => ("updates", "updates of Windows that a node needs"),
+            Self::Gates => ("gates", "feature gates by release"),
+            Self::Changes => ("changes", "other behavior changes between releases"),
+            Self::Patches => ("patches", "issues on Windows fixed by a patch release"),
+            Self::Hns => ("hns", "features of the host networking service by version"),
+            Self::Updates => ("updates", "Windows updates required by nodes"),
             Self::KnownBad => (
                 "known-bad",
-                "updates of Windows that break a node, until which",
+                "Windows updates that break nodes, with the fix",
             ),
-            Self::Artifacts => (
-                "artifacts",
-                "downloads: their addresses and default versions",
-            ),
-            Self::Hashes => ("hashes", "hashes of downloads that the catalog vouches for"),
+            Self::Artifacts => ("artifacts", "downloads with URLs and default versions"),
+            Self::Hashes => ("hashes", "download hashes known to the catalog"),
         }
     }
 
-    /// Its table.
     pub fn table(self) -> Table {
         tables::table(self)
     }

@@ -1,20 +1,20 @@
-//! The releases of Windows Server, their builds, and how images name them.
+//! Windows Server releases with their builds and image tags.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// How long a release is kept.
+/// How long Microsoft supports a release.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Channel {
+pub enum ServicingChannel {
     /// Ten years.
     LongTerm,
-    /// Eighteen months; none of these is supported any more.
+    /// 18 months; none of them is supported any more.
     SemiAnnual,
     /// Two years.
     Annual,
 }
 
-impl fmt::Display for Channel {
+impl fmt::Display for ServicingChannel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::LongTerm => "long-term",
@@ -24,22 +24,23 @@ impl fmt::Display for Channel {
     }
 }
 
-/// One release of Windows Server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WindowsRelease {
-    /// As people call it.
     pub name: &'static str,
-    /// The third number of its version.
     pub build: u32,
-    /// How long it is kept.
-    pub channel: Channel,
-    /// The tag of `mcr.microsoft.com/windows/nanoserver`.
+    pub channel: ServicingChannel,
+    /// Tag of `mcr.microsoft.com/windows/nanoserver`.
     pub nanoserver: Option<&'static str>,
-    /// The tag of `mcr.microsoft.com/windows/servercore`.
+    /// Tag of `mcr.microsoft.com/windows/servercore`.
     pub servercore: Option<&'static str>,
-    /// Whether containerd can run pods there; before Server 2019 only Docker can.
+    /// Before Server 2019 only Docker and the HNS v1 API are supported.
     pub containerd: bool,
-    /// Where it says so.
+    /// Whether kube-proxy can use direct server return on an overlay without checking for
+    /// updates first.
+    pub direct_server_return: bool,
+    /// Tag of the nanoserver image from which a host builds its pause image, for releases
+    /// without a published one.
+    pub pause_base: Option<&'static str>,
     pub source: &'static str,
 }
 
@@ -55,39 +56,47 @@ const GUIDE: &str = "kubernetes/website:concepts/windows/user-guide.md";
 const DOCKER_ONLY: &str =
     "microsoft/hcsshim:osversion/windowsbuilds.go; kubernetes/kubernetes#69823";
 
-/// All releases, oldest first.
 pub const WINDOWS: &[WindowsRelease] = &[
     WindowsRelease {
-        // Its nanoserver (`sac2016`) is out of support and not listed.
+        // nanoserver (`sac2016`) is out of support and not listed.
         servercore: Some("ltsc2016"),
-        ..early("Server 2016", 14393, Channel::LongTerm)
+        pause_base: Some("sac2016"),
+        ..early("Server 2016", 14393, ServicingChannel::LongTerm)
     },
     WindowsRelease {
         nanoserver: Some("1709"),
         servercore: Some("1709"),
-        ..early("Server 1709", 16299, Channel::SemiAnnual)
+        pause_base: Some("1709"),
+        ..early("Server 1709", 16299, ServicingChannel::SemiAnnual)
     },
     WindowsRelease {
         nanoserver: Some("1803"),
         servercore: Some("1803"),
-        ..early("Server 1803", 17134, Channel::SemiAnnual)
+        pause_base: Some("1803"),
+        ..early("Server 1803", 17134, ServicingChannel::SemiAnnual)
     },
-    // The trap: nanoserver has no `ltsc2019`.
+    // nanoserver has no `ltsc2019` tag.
     long_term("Server 2019", 17763, "1809", "ltsc2019"),
     semi_annual("Server 1903", 18362, "1903"),
     semi_annual("Server 1909", 18363, "1909"),
     semi_annual("Server 2004", 19041, "2004"),
     semi_annual("Server 20H2", 19042, "20H2"),
-    long_term("Server 2022", 20348, "ltsc2022", "ltsc2022"),
+    WindowsRelease {
+        direct_server_return: true,
+        ..long_term("Server 2022", 20348, "ltsc2022", "ltsc2022")
+    },
     WindowsRelease {
         containerd: true,
         source: BUILDS,
-        ..early("Server 23H2", 25398, Channel::Annual)
+        ..early("Server 23H2", 25398, ServicingChannel::Annual)
     },
-    long_term("Server 2025", 26100, "ltsc2025", "ltsc2025"),
+    WindowsRelease {
+        direct_server_return: true,
+        ..long_term("Server 2025", 26100, "ltsc2025", "ltsc2025")
+    },
 ];
 
-const fn early(name: &'static str, build: u32, channel: Channel) -> WindowsRelease {
+const fn early(name: &'static str, build: u32, channel: ServicingChannel) -> WindowsRelease {
     WindowsRelease {
         name,
         build,
@@ -95,6 +104,8 @@ const fn early(name: &'static str, build: u32, channel: Channel) -> WindowsRelea
         nanoserver: None,
         servercore: None,
         containerd: false,
+        direct_server_return: false,
+        pause_base: None,
         source: DOCKER_ONLY,
     }
 }
@@ -105,7 +116,7 @@ const fn semi_annual(name: &'static str, build: u32, tag: &'static str) -> Windo
         servercore: Some(tag),
         containerd: true,
         source: BUILDS,
-        ..early(name, build, Channel::SemiAnnual)
+        ..early(name, build, ServicingChannel::SemiAnnual)
     }
 }
 
@@ -120,16 +131,15 @@ const fn long_term(
         servercore: Some(servercore),
         containerd: true,
         source: GUIDE,
-        ..early(name, build, Channel::LongTerm)
+        ..early(name, build, ServicingChannel::LongTerm)
     }
 }
 
-/// The release with that build number.
 pub fn windows_of_build(build: u32) -> Option<&'static WindowsRelease> {
     WINDOWS.iter().find(|release| release.build == build)
 }
 
-/// The release that people name by year or version: `2022`, `1809`, `20H2`.
+/// Accepts a year or version: `2022`, `1809`, `20H2`.
 pub fn windows_of_year(year: &str) -> Option<&'static WindowsRelease> {
     let named = |release: &&WindowsRelease| {
         release.name.strip_prefix("Server ") == Some(year) || release.nanoserver == Some(year)
@@ -137,25 +147,27 @@ pub fn windows_of_year(year: &str) -> Option<&'static WindowsRelease> {
     WINDOWS.iter().find(named)
 }
 
-/// A build of Windows, with its revision where that is known.
+/// Accepts the `os` of a host: `windows-2022`.
+pub fn windows_of_os(os: &str) -> Option<&'static WindowsRelease> {
+    windows_of_year(os.strip_prefix("windows-")?)
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Build {
-    /// Such as 20348.
     pub number: u32,
-    /// What updates count up, such as 2762.
+    /// Incremented by updates, such as 2762.
     pub revision: Option<u32>,
 }
 
-/// The text is no build of Windows.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is no build of Windows: it looks like 20348, 20348.2762 or 10.0.20348.2762")]
-pub struct NoBuild(pub String);
+#[error("`{0}` is not a valid Windows build (examples: 20348, 20348.2762, 10.0.20348.2762)")]
+pub struct InvalidBuild(pub String);
 
 impl FromStr for Build {
-    type Err = NoBuild;
+    type Err = InvalidBuild;
 
-    fn from_str(text: &str) -> Result<Self, NoBuild> {
-        let wrong = || NoBuild(text.to_owned());
+    fn from_str(text: &str) -> Result<Self, InvalidBuild> {
+        let wrong = || InvalidBuild(text.to_owned());
         let numbers = text.strip_prefix("10.0.").unwrap_or(text);
         let (number, revision) = match numbers.split_once('.') {
             Some((number, revision)) => (number, Some(revision)),
@@ -193,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn containerd_begins_with_2019() {
+    fn containerd_requires_2019() {
         for release in WINDOWS {
             assert_eq!(release.containerd, release.build >= 17763, "{release:?}");
         }
@@ -208,14 +220,14 @@ mod tests {
     }
 
     #[test]
-    fn a_build_is_read_in_each_of_its_forms() {
+    fn parses_every_form_of_a_build() {
         let full: Build = "10.0.20348.2762".parse().unwrap();
         assert_eq!(full.to_string(), "20348.2762");
         assert_eq!("20348.2762".parse(), Ok(full));
         let bare: Build = "26100".parse().unwrap();
         assert_eq!(bare.revision, None);
         for wrong in ["", "10.0.", "20348.", "20348.1.2", "ltsc2022"] {
-            assert_eq!(wrong.parse::<Build>(), Err(NoBuild(wrong.to_owned())));
+            assert_eq!(wrong.parse::<Build>(), Err(InvalidBuild(wrong.to_owned())));
         }
     }
 }

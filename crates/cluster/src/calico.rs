@@ -1,52 +1,46 @@
-//! Calico in a cluster: what it is set to, as far as nodes of Windows depend on it.
+//! Reads the Calico settings that Windows nodes depend on.
 //!
-//! It is read only. Pools and affinity belong to every pod of the cluster, and their
-//! owner has to choose the hour.
+//! They are never changed: pools and affinity affect every pod of the cluster, so
+//! their owner has to decide when.
 
 use kube::api::{Api, ApiResource, DynamicObject, ListParams};
 use kube::core::GroupVersionKind;
 use serde_json::Value;
 
-use crate::connect::Cluster;
+use crate::client::ClusterClient;
 use crate::error::ClusterError;
 
 /// Where Calico keeps its settings when Kubernetes is its datastore.
 pub(crate) const GROUP: &str = "crd.projectcalico.org";
-/// What Felix takes where nothing is said.
+/// Felix's defaults.
 const VNI: u32 = 4096;
 const PORT: u16 = 4789;
 
-/// Calico as it was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CalicoFacts {
-    /// Pools of addresses for pods that are in use; none where Calico keeps its
-    /// settings somewhere else.
+    /// Enabled IPv4 pools; empty if Calico uses another datastore.
     pub pools: Vec<CalicoPool>,
-    /// Whether a node's block of addresses is its own alone.
+    /// Whether a node's address block is exclusive to that node.
     pub strict_affinity: bool,
-    /// The number of its VXLAN.
     pub vni: u32,
-    /// The UDP port of its VXLAN.
+    /// The UDP port of the VXLAN.
     pub port: u16,
 }
 
-/// A pool of addresses for pods.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CalicoPool {
-    /// Its name.
     pub name: String,
-    /// Its addresses.
     pub cidr: String,
     /// `Never`, `CrossSubnet` or `Always`.
     pub ipip: String,
     /// `Never`, `CrossSubnet` or `Always`.
     pub vxlan: String,
-    /// Whether it is for the nodes of a selector, and not for all.
+    /// Whether a node selector limits it to some nodes.
     pub some_nodes: bool,
 }
 
-impl Cluster {
-    /// Reads Calico's settings, whether or not its daemons are there.
+impl ClusterClient {
+    /// Reads the settings, whether or not Calico's daemons run.
     pub async fn calico(&self) -> Result<CalicoFacts, ClusterError> {
         let (pools, affinity, felix) = tokio::try_join!(
             self.calico_pools(),
@@ -70,7 +64,7 @@ impl Cluster {
         let pools = self.calico_api("IPPool", "ippools");
         let list = match pools.list(&ListParams::default()).await {
             Ok(list) => list.items,
-            // There is no such kind.
+            // The CRD does not exist.
             Err(kube::Error::Api(status)) if status.code == 404 => Vec::new(),
             Err(error) => return Err(self.failed("list IPPools of Calico")(error)),
         };
@@ -96,11 +90,11 @@ impl Cluster {
         Ok(used.collect())
     }
 
-    /// The `spec` of the object `default`; null where there is none.
+    /// The `spec` of the object `default`; null if it does not exist.
     async fn calico_default(&self, kind: &str, plural: &str) -> Result<Value, ClusterError> {
         match self.calico_api(kind, plural).get("default").await {
             Ok(object) => Ok(object.data["spec"].clone()),
-            // There is no such object, or no such kind.
+            // The object or the CRD does not exist.
             Err(kube::Error::Api(status)) if status.code == 404 => Ok(Value::Null),
             Err(error) => {
                 let what = format!("read {kind} default of Calico");

@@ -1,4 +1,4 @@
-//! A change of the cluster as a value: shown by `plan`, carried out later.
+//! A change of the cluster as a value: shown by `plan`, applied later.
 
 use std::fmt;
 
@@ -11,12 +11,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::FIELD_MANAGER;
-use crate::connect::Cluster;
+use crate::client::ClusterClient;
 use crate::error::ClusterError;
-use crate::owned::is_ours;
+use crate::owned::is_owned;
 use crate::patch;
 
-/// Which object.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ObjectRef {
@@ -24,15 +23,13 @@ pub struct ObjectRef {
     pub api_version: String,
     /// `DaemonSet`.
     pub kind: String,
-    /// None for objects of the whole cluster.
+    /// None for cluster-scoped objects.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub namespace: Option<String>,
-    /// Its name.
     pub name: String,
 }
 
 impl ObjectRef {
-    /// An object, with or without a namespace.
     pub fn new(api_version: &str, kind: &str, namespace: Option<&str>, name: &str) -> Self {
         Self {
             api_version: api_version.to_owned(),
@@ -53,78 +50,66 @@ impl fmt::Display for ObjectRef {
     }
 }
 
-/// How a change is made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub enum Way {
-    /// An object of somebody else's: one field, tested against its old value,
-    /// which is kept for `reset --cluster`.
+pub enum ChangeMethod {
+    /// Sets one field of an object that casement does not own. The prior value is
+    /// tested, and saved for `reset --cluster`.
     Patch,
-    /// An object of casement's own: applied on the server's side as a whole.
+    /// Server-side apply of a whole object that casement owns.
     Apply,
-    /// An object of casement's own goes.
+    /// Deletes an object that casement owns.
     Delete,
-    /// flannel's pods on Linux start anew, all at once, with this overlay.
-    Restart {
-        /// Its number.
-        vni: u32,
-    },
+    /// Restarts all flannel pods on Linux at once, with this VNI.
+    Restart { vni: u32 },
 }
 
-/// One change.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ClusterChange {
-    /// The object.
     pub object: ObjectRef,
     /// The field as a JSON pointer; empty for the object as a whole.
     pub field: String,
-    /// What is there; none if nothing is.
     pub before: Option<Value>,
-    /// What will be there.
     pub after: Option<Value>,
-    /// How it is made.
-    pub way: Way,
-    /// What stands still meanwhile, if anything does: such a change is made only
-    /// with somebody's word for it.
+    #[serde(rename = "way")]
+    pub method: ChangeMethod,
+    /// What stops working meanwhile; such a change needs the user's explicit consent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outage: Option<String>,
 }
 
-/// What carrying a change out came to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum CarriedOut {
-    /// It was made.
+pub enum ApplyOutcome {
     Changed,
-    /// It was so already.
     Already,
 }
 
-impl Cluster {
-    /// Makes a change. What was planned on must still be there: otherwise the
-    /// other's value stays, and it is a [`ClusterError::Conflict`].
-    pub async fn carry_out(&self, change: &ClusterChange) -> Result<CarriedOut, ClusterError> {
-        self.carry_out_telling(change, &|_| {}).await
+impl ClusterClient {
+    /// Applies a change. If the prior value is no longer the planned one, the live
+    /// value is kept and the result is [`ClusterError::Conflict`].
+    pub async fn apply(&self, change: &ClusterChange) -> Result<ApplyOutcome, ClusterError> {
+        self.apply_with_progress(change, &|_| {}).await
     }
 
-    /// The same; `tell` hears what is waited for.
-    pub async fn carry_out_telling(
+    /// Like [`Self::apply`]; `on_progress` receives what is being waited for.
+    pub async fn apply_with_progress(
         &self,
         change: &ClusterChange,
-        tell: &(dyn Fn(String) + Sync),
-    ) -> Result<CarriedOut, ClusterError> {
-        match change.way {
-            Way::Patch => self.patch_field(change).await,
-            Way::Apply => self.apply_owned(change).await,
-            Way::Delete => self.delete_owned(&change.object).await,
-            Way::Restart { vni } => {
-                self.restart_flannel(vni, tell).await?;
-                Ok(CarriedOut::Changed)
+        on_progress: &(dyn Fn(String) + Sync),
+    ) -> Result<ApplyOutcome, ClusterError> {
+        match change.method {
+            ChangeMethod::Patch => self.patch_field(change).await,
+            ChangeMethod::Apply => self.apply_owned(change).await,
+            ChangeMethod::Delete => self.delete_owned(&change.object).await,
+            ChangeMethod::Restart { vni } => {
+                self.restart_flannel(vni, on_progress).await?;
+                Ok(ApplyOutcome::Changed)
             }
         }
     }
 
-    async fn patch_field(&self, change: &ClusterChange) -> Result<CarriedOut, ClusterError> {
+    async fn patch_field(&self, change: &ClusterChange) -> Result<ApplyOutcome, ClusterError> {
         let conflict = |found| ClusterError::Conflict {
             object: Box::new(change.object.clone()),
             field: change.field.clone(),
@@ -136,27 +121,27 @@ impl Cluster {
         };
         let found = live.pointer(&change.field).cloned();
         if found == change.after {
-            return Ok(CarriedOut::Already);
+            return Ok(ApplyOutcome::Already);
         }
         if found != change.before {
             return Err(conflict(found));
         }
-        let was_due = change.outage.is_some() && self.is_restart_pending().await?;
-        self.remember(change).await?;
+        let was_pending = change.outage.is_some() && self.is_restart_pending().await?;
+        self.save_prior(change).await?;
         if self.send_patch(change, &live).await? {
-            return Ok(CarriedOut::Changed);
+            return Ok(ApplyOutcome::Changed);
         }
         let live = self.get(&change.object).await?;
-        self.forget(&change.object, &change.field).await?;
-        if change.outage.is_some() && !was_due {
-            self.note_restart(false).await?;
+        self.forget_prior(&change.object, &change.field).await?;
+        if change.outage.is_some() && !was_pending {
+            self.set_restart_pending(false).await?;
         }
         Err(conflict(
             live.and_then(|live| live.pointer(&change.field).cloned()),
         ))
     }
 
-    /// Whether the patch was taken: false if its test failed.
+    /// False if the patch's test failed.
     pub(crate) async fn send_patch(
         &self,
         change: &ClusterChange,
@@ -171,8 +156,8 @@ impl Cluster {
         let api = self.api(&change.object);
         match api.patch(&change.object.name, &params, &patch).await {
             Ok(_) => Ok(true),
-            // A failed test is "unprocessable"; so is an invalid object, which
-            // the caller tells apart by looking again.
+            // Both a failed test and an invalid object are "unprocessable": reading
+            // the object again distinguishes them.
             Err(kube::Error::Api(status)) if status.code == 422 => {
                 match self.get(&change.object).await? {
                     Some(now) if now.pointer(&change.field) == live.pointer(&change.field) => {
@@ -186,13 +171,13 @@ impl Cluster {
         }
     }
 
-    async fn apply_owned(&self, change: &ClusterChange) -> Result<CarriedOut, ClusterError> {
+    async fn apply_owned(&self, change: &ClusterChange) -> Result<ApplyOutcome, ClusterError> {
         let Some(manifest) = &change.after else {
             return self.delete_owned(&change.object).await;
         };
-        // Planned anew, so that nobody else's object of that name is taken over.
+        // Planned again, so that a foreign object of that name is not taken over.
         if self.plan_owned(manifest).await?.is_none() {
-            return Ok(CarriedOut::Already);
+            return Ok(ApplyOutcome::Already);
         }
         let params = PatchParams {
             field_validation: Some(ValidationDirective::Strict),
@@ -202,12 +187,12 @@ impl Cluster {
         let patch = Patch::Apply(manifest);
         let applied = api.patch(&change.object.name, &params, &patch).await;
         applied.map_err(self.failed(format!("apply {}", change.object)))?;
-        Ok(CarriedOut::Changed)
+        Ok(ApplyOutcome::Changed)
     }
 
-    async fn delete_owned(&self, object: &ObjectRef) -> Result<CarriedOut, ClusterError> {
-        let Some(live) = self.get(object).await?.filter(is_ours) else {
-            return Ok(CarriedOut::Already);
+    async fn delete_owned(&self, object: &ObjectRef) -> Result<ApplyOutcome, ClusterError> {
+        let Some(live) = self.get(object).await?.filter(is_owned) else {
+            return Ok(ApplyOutcome::Already);
         };
         let uid = live.pointer("/metadata/uid").and_then(Value::as_str);
         let params = DeleteParams {
@@ -218,20 +203,19 @@ impl Cluster {
             ..DeleteParams::default()
         };
         match self.api(object).delete(&object.name, &params).await {
-            Ok(_) => Ok(CarriedOut::Changed),
+            Ok(_) => Ok(ApplyOutcome::Changed),
             Err(kube::Error::Api(status)) if matches!(status.code, 404 | 409) => {
-                Ok(CarriedOut::Already)
+                Ok(ApplyOutcome::Already)
             }
             Err(error) => Err(self.failed(format!("delete {object}"))(error)),
         }
     }
 
-    /// The object as it is, if it is.
     pub(crate) async fn get(&self, object: &ObjectRef) -> Result<Option<Value>, ClusterError> {
         let found = self.api(object).get_opt(&object.name).await;
         let found = found.map_err(self.failed(format!("read {object}")))?;
         let value = found.map(serde_json::to_value).transpose();
-        value.map_err(|error| ClusterError::NotUnderstood {
+        value.map_err(|error| ClusterError::Unusable {
             what: object.to_string(),
             reason: error.to_string(),
         })

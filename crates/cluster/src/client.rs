@@ -1,4 +1,4 @@
-//! From a kubeconfig to a cluster that answers.
+//! Connects to the API server of a kubeconfig.
 
 use std::path::Path;
 use std::time::Duration;
@@ -8,17 +8,17 @@ use kube::{Client, Config};
 
 use crate::error::ClusterError;
 
-/// A cluster that answered.
+/// A connected client; the server's version is known.
 #[derive(Clone)]
-pub struct Cluster {
+pub struct ClusterClient {
     pub(crate) client: Client,
     pub(crate) server: String,
     version: String,
 }
 
-impl Cluster {
-    /// Reads the kubeconfig, connects as its current context, and asks for the
-    /// server's version.
+impl ClusterClient {
+    /// Connects with the current context of the kubeconfig and reads the server's
+    /// version.
     pub async fn connect(path: &Path) -> Result<Self, ClusterError> {
         if let Err(source) = std::fs::File::open(path) {
             return Err(ClusterError::KubeconfigMissing {
@@ -39,15 +39,14 @@ impl Cluster {
         let server = config.cluster_url.to_string();
         let server = server.trim_end_matches('/').to_owned();
         let client = Client::try_from(config)
-            .map_err(|error| ClusterError::of(&server, "start a client", error))?;
-        Self::over(client, server).await
+            .map_err(|error| ClusterError::from_kube(&server, "create a client", error))?;
+        Self::with_client(client, server).await
     }
 
-    /// The same over a client that is there already.
-    pub async fn over(client: Client, server: String) -> Result<Self, ClusterError> {
+    pub async fn with_client(client: Client, server: String) -> Result<Self, ClusterError> {
         let version = client.apiserver_version().await;
-        let version =
-            version.map_err(|error| ClusterError::of(&server, "tell its version", error))?;
+        let version = version
+            .map_err(|error| ClusterError::from_kube(&server, "report its version", error))?;
         Ok(Self {
             client,
             server,
@@ -55,12 +54,11 @@ impl Cluster {
         })
     }
 
-    /// The API server's version, with its `v`.
+    /// The API server's version, with the leading `v`.
     pub fn version(&self) -> &str {
         &self.version
     }
 
-    /// The API server's URL.
     pub fn server(&self) -> &str {
         &self.server
     }
@@ -71,6 +69,6 @@ impl Cluster {
     ) -> impl FnOnce(kube::Error) -> ClusterError {
         let server = self.server.clone();
         let what = what.into();
-        move |error| ClusterError::of(&server, what, error)
+        move |error| ClusterError::from_kube(&server, what, error)
     }
 }

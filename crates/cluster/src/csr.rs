@@ -1,9 +1,7 @@
-//! The certificate request of a kubelet that joins: who made it, for whom, and what
-//! became of it.
+//! The certificate signing request of a joining kubelet.
 //!
-//! A cluster that kubeadm made approves these itself. Where nobody does, casement
-//! approves the one that its own token made for the name that it should have, and no
-//! other.
+//! A cluster created by kubeadm approves these automatically. If it does not, casement
+//! approves only the request made with its own token for the expected node name.
 
 use std::collections::BTreeSet;
 
@@ -19,73 +17,67 @@ use rustls_pki_types::CertificateSigningRequestDer;
 use rustls_pki_types::pem::PemObject as _;
 use x509_parser::prelude::{FromDer as _, X509CertificationRequest};
 
-use crate::connect::Cluster;
+use crate::client::ClusterClient;
 use crate::error::ClusterError;
 
-/// Whose certificates kubelets ask for.
+/// The signer of kubelet client certificates.
 pub(crate) const SIGNER: &str = "kubernetes.io/kube-apiserver-client-kubelet";
-/// kubeadm's word that the controller manager may approve.
+/// kubeadm's binding that lets the controller manager approve.
 const APPROVER: &str = "kubeadm:node-autoapprove-bootstrap";
 const TOKEN_USER: &str = "system:bootstrap:";
 
-/// Whose request is waited for.
 #[derive(Debug, Clone)]
-pub struct Joining {
-    /// The node's name.
+pub struct JoiningNode {
     pub node: String,
-    /// The run whose token it uses.
+    /// The run whose token the node uses.
     pub run: String,
 }
 
-/// What a request says, as far as one decides by it.
-struct Asked {
+struct NodeRequest {
     name: String,
     token: String,
     decided: Option<String>,
 }
 
-impl Cluster {
-    /// Watches the requests of a joining node until the future is dropped; `tell`
-    /// hears what becomes of them.
-    ///
-    /// # Errors
-    /// When the API cannot be asked, or refuses.
-    pub async fn attend_request(
+impl ClusterClient {
+    /// Watches the requests of a joining node until the future is dropped;
+    /// `on_progress` receives their state.
+    pub async fn watch_join_request(
         &self,
-        joining: &Joining,
-        tell: &(dyn Fn(String) + Sync),
+        joining: &JoiningNode,
+        on_progress: &(dyn Fn(String) + Sync),
     ) -> Result<(), ClusterError> {
         let api: Api<CertificateSigningRequest> = Api::all(self.client.clone());
         let approves = !self.has_approver().await?;
         let field = format!("spec.signerName={SIGNER}");
-        let mut told = BTreeSet::new();
+        let mut reported = BTreeSet::new();
         loop {
             let list = api.list(&ListParams::default().fields(&field)).await;
             let list = list.map_err(self.failed("list CertificateSigningRequests"))?;
             let version = list.metadata.resource_version.clone().unwrap_or_default();
             for request in &list.items {
-                let Some(asked) = asked(request, &joining.node) else {
+                let Some(found) = node_request(request, &joining.node) else {
                     continue;
                 };
-                if !self.is_token_of(&asked.token, joining).await? {
+                if !self.is_token_of(&found.token, joining).await? {
                     continue;
                 }
-                if asked.decided.is_none() && approves {
+                if found.decided.is_none() && approves {
                     self.approve(&api, request, joining).await?;
                 }
-                let state = match (&asked.decided, approves) {
-                    (Some(decided), _) => format!("its certificate request was {decided}"),
-                    (None, true) => "its certificate request is approved".to_owned(),
-                    (None, false) => "its certificate request waits for approval".to_owned(),
+                let state = match (&found.decided, approves) {
+                    (Some(decided), _) => format!("the certificate request was {decided}"),
+                    (None, true) => "the certificate request is approved".to_owned(),
+                    (None, false) => "the certificate request is waiting for approval".to_owned(),
                 };
-                if told.insert((asked.name, state.clone())) {
-                    tell(state);
+                if reported.insert((found.name, state.clone())) {
+                    on_progress(state);
                 }
             }
             let params = WatchParams::default().fields(&field);
             let watch = api.watch(&params, &version).await;
             let watch = watch.map_err(self.failed("watch CertificateSigningRequests"))?;
-            // Whatever comes, or an end of the watch: it is looked at again.
+            // Any event, or the end of the watch: list again.
             let _ = watch.boxed().next().await;
         }
     }
@@ -97,12 +89,13 @@ impl Cluster {
         Ok(found.is_some())
     }
 
-    /// Read and put with its version: a decision by somebody else in between stays.
+    /// Replaced with the resource version that was read: another decision in between
+    /// is kept.
     async fn approve(
         &self,
         api: &Api<CertificateSigningRequest>,
         request: &CertificateSigningRequest,
-        joining: &Joining,
+        joining: &JoiningNode,
     ) -> Result<(), ClusterError> {
         let name = request.metadata.name.clone().unwrap_or_default();
         let mut approved = request.clone();
@@ -116,7 +109,7 @@ impl Cluster {
                 status: "True".to_owned(),
                 reason: Some("CasementToken".to_owned()),
                 message: Some(format!(
-                    "made with casement's token for {} (run {})",
+                    "created with casement's token for {} (run {})",
                     joining.node, joining.run
                 )),
                 last_update_time: Some(now),
@@ -135,9 +128,8 @@ impl Cluster {
     }
 }
 
-/// What a request of that node asks; none if it is another's, or not one of a
-/// token.
-fn asked(request: &CertificateSigningRequest, node: &str) -> Option<Asked> {
+/// None if the request is for another node or was not made with a token.
+fn node_request(request: &CertificateSigningRequest, node: &str) -> Option<NodeRequest> {
     let spec = &request.spec;
     if spec.signer_name != SIGNER {
         return None;
@@ -162,24 +154,24 @@ fn asked(request: &CertificateSigningRequest, node: &str) -> Option<Asked> {
             _ => None,
         }
     });
-    Some(Asked {
+    Some(NodeRequest {
         name: request.metadata.name.clone().unwrap_or_default(),
         token: token.to_owned(),
         decided,
     })
 }
 
-/// Common name and organisation, where each is there once.
+/// Common name and organization; none unless each occurs exactly once.
 pub(crate) fn subject(pem: &[u8]) -> Option<(String, String)> {
     let der = CertificateSigningRequestDer::from_pem_slice(pem).ok()?;
     let (_, request) = X509CertificationRequest::from_der(&der).ok()?;
     let subject = &request.certification_request_info.subject;
     let mut names = subject.iter_common_name();
-    let mut organisations = subject.iter_organization();
+    let mut organizations = subject.iter_organization();
     let text = (
         names.next()?.as_str().ok()?.to_owned(),
-        organisations.next()?.as_str().ok()?.to_owned(),
+        organizations.next()?.as_str().ok()?.to_owned(),
     );
-    let more = names.next().is_some() || organisations.next().is_some();
+    let more = names.next().is_some() || organizations.next().is_some();
     (!more).then_some(text)
 }

@@ -1,102 +1,96 @@
-//! What in a cluster does not go as it should: for who looks for a cause.
+//! Collects stuck nodes, pods and certificate requests, for `doctor`.
 
 use k8s_openapi::api::certificates::v1::CertificateSigningRequest;
 use k8s_openapi::api::core::v1::{Event, Node, Pod};
 use kube::api::{Api, ListParams};
 
-use crate::connect::Cluster;
+use crate::client::ClusterClient;
+use crate::csr::{SIGNER, subject};
 use crate::error::ClusterError;
-use crate::facts::{NodeFacts, node_ready};
-use crate::request::{SIGNER, subject};
+use crate::facts::{ObservedNode, node_ready};
 
-/// Everything that stands still.
 #[derive(Debug, Clone, Default)]
-pub struct Troubles {
-    /// All Nodes, with what their kubelets say.
-    pub nodes: Vec<NodeWord>,
-    /// Pods that were given to a node and do not run there.
-    pub pods: Vec<PodTrouble>,
-    /// Kubelets' requests that nobody has decided.
-    pub requests: Vec<OpenRequest>,
+pub struct ClusterDiagnosis {
+    /// All Nodes, with the message of their Ready condition.
+    pub nodes: Vec<NodeReport>,
+    /// Pods that are scheduled but do not run.
+    pub pods: Vec<StuckPod>,
+    /// Kubelet certificate requests that are neither approved nor denied.
+    pub requests: Vec<PendingRequest>,
 }
 
-/// A Node, and its kubelet's word on it.
 #[derive(Debug, Clone)]
-pub struct NodeWord {
-    /// What it is.
-    pub facts: NodeFacts,
+pub struct NodeReport {
+    pub facts: ObservedNode,
     /// Why it is not Ready.
     pub message: String,
 }
 
-/// A pod that does not run.
 #[derive(Debug, Clone)]
-pub struct PodTrouble {
+pub struct StuckPod {
     /// `namespace/name`.
     pub name: String,
-    /// Its node.
     pub node: String,
-    /// What its container waits for.
+    /// Why its container waits.
     pub reason: String,
-    /// What was said of it last.
+    /// The container's message, or the latest warning event.
     pub message: String,
 }
 
-/// A request that waits.
 #[derive(Debug, Clone)]
-pub struct OpenRequest {
-    /// Its name.
+pub struct PendingRequest {
     pub name: String,
-    /// Who asks.
     pub user: String,
-    /// The Node that the certificate would be for.
+    /// The Node that the certificate is for.
     pub node: String,
 }
 
-impl Cluster {
-    /// Looks at the cluster; changes nothing.
-    pub async fn troubles(&self) -> Result<Troubles, ClusterError> {
-        let (nodes, pods, requests) =
-            tokio::try_join!(self.words(), self.stuck_pods(), self.open_requests())?;
-        Ok(Troubles {
+impl ClusterClient {
+    /// Reads only.
+    pub async fn diagnose(&self) -> Result<ClusterDiagnosis, ClusterError> {
+        let (nodes, pods, requests) = tokio::try_join!(
+            self.node_reports(),
+            self.stuck_pods(),
+            self.pending_requests()
+        )?;
+        Ok(ClusterDiagnosis {
             nodes,
             pods,
             requests,
         })
     }
 
-    async fn words(&self) -> Result<Vec<NodeWord>, ClusterError> {
+    async fn node_reports(&self) -> Result<Vec<NodeReport>, ClusterError> {
         let api: Api<Node> = Api::all(self.client.clone());
         let list = api.list(&ListParams::default()).await;
         let list = list.map_err(self.failed("list Nodes"))?;
-        let word = |node: &Node| NodeWord {
-            facts: NodeFacts::of(node),
+        let report = |node: &Node| NodeReport {
+            facts: ObservedNode::of(node),
             message: node_ready(node)
                 .and_then(|condition| condition.message.clone())
                 .unwrap_or_default(),
         };
-        Ok(list.iter().map(word).collect())
+        Ok(list.iter().map(report).collect())
     }
 
-    async fn stuck_pods(&self) -> Result<Vec<PodTrouble>, ClusterError> {
+    async fn stuck_pods(&self) -> Result<Vec<StuckPod>, ClusterError> {
         let api: Api<Pod> = Api::all(self.client.clone());
         let list = api.list(&ListParams::default()).await;
         let list = list.map_err(self.failed("list Pods"))?;
-        let mut troubles = Vec::new();
+        let mut stuck = Vec::new();
         for pod in &list {
-            let Some(mut trouble) = trouble(pod) else {
+            let Some(mut found) = stuck_pod(pod) else {
                 continue;
             };
-            if trouble.message.is_empty() {
-                trouble.message = self.last_word(pod).await?;
+            if found.message.is_empty() {
+                found.message = self.latest_warning(pod).await?;
             }
-            troubles.push(trouble);
+            stuck.push(found);
         }
-        Ok(troubles)
+        Ok(stuck)
     }
 
-    /// The newest event about a pod.
-    async fn last_word(&self, pod: &Pod) -> Result<String, ClusterError> {
+    async fn latest_warning(&self, pod: &Pod) -> Result<String, ClusterError> {
         let namespace = pod.metadata.namespace.as_deref().unwrap_or_default();
         let uid = pod.metadata.uid.as_deref().unwrap_or_default();
         let api: Api<Event> = Api::namespaced(self.client.clone(), namespace);
@@ -112,15 +106,15 @@ impl Cluster {
             .unwrap_or_default())
     }
 
-    async fn open_requests(&self) -> Result<Vec<OpenRequest>, ClusterError> {
+    async fn pending_requests(&self) -> Result<Vec<PendingRequest>, ClusterError> {
         let api: Api<CertificateSigningRequest> = Api::all(self.client.clone());
         let list = api.list(&ListParams::default()).await;
         let list = list.map_err(self.failed("list CertificateSigningRequests"))?;
-        Ok(list.iter().filter_map(open).collect())
+        Ok(list.iter().filter_map(pending).collect())
     }
 }
 
-fn trouble(pod: &Pod) -> Option<PodTrouble> {
+fn stuck_pod(pod: &Pod) -> Option<StuckPod> {
     let node = pod.spec.as_ref()?.node_name.clone()?;
     let status = pod.status.as_ref()?;
     if pod.metadata.deletion_timestamp.is_some() || status.phase.as_deref() == Some("Succeeded") {
@@ -131,7 +125,7 @@ fn trouble(pod: &Pod) -> Option<PodTrouble> {
     let waiting = waiting.next()?;
     let namespace = pod.metadata.namespace.as_deref().unwrap_or_default();
     let name = pod.metadata.name.as_deref().unwrap_or_default();
-    Some(PodTrouble {
+    Some(StuckPod {
         name: format!("{namespace}/{name}"),
         node,
         reason: waiting.reason.clone().unwrap_or_default(),
@@ -139,7 +133,7 @@ fn trouble(pod: &Pod) -> Option<PodTrouble> {
     })
 }
 
-fn open(request: &CertificateSigningRequest) -> Option<OpenRequest> {
+fn pending(request: &CertificateSigningRequest) -> Option<PendingRequest> {
     let decided = request
         .status
         .as_ref()
@@ -150,7 +144,7 @@ fn open(request: &CertificateSigningRequest) -> Option<OpenRequest> {
     }
     let (node, _) = subject(&request.spec.request.0)?;
     let node = node.strip_prefix("system:node:")?.to_owned();
-    Some(OpenRequest {
+    Some(PendingRequest {
         name: request.metadata.name.clone().unwrap_or_default(),
         user: request.spec.username.clone().unwrap_or_default(),
         node,

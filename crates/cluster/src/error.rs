@@ -1,4 +1,4 @@
-//! What can go wrong with the API: one code, one cause, both values, a way on.
+//! Errors of the API side: a stable code, the cause, both values, and help.
 
 use std::collections::BTreeMap;
 use std::error::Error as _;
@@ -8,135 +8,84 @@ use std::path::PathBuf;
 use serde_json::Value;
 
 use crate::change::ObjectRef;
-use crate::rights::Right;
+use crate::permissions::Permission;
 
-/// An error of the API side. `Display` is the cause in one line;
-/// [`ClusterError::code`], [`ClusterError::details`] and [`ClusterError::remedy`]
-/// are the rest of the screen.
+/// `Display` is the cause in one line; [`ClusterError::code`],
+/// [`ClusterError::details`] and [`ClusterError::help`] complete the message.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ClusterError {
-    /// The kubeconfig cannot be read.
-    #[error("the kubeconfig `{}` cannot be read", path.display())]
-    KubeconfigMissing {
-        /// The file.
-        path: PathBuf,
-        /// The cause.
-        source: io::Error,
-    },
-    /// The kubeconfig is none, or its context leads nowhere.
-    #[error("`{}` is not a usable kubeconfig", path.display())]
-    KubeconfigUnusable {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong with it.
-        reason: String,
-    },
-    /// Nothing answers at the server's address.
-    #[error("the API server {server} does not answer")]
-    Unreachable {
-        /// Its URL.
-        server: String,
-        /// How far it got.
-        reason: String,
-    },
-    /// The server's certificate is not one that the kubeconfig trusts.
+    #[error("failed to read the kubeconfig `{}`", path.display())]
+    KubeconfigMissing { path: PathBuf, source: io::Error },
+    /// Not a kubeconfig, or its context is incomplete.
+    #[error("`{}` is not a valid kubeconfig", path.display())]
+    KubeconfigUnusable { path: PathBuf, reason: String },
+    #[error("the API server {server} does not respond")]
+    Unreachable { server: String, reason: String },
     #[error("the certificate of the API server {server} is not trusted")]
-    Certificate {
-        /// Its URL.
-        server: String,
-        /// What is wrong with it.
-        reason: String,
-    },
-    /// The server does not know who we are.
-    #[error("the API server {server} does not accept the kubeconfig's user")]
-    Unauthorized {
-        /// Its URL.
-        server: String,
-    },
-    /// The server knows who we are, and says no.
-    #[error("the API server refuses to {what}")]
+    Certificate { server: String, reason: String },
+    /// HTTP 401.
+    #[error("authentication failed for the kubeconfig's user at the API server {server}")]
+    Unauthorized { server: String },
+    /// HTTP 403.
+    #[error("permission denied: the API server refused to {what}")]
     Forbidden {
-        /// What was tried.
+        /// What was attempted, as an infinitive.
         what: String,
-        /// Its own words.
         message: String,
     },
-    /// Found before anything was changed.
-    #[error("the kubeconfig's user lacks {} of the rights that casement needs", missing.len())]
-    MissingRights {
-        /// All that are missing.
-        missing: Vec<Right>,
-    },
-    /// A ConfigMap of kubeadm's is not there.
-    #[error("the cluster has no ConfigMap {object}: kubeadm did not make it")]
-    NotKubeadm {
-        /// The one that is missing.
-        object: Box<ObjectRef>,
-    },
-    /// Something of the cluster's cannot be understood.
-    #[error("{what} cannot be understood")]
-    NotUnderstood {
-        /// What was read.
-        what: String,
-        /// Why.
-        reason: String,
-    },
-    /// A field is not what it was when the change was planned.
-    #[error("{object} was changed by somebody else")]
+    /// Reported before anything is changed.
+    #[error("the kubeconfig's user lacks {} that casement needs", count(missing.len(), "permission"))]
+    MissingPermissions { missing: Vec<Permission> },
+    /// A ConfigMap that kubeadm creates is missing.
+    #[error("{object} not found: the cluster was not created by kubeadm")]
+    NotKubeadm { object: Box<ObjectRef> },
+    /// Something that was read is invalid.
+    #[error("cannot use {what}")]
+    Unusable { what: String, reason: String },
+    /// A field no longer has the value that the change was planned on.
+    #[error("{object} was changed by someone else since it was planned")]
     Conflict {
-        /// The object.
         object: Box<ObjectRef>,
         /// The field, as a JSON pointer.
         field: String,
-        /// What the plan found there.
         planned: Option<Value>,
-        /// What is there now.
         found: Option<Value>,
     },
-    /// A name that casement needs is taken by somebody else's object.
-    #[error("{object} is there, is not casement's, and differs from what casement needs")]
-    NotOurs {
-        /// The object.
+    /// An object that casement did not create has the name that casement needs.
+    #[error("{object} exists, was not created by casement, and differs from what casement needs")]
+    NotOwned {
         object: Box<ObjectRef>,
-        /// What it holds of what casement would set.
+        /// Limited to the fields that casement would set.
         found: Value,
-        /// What casement would set.
-        wanted: Value,
+        expected: Value,
     },
-    /// flannel did not come back after its restart.
-    #[error("flannel is not back with VNI {vni} on {} nodes after {seconds} s", nodes.len())]
-    FlannelNotBack {
-        /// The number of the overlay that it should have.
+    #[error("timed out after {seconds} s: flannel is not ready with VNI {vni} on {}", count(nodes.len(), "node"))]
+    FlannelNotReady {
         vni: u32,
-        /// For how long it was waited for.
         seconds: u64,
-        /// The nodes, each with what was last seen of it.
+        /// Each node's last state.
         nodes: BTreeMap<String, String>,
     },
-    /// Pods that do not leave a node.
-    #[error("{} pods do not leave Node {node} within {seconds} s", pods.len())]
+    #[error("timed out after {seconds} s: {} still on Node {node}", count(pods.len(), "pod"))]
     NotDrained {
-        /// The node.
         node: String,
-        /// For how long it was waited for.
         seconds: u64,
-        /// The pods, each with what keeps it.
+        /// Each pod with the reason it remains.
         pods: BTreeMap<String, String>,
     },
-    /// Anything else that the API says.
-    #[error("the API server could not {what}")]
+    /// Any other API error.
+    #[error("the API server failed to {what}")]
     Api {
-        /// What was tried.
+        /// What was attempted, as an infinitive.
         what: String,
-        /// Its answer.
         source: Box<kube::Error>,
     },
 }
 
 impl ClusterError {
-    /// Sorts an answer of the API by what a person would do about it.
-    pub(crate) fn of(server: &str, what: impl Into<String>, error: kube::Error) -> Self {
+    /// Classifies an API error by what the user can do about it.
+    pub(crate) fn from_kube(server: &str, what: impl Into<String>, error: kube::Error) -> Self {
         let server = server.to_owned();
         match &error {
             kube::Error::Api(status) if status.code == 401 => Self::Unauthorized { server },
@@ -158,7 +107,7 @@ impl ClusterError {
         }
     }
 
-    /// The stable code that `casement explain` knows.
+    /// The stable code for `casement explain`.
     pub fn code(&self) -> &'static str {
         match self {
             Self::KubeconfigMissing { .. } => "CAS-API-001",
@@ -167,18 +116,18 @@ impl ClusterError {
             Self::Certificate { .. } => "CAS-API-004",
             Self::Unauthorized { .. } => "CAS-API-005",
             Self::Forbidden { .. } => "CAS-API-006",
-            Self::MissingRights { .. } => "CAS-API-007",
+            Self::MissingPermissions { .. } => "CAS-API-007",
             Self::NotKubeadm { .. } => "CAS-API-008",
-            Self::NotUnderstood { .. } => "CAS-API-009",
+            Self::Unusable { .. } => "CAS-API-009",
             Self::Conflict { .. } => "CAS-API-010",
-            Self::NotOurs { .. } => "CAS-API-011",
+            Self::NotOwned { .. } => "CAS-API-011",
             Self::Api { .. } => "CAS-API-012",
-            Self::FlannelNotBack { .. } => "CAS-API-013",
+            Self::FlannelNotReady { .. } => "CAS-API-013",
             Self::NotDrained { .. } => "CAS-API-014",
         }
     }
 
-    /// Whether trying again may help without anybody doing anything.
+    /// Whether a retry may succeed by itself.
     pub fn is_transient(&self) -> bool {
         match self {
             Self::Unreachable { .. } => true,
@@ -190,22 +139,22 @@ impl ClusterError {
         }
     }
 
-    /// The values behind the cause, as label and value.
+    /// Label and value of each detail line.
     pub fn details(&self) -> Vec<(String, String)> {
         let pair = |label: &str, value: String| (label.to_owned(), value);
         let json = |value: &Option<Value>| match value {
             Some(value) => value.to_string(),
-            None => "(nothing)".to_owned(),
+            None => "(not set)".to_owned(),
         };
         match self {
             Self::KubeconfigUnusable { reason, .. }
             | Self::Unreachable { reason, .. }
             | Self::Certificate { reason, .. }
-            | Self::NotUnderstood { reason, .. } => vec![pair("reason", reason.clone())],
-            Self::Forbidden { message, .. } => vec![pair("it says", message.clone())],
-            Self::MissingRights { missing } => missing
-                .chunk_by(Right::is_about_the_same)
-                .map(|rights| pair("missing", Right::several(rights)))
+            | Self::Unusable { reason, .. } => vec![pair("reason", reason.clone())],
+            Self::Forbidden { message, .. } => vec![pair("response", message.clone())],
+            Self::MissingPermissions { missing } => missing
+                .chunk_by(Permission::same_object)
+                .map(|group| pair("missing", Permission::join(group)))
                 .collect(),
             Self::Conflict {
                 field,
@@ -214,73 +163,82 @@ impl ClusterError {
                 ..
             } => vec![
                 pair("field", field.clone()),
-                pair("planned on", json(planned)),
+                pair("planned", json(planned)),
                 pair("found", json(found)),
             ],
-            Self::NotOurs { found, wanted, .. } => vec![
+            Self::NotOwned {
+                found, expected, ..
+            } => vec![
                 pair("found", found.to_string()),
-                pair("needed", wanted.to_string()),
+                pair("expected", expected.to_string()),
             ],
-            Self::Api { source, .. } => vec![pair("it says", innermost(source.as_ref()))],
-            Self::FlannelNotBack { nodes: seen, .. } | Self::NotDrained { pods: seen, .. } => {
-                let seen = seen.iter();
-                seen.map(|(name, what)| (name.clone(), what.clone()))
+            Self::Api { source, .. } => vec![pair("response", innermost(source.as_ref()))],
+            Self::FlannelNotReady { nodes: states, .. } | Self::NotDrained { pods: states, .. } => {
+                let states = states.iter();
+                states
+                    .map(|(name, state)| (name.clone(), state.clone()))
                     .collect()
             }
             _ => Vec::new(),
         }
     }
 
-    /// What to do now.
-    pub fn remedy(&self) -> &'static str {
+    pub fn help(&self) -> &'static str {
         match self {
             Self::KubeconfigMissing { .. } => {
                 "Check `existing.kubeconfig`; on a kubeadm control plane the file is \
                  /etc/kubernetes/admin.conf."
             }
             Self::KubeconfigUnusable { .. } => {
-                "`kubectl --kubeconfig FILE config view` shows what is in it; casement uses its \
-                 current context."
+                "Run `kubectl --kubeconfig FILE config view`; casement uses the current context."
             }
             Self::Unreachable { .. } => {
-                "Is the control plane up, is that its address, and do firewalls let its port \
-                 through? `kubectl get --raw /version` asks the same question."
+                "Check that the control plane is running, that its address is correct, and that \
+                 firewalls allow its port; `kubectl get --raw /version` tests the same."
             }
             Self::Certificate { .. } => {
-                "Was the cluster rebuilt, or is the server reached by a name or address that is \
-                 not in its certificate? Fetch a fresh admin.conf from the control plane."
+                "Fetch a new admin.conf from the control plane: the cluster was rebuilt, or the \
+                 certificate does not contain this name or address."
             }
             Self::Unauthorized { .. } => {
-                "The kubeconfig's certificate or token has run out, or belongs to another cluster: \
-                 fetch a fresh one."
+                "Fetch a new kubeconfig: its certificate or token has expired, or belongs to another \
+                 cluster."
             }
-            Self::Forbidden { .. } | Self::MissingRights { .. } => {
-                "Use an admin kubeconfig, or give its user the roles of casement's permissions.yaml."
+            Self::Forbidden { .. } | Self::MissingPermissions { .. } => {
+                "Use an admin kubeconfig, or bind the roles of casement's permissions.yaml to its user."
             }
             Self::NotKubeadm { .. } => {
-                "casement joins nodes to clusters made by kubeadm (kubespray's included)."
+                "Use a cluster created by kubeadm or kubespray; others are not supported."
             }
-            Self::NotUnderstood { .. } => "Look at it with kubectl; casement did not change it.",
+            Self::Unusable { .. } => "Inspect it with kubectl; casement did not change it.",
             Self::Conflict { .. } => {
-                "Their value stays. Look at it, then run casement again: it plans anew."
+                "The new value was kept. Check it, then run the command again to plan with it."
             }
-            Self::NotOurs { .. } => {
-                "Rename or remove that object, or change it to what casement needs."
+            Self::NotOwned { .. } => {
+                "Rename or delete that object, or change it to what casement needs."
             }
-            Self::FlannelNotBack { .. } => {
-                "`kubectl -n kube-flannel get pods -o wide` and their logs say why; run casement \
-                 again when they run."
+            Self::FlannelNotReady { .. } => {
+                "Check `kubectl -n kube-flannel get pods -o wide` and the pod logs; run the command \
+                 again when the pods are running."
             }
             Self::NotDrained { .. } => {
-                "Make room for them elsewhere or relax their PodDisruptionBudget, and run it \
-                 again; `casement reset --no-drain` leaves them to their controllers."
+                "Free capacity on other nodes or relax the PodDisruptionBudget, then run the \
+                 command again; `casement reset --no-drain` skips the drain."
             }
-            Self::Api { .. } => "Run it again; if it stays so, look at the API server's log.",
+            Self::Api { .. } => {
+                "Run the command again; if the error persists, check the API server's log."
+            }
         }
     }
 }
 
-/// The last cause of a chain says most.
+/// `1 node`, `2 nodes`.
+fn count(number: usize, noun: &str) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{number} {noun}{plural}")
+}
+
+/// The innermost cause is the most specific.
 fn innermost(error: &kube::Error) -> String {
     let mut text = error.to_string();
     let mut next = error.source();

@@ -1,4 +1,4 @@
-//! What a cluster was seen to be, before anything is planned.
+//! Observes a cluster, before anything is planned.
 
 use k8s_openapi::api::apps::v1::DaemonSet;
 use k8s_openapi::api::core::v1::{ConfigMap, Node};
@@ -6,7 +6,7 @@ use kube::api::{Api, ListParams};
 use serde::{Deserialize, Serialize};
 
 use crate::change::{ClusterChange, ObjectRef};
-use crate::connect::Cluster;
+use crate::client::ClusterClient;
 use crate::error::ClusterError;
 
 mod cni;
@@ -17,47 +17,43 @@ mod pin;
 
 pub use cni::Cni;
 pub use daemon_set::DaemonSetFacts;
-pub use node::NodeFacts;
+pub use node::ObservedNode;
 pub(crate) use node::{pod_cidrs as node_pod_cidrs, ready as node_ready, taints as node_taints};
 
-/// A kubeadm-made cluster.
+/// A cluster created by kubeadm.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct ClusterFacts {
+pub struct ObservedCluster {
     /// The API server's URL in the kubeconfig.
     pub server: String,
-    /// Its version, with its `v`.
+    /// The server's version, with the leading `v`.
     pub version: String,
     /// Where nodes reach the API server (`10.3.0.1:6443`).
     pub endpoint: String,
-    /// The networks of pods.
     pub pod_cidrs: Vec<String>,
-    /// The networks of services.
     pub service_cidrs: Vec<String>,
-    /// `cluster.local` and its like.
+    /// For example `cluster.local`.
     pub dns_domain: String,
-    /// The addresses of the cluster's DNS, from the kubelets' configuration.
+    /// DNS addresses, from the kubelet configuration.
     pub cluster_dns: Vec<String>,
-    /// The pins of the cluster's CA for `kubeadm join` (`sha256:…`).
+    /// CA certificate hashes for `kubeadm join` (`sha256:…`).
     pub ca_hashes: Vec<String>,
-    /// The CA itself, as PEM.
     pub ca_pem: String,
-    /// The nodes, by name.
-    pub nodes: Vec<NodeFacts>,
-    /// The DaemonSets.
+    /// Sorted by name.
+    pub nodes: Vec<ObservedNode>,
     pub daemon_sets: Vec<DaemonSetFacts>,
-    /// The pod network that is there, if one is known by its DaemonSet.
+    /// The pod network, if its DaemonSet is recognized.
     pub cni: Option<Cni>,
 }
 
-impl ClusterFacts {
-    /// The node of that name; names are compared in lower case.
-    pub fn node(&self, name: &str) -> Option<&NodeFacts> {
+impl ObservedCluster {
+    /// Names are compared in lower case.
+    pub fn node(&self, name: &str) -> Option<&ObservedNode> {
         let name = name.to_lowercase();
         self.nodes.iter().find(|node| node.name == name)
     }
 
-    /// The changes that keep other people's DaemonSets off Windows nodes.
+    /// The changes that keep Linux DaemonSets off Windows nodes.
     pub fn os_selector_changes(&self) -> Vec<ClusterChange> {
         let sets = self.daemon_sets.iter();
         sets.filter_map(DaemonSetFacts::os_selector_change)
@@ -65,9 +61,9 @@ impl ClusterFacts {
     }
 }
 
-impl Cluster {
-    /// Looks at the cluster; changes nothing.
-    pub async fn facts(&self) -> Result<ClusterFacts, ClusterError> {
+impl ClusterClient {
+    /// Reads only.
+    pub async fn observe(&self) -> Result<ObservedCluster, ClusterError> {
         let (kubeadm, kubelet, info) = tokio::try_join!(
             self.config_map("kube-system", "kubeadm-config", "ClusterConfiguration"),
             self.config_map("kube-system", "kubelet-config", "kubelet"),
@@ -81,7 +77,7 @@ impl Cluster {
             true => info.endpoint,
             false => kubeadm.endpoint,
         };
-        Ok(ClusterFacts {
+        Ok(ObservedCluster {
             server: self.server.clone(),
             version: self.version().to_owned(),
             endpoint,
@@ -113,11 +109,11 @@ impl Cluster {
         })
     }
 
-    pub(crate) async fn nodes(&self) -> Result<Vec<NodeFacts>, ClusterError> {
+    pub(crate) async fn nodes(&self) -> Result<Vec<ObservedNode>, ClusterError> {
         let api: Api<Node> = Api::all(self.client.clone());
         let list = api.list(&ListParams::default()).await;
         let list = list.map_err(self.failed("list Nodes"))?;
-        let mut nodes: Vec<_> = list.iter().map(NodeFacts::of).collect();
+        let mut nodes: Vec<_> = list.iter().map(ObservedNode::of).collect();
         nodes.sort_by(|one, other| one.name.cmp(&other.name));
         Ok(nodes)
     }

@@ -1,8 +1,6 @@
-//! flannel in a cluster: what it is set to, what its daemons say of themselves, and
-//! what has to change so that Windows nodes can take part.
+//! Observes flannel and plans the changes that Windows nodes need.
 //!
-//! Only `net-conf.json` is ever changed; `cni-conf.json` names the network of Linux
-//! pods, and stays.
+//! Only `net-conf.json` is ever changed; `cni-conf.json` is used by Linux pods only.
 
 mod lease;
 mod net_conf;
@@ -14,46 +12,41 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use kube::api::{Api, ListParams};
 use serde_json::{Value, json};
 
-use crate::change::{ClusterChange, ObjectRef, Way};
-use crate::connect::Cluster;
+use crate::change::{ChangeMethod, ClusterChange, ObjectRef};
+use crate::client::ClusterClient;
 use crate::error::ClusterError;
-use crate::facts::{ClusterFacts, NodeFacts};
+use crate::facts::{ObservedCluster, ObservedNode};
 
 pub use lease::FlannelLease;
-pub use net_conf::NetConfSeen;
+pub use net_conf::ObservedNetConf;
 
-/// The ConfigMap that flannel's manifests have, wherever they put it.
+/// The same name in all of flannel's manifests, in any namespace.
 pub const CONFIG_MAP: &str = "kube-flannel-cfg";
-/// Its key.
 const NET_CONF: &str = "net-conf.json";
 const FIELD: &str = "/data/net-conf.json";
-/// What a person should know before agreeing.
+/// Shown before the user consents.
 const OUTAGE: &str = "all pods lose the network for about a minute";
 
-/// flannel as it was found.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FlannelFacts {
-    /// Its configuration.
     pub config_map: ObjectRef,
-    /// Its DaemonSet; where there is one for each architecture, the first.
+    /// The first, if there is one per architecture.
     pub daemon_set: ObjectRef,
-    /// Label selectors of its pods on Linux, one for each DaemonSet.
+    /// Label selectors of the Linux pods, one per DaemonSet.
     pub selectors: Vec<String>,
-    /// `net-conf.json`, to the letter.
+    /// `net-conf.json`, verbatim.
     pub text: String,
-    /// The same, read.
-    pub net_conf: NetConfSeen,
-    /// Whether an earlier run changed it and did not live to restart its pods.
+    pub net_conf: ObservedNetConf,
+    /// Whether an interrupted run changed the configuration without restarting the pods.
     pub restart_pending: bool,
 }
 
 impl FlannelFacts {
-    /// What has to change so that Windows nodes can take part: the configuration,
-    /// and then a restart of all pods on Linux; nothing if all is right.
+    /// What Windows nodes need: the configuration, then a restart of all Linux pods;
+    /// empty if in sync.
     ///
-    /// Another kind of backend is nothing that a change of numbers mends: see
-    /// [`FlannelFacts::net_conf`].
-    pub fn changes(&self, wanted: &NetConf, nodes: &[NodeFacts]) -> Vec<ClusterChange> {
+    /// Another backend is never changed: see [`FlannelFacts::net_conf`].
+    pub fn changes(&self, wanted: &NetConf, nodes: &[ObservedNode]) -> Vec<ClusterChange> {
         let Backend::Vxlan { vni, port, .. } = wanted.backend else {
             return Vec::new();
         };
@@ -66,24 +59,24 @@ impl FlannelFacts {
             field: FIELD.to_owned(),
             before: Some(Value::from(self.text.clone())),
             after: Some(Value::from(text)),
-            way: Way::Patch,
+            method: ChangeMethod::Patch,
             outage: Some(OUTAGE.to_owned()),
         });
         let restart = self.restart(vni, change.is_some(), nodes);
         change.into_iter().chain(restart).collect()
     }
 
-    /// The restart that is due: because the configuration changes, because a run
-    /// was cut off after that, or because a daemon still uses another number.
-    fn restart(&self, vni: u32, changes: bool, nodes: &[NodeFacts]) -> Option<ClusterChange> {
+    /// A restart is needed if the configuration changes, if a run was interrupted
+    /// after that, or if a daemon still uses another VNI.
+    fn restart(&self, vni: u32, changes: bool, nodes: &[ObservedNode]) -> Option<ClusterChange> {
         let before: Vec<(&str, u32)> = nodes
             .iter()
             .filter(|node| node.os != "windows")
             .filter_map(|node| Some((node.name.as_str(), node.flannel.as_ref()?.vni?)))
             .collect();
         let behind = before.iter().any(|(_, found)| *found != vni);
-        let due = changes || self.restart_pending || behind;
-        due.then(|| {
+        let needed = changes || self.restart_pending || behind;
+        needed.then(|| {
             let shown = |vni: Option<u32>| -> Value {
                 let nodes = before.iter();
                 let nodes = nodes.map(|(name, old)| ((*name).to_owned(), vni.unwrap_or(*old)));
@@ -94,23 +87,23 @@ impl FlannelFacts {
                 field: String::new(),
                 before: Some(shown(None)),
                 after: Some(shown(Some(vni))),
-                way: Way::Restart { vni },
+                method: ChangeMethod::Restart { vni },
                 outage: Some(OUTAGE.to_owned()),
             }
         })
     }
 
-    /// The restart that giving the old configuration back takes.
-    pub fn restart_as_it_is(&self, nodes: &[NodeFacts]) -> Option<ClusterChange> {
+    /// The restart that restoring the prior configuration needs.
+    pub fn restart_with_current_config(&self, nodes: &[ObservedNode]) -> Option<ClusterChange> {
         self.restart(self.net_conf.vni, false, nodes)
     }
 }
 
-impl Cluster {
-    /// Looks at flannel; none where the cluster has another pod network.
+impl ClusterClient {
+    /// None if the cluster has another pod network.
     pub async fn flannel(
         &self,
-        facts: &ClusterFacts,
+        facts: &ObservedCluster,
     ) -> Result<Option<FlannelFacts>, ClusterError> {
         let Some(cni) = facts.cni.as_ref().filter(|cni| cni.name == "flannel") else {
             return Ok(None);
@@ -121,12 +114,12 @@ impl Cluster {
         let map = maps.get_opt(CONFIG_MAP).await;
         let map = map.map_err(self.failed(format!("read {config_map}")))?;
         let text = map.and_then(|map| map.data?.remove(NET_CONF));
-        let not_understood = |reason: String| ClusterError::NotUnderstood {
+        let unusable = |reason: String| ClusterError::Unusable {
             what: format!("{NET_CONF} in {config_map}"),
             reason,
         };
-        let text = text.ok_or_else(|| not_understood("it is not there".to_owned()))?;
-        let net_conf = NetConfSeen::read(&text).map_err(not_understood)?;
+        let text = text.ok_or_else(|| unusable("not found".to_owned()))?;
+        let net_conf = ObservedNetConf::read(&text).map_err(unusable)?;
         Ok(Some(FlannelFacts {
             selectors: self.flannel_selectors(&namespace).await?,
             restart_pending: self.is_restart_pending().await?,
@@ -137,8 +130,7 @@ impl Cluster {
         }))
     }
 
-    /// Whether flannel's pods are known by all these labels, for each DaemonSet of
-    /// flannel's own on Linux.
+    /// The label selector of each flannel DaemonSet for Linux.
     async fn flannel_selectors(&self, namespace: &str) -> Result<Vec<String>, ClusterError> {
         let sets: Api<DaemonSet> = Api::namespaced(self.client.clone(), namespace);
         let sets = sets.list(&ListParams::default()).await;

@@ -1,4 +1,4 @@
-//! What casement does to a Node of its own: labels, cordon, deletion.
+//! Changes of a Node that casement manages: labels, taints, cordon, deletion.
 
 use std::collections::BTreeMap;
 
@@ -7,47 +7,44 @@ use kube::api::{Api, DeleteParams, Patch, PatchParams};
 use serde_json::{Value, json};
 
 use crate::FIELD_MANAGER;
-use crate::connect::Cluster;
+use crate::client::ClusterClient;
 use crate::error::ClusterError;
-use crate::facts::NodeFacts;
+use crate::facts::ObservedNode;
 
-/// Says that casement cordoned the node, and may take that back.
+/// Marks a node that casement cordoned and may uncordon.
 const CORDONED: &str = "casement.dev/cordoned";
 
-/// A kubelet writes its Node often.
+/// The kubelet updates its Node often, so conflicts are likely.
 const ATTEMPTS: u32 = 10;
 
-/// What cordoning or uncordoning came to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cordon {
-    /// It was changed.
     Changed,
-    /// It was so already.
     Already,
-    /// Somebody else cordoned it: it stays cordoned.
+    /// Someone else cordoned it: it stays cordoned.
     ByOthers,
 }
 
-impl Cluster {
-    /// A Node, if it is there; names are compared in lower case.
-    pub async fn node(&self, name: &str) -> Result<Option<NodeFacts>, ClusterError> {
+impl ClusterClient {
+    /// Node names are compared in lower case.
+    pub async fn node(&self, name: &str) -> Result<Option<ObservedNode>, ClusterError> {
         let found = self.find_node(name).await?;
-        Ok(found.as_ref().map(NodeFacts::of))
+        Ok(found.as_ref().map(ObservedNode::of))
     }
 
-    /// Sets labels; says whether one was missing or different.
+    /// Returns whether a label was missing or different.
     pub async fn label_node(
         &self,
         name: &str,
         labels: &BTreeMap<String, String>,
     ) -> Result<bool, ClusterError> {
         let node = self.find_node(name).await?;
-        let held = node
+        let current = node
             .and_then(|node| node.metadata.labels)
             .unwrap_or_default();
         if labels
             .iter()
-            .all(|(key, value)| held.get(key) == Some(value))
+            .all(|(key, value)| current.get(key) == Some(value))
         {
             return Ok(false);
         }
@@ -56,19 +53,19 @@ impl Cluster {
         Ok(true)
     }
 
-    /// Sets annotations; says whether one was missing or different.
+    /// Returns whether an annotation was missing or different.
     pub async fn annotate_node(
         &self,
         name: &str,
         annotations: &BTreeMap<String, String>,
     ) -> Result<bool, ClusterError> {
         let node = self.find_node(name).await?;
-        let held = node.and_then(|node| node.metadata.annotations);
-        let held = held.unwrap_or_default();
-        let right = annotations
+        let current = node.and_then(|node| node.metadata.annotations);
+        let current = current.unwrap_or_default();
+        let in_sync = annotations
             .iter()
-            .all(|(key, value)| held.get(key) == Some(value));
-        if right {
+            .all(|(key, value)| current.get(key) == Some(value));
+        if in_sync {
             return Ok(false);
         }
         self.patch_node(name, json!({"metadata": {"annotations": annotations}}))
@@ -76,30 +73,29 @@ impl Cluster {
         Ok(true)
     }
 
-    /// Adds taints that the Node lacks, and keeps all others; says whether one was
-    /// missing. The kubelet registers with them; a Node that was there before did
-    /// not.
+    /// Adds missing taints and keeps all others; returns whether one was missing. A
+    /// kubelet registers with its taints, but an existing Node does not get them.
     pub async fn taint_node(&self, name: &str, taints: &[Taint]) -> Result<bool, ClusterError> {
         let name = name.to_lowercase();
         for _ in 0..ATTEMPTS {
             let Some(node) = self.find_node(&name).await? else {
                 return Ok(false);
             };
-            let held = node.spec.and_then(|spec| spec.taints).unwrap_or_default();
+            let current = node.spec.and_then(|spec| spec.taints).unwrap_or_default();
             let lacks = |taint: &&Taint| {
                 let same = |other: &Taint| {
                     (&other.key, &other.effect, &other.value)
                         == (&taint.key, &taint.effect, &taint.value)
                 };
-                !held.iter().any(same)
+                !current.iter().any(same)
             };
             let missing: Vec<&Taint> = taints.iter().filter(lacks).collect();
             if missing.is_empty() {
                 return Ok(false);
             }
-            let all: Vec<&Taint> = held.iter().chain(missing).collect();
-            // The list is one value: a taint that somebody adds meanwhile must not
-            // be lost, so the version that was read has to be there still.
+            let all: Vec<&Taint> = current.iter().chain(missing).collect();
+            // The list is replaced as a whole, so the resource version that was read
+            // protects a taint that someone adds meanwhile.
             let patch = json!({
                 "metadata": {"resourceVersion": node.metadata.resource_version},
                 "spec": {"taints": all},
@@ -115,13 +111,12 @@ impl Cluster {
                 Err(error) => return Err(self.failed(format!("taint Node {name}"))(error)),
             }
         }
-        Err(ClusterError::NotUnderstood {
+        Err(ClusterError::Unusable {
             what: format!("Node {name}"),
-            reason: "it changes faster than a taint can be added".to_owned(),
+            reason: "it changed on every attempt to add a taint".to_owned(),
         })
     }
 
-    /// Keeps new pods away until [`Cluster::uncordon`].
     pub async fn cordon(&self, name: &str) -> Result<Cordon, ClusterError> {
         let state = self.cordon_state(name).await?;
         match state {
@@ -138,7 +133,7 @@ impl Cluster {
         }
     }
 
-    /// Lets pods come, unless somebody else cordoned the node.
+    /// Does nothing if someone else cordoned the node.
     pub async fn uncordon(&self, name: &str) -> Result<Cordon, ClusterError> {
         let state = self.cordon_state(name).await?;
         match state {
@@ -155,7 +150,7 @@ impl Cluster {
         }
     }
 
-    /// Deletes the Node; says whether it was there.
+    /// Returns whether the Node existed.
     pub async fn delete_node(&self, name: &str) -> Result<bool, ClusterError> {
         let name = name.to_lowercase();
         let deleted = self
@@ -169,12 +164,15 @@ impl Cluster {
         }
     }
 
-    /// Whether it is cordoned, and whether casement says that it did that.
+    /// Whether it is cordoned, and whether casement did it.
     async fn cordon_state(&self, name: &str) -> Result<(bool, bool), ClusterError> {
         let node = self.find_node(name).await?.unwrap_or_default();
         let cordoned = node.spec.and_then(|spec| spec.unschedulable);
-        let notes = node.metadata.annotations.unwrap_or_default();
-        Ok((cordoned.unwrap_or(false), notes.contains_key(CORDONED)))
+        let annotations = node.metadata.annotations.unwrap_or_default();
+        Ok((
+            cordoned.unwrap_or(false),
+            annotations.contains_key(CORDONED),
+        ))
     }
 
     async fn find_node(&self, name: &str) -> Result<Option<Node>, ClusterError> {

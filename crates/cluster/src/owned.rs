@@ -1,36 +1,34 @@
-//! The objects that casement makes itself.
+//! The objects that casement creates and owns.
 
 use serde_json::{Value, json};
 
 use crate::OWNED_LABEL;
-use crate::change::{ClusterChange, ObjectRef, Way};
-use crate::connect::Cluster;
+use crate::change::{ChangeMethod, ClusterChange, ObjectRef};
+use crate::client::ClusterClient;
 use crate::error::ClusterError;
 
 const RBAC: &str = "rbac.authorization.k8s.io";
 const RBAC_V1: &str = "rbac.authorization.k8s.io/v1";
-/// What a node's overlay daemon may do beyond the node's own rights.
+/// Permissions of a node's overlay daemon beyond those of the node itself.
 const OVERLAY: &str = "casement:overlay";
 
-/// The name of a node's binding for kube-proxy.
 pub fn node_proxier_binding_ref(node: &str) -> ObjectRef {
     let name = format!("casement:node-proxier:{}", node.to_lowercase());
     ObjectRef::new(RBAC_V1, "ClusterRoleBinding", None, &name)
 }
 
-/// Lets one node's own user read what kube-proxy needs. One binding for each
-/// node: a group would hold every node of the cluster.
+/// Lets one node's user read what kube-proxy needs. One binding per node: the group
+/// would include every node of the cluster.
 pub fn node_proxier_binding(node: &str) -> Value {
     let object = node_proxier_binding_ref(node);
     binding(&object, "system:node-proxier", node)
 }
 
-/// The name of the overlay's role.
 pub fn overlay_role_ref() -> ObjectRef {
     ObjectRef::new(RBAC_V1, "ClusterRole", None, OVERLAY)
 }
 
-/// A node may change its own Node; the overlay has to see all others.
+/// A node can read and change only its own Node; the overlay has to read all.
 pub fn overlay_role() -> Value {
     let rule = json!({
         "apiGroups": [""], "resources": ["nodes"], "verbs": ["get", "list", "watch"],
@@ -38,13 +36,12 @@ pub fn overlay_role() -> Value {
     manifest(&overlay_role_ref(), [("rules", json!([rule]))])
 }
 
-/// The name of a node's binding for the overlay.
 pub fn overlay_binding_ref(node: &str) -> ObjectRef {
     let name = format!("{OVERLAY}:{}", node.to_lowercase());
     ObjectRef::new(RBAC_V1, "ClusterRoleBinding", None, &name)
 }
 
-/// Lets one node's own user see all nodes, as flannel's contract needs.
+/// Lets one node's user read all nodes, which flannel's subnet manager requires.
 pub fn overlay_binding(node: &str) -> Value {
     binding(&overlay_binding_ref(node), OVERLAY, node)
 }
@@ -66,13 +63,13 @@ fn binding(object: &ObjectRef, role: &str, node: &str) -> Value {
     )
 }
 
-/// The name of the RuntimeClass for `windows-2022` and its like.
+/// `name` is for example `windows-2022`.
 pub fn runtime_class_ref(name: &str) -> ObjectRef {
     ObjectRef::new("node.k8s.io/v1", "RuntimeClass", None, name)
 }
 
-/// Pods that name this class go to nodes of one Windows build (`10.0.20348`), and
-/// tolerate their taint.
+/// Schedules pods on nodes of one Windows build (`10.0.20348`) and tolerates their
+/// taint.
 pub fn runtime_class(name: &str, build: &str) -> Value {
     let scheduling = json!({
         "nodeSelector": {
@@ -104,18 +101,18 @@ fn manifest<const N: usize>(object: &ObjectRef, content: [(&str, Value); N]) -> 
     fields.map(|(key, value)| (key.to_owned(), value)).collect()
 }
 
-/// Whether casement made the object.
-pub(crate) fn is_ours(live: &Value) -> bool {
+/// Whether casement created the object.
+pub(crate) fn is_owned(live: &Value) -> bool {
     let (key, value) = OWNED_LABEL;
     live.pointer("/metadata/labels")
         .and_then(|labels| labels.get(key))
         .is_some_and(|found| found == value)
 }
 
-impl Cluster {
-    /// What it takes to have this object; nothing if it is there. An object of
-    /// that name which somebody else made is used if it holds the same, and is an
-    /// error if not.
+impl ClusterClient {
+    /// The change that creates or updates this object; none if it is in sync. An
+    /// object of that name that casement did not create is used if its content is
+    /// equal, otherwise it is an error.
     pub async fn plan_owned(
         &self,
         manifest: &Value,
@@ -124,16 +121,16 @@ impl Cluster {
         let live = self.get(&object).await?;
         let before = live.as_ref().map(|live| project(live, manifest));
         if let (Some(live), Some(found)) = (&live, &before)
-            && !is_ours(live)
+            && !is_owned(live)
         {
-            let wanted = content(manifest);
+            let expected = content(manifest);
             let found = content(found);
-            return match found == wanted {
+            return match found == expected {
                 true => Ok(None),
-                false => Err(ClusterError::NotOurs {
+                false => Err(ClusterError::NotOwned {
                     object: Box::new(object),
                     found,
-                    wanted,
+                    expected,
                 }),
             };
         }
@@ -145,24 +142,24 @@ impl Cluster {
             field: String::new(),
             before,
             after: Some(manifest.clone()),
-            way: Way::Apply,
+            method: ChangeMethod::Apply,
             outage: None,
         }))
     }
 
-    /// What it takes to have this object gone; nothing if it is not there, or not
-    /// casement's.
+    /// The change that deletes this object; none if it does not exist or casement did
+    /// not create it.
     pub async fn plan_removal(
         &self,
         object: &ObjectRef,
     ) -> Result<Option<ClusterChange>, ClusterError> {
-        let live = self.get(object).await?.filter(is_ours);
+        let live = self.get(object).await?.filter(is_owned);
         Ok(live.map(|live| ClusterChange {
             object: object.clone(),
             field: String::new(),
             before: Some(content(&live)),
             after: None,
-            way: Way::Delete,
+            method: ChangeMethod::Delete,
             outage: None,
         }))
     }
@@ -180,15 +177,15 @@ pub(crate) fn reference(manifest: &Value) -> Result<ObjectRef, ClusterError> {
         (Some(api_version), Some(kind), namespace, Some(name)) => {
             Ok(ObjectRef::new(api_version, kind, namespace, name))
         }
-        _ => Err(ClusterError::NotUnderstood {
+        _ => Err(ClusterError::Unusable {
             what: "a manifest".to_owned(),
-            reason: "it lacks apiVersion, kind or metadata.name".to_owned(),
+            reason: "apiVersion, kind or metadata.name is missing".to_owned(),
         }),
     }
 }
 
-/// What `live` holds of the fields that `shape` has. Lists of one length are
-/// looked at one by one, since the server fills in what their entries leave out.
+/// `live` reduced to the fields of `shape`. Lists of equal length are compared
+/// entry by entry, because the server fills in defaults.
 fn project(live: &Value, shape: &Value) -> Value {
     match (live, shape) {
         (Value::Object(live), Value::Object(shape)) => shape
@@ -203,14 +200,15 @@ fn project(live: &Value, shape: &Value) -> Value {
     }
 }
 
-/// An object without its name tag.
+/// An object without apiVersion, kind and metadata.
 fn content(object: &Value) -> Value {
     let Value::Object(fields) = object else {
         return Value::Null;
     };
-    let said = fields
+    let content = fields
         .iter()
         .filter(|(key, _)| !matches!(key.as_str(), "apiVersion" | "kind" | "metadata"));
-    said.map(|(key, value)| (key.clone(), value.clone()))
+    content
+        .map(|(key, value)| (key.clone(), value.clone()))
         .collect()
 }

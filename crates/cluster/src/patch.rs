@@ -1,11 +1,10 @@
-//! JSON patches for one field: the old value is tested, and folders of the path
-//! that are missing are made.
+//! JSON patches for one field: the old value is tested, and missing parents are
+//! created.
 
 use serde_json::{Value, json};
 
 use crate::change::ClusterChange;
 
-/// The operations that turn `live`'s field into what the change wants.
 pub(crate) fn operations(live: &Value, change: &ClusterChange) -> json_patch::Patch {
     let field = change.field.as_str();
     let before = live.pointer(field);
@@ -27,11 +26,11 @@ pub(crate) fn operations(live: &Value, change: &ClusterChange) -> json_patch::Pa
             ])
         }
     };
-    // The shape above is the format's own.
+    // The lists above are valid JSON patches.
     serde_json::from_value(list).unwrap_or_default()
 }
 
-/// Wraps the value in the objects that are not there yet.
+/// Wraps the value in the missing parent objects.
 fn topmost_missing<'a>(live: &Value, field: &'a str, value: Value) -> (&'a str, Value) {
     let Some((parent, key)) = field.rsplit_once('/') else {
         return (field, value);
@@ -46,7 +45,7 @@ fn topmost_missing<'a>(live: &Value, field: &'a str, value: Value) -> (&'a str, 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::change::{ObjectRef, Way};
+    use crate::change::{ChangeMethod, ObjectRef};
 
     fn patched(mut live: Value, field: &str, after: Option<Value>) -> (Value, Value) {
         let change = ClusterChange {
@@ -54,13 +53,13 @@ mod tests {
             field: field.to_owned(),
             before: live.pointer(field).cloned(),
             after,
-            way: Way::Patch,
+            method: ChangeMethod::Patch,
             outage: None,
         };
         let patch = operations(&live, &change);
         let list = serde_json::to_value(&patch).unwrap();
-        // The API server reads a test for null as "is not there"; the crate
-        // that checks here does not, so those are left out.
+        // The API server treats a test for null as "absent"; the json_patch crate
+        // does not, so those are left out.
         let rest = patch.0.iter().filter(|operation| {
             !matches!(operation, json_patch::PatchOperation::Test(test) if test.value.is_null())
         });
@@ -70,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_parent_is_made_and_tested_for() {
+    fn a_missing_parent_is_tested_and_created() {
         let field = "/spec/template/spec/nodeSelector/kubernetes.io~1os";
         let live = json!({"spec": {"template": {"spec": {"containers": []}}}});
         let (patch, result) = patched(live, field, Some(json!("linux")));

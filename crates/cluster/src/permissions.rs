@@ -1,5 +1,5 @@
-//! What casement needs to be allowed to do, asked for before anything changes.
-//! `permissions.yaml` beside this crate says the same as roles that can be applied.
+//! The RBAC permissions that casement needs, checked before anything changes.
+//! `permissions.yaml` has the same as roles that can be applied.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -12,26 +12,24 @@ use kube::api::{Api, PostParams};
 
 use crate::calico::GROUP;
 use crate::change::ObjectRef;
-use crate::connect::Cluster;
+use crate::client::ClusterClient;
 use crate::error::ClusterError;
 
-/// One thing to be allowed.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Right {
-    /// `get`, `list` and so on.
+pub struct Permission {
     pub verb: &'static str,
-    /// The API group; empty for the core.
+    /// Empty for the core group.
     pub group: &'static str,
-    /// The plural of the kind, perhaps with a part of it (`pods/eviction`).
+    /// May include a subresource (`pods/eviction`).
     pub resource: &'static str,
-    /// None: in the whole cluster.
+    /// None: cluster-wide.
     pub namespace: Option<Cow<'static, str>>,
-    /// None: whatever its name.
+    /// None: any name.
     pub name: Option<&'static str>,
 }
 
-impl Right {
-    /// A right in a namespace that is known only now.
+impl Permission {
+    /// For a namespace known only at run time.
     pub(crate) fn within(
         namespace: &str,
         verb: &'static str,
@@ -47,7 +45,6 @@ impl Right {
         }
     }
 
-    /// The same for one object.
     pub(crate) fn named(self, name: &'static str) -> Self {
         Self {
             name: Some(name),
@@ -56,50 +53,53 @@ impl Right {
     }
 
     /// Whether only the verbs differ.
-    pub(crate) fn is_about_the_same(&self, other: &Self) -> bool {
-        let about = |right: &Self| Self {
+    pub(crate) fn same_object(&self, other: &Self) -> bool {
+        let without_verb = |permission: &Self| Self {
             verb: "",
-            ..right.clone()
+            ..permission.clone()
         };
-        about(self) == about(other)
+        without_verb(self) == without_verb(other)
     }
 
-    /// Rights about the same in one line, the verbs first.
-    pub(crate) fn several(rights: &[Self]) -> String {
-        let verbs: Vec<&str> = rights.iter().map(|right| right.verb).collect();
-        let object = rights.first().map(|right| Object(right).to_string());
+    /// Permissions for the same object in one line, verbs first.
+    pub(crate) fn join(permissions: &[Self]) -> String {
+        let verbs: Vec<&str> = permissions
+            .iter()
+            .map(|permission| permission.verb)
+            .collect();
+        let object = permissions.first().map(|first| Object(first).to_string());
         format!("{} {}", verbs.join(", "), object.unwrap_or_default())
     }
 }
 
-impl fmt::Display for Right {
+impl fmt::Display for Permission {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "{} {}", self.verb, Object(self))
     }
 }
 
-/// What a right is about, without its verb.
-struct Object<'a>(&'a Right);
+/// A permission without its verb.
+struct Object<'a>(&'a Permission);
 
 impl fmt::Display for Object<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self(right) = self;
-        write!(formatter, "{}", right.resource)?;
-        if !right.group.is_empty() {
-            write!(formatter, ".{}", right.group)?;
+        let Self(permission) = self;
+        write!(formatter, "{}", permission.resource)?;
+        if !permission.group.is_empty() {
+            write!(formatter, ".{}", permission.group)?;
         }
-        if let Some(name) = right.name {
+        if let Some(name) = permission.name {
             write!(formatter, " `{name}`")?;
         }
-        if let Some(namespace) = &right.namespace {
+        if let Some(namespace) = &permission.namespace {
             write!(formatter, " in {namespace}")?;
         }
         Ok(())
     }
 }
 
-const fn wide(verb: &'static str, group: &'static str, resource: &'static str) -> Right {
-    Right {
+const fn wide(verb: &'static str, group: &'static str, resource: &'static str) -> Permission {
+    Permission {
         verb,
         group,
         resource,
@@ -113,8 +113,8 @@ const fn core(
     resource: &'static str,
     namespace: &'static str,
     name: Option<&'static str>,
-) -> Right {
-    Right {
+) -> Permission {
+    Permission {
         verb,
         group: "",
         resource,
@@ -128,8 +128,8 @@ const fn named(
     group: &'static str,
     resource: &'static str,
     name: &'static str,
-) -> Right {
-    Right {
+) -> Permission {
+    Permission {
         verb,
         group,
         resource,
@@ -146,11 +146,11 @@ const HOST_PROCESS_MAPS: [(&str, &str); 2] = [
 ];
 const STATE: Option<&str> = Some("casement-state");
 
-/// The same as roles that can be applied, with a reason for each.
-pub const RIGHTS_YAML: &str = include_str!("../permissions.yaml");
+/// The permissions as roles that can be applied, with a reason for each.
+pub const PERMISSIONS_YAML: &str = include_str!("../permissions.yaml");
 
-/// What every run needs.
-pub const RIGHTS: &[Right] = &[
+/// Needed by every run.
+pub const PERMISSIONS: &[Permission] = &[
     wide("get", "", "nodes"),
     wide("list", "", "nodes"),
     wide("watch", "", "nodes"),
@@ -199,18 +199,18 @@ pub const RIGHTS: &[Right] = &[
     core("get", "configmaps", "kube-public", Some("cluster-info")),
 ];
 
-/// What it takes besides to look at flannel where it is, and to change it.
-pub fn flannel_rights(namespace: &str) -> Vec<Right> {
+/// Needed in addition to read and change flannel in its namespace.
+pub fn flannel_permissions(namespace: &str) -> Vec<Permission> {
     let maps = ["get", "patch"].map(|verb| {
-        Right::within(namespace, verb, "", "configmaps").named(crate::flannel::CONFIG_MAP)
+        Permission::within(namespace, verb, "", "configmaps").named(crate::flannel::CONFIG_MAP)
     });
     let verbs = ["list", "watch", "delete"];
-    let pods = verbs.map(|verb| Right::within(namespace, verb, "", "pods"));
+    let pods = verbs.map(|verb| Permission::within(namespace, verb, "", "pods"));
     maps.into_iter().chain(pods).collect()
 }
 
-/// What it takes besides to look at Calico.
-pub fn calico_rights() -> Vec<Right> {
+/// Needed in addition to read Calico's settings.
+pub fn calico_permissions() -> Vec<Permission> {
     vec![
         wide("list", GROUP, "ippools"),
         named("get", GROUP, "ipamconfigs", "default"),
@@ -218,20 +218,21 @@ pub fn calico_rights() -> Vec<Right> {
     ]
 }
 
-/// What it takes besides for `components: host-process`: DaemonSets of casement's
-/// own, and what they read.
-pub fn host_process_rights() -> Vec<Right> {
-    let mut rights = Vec::new();
+/// Needed in addition for `components: host-process`: casement's DaemonSets and
+/// their ConfigMaps.
+pub fn host_process_permissions() -> Vec<Permission> {
+    let mut permissions = Vec::new();
     for (space, map) in HOST_PROCESS_MAPS {
         let sets = ["create", "delete"];
-        rights.extend(sets.map(|verb| Right::within(space, verb, "apps", "daemonsets")));
+        permissions.extend(sets.map(|verb| Permission::within(space, verb, "apps", "daemonsets")));
         let own = ["get", "patch", "create", "delete"];
-        rights.extend(own.map(|verb| Right::within(space, verb, "", "configmaps").named(map)));
+        permissions
+            .extend(own.map(|verb| Permission::within(space, verb, "", "configmaps").named(map)));
     }
-    rights
+    permissions
 }
 
-/// The objects of `components: host-process`, whichever of them are there.
+/// All objects that `components: host-process` may create.
 pub fn host_process_refs() -> Vec<ObjectRef> {
     let map = |(space, name): (&str, &str)| ObjectRef::new("v1", "ConfigMap", Some(space), name);
     let set =
@@ -245,43 +246,45 @@ pub fn host_process_refs() -> Vec<ObjectRef> {
     sets.into_iter().map(set).chain(maps).collect()
 }
 
-impl Cluster {
-    /// Fails with the whole list of what is missing of [`RIGHTS`].
-    pub async fn check_rights(&self) -> Result<(), ClusterError> {
-        self.check_these_rights(RIGHTS).await
+impl ClusterClient {
+    /// Fails with the list of all missing [`PERMISSIONS`].
+    pub async fn check_permissions(&self) -> Result<(), ClusterError> {
+        self.check_permission_list(PERMISSIONS).await
     }
 
-    /// The same for these.
-    pub async fn check_these_rights(&self, rights: &[Right]) -> Result<(), ClusterError> {
-        let asked = rights.iter().map(|right| self.is_allowed(right));
-        let allowed = try_join_all(asked).await?;
-        let missing: Vec<Right> = rights
+    pub async fn check_permission_list(
+        &self,
+        permissions: &[Permission],
+    ) -> Result<(), ClusterError> {
+        let reviews = permissions.iter().map(|it| self.is_allowed(it));
+        let allowed = try_join_all(reviews).await?;
+        let missing: Vec<Permission> = permissions
             .iter()
             .zip(allowed)
             .filter(|(_, allowed)| !allowed)
-            .map(|(right, _)| right.clone())
+            .map(|(permission, _)| permission.clone())
             .collect();
         match missing.is_empty() {
             true => Ok(()),
-            false => Err(ClusterError::MissingRights { missing }),
+            false => Err(ClusterError::MissingPermissions { missing }),
         }
     }
 
-    async fn is_allowed(&self, right: &Right) -> Result<bool, ClusterError> {
+    async fn is_allowed(&self, permission: &Permission) -> Result<bool, ClusterError> {
         let text = |text: &str| Some(text.to_owned());
-        let (resource, part) = match right.resource.split_once('/') {
+        let (resource, part) = match permission.resource.split_once('/') {
             Some((resource, part)) => (resource, text(part)),
-            None => (right.resource, None),
+            None => (permission.resource, None),
         };
         let review = SelfSubjectAccessReview {
             spec: SelfSubjectAccessReviewSpec {
                 resource_attributes: Some(ResourceAttributes {
-                    verb: text(right.verb),
-                    group: text(right.group),
+                    verb: text(permission.verb),
+                    group: text(permission.group),
                     resource: text(resource),
                     subresource: part,
-                    namespace: right.namespace.as_deref().map(str::to_owned),
-                    name: right.name.map(str::to_owned),
+                    namespace: permission.namespace.as_deref().map(str::to_owned),
+                    name: permission.name.map(str::to_owned),
                     ..ResourceAttributes::default()
                 }),
                 ..SelfSubjectAccessReviewSpec::default()
@@ -289,12 +292,12 @@ impl Cluster {
             ..SelfSubjectAccessReview::default()
         };
         let api: Api<SelfSubjectAccessReview> = Api::all(self.client.clone());
-        let answer = api.create(&PostParams::default(), &review).await;
-        let answer = answer.map_err(self.failed("say what the kubeconfig's user may do"))?;
-        Ok(answer.status.is_some_and(|status| status.allowed))
+        let review = api.create(&PostParams::default(), &review).await;
+        let review =
+            review.map_err(self.failed("check the permissions of the kubeconfig's user"))?;
+        Ok(review.status.is_some_and(|status| status.allowed))
     }
 }
 
 #[cfg(test)]
-#[path = "permissions/tests.rs"]
 mod tests;

@@ -1,45 +1,39 @@
-//! Gives the cluster's own objects back what they held before casement.
+//! Restores the prior values of fields that casement changed.
 
 use serde_json::Value;
 
-use crate::change::{ClusterChange, ObjectRef, Way};
-use crate::connect::Cluster;
+use crate::change::{ChangeMethod, ClusterChange, ObjectRef};
+use crate::client::ClusterClient;
 use crate::error::ClusterError;
 
-/// What became of one field.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Restored {
-    /// The object.
+pub struct RestoredField {
     pub object: ObjectRef,
     /// The field, as a JSON pointer.
     pub field: String,
-    /// What it holds now.
-    pub how: RestoredHow,
+    pub outcome: RestoreOutcome,
 }
 
-/// How it ended.
 #[derive(Debug, Clone, PartialEq)]
-pub enum RestoredHow {
-    /// It holds again what it held before.
+pub enum RestoreOutcome {
     Restored,
-    /// It did already.
+    /// The field had its prior value already.
     Already,
-    /// The object is gone.
+    /// The object no longer exists.
     Gone,
-    /// Somebody else has changed it since: their value stays.
+    /// Someone else has changed the field since: their value is kept.
     Kept {
-        /// What casement had put there.
+        /// The value that casement set.
         ours: Option<Value>,
-        /// What is there.
         found: Option<Value>,
     },
 }
 
-impl Cluster {
-    /// What [`Cluster::restore`] would change, for `plan`.
+impl ClusterClient {
+    /// What [`Self::restore`] would change, for `plan`.
     pub async fn plan_restore(&self) -> Result<Vec<ClusterChange>, ClusterError> {
         let mut changes = Vec::new();
-        for entry in self.remembered().await? {
+        for entry in self.saved_fields().await? {
             let live = self.get(&entry.object).await?;
             let found = live.and_then(|live| live.pointer(&entry.field).cloned());
             if found == entry.after && found != entry.before {
@@ -48,7 +42,7 @@ impl Cluster {
                     field: entry.field,
                     before: entry.after,
                     after: entry.before,
-                    way: Way::Patch,
+                    method: ChangeMethod::Patch,
                     outage: entry.outage,
                 });
             }
@@ -56,56 +50,51 @@ impl Cluster {
         Ok(changes)
     }
 
-    /// Puts every remembered value back where casement's own is still there, and
-    /// forgets it. The ConfigMap goes with the last one, or with the restart of
-    /// flannel that is due then.
-    pub async fn restore(&self) -> Result<Vec<Restored>, ClusterError> {
+    /// Restores every saved value where casement's value is still set. The state
+    /// ConfigMap is deleted with the last entry, or after the flannel restart that is
+    /// still pending.
+    pub async fn restore(&self) -> Result<Vec<RestoredField>, ClusterError> {
         let mut outcomes = Vec::new();
-        for entry in self.remembered().await? {
+        for entry in self.saved_fields().await? {
             let change = ClusterChange {
                 object: entry.object,
                 field: entry.field,
                 before: entry.after,
                 after: entry.before,
-                way: Way::Patch,
+                method: ChangeMethod::Patch,
                 outage: entry.outage,
             };
             let how = self.restore_field(&change).await?;
-            self.forget(&change.object, &change.field).await?;
-            outcomes.push(Restored {
+            self.forget_prior(&change.object, &change.field).await?;
+            outcomes.push(RestoredField {
                 object: change.object,
                 field: change.field,
-                how,
+                outcome: how,
             });
         }
-        self.drop_state().await?;
+        self.delete_empty_state().await?;
         Ok(outcomes)
     }
 
-    /// Whether flannel has to start anew with what it is set to now.
-    pub async fn is_restart_due(&self) -> Result<bool, ClusterError> {
-        self.is_restart_pending().await
-    }
-
-    async fn restore_field(&self, change: &ClusterChange) -> Result<RestoredHow, ClusterError> {
+    async fn restore_field(&self, change: &ClusterChange) -> Result<RestoreOutcome, ClusterError> {
         let Some(live) = self.get(&change.object).await? else {
-            return Ok(RestoredHow::Gone);
+            return Ok(RestoreOutcome::Gone);
         };
         let mut found = live.pointer(&change.field).cloned();
         if found == change.after {
-            return Ok(RestoredHow::Already);
+            return Ok(RestoreOutcome::Already);
         }
         if found == change.before {
             if change.outage.is_some() {
-                self.note_restart(true).await?;
+                self.set_restart_pending(true).await?;
             }
             if self.send_patch(change, &live).await? {
-                return Ok(RestoredHow::Restored);
+                return Ok(RestoreOutcome::Restored);
             }
             let live = self.get(&change.object).await?;
             found = live.and_then(|live| live.pointer(&change.field).cloned());
         }
-        Ok(RestoredHow::Kept {
+        Ok(RestoreOutcome::Kept {
             ours: change.before.clone(),
             found,
         })

@@ -1,5 +1,5 @@
-//! A sample workload: a web server on Windows, and its counterpart on Linux, each
-//! behind a Service. [`objects`] makes the manifests; nothing here runs a pod.
+//! A sample workload: a web server on Windows and one on Linux, each behind a
+//! Service. [`sample_objects`] builds the manifests.
 
 mod status;
 
@@ -12,30 +12,26 @@ use kube::api::{Api, ListParams};
 use serde_json::{Value, json};
 
 use crate::OWNED_LABEL;
-use crate::change::{CarriedOut, ObjectRef};
-use crate::connect::Cluster;
+use crate::change::{ApplyOutcome, ObjectRef};
+use crate::client::ClusterClient;
 use crate::error::ClusterError;
-use crate::facts::ClusterFacts;
-use crate::rights::Right;
+use crate::facts::ObservedCluster;
+use crate::permissions::Permission;
 
 pub use status::{SamplePart, SampleService, SampleStatus};
 
-/// Names and marks everything of the sample.
+/// The name and label of all sample objects.
 const NAME: &str = "casement-sample";
 const PART_OF: &str = "app.kubernetes.io/part-of";
 const COMPONENT: &str = "app.kubernetes.io/component";
-/// Serves a page without being told to; has an image for each release.
+/// Serves a page without configuration; has one image per Windows release.
 const WINDOWS_IMAGE: &str = "mcr.microsoft.com/windows/servercore/iis:windowsservercore-";
 const LINUX_IMAGE: &str = "docker.io/library/nginx:1.29-alpine";
 
-/// How the sample is reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Expose {
-    /// From inside the cluster.
     ClusterIp,
-    /// At a port of every node.
     NodePort,
-    /// At an address that the cluster's surroundings give.
     LoadBalancer,
 }
 
@@ -49,29 +45,25 @@ impl fmt::Display for Expose {
     }
 }
 
-/// What to deploy.
 #[derive(Debug, Clone)]
 pub struct Sample {
-    /// Where.
     pub namespace: String,
-    /// How it is reached.
     pub expose: Expose,
-    /// Pods on Linux, and pods for each Windows release.
+    /// Per Windows release, and on Linux.
     pub replicas: u32,
-    /// The builds of Windows that the cluster's nodes have.
+    /// The Windows builds of the cluster's nodes.
     pub windows: Vec<u32>,
-    /// Whether there is a counterpart on Linux.
+    /// Whether to deploy on Linux, too.
     pub linux: bool,
-    /// Another image for Windows; it has to fit all builds.
+    /// Replaces the default image; must run on all builds.
     pub windows_image: Option<String>,
-    /// Another image for Linux.
+    /// Replaces the default image.
     pub linux_image: Option<String>,
 }
 
 impl Sample {
-    /// The sample that fits a cluster: one pod for each Windows release that its
-    /// nodes have, and one on Linux.
-    pub fn of(facts: &ClusterFacts, namespace: &str, expose: Expose) -> Self {
+    /// One pod per Windows release of the cluster's nodes, and one on Linux.
+    pub fn of(facts: &ObservedCluster, namespace: &str, expose: Expose) -> Self {
         let builds = facts.nodes.iter().filter_map(|node| node.windows_build());
         let mut windows: Vec<u32> = builds.collect();
         windows.sort_unstable();
@@ -88,13 +80,13 @@ impl Sample {
     }
 }
 
-/// What it takes to be allowed to deploy, look at and delete it.
-pub fn sample_rights(namespace: &str) -> Vec<Right> {
+/// Needed to deploy, observe and delete the sample.
+pub fn sample_permissions(namespace: &str) -> Vec<Permission> {
     let deployments = ["get", "list", "create", "patch", "delete"]
-        .map(|verb| Right::within(namespace, verb, "apps", "deployments"));
+        .map(|verb| Permission::within(namespace, verb, "apps", "deployments"));
     let services = ["get", "list", "create", "patch", "delete"]
-        .map(|verb| Right::within(namespace, verb, "", "services"));
-    let pods = ["list", "watch"].map(|verb| Right::within(namespace, verb, "", "pods"));
+        .map(|verb| Permission::within(namespace, verb, "", "services"));
+    let pods = ["list", "watch"].map(|verb| Permission::within(namespace, verb, "", "pods"));
     deployments
         .into_iter()
         .chain(services)
@@ -102,8 +94,8 @@ pub fn sample_rights(namespace: &str) -> Vec<Right> {
         .collect()
 }
 
-/// The sample's objects: one Deployment for each Windows release, since an image
-/// runs on its own build only, all behind one Service; the same once for Linux.
+/// One Deployment per Windows release, because an image runs only on its own build,
+/// all behind one Service; and one of each for Linux.
 pub fn sample_objects(sample: &Sample) -> Vec<Value> {
     let mut objects = Vec::new();
     for build in &sample.windows {
@@ -129,7 +121,7 @@ fn on_windows(sample: &Sample, build: u32) -> Value {
     let name = format!("{NAME}-windows-{year}");
     let pod = json!({
         "os": {"name": "windows"},
-        // The scheduler does not look at `os`.
+        // The scheduler ignores `os`.
         "nodeSelector": {
             "kubernetes.io/os": "windows",
             "node.kubernetes.io/windows-build": format!("10.0.{build}"),
@@ -137,7 +129,7 @@ fn on_windows(sample: &Sample, build: u32) -> Value {
         "tolerations": [{
             "key": "os", "operator": "Equal", "value": "windows", "effect": "NoSchedule",
         }],
-        // A first pull of Server Core takes minutes, a start of IIS many seconds.
+        // The first pull of Server Core takes minutes, starting IIS several seconds.
         "containers": [container(&image, json!({
             "requests": {"cpu": "100m", "memory": "256Mi"},
             "limits": {"cpu": "1", "memory": "800Mi"},
@@ -217,31 +209,31 @@ fn year(release: &'static WindowsRelease) -> String {
     name.unwrap_or(release.name).to_lowercase()
 }
 
-impl Cluster {
-    /// Makes the sample what the order says; says what became of each object.
+impl ClusterClient {
+    /// Creates or updates the sample; returns the outcome per object.
     pub async fn deploy_sample(
         &self,
         sample: &Sample,
-    ) -> Result<Vec<(ObjectRef, CarriedOut)>, ClusterError> {
+    ) -> Result<Vec<(ObjectRef, ApplyOutcome)>, ClusterError> {
         let mut outcomes = Vec::new();
         for manifest in sample_objects(sample) {
             match self.plan_owned(&manifest).await? {
                 Some(change) => {
-                    let done = self.carry_out(&change).await?;
-                    outcomes.push((change.object, done));
+                    let outcome = self.apply(&change).await?;
+                    outcomes.push((change.object, outcome));
                 }
-                None => outcomes.push((crate::owned::reference(&manifest)?, CarriedOut::Already)),
+                None => outcomes.push((crate::owned::reference(&manifest)?, ApplyOutcome::Already)),
             }
         }
         Ok(outcomes)
     }
 
-    /// Deletes what is there of the sample; says what was.
+    /// Returns the objects that were deleted.
     pub async fn delete_sample(&self, namespace: &str) -> Result<Vec<ObjectRef>, ClusterError> {
         let mut deleted = Vec::new();
         for object in self.sample_parts(namespace).await? {
             if let Some(removal) = self.plan_removal(&object).await?
-                && self.carry_out(&removal).await? == CarriedOut::Changed
+                && self.apply(&removal).await? == ApplyOutcome::Changed
             {
                 deleted.push(object);
             }

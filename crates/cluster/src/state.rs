@@ -1,5 +1,5 @@
-//! What the cluster's objects held before casement changed them: the ConfigMap
-//! `kube-system/casement-state`, one entry for each field.
+//! The prior values of fields that casement changed: the ConfigMap
+//! `kube-system/casement-state`, one entry per field.
 
 use std::collections::BTreeMap;
 
@@ -10,22 +10,21 @@ use serde_json::{Value, json};
 use sha2::Digest as _;
 
 use crate::change::{ClusterChange, ObjectRef};
-use crate::connect::Cluster;
+use crate::client::ClusterClient;
 use crate::error::ClusterError;
 use crate::{FIELD_MANAGER, OWNED_LABEL};
 
 const NAMESPACE: &str = "kube-system";
 const NAME: &str = "casement-state";
-/// There from before a change of flannel's configuration until its pods run with it:
-/// a run that is cut off in between leaves word for the next.
+/// Set before flannel's configuration changes and removed when its pods run with it,
+/// so that the next run can finish an interrupted one.
 const RESTART: &str = "restart.flannel";
-/// Two runs at once may each have to look again.
+/// Concurrent runs retry on conflict.
 const ATTEMPTS: u32 = 10;
 
-/// One field that casement changed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Remembered {
+pub(crate) struct SavedField {
     pub(crate) object: ObjectRef,
     pub(crate) field: String,
     pub(crate) before: Option<Value>,
@@ -36,7 +35,7 @@ pub(crate) struct Remembered {
 
 type Entries = BTreeMap<String, String>;
 
-/// The key of an entry; keys of a ConfigMap allow few characters.
+/// A digest, because ConfigMap keys allow few characters.
 fn key(object: &ObjectRef, field: &str) -> String {
     let text = format!("{} {} {field}", object.api_version, object);
     let digest = sha2::Sha256::digest(text.as_bytes());
@@ -48,21 +47,21 @@ fn key(object: &ObjectRef, field: &str) -> String {
     format!("{}.{digest}", object.kind.to_lowercase())
 }
 
-impl Cluster {
-    /// Notes the value that a change is about to replace.
-    pub(crate) async fn remember(&self, change: &ClusterChange) -> Result<(), ClusterError> {
+impl ClusterClient {
+    /// Saves the value that a change is about to replace.
+    pub(crate) async fn save_prior(&self, change: &ClusterChange) -> Result<(), ClusterError> {
         self.edit_state(|entries| {
             let key = key(&change.object, &change.field);
-            let held = entries.get(&key).and_then(|text| read(text));
-            // What was there before casement's first change is what goes back,
-            // unless somebody else has changed it since.
-            let before = match held {
-                Some(held) if held.after == change.before || held.before == change.before => {
-                    held.before
+            let saved = entries.get(&key).and_then(|text| read(text));
+            // The value before casement's first change is restored, unless someone
+            // else has changed it since.
+            let before = match saved {
+                Some(saved) if saved.after == change.before || saved.before == change.before => {
+                    saved.before
                 }
                 _ => change.before.clone(),
             };
-            let entry = Remembered {
+            let entry = SavedField {
                 object: change.object.clone(),
                 field: change.field.clone(),
                 before,
@@ -79,12 +78,12 @@ impl Cluster {
         .await
     }
 
-    /// Notes that flannel's pods have to start anew, or that they have.
-    pub(crate) async fn note_restart(&self, due: bool) -> Result<(), ClusterError> {
-        if !due && !self.is_restart_pending().await? {
+    /// Records whether flannel's pods still have to be restarted.
+    pub(crate) async fn set_restart_pending(&self, pending: bool) -> Result<(), ClusterError> {
+        if !pending && !self.is_restart_pending().await? {
             return Ok(());
         }
-        self.edit_state(|entries| match due {
+        self.edit_state(|entries| match pending {
             true => {
                 entries.insert(RESTART.to_owned(), "due".to_owned());
             }
@@ -95,13 +94,16 @@ impl Cluster {
         .await
     }
 
-    /// Whether they have to.
-    pub(crate) async fn is_restart_pending(&self) -> Result<bool, ClusterError> {
+    /// Whether flannel still has to be restarted with its current configuration.
+    pub async fn is_restart_pending(&self) -> Result<bool, ClusterError> {
         Ok(self.entries().await?.contains_key(RESTART))
     }
 
-    /// Drops a note.
-    pub(crate) async fn forget(&self, object: &ObjectRef, field: &str) -> Result<(), ClusterError> {
+    pub(crate) async fn forget_prior(
+        &self,
+        object: &ObjectRef,
+        field: &str,
+    ) -> Result<(), ClusterError> {
         let key = key(object, field);
         self.edit_state(|entries| {
             entries.remove(&key);
@@ -109,8 +111,7 @@ impl Cluster {
         .await
     }
 
-    /// All notes.
-    pub(crate) async fn remembered(&self) -> Result<Vec<Remembered>, ClusterError> {
+    pub(crate) async fn saved_fields(&self) -> Result<Vec<SavedField>, ClusterError> {
         let entries = self.entries().await?;
         Ok(entries.values().filter_map(|text| read(text)).collect())
     }
@@ -121,8 +122,7 @@ impl Cluster {
         Ok(state.and_then(|state| state.data).unwrap_or_default())
     }
 
-    /// Removes the ConfigMap once nothing is left in it.
-    pub(crate) async fn drop_state(&self) -> Result<(), ClusterError> {
+    pub(crate) async fn delete_empty_state(&self) -> Result<(), ClusterError> {
         if !self.entries().await?.is_empty() {
             return Ok(());
         }
@@ -135,17 +135,16 @@ impl Cluster {
         }
     }
 
-    /// Reads, edits and applies, with the version that was read: a write in
-    /// between is noticed, and the edit done again on top of it.
+    /// Read-modify-write with the resource version that was read; retried on conflict.
     async fn edit_state(&self, edit: impl Fn(&mut Entries)) -> Result<(), ClusterError> {
         let what = "change ConfigMap kube-system/casement-state";
         let mut last = None;
         for _ in 0..ATTEMPTS {
             let state = self.state_or_new().await?;
             let mut entries = state.data.unwrap_or_default();
-            let held = entries.clone();
+            let original = entries.clone();
             edit(&mut entries);
-            if entries == held {
+            if entries == original {
                 return Ok(());
             }
             let (label, value) = OWNED_LABEL;
@@ -176,7 +175,7 @@ impl Cluster {
     }
 
     async fn state_or_new(&self) -> Result<ConfigMap, ClusterError> {
-        let what = "make ConfigMap kube-system/casement-state";
+        let what = "create ConfigMap kube-system/casement-state";
         let found = self.state().get_opt(NAME).await;
         if let Some(found) = found.map_err(self.failed(what))? {
             return Ok(found);
@@ -195,7 +194,7 @@ impl Cluster {
             ..PostParams::default()
         };
         match self.state().create(&params, &empty).await {
-            Ok(made) => Ok(made),
+            Ok(created) => Ok(created),
             Err(kube::Error::Api(status)) if status.code == 409 => {
                 let found = self.state().get(NAME).await;
                 found.map_err(self.failed(what))
@@ -209,6 +208,6 @@ impl Cluster {
     }
 }
 
-fn read(text: &str) -> Option<Remembered> {
+fn read(text: &str) -> Option<SavedField> {
     serde_json::from_str(text).ok()
 }

@@ -1,4 +1,4 @@
-//! Bootstrap tokens: one for each host and run, short-lived, deleted after use.
+//! Bootstrap tokens: one per host and run, short-lived, deleted after use.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -8,31 +8,30 @@ use k8s_openapi::jiff::{SignedDuration, Timestamp};
 use kube::api::{Api, DeleteParams, ListParams, ObjectMeta, PostParams};
 use secrecy::{ExposeSecret as _, SecretString};
 
-use crate::connect::Cluster;
+use crate::client::ClusterClient;
+use crate::csr::JoiningNode;
 use crate::error::ClusterError;
-use crate::request::Joining;
 use crate::{FIELD_MANAGER, OWNED_LABEL};
 
 const NAMESPACE: &str = "kube-system";
 const RUN_LABEL: &str = "casement.dev/run";
 const HOST_LABEL: &str = "casement.dev/host";
 const GROUP: &str = "system:bootstrappers:kubeadm:default-node-token";
-/// No token lives longer, whatever is asked for.
-const LONGEST: Duration = Duration::from_secs(3600);
+/// The upper limit, whatever is requested.
+const MAX_LIFETIME: Duration = Duration::from_secs(3600);
 const ALPHABET: &[u8; 36] = b"abcdefghijklmnopqrstuvwxyz0123456789";
 
-/// Whom a token is for.
 #[derive(Debug, Clone)]
-pub struct TokenOrder {
-    /// The host's name; a DNS label.
+pub struct BootstrapTokenRequest {
+    /// A DNS label.
     pub host: String,
-    /// The run's id; letters, digits, `-`, `_` and `.`.
+    /// The run id: letters, digits, `-`, `_` and `.`.
     pub run: String,
-    /// How long it may be used: an hour at most.
+    /// At most one hour.
     pub lifetime: Duration,
 }
 
-/// A token that joins one host. It prints without its secret.
+/// A token that joins one host. `Debug` does not show its secret.
 #[derive(Debug)]
 pub struct BootstrapToken {
     id: String,
@@ -40,41 +39,43 @@ pub struct BootstrapToken {
 }
 
 impl BootstrapToken {
-    /// The public half, which names the token.
+    /// The public half.
     pub fn id(&self) -> &str {
         &self.id
     }
 
-    /// Both halves, as kubeadm takes them.
+    /// Both halves, in kubeadm's format.
     pub fn value(&self) -> SecretString {
         format!("{}.{}", self.id, self.secret.expose_secret()).into()
     }
 }
 
-impl Cluster {
-    /// Makes a token for one host.
-    pub async fn mint_token(&self, order: &TokenOrder) -> Result<BootstrapToken, ClusterError> {
+impl ClusterClient {
+    pub async fn create_token(
+        &self,
+        request: &BootstrapTokenRequest,
+    ) -> Result<BootstrapToken, ClusterError> {
         let token = BootstrapToken {
             id: random_text(6)?,
             secret: random_text(16)?.into(),
         };
-        let secret = manifest(&token, order, Timestamp::now());
+        let secret = manifest(&token, request, Timestamp::now());
         let params = PostParams {
             field_manager: Some(FIELD_MANAGER.to_owned()),
             ..PostParams::default()
         };
-        let made = self.secrets().create(&params, &secret).await;
-        made.map_err(self.failed("make a bootstrap token"))?;
+        let created = self.secrets().create(&params, &secret).await;
+        created.map_err(self.failed("create a bootstrap token"))?;
         Ok(token)
     }
 
-    /// Deletes a token; one that is gone is fine.
+    /// Succeeds if the token does not exist.
     pub async fn delete_token(&self, id: &str) -> Result<(), ClusterError> {
         self.delete_secret(&format!("bootstrap-token-{id}")).await
     }
 
-    /// Deletes the tokens that earlier runs made for these hosts and did not live
-    /// to delete. Tokens of other hosts may be another run's, just in use.
+    /// Deletes tokens that interrupted runs created for these hosts. Tokens of other
+    /// hosts may be in use by another run.
     pub async fn delete_leftover_tokens(
         &self,
         run: &str,
@@ -91,7 +92,7 @@ impl Cluster {
             let (key, value) = OWNED_LABEL;
             let ours = labels.get(key).is_some_and(|found| found == value)
                 && name.starts_with("bootstrap-token-");
-            if ours && hosts.iter().any(|wanted| host == Some(*wanted)) {
+            if ours && hosts.iter().any(|name| host == Some(*name)) {
                 self.delete_secret(&name).await?;
                 deleted.push(name);
             }
@@ -99,11 +100,11 @@ impl Cluster {
         Ok(deleted)
     }
 
-    /// Whether a token is one that this run made for this node.
+    /// Whether this run created the token for this node.
     pub(crate) async fn is_token_of(
         &self,
         id: &str,
-        joining: &Joining,
+        joining: &JoiningNode,
     ) -> Result<bool, ClusterError> {
         let (key, value) = OWNED_LABEL;
         let (run, host) = (&joining.run, &joining.node);
@@ -131,8 +132,8 @@ impl Cluster {
     }
 }
 
-fn manifest(token: &BootstrapToken, order: &TokenOrder, now: Timestamp) -> Secret {
-    let lifetime = order.lifetime.min(LONGEST);
+fn manifest(token: &BootstrapToken, request: &BootstrapTokenRequest, now: Timestamp) -> Secret {
+    let lifetime = request.lifetime.min(MAX_LIFETIME);
     let lifetime = SignedDuration::try_from(lifetime).unwrap_or(SignedDuration::ZERO);
     let expiry = now.saturating_add(lifetime).unwrap_or(now);
     let text = |key: &str, value: String| (key.to_owned(), value);
@@ -149,7 +150,7 @@ fn manifest(token: &BootstrapToken, order: &TokenOrder, now: Timestamp) -> Secre
         text("auth-extra-groups", GROUP.to_owned()),
         text(
             "description",
-            format!("casement: {} joins (run {})", order.host, order.run),
+            format!("casement: {} joins (run {})", request.host, request.run),
         ),
     ]);
     let (key, value) = OWNED_LABEL;
@@ -159,8 +160,8 @@ fn manifest(token: &BootstrapToken, order: &TokenOrder, now: Timestamp) -> Secre
             namespace: Some(NAMESPACE.to_owned()),
             labels: Some(BTreeMap::from([
                 text(key, value.to_owned()),
-                text(RUN_LABEL, order.run.clone()),
-                text(HOST_LABEL, order.host.clone()),
+                text(RUN_LABEL, request.run.clone()),
+                text(HOST_LABEL, request.host.clone()),
             ])),
             ..ObjectMeta::default()
         },
@@ -170,15 +171,15 @@ fn manifest(token: &BootstrapToken, order: &TokenOrder, now: Timestamp) -> Secre
     }
 }
 
-/// Letters and digits, each as likely as any other: bytes beyond the last whole
-/// multiple of the alphabet are thrown away.
+/// Uniformly distributed: bytes beyond the last whole multiple of the alphabet's
+/// length are discarded.
 fn random_text(length: usize) -> Result<String, ClusterError> {
     let fair = u8::MAX - u8::MAX % 36;
     let mut text = String::new();
     while text.len() < length {
         let mut bytes = [0; 32];
-        getrandom::fill(&mut bytes).map_err(|error| ClusterError::NotUnderstood {
-            what: "the system's source of chance".to_owned(),
+        getrandom::fill(&mut bytes).map_err(|error| ClusterError::Unusable {
+            what: "the system's random number generator".to_owned(),
             reason: error.to_string(),
         })?;
         let usable = bytes.iter().filter(|byte| **byte < fair);
@@ -196,8 +197,8 @@ fn random_text(length: usize) -> Result<String, ClusterError> {
 mod tests {
     use super::*;
 
-    fn order(seconds: u64) -> TokenOrder {
-        TokenOrder {
+    fn request(seconds: u64) -> BootstrapTokenRequest {
+        BootstrapTokenRequest {
             host: "windows01".to_owned(),
             run: "r1".to_owned(),
             lifetime: Duration::from_secs(seconds),
@@ -212,24 +213,24 @@ mod tests {
     }
 
     #[test]
-    fn a_token_says_whose_it_is_and_lives_an_hour_at_most() {
+    fn a_token_names_its_host_and_lives_at_most_one_hour() {
         let now: Timestamp = "2026-01-01T00:00:00.9Z".parse().unwrap();
         let expiry = |seconds| {
-            let data = manifest(&token(), &order(seconds), now)
+            let data = manifest(&token(), &request(seconds), now)
                 .string_data
                 .unwrap();
             data.get("expiration").unwrap().clone()
         };
         assert_eq!(expiry(600), "2026-01-01T00:10:00Z");
         assert_eq!(expiry(86400), "2026-01-01T01:00:00Z");
-        let secret = manifest(&token(), &order(600), now);
+        let secret = manifest(&token(), &request(600), now);
         let data = secret.string_data.unwrap();
         assert_eq!(data["description"], "casement: windows01 joins (run r1)");
         assert_eq!(secret.metadata.name.unwrap(), "bootstrap-token-abcdef");
     }
 
     #[test]
-    fn a_token_prints_without_its_secret() {
+    fn debug_output_hides_the_secret() {
         let text = format!("{:?}", token());
         assert!(
             text.contains("abcdef") && !text.contains("0123456789"),
@@ -239,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn chance_has_the_right_letters() {
+    fn random_text_uses_the_token_alphabet() {
         let text = random_text(500).unwrap();
         assert_eq!(text.len(), 500);
         assert!(text.bytes().all(|byte| ALPHABET.contains(&byte)));

@@ -1,5 +1,4 @@
-//! Waiting for a node: what it is now, and each time that this changes, with the
-//! reason that its kubelet gives.
+//! Watches one node: its state now and after each change, with the kubelet's reason.
 
 use std::pin::Pin;
 use std::time::Duration;
@@ -8,44 +7,38 @@ use futures_util::stream::{Stream, StreamExt as _};
 use k8s_openapi::api::core::v1::Node;
 use kube::api::{ListParams, WatchEvent, WatchParams};
 
-use crate::connect::Cluster;
+use crate::client::ClusterClient;
 use crate::error::ClusterError;
-use crate::facts::{NodeFacts, node_pod_cidrs, node_ready, node_taints};
+use crate::facts::{ObservedNode, node_pod_cidrs, node_ready, node_taints};
 
-/// A server that does not answer is asked again for so long before it is told.
-const PATIENCE: u32 = 6;
+/// Consecutive transient failures before an error is returned.
+const MAX_FAILURES: u32 = 6;
 
-/// A node, as far as one waits for it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct NodeState {
-    /// Whether the Node is there at all.
     pub exists: bool,
-    /// Whether it is Ready.
     pub ready: bool,
-    /// Why not, in a word (`KubeletNotReady`).
+    /// Why it is not Ready (`KubeletNotReady`).
     pub reason: String,
-    /// Why not, in a sentence.
     pub message: String,
-    /// The network of its pods, once it has one.
     pub pod_cidr: Option<String>,
-    /// Its internal address, once its kubelet has told it.
+    /// The internal address, once the kubelet has reported it.
     pub address: Option<String>,
-    /// Its taints (`os=windows:NoSchedule`).
+    /// `os=windows:NoSchedule`.
     pub taints: Vec<String>,
 }
 
 type Events = Pin<Box<dyn Stream<Item = Result<WatchEvent<Node>, kube::Error>> + Send>>;
 
-/// A watch on one node.
 pub struct NodeWatch {
-    cluster: Cluster,
+    cluster: ClusterClient,
     name: String,
     events: Option<Events>,
     last: Option<NodeState>,
 }
 
-impl Cluster {
-    /// Starts to watch a node, which need not be there yet.
+impl ClusterClient {
+    /// The node need not exist yet.
     pub fn watch_node(&self, name: &str) -> NodeWatch {
         NodeWatch {
             cluster: self.clone(),
@@ -57,9 +50,8 @@ impl Cluster {
 }
 
 impl NodeWatch {
-    /// The state now at the first call, then each next one that differs. May be
-    /// dropped half-way, for example by a time-out, and called again. After an
-    /// error it may be called again, too.
+    /// The current state at the first call, then each state that differs.
+    /// Cancel-safe, and may be called again after an error.
     pub async fn next(&mut self) -> Result<NodeState, ClusterError> {
         let mut failures = 0;
         loop {
@@ -72,7 +64,7 @@ impl NodeWatch {
                 Err(error) => {
                     self.events = None;
                     failures += 1;
-                    if !error.is_transient() || failures > PATIENCE {
+                    if !error.is_transient() || failures > MAX_FAILURES {
                         return Err(error);
                     }
                     let pause = Duration::from_millis(100) * 2_u32.pow(failures);
@@ -82,7 +74,7 @@ impl NodeWatch {
         }
     }
 
-    /// Looks once: lists when there is no watch, else takes its next event.
+    /// Lists if there is no watch, otherwise takes its next event.
     async fn step(&mut self) -> Result<Option<NodeState>, ClusterError> {
         let Some(events) = &mut self.events else {
             return self.list().await.map(Some);
@@ -141,7 +133,7 @@ impl NodeState {
             reason,
             message,
             pod_cidr: node_pod_cidrs(node).into_iter().next(),
-            address: NodeFacts::of(node).addresses.into_iter().next(),
+            address: ObservedNode::of(node).addresses.into_iter().next(),
             taints: node_taints(node),
         }
     }

@@ -1,4 +1,4 @@
-//! Findings for a program.
+//! Diagnostics as JSON.
 
 use serde_json::{Value, json};
 
@@ -6,14 +6,13 @@ use crate::diagnostic::Diagnostic;
 use crate::path::{FieldPath, Part};
 use crate::source::{Position, Source, Sources, clamp};
 
-/// A list of objects with the fields of [`Diagnostic`]; where there is a source,
-/// the finding and its labels also have a `location` of file, line and column.
+/// An array of objects with the fields of [`Diagnostic`]. With a source, diagnostics
+/// and labels also have a `location` with file, line and column.
 pub fn json(diagnostics: &[Diagnostic], source: Option<&dyn Source>) -> Value {
-    json_among(diagnostics, Sources::new(source.as_slice()))
+    json_with_sources(diagnostics, Sources::new(source.as_slice()))
 }
 
-/// The same for findings about several texts.
-pub fn json_among(diagnostics: &[Diagnostic], sources: Sources<'_>) -> Value {
+pub fn json_with_sources(diagnostics: &[Diagnostic], sources: Sources<'_>) -> Value {
     diagnostics
         .iter()
         .map(|diagnostic| object(diagnostic, sources))
@@ -21,7 +20,7 @@ pub fn json_among(diagnostics: &[Diagnostic], sources: Sources<'_>) -> Value {
 }
 
 fn object(diagnostic: &Diagnostic, sources: Sources<'_>) -> Value {
-    // Strings, lists and numbers only: nothing in it can fail to serialise.
+    // Strings, lists and numbers only: serialization cannot fail.
     let mut value = serde_json::to_value(diagnostic).unwrap_or_default();
     let own = diagnostic.file.as_deref();
     let location = |file: Option<&str>, path, part| location(sources.get(file)?, path, part);

@@ -1,4 +1,4 @@
-//! Where in a document something stands, without any text.
+//! Paths of values in a document, independent of its text.
 
 use std::fmt;
 use std::ops::Range;
@@ -6,36 +6,30 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// One step of a [`FieldPath`].
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Segment {
-    /// A field of a mapping.
     Field(String),
-    /// An item of a list, from 0.
     Index(usize),
 }
 
-/// The way to a value of a document, such as `spec.hosts[2].roles`.
+/// The path of a value in a document, such as `spec.hosts[2].roles`.
 ///
-/// The empty path is the document itself. Field names that are no plain words
-/// are written in brackets and quotes: `labels["kubernetes.io/os"]`.
+/// The empty path is the document itself. Field names with special characters are
+/// quoted: `labels["kubernetes.io/os"]`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub struct FieldPath(Vec<Segment>);
 
 impl FieldPath {
-    /// The document itself.
     pub fn root() -> Self {
         Self::default()
     }
 
-    /// A field of the value at this path.
     #[must_use]
     pub fn field(&self, name: impl Into<String>) -> Self {
         self.with(Segment::Field(name.into()))
     }
 
-    /// An item of the list at this path.
     #[must_use]
     pub fn index(&self, index: usize) -> Self {
         self.with(Segment::Index(index))
@@ -47,23 +41,20 @@ impl FieldPath {
         path
     }
 
-    /// What this value is in; `None` for the document itself.
+    /// `None` for the document itself.
     pub fn parent(&self) -> Option<Self> {
         let (_, front) = self.0.split_last()?;
         Some(Self(front.to_vec()))
     }
 
-    /// The steps, from the outside in.
     pub fn segments(&self) -> &[Segment] {
         &self.0
     }
 
-    /// Whether this is the document itself.
     pub fn is_root(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The name of the last field on the way, for messages.
     pub fn last_field(&self) -> Option<&str> {
         self.0.iter().rev().find_map(|segment| match segment {
             Segment::Field(name) => Some(name.as_str()),
@@ -100,9 +91,8 @@ fn is_word(name: &str) -> bool {
             .all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_')
 }
 
-/// The text is no field path.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is no field path such as `spec.hosts[2].roles`")]
+#[error("`{0}` is not a valid field path (example: `spec.hosts[2].roles`)")]
 pub struct PathError(String);
 
 impl FromStr for FieldPath {
@@ -134,7 +124,6 @@ impl FromStr for FieldPath {
     }
 }
 
-/// What follows an opening bracket: the segment, and what comes after it.
 fn bracketed(text: &str) -> Option<(Segment, &str)> {
     let Some(quoted) = text.strip_prefix('"') else {
         let (number, after) = text.split_once(']')?;
@@ -168,22 +157,18 @@ impl TryFrom<String> for FieldPath {
     }
 }
 
-/// Which part of a field a finding points at.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Part {
-    /// What the field holds.
     #[default]
     Value,
-    /// The field's name.
     Key,
-    /// These bytes of the text: for what has no path of its own, such as a
-    /// syntax error or the second of two equal keys.
+    /// A byte range, for places without a path such as a syntax error or the second
+    /// of two duplicate keys.
     Bytes(Range<usize>),
 }
 
 impl Part {
-    /// Whether it is the value, which is what most findings point at.
     pub fn is_value(&self) -> bool {
         *self == Self::Value
     }
@@ -194,7 +179,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn paths_read_back_as_they_are_written() {
+    fn paths_round_trip() {
         let labels = FieldPath::root().field("spec").field("hosts").index(2);
         for path in [
             FieldPath::root(),
@@ -209,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_path_is_refused() {
+    fn invalid_paths_are_rejected() {
         for text in [
             ".", "a.", ".a", "a..b", "a[", "a[x]", "a[\"b", "a[\"b\"", "a b",
         ] {

@@ -1,70 +1,64 @@
-//! What a person is told when something is in the way: what, why, what to do.
+//! Errors for the user: what happened, details, and help.
 
 use std::borrow::Cow;
 use std::fmt;
 
-/// A failure in words for a person, where nobody acts differently on different
-/// failures: it is printed, and that is the end.
+/// An error message for the user, for failures that no caller handles differently.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
-    /// Stable for ever, for example `CAS-LAB-003`.
+    /// Stable, for example `CAS-LAB-003`.
     pub code: Cow<'static, str>,
-    /// One line: what is wrong.
     pub what: String,
-    /// What was seen, as label and value; values may have several lines.
-    pub seen: Vec<(String, String)>,
-    /// What to do about it.
-    pub remedy: String,
+    /// Label and value; values may have several lines.
+    pub detail: Vec<(String, String)>,
+    pub help: String,
 }
 
 impl Problem {
-    /// A problem with nothing seen yet.
     pub fn new(
         code: impl Into<Cow<'static, str>>,
         what: impl Into<String>,
-        remedy: impl Into<String>,
+        help: impl Into<String>,
     ) -> Self {
         Self {
             code: code.into(),
             what: what.into(),
-            seen: Vec::new(),
-            remedy: remedy.into(),
+            detail: Vec::new(),
+            help: help.into(),
         }
     }
 
-    /// Adds a value that was seen.
     #[must_use]
-    pub fn seen(mut self, label: impl Into<String>, value: impl fmt::Display) -> Self {
-        self.seen.push((label.into(), value.to_string()));
+    pub fn detail(mut self, label: impl Into<String>, value: impl fmt::Display) -> Self {
+        self.detail.push((label.into(), value.to_string()));
         self
     }
 }
 
-/// The room that labels have at least: one problem below the other looks like one
-/// table.
-const NARROWEST: usize = 9;
-/// The room that a value has at least, however narrow the terminal is.
-const LEAST: usize = 30;
+/// Minimum label width, so that consecutive problems align.
+const MIN_LABEL_WIDTH: usize = 9;
+/// Minimum width of the value column on narrow terminals.
+const MIN_VALUE_WIDTH: usize = 30;
 
 impl Problem {
-    /// The text for a terminal that is so wide: lines are broken between words,
-    /// and never within what stands in backticks, which somebody may want to copy.
+    /// The message wrapped to the width of a terminal. Text in backticks is kept on
+    /// one line so that it can be copied.
     #[must_use]
-    pub fn folded(&self, columns: usize) -> String {
+    pub fn wrapped(&self, columns: usize) -> String {
         let mut text = String::new();
         let what = format!("error[{}]: {}", self.code, self.what);
-        for (number, line) in fold(&what, columns, 2).iter().enumerate() {
+        for (number, line) in wrap(&what, columns, 2).iter().enumerate() {
             text.push_str(if number == 0 { "" } else { "  " });
             text.push_str(line);
             text.push('\n');
         }
-        let labels = self.seen.iter().map(|(label, _)| label.chars().count());
-        let width = labels.max().unwrap_or(0).max(NARROWEST);
-        let seen = self.seen.iter();
-        let seen = seen.map(|(label, value)| (label.as_str(), value.as_str()));
-        for (label, value) in seen.chain([("remedy", self.remedy.as_str())]) {
-            let room = columns.saturating_sub(width + 3).max(LEAST);
-            let lines = value.lines().flat_map(|line| fold(line, room, 0));
+        let labels = self.detail.iter().map(|(label, _)| label.chars().count());
+        let width = labels.max().unwrap_or(0).max(MIN_LABEL_WIDTH);
+        let details = self.detail.iter();
+        let details = details.map(|(label, value)| (label.as_str(), value.as_str()));
+        for (label, value) in details.chain([("help", self.help.as_str())]) {
+            let value_width = columns.saturating_sub(width + 3).max(MIN_VALUE_WIDTH);
+            let lines = value.lines().flat_map(|line| wrap(line, value_width, 0));
             for (number, line) in lines.enumerate() {
                 let label = if number == 0 { label } else { "" };
                 text.push_str(&format!("  {label:<width$} {line}\n"));
@@ -74,13 +68,13 @@ impl Problem {
     }
 }
 
-/// Breaks a line between words; all but the first have so much less room.
-fn fold(line: &str, columns: usize, indent: usize) -> Vec<String> {
+/// `indent` narrows all lines but the first.
+fn wrap(line: &str, columns: usize, indent: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in words(line) {
-        let room = columns.saturating_sub(if lines.len() > 1 { indent } else { 0 });
+        let width = columns.saturating_sub(if lines.len() > 1 { indent } else { 0 });
         let last = lines.last().map_or(0, |last| last.chars().count());
-        let fits = last + word.trim_end().chars().count() <= room;
+        let fits = last + word.trim_end().chars().count() <= width;
         match lines.last_mut() {
             Some(last) if fits || last.is_empty() => last.push_str(word),
             _ => lines.push(word.to_owned()),
@@ -92,7 +86,7 @@ fn fold(line: &str, columns: usize, indent: usize) -> Vec<String> {
     lines
 }
 
-/// Words with the blanks after them; what stands in backticks is one.
+/// Words with their trailing spaces; text in backticks is one word.
 fn words(line: &str) -> Vec<&str> {
     let (mut words, mut begin, mut quoted) = (Vec::new(), 0, false);
     let mut characters = line.char_indices().peekable();
@@ -114,7 +108,7 @@ fn words(line: &str) -> Vec<&str> {
 
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.folded(usize::MAX))
+        f.write_str(&self.wrapped(usize::MAX))
     }
 }
 
@@ -125,27 +119,31 @@ mod tests {
     use super::*;
 
     #[test]
-    fn prints_what_then_values_then_the_way_on() {
+    fn prints_what_then_details_then_help() {
         let problem = Problem::new("CAS-LAB-001", "Go is too old", "install Go 1.26")
-            .seen("found", "1.19")
-            .seen("needed", "1.26\nor newer");
-        let expected = "error[CAS-LAB-001]: Go is too old\n  found     1.19\n  needed    1.26\n            or newer\n  remedy    install Go 1.26\n";
+            .detail("found", "1.19")
+            .detail("needed", "1.26\nor newer");
+        let expected = "error[CAS-LAB-001]: Go is too old\n  found     1.19\n  needed    1.26\n            or newer\n  help      install Go 1.26\n";
         assert_eq!(problem.to_string(), expected);
     }
 
     #[test]
-    fn lines_are_broken_between_words_and_not_within_what_is_copied() {
-        let remedy = "On Windows: `Add-Something -Online -Name X`, then `Start-Service sshd`.";
-        let problem = Problem::new("CAS-SSH-005", "windows3 refuses the connection", remedy);
+    fn wraps_between_words_but_not_inside_backticks() {
+        let help = "On Windows: `Add-Something -Online -Name X`, then `Start-Service sshd`.";
+        let problem = Problem::new(
+            "CAS-SSH-005",
+            "connection refused by windows3 port 22",
+            help,
+        );
         let expected = "\
-error[CAS-SSH-005]: windows3 refuses the
-  connection
-  remedy    On Windows:
+error[CAS-SSH-005]: connection refused by
+  windows3 port 22
+  help      On Windows:
             `Add-Something -Online -Name X`,
             then `Start-Service sshd`.
 ";
-        assert_eq!(problem.folded(46), expected);
-        let narrow = problem.folded(1);
+        assert_eq!(problem.wrapped(46), expected);
+        let narrow = problem.wrapped(1);
         assert!(
             narrow.contains("`Add-Something -Online -Name X`"),
             "{narrow}"

@@ -1,4 +1,4 @@
-//! Findings for a person, with the lines they are about.
+//! Diagnostics for the terminal, with the source lines they refer to.
 
 use std::ops::Range;
 
@@ -10,26 +10,26 @@ use crate::diagnostic::{Diagnostic, Label, Severity};
 use crate::path::{FieldPath, Part};
 use crate::source::{Position, Source, Sources, clamp};
 
-/// With the margin and `= help: ` before it, a usual terminal is full.
+/// Together with the margin and `= help: ` this fills 80 columns.
 const NOTE_WIDTH: usize = 68;
 
-/// Whether colour underlines what the words say.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Style {
-    /// Text only.
     #[default]
     Plain,
-    /// With ANSI escapes.
-    Colour,
+    Color,
 }
 
-/// All of them, an empty line between two; empty when there are none.
+/// Separated by empty lines.
 pub fn render_all(diagnostics: &[Diagnostic], source: Option<&dyn Source>, style: Style) -> String {
-    render_among(diagnostics, Sources::new(source.as_slice()), style)
+    render_with_sources(diagnostics, Sources::new(source.as_slice()), style)
 }
 
-/// The same for findings about several texts.
-pub fn render_among(diagnostics: &[Diagnostic], sources: Sources<'_>, style: Style) -> String {
+pub fn render_with_sources(
+    diagnostics: &[Diagnostic],
+    sources: Sources<'_>,
+    style: Style,
+) -> String {
     let shown: Vec<_> = diagnostics
         .iter()
         .map(|diagnostic| render_one(diagnostic, sources, style))
@@ -37,10 +37,8 @@ pub fn render_among(diagnostics: &[Diagnostic], sources: Sources<'_>, style: Sty
     shown.join("\n")
 }
 
-/// One finding; ends with a line break.
-///
-/// Without a source, or when the source has nothing to show, the path stands
-/// where file, line and column would.
+/// Ends with a line break. Without a source the path is shown instead of file, line
+/// and column.
 pub fn render(diagnostic: &Diagnostic, source: Option<&dyn Source>, style: Style) -> String {
     render_one(diagnostic, Sources::new(source.as_slice()), style)
 }
@@ -49,7 +47,7 @@ fn render_one(diagnostic: &Diagnostic, sources: Sources<'_>, style: Style) -> St
     let source = sources.get(diagnostic.file.as_deref());
     let renderer = match style {
         Style::Plain => Renderer::plain(),
-        Style::Colour => Renderer::styled(),
+        Style::Color => Renderer::styled(),
     };
     let window = source.and_then(|source| Window::new(diagnostic, source));
     let mut title = level(diagnostic.severity).primary_title(&diagnostic.message);
@@ -64,8 +62,8 @@ fn render_one(diagnostic: &Diagnostic, sources: Sources<'_>, style: Style) -> St
         (None, Some(source)) => title.element(Origin::path(normalize_untrusted_str(source.name()))),
         (None, None) => Group::with_title(title),
     };
-    let elsewhere = elsewhere(diagnostic, sources);
-    for window in &elsewhere {
+    let other_files = windows_in_other_files(diagnostic, sources);
+    for window in &other_files {
         group = group.element(window.snippet());
     }
     for note in &diagnostic.notes {
@@ -87,13 +85,12 @@ fn level(severity: Severity) -> Level<'static> {
     }
 }
 
-/// Notes and help in lines of a usual width. What stands in backticks is for
-/// copying and stays whole.
+/// Text in backticks is kept on one line so that it can be copied.
 fn wrapped(text: &str) -> String {
     let mut lines = String::new();
     let mut width = 0;
     for word in words(text) {
-        // Values come from files that others wrote: no escape reaches a terminal.
+        // Values come from untrusted files: escape sequences must not reach the terminal.
         let word = normalize_untrusted_str(word);
         let length = word.chars().count();
         if width > 0 && width + 1 + length > NOTE_WIDTH {
@@ -109,7 +106,6 @@ fn wrapped(text: &str) -> String {
     lines
 }
 
-/// Splits at spaces outside of backticks.
 fn words(text: &str) -> impl Iterator<Item = &str> {
     let mut quoted = false;
     text.split(move |c| {
@@ -118,12 +114,12 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// The labels in other texts than the finding's own, a window for each text.
-fn elsewhere<'a>(diagnostic: &'a Diagnostic, sources: Sources<'a>) -> Vec<Window<'a>> {
+/// One window for each other file that has labels.
+fn windows_in_other_files<'a>(diagnostic: &'a Diagnostic, sources: Sources<'a>) -> Vec<Window<'a>> {
     let mut texts: Vec<(&str, Vec<Mark<'a>>)> = Vec::new();
     let own = sources.get(diagnostic.file.as_deref());
     for label in &diagnostic.labels {
-        let Some(file) = foreign(own, label) else {
+        let Some(file) = other_file(own, label) else {
             continue;
         };
         let Some(source) = sources.get(Some(file)) else {
@@ -148,13 +144,13 @@ fn elsewhere<'a>(diagnostic: &'a Diagnostic, sources: Sources<'a>) -> Vec<Window
     windows.collect()
 }
 
-/// The text of a label, where it is not that of the finding.
-fn foreign<'a>(own: Option<&dyn Source>, label: &'a Label) -> Option<&'a str> {
+/// The file of a label that is not in the file of the diagnostic.
+fn other_file<'a>(own: Option<&dyn Source>, label: &'a Label) -> Option<&'a str> {
     let file = label.file.as_deref()?;
     own.is_none_or(|own| own.name() != file).then_some(file)
 }
 
-/// The lines that a finding is about, and what to underline in them.
+/// The source lines of a diagnostic and what to underline in them.
 struct Window<'a> {
     name: &'a str,
     text: String,
@@ -181,7 +177,7 @@ impl<'a> Window<'a> {
         };
         let mut marks = Vec::new();
         let own_labels = diagnostic.labels.iter();
-        for label in own_labels.filter(|label| foreign(Some(source), label).is_none()) {
+        for label in own_labels.filter(|label| other_file(Some(source), label).is_none()) {
             let here = label.path == diagnostic.path && label.part == diagnostic.part;
             if here && primary.text.is_none() {
                 primary.text = Some(&label.text);
@@ -197,7 +193,7 @@ impl<'a> Window<'a> {
         Some(Self::around(source, marks))
     }
 
-    /// Cuts the lines out of the text: drawing looks at every line it is given.
+    /// Cuts out the relevant lines: the renderer processes every line it gets.
     fn around(source: &'a dyn Source, mut marks: Vec<Mark<'a>>) -> Self {
         let text = source.text();
         let start = marks.iter().map(|mark| mark.range.start).min();
@@ -212,7 +208,7 @@ impl<'a> Window<'a> {
             .and_then(|after| after.find('\n'))
             .map_or(text.len(), |at| end + at);
         let lines = text.get(line_start..line_end).unwrap_or_default();
-        // The length must not change, and a carriage return would be drawn.
+        // Keep the length; a carriage return would be printed.
         let lines = lines.trim_end_matches('\r').replace("\r\n", " \n");
         for mark in &mut marks {
             mark.range = mark.range.start - line_start..mark.range.end - line_start;
@@ -237,8 +233,7 @@ impl<'a> Window<'a> {
     }
 }
 
-/// The first line of a range that spans several: a whole block underlined says
-/// less than its beginning.
+/// Only the first line of a range: underlining a whole block is noise.
 fn one_line(text: &str, range: Range<usize>) -> Range<usize> {
     let range = clamp(text, range);
     let part = text.get(range.clone()).unwrap_or_default();

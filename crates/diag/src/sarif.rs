@@ -1,6 +1,6 @@
-//! Findings for code review: SARIF 2.1.0, which forges and editors read.
+//! Diagnostics as SARIF 2.1.0, for code hosting services and editors.
 //!
-//! Columns count characters (`columnKind` says so), paths become relative URIs.
+//! Columns count characters (`columnKind`), paths become relative URIs.
 
 use serde_json::{Value, json};
 
@@ -10,20 +10,15 @@ use crate::source::{Position, Sources, clamp};
 
 const SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
 
-/// What a reader of SARIF is told about a rule, whether it found something or not.
 #[derive(Debug, Clone, Copy)]
 pub struct SarifRule<'a> {
-    /// The code of its findings.
     pub code: &'a str,
-    /// One line.
     pub title: &'a str,
-    /// The long form, as Markdown.
     pub page: &'a str,
-    /// How much its findings usually matter.
+    /// Markdown.
     pub severity: Severity,
 }
 
-/// A log of one run.
 pub fn sarif(
     diagnostics: &[Diagnostic],
     sources: Sources<'_>,
@@ -156,7 +151,7 @@ fn region(
     }))
 }
 
-/// `None` where an edit has no place: half a fix is none.
+/// `None` if an edit has no location: a partial fix is worse than none.
 fn fix(fix: &Fix, own: Option<&str>, sources: Sources<'_>) -> Option<Value> {
     let changes: Option<Vec<_>> = fix
         .edits
@@ -176,7 +171,7 @@ fn fix(fix: &Fix, own: Option<&str>, sources: Sources<'_>) -> Option<Value> {
     Some(json!({"description": {"text": fix.title}, "artifactChanges": changes?}))
 }
 
-/// A file's name as a URI reference: what has a meaning in URIs is encoded.
+/// A file name as a URI reference, percent-encoded.
 fn uri(name: &str) -> String {
     let mut uri = String::new();
     for byte in name.replace('\\', "/").bytes() {

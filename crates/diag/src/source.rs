@@ -1,34 +1,30 @@
-//! Where paths lie in a text.
+//! Positions of paths in a text.
 
 use std::ops::Range;
 
 use crate::path::{FieldPath, Part};
 
-/// A text that findings can point into.
 pub trait Source {
-    /// What the text is called, usually its file name as the user gave it.
+    /// Usually the file name as the user gave it.
     fn name(&self) -> &str;
 
-    /// The text as it may be shown: same length and lines as the original,
-    /// secrets blanked out.
+    /// The displayable text: same length and lines as the original, secrets masked.
     fn text(&self) -> &str;
 
-    /// The bytes that a finding should underline; for a path that is not in the
-    /// text, the nearest thing around it. `None` if there is nothing to show.
+    /// The bytes to underline. For a path that is not in the text, the closest
+    /// enclosing value. `None` if there is nothing to show.
     fn range(&self, path: &FieldPath, part: &Part) -> Option<Range<usize>>;
 }
 
-/// Several texts. What names none of them is about the first.
+/// Several texts; a diagnostic without a file refers to the first.
 #[derive(Clone, Copy, Default)]
 pub struct Sources<'a>(&'a [&'a dyn Source]);
 
 impl<'a> Sources<'a> {
-    /// The texts, the one that nameless findings are about first.
     pub fn new(sources: &'a [&'a dyn Source]) -> Self {
         Self(sources)
     }
 
-    /// The text of that name.
     pub fn get(self, name: Option<&str>) -> Option<&'a dyn Source> {
         let found = match name {
             None => self.0.first(),
@@ -46,17 +42,15 @@ impl std::fmt::Debug for Sources<'_> {
     }
 }
 
-/// Line and column of a byte, both from 1; columns count characters.
+/// Both start at 1; columns count characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
 pub struct Position {
-    /// From 1.
     pub line: usize,
-    /// From 1, in characters.
     pub column: usize,
 }
 
 impl Position {
-    /// The position of a byte; past the end it is the end.
+    /// Past the end of the text it is the end.
     pub fn of(text: &str, byte: usize) -> Self {
         let mut byte = byte.min(text.len());
         while !text.is_char_boundary(byte) {
@@ -71,7 +65,7 @@ impl Position {
     }
 }
 
-/// A range that can be cut out of the text: within it, on character borders.
+/// Limits a range to the text and to character boundaries.
 pub(crate) fn clamp(text: &str, range: Range<usize>) -> Range<usize> {
     let border = |mut byte: usize| {
         byte = byte.min(text.len());

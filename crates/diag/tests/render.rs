@@ -1,13 +1,13 @@
-//! How findings look.
+//! The output formats of diagnostics.
 
 use std::ops::Range;
 
 use casement_diag::{
     Code, Diagnostic, FieldPath, Part, Position, SarifRule, Source, Sources, Style, has_errors,
-    json, json_among, render, render_all, render_among, sarif, summary,
+    json, json_with_sources, render, render_all, render_with_sources, sarif, summary,
 };
 
-/// A text in which every path `a` lies where the word `a` first stands.
+/// A path is located at the first occurrence of its last field.
 struct Words(&'static str);
 
 impl Source for Words {
@@ -48,7 +48,7 @@ const TEXT: &str =
     "spec:\n  kubernetes:\n    podCidr: 10.244.0.0/16\n    serviceCidr: 10.244.8.0/24\n";
 
 #[test]
-fn several_labels_stand_under_their_lines() {
+fn labels_are_shown_below_their_lines() {
     assert_eq!(
         render(&overlap(), Some(&Words(TEXT)), Style::Plain),
         "\
@@ -66,7 +66,7 @@ error[CAS-NET-003]: the pod and service networks overlap
 }
 
 #[test]
-fn without_a_text_the_path_says_where() {
+fn without_a_source_the_path_is_shown() {
     let text = render(&overlap().note("why"), None, Style::Plain);
     assert_eq!(
         text,
@@ -80,15 +80,15 @@ error[CAS-NET-003]: the pod and service networks overlap
 }
 
 #[test]
-fn colour_comes_only_when_asked() {
+fn color_is_opt_in() {
     let plain = render(&overlap(), Some(&Words(TEXT)), Style::Plain);
-    let colour = render(&overlap(), Some(&Words(TEXT)), Style::Colour);
+    let color = render(&overlap(), Some(&Words(TEXT)), Style::Color);
     assert!(!plain.contains('\u{1b}'));
-    assert!(colour.contains('\u{1b}'));
+    assert!(color.contains('\u{1b}'));
 }
 
 #[test]
-fn json_has_the_same_and_the_location() {
+fn json_has_all_fields_and_the_location() {
     let value = json(&[overlap()], Some(&Words(TEXT)));
     assert_eq!(value[0]["code"], "CAS-NET-003");
     assert_eq!(value[0]["severity"], "error");
@@ -101,7 +101,7 @@ fn json_has_the_same_and_the_location() {
 }
 
 #[test]
-fn any_bytes_can_be_pointed_at() {
+fn any_byte_range_renders() {
     for text in ["", "\n", "a", "ä\r\nß\n", "\u{feff}a:\tb"] {
         let source = Words(Box::leak(text.to_owned().into_boxed_str()));
         for start in 0..text.len() + 2 {
@@ -121,7 +121,7 @@ fn columns_count_characters() {
 }
 
 #[test]
-fn the_summary_counts() {
+fn summary_counts_by_severity() {
     let all = [overlap(), overlap(), Diagnostic::warning(path("a"), "long")];
     assert_eq!(summary(&all), "2 errors, 1 warning");
     assert_eq!(summary(&[]), "");
@@ -131,7 +131,7 @@ fn the_summary_counts() {
 }
 
 #[test]
-fn no_escape_of_a_value_reaches_the_terminal() {
+fn escape_sequences_in_values_are_neutralized() {
     let bad = "\u{1b}[31mred";
     let finding = Diagnostic::error(path(bad), bad)
         .here(bad)
@@ -154,7 +154,6 @@ fn long_help_is_wrapped_but_not_inside_backticks() {
     assert_eq!(last, Some(example));
 }
 
-/// A text of another name.
 struct Named(&'static str, Words);
 
 impl Source for Named {
@@ -174,7 +173,7 @@ impl Source for Named {
 fn across() -> Diagnostic {
     Diagnostic::error(path("10.244.0.0/16"), "two pod networks")
         .code(Code::new("CAS-NET-013"))
-        .within("net conf.json")
+        .in_file("net conf.json")
         .here("here")
         .label_in("cluster.yaml", path("10.10.0.0/16"), "and here")
         .help("write one of them")
@@ -182,12 +181,12 @@ fn across() -> Diagnostic {
 }
 
 #[test]
-fn a_finding_across_files_shows_both() {
+fn diagnostic_across_files_shows_both() {
     let first = Words("spec:\n  podCidr: 10.10.0.0/16\n");
     let second = Named("net conf.json", Words("{\"Network\": \"10.244.0.0/16\"}\n"));
     let sources: [&dyn Source; 2] = [&first, &second];
     assert_eq!(
-        render_among(&[across()], Sources::new(&sources), Style::Plain),
+        render_with_sources(&[across()], Sources::new(&sources), Style::Plain),
         "\
 error[CAS-NET-013]: two pod networks
  --> net conf.json:1:14
@@ -203,13 +202,13 @@ error[CAS-NET-013]: two pod networks
   = help: write one of them
 "
     );
-    let value = json_among(&[across()], Sources::new(&sources));
+    let value = json_with_sources(&[across()], Sources::new(&sources));
     assert_eq!(value[0]["location"]["file"], "net conf.json");
     assert_eq!(value[0]["labels"][1]["location"]["line"], 2);
 }
 
 #[test]
-fn a_label_in_the_findings_own_file_stands_beside_it() {
+fn label_in_the_same_file_shares_the_window() {
     let source = Words(TEXT);
     let sources: [&dyn Source; 1] = [&source];
     let finding = Diagnostic::error(path("10.244.0.0/16"), "x").label_in(
@@ -217,13 +216,13 @@ fn a_label_in_the_findings_own_file_stands_beside_it() {
         path("10.244.8.0/24"),
         "this",
     );
-    let text = render_among(&[finding], Sources::new(&sources), Style::Plain);
+    let text = render_with_sources(&[finding], Sources::new(&sources), Style::Plain);
     assert_eq!(text.matches("cluster.yaml").count(), 1, "{text}");
     assert!(text.contains("------------- this"), "{text}");
 }
 
 #[test]
-fn sarif_has_rules_places_and_fixes() {
+fn sarif_has_rules_locations_and_fixes() {
     let first = Words("spec:\n  podCidr: 10.10.0.0/16\n");
     let second = Named("net conf.json", Words("{\"Network\": \"10.244.0.0/16\"}\n"));
     let sources: [&dyn Source; 2] = [&first, &second];

@@ -1,8 +1,8 @@
-//! What can go wrong, and what a caller can tell apart.
+//! Errors, and how callers distinguish them.
 
-use crate::guid::NotAGuid;
+use crate::guid::InvalidGuid;
 
-/// HRESULTs that callers act upon.
+/// HRESULTs that callers handle.
 pub mod code {
     /// Element not found: an unknown namespace or load balancer.
     pub const ELEMENT_NOT_FOUND: u32 = 0x8007_0490;
@@ -10,68 +10,59 @@ pub mod code {
     pub const NETWORK_NOT_FOUND: u32 = 0x803B_0001;
     /// The endpoint was not found.
     pub const ENDPOINT_NOT_FOUND: u32 = 0x803B_0002;
-    /// No network adapter serves the network that is to be made.
+    /// No network adapter fits the network to create.
     pub const ADAPTER_NOT_FOUND: u32 = 0x803B_0006;
     /// The switch port was not found.
     pub const PORT_NOT_FOUND: u32 = 0x803B_0007;
     /// A network with this name already exists.
     pub const NETWORK_EXISTS: u32 = 0x803B_0010;
-    /// The port already exists, or belongs to somebody else.
+    /// The port already exists, or has another owner.
     pub const PORT_EXISTS: u32 = 0x803B_0013;
     /// The endpoint is already attached.
     pub const ALREADY_ATTACHED: u32 = 0x803B_0014;
     /// The endpoint is already in a namespace.
     pub const ALREADY_IN_NAMESPACE: u32 = 0x803B_002B;
-    /// The object already exists: an address that is taken.
+    /// The object already exists: an address in use.
     pub const OBJECT_EXISTS: u32 = 0x8007_1392;
-    /// The service does not run.
+    /// The service is not running.
     pub const SERVICE_DOWN: u32 = 0x8007_06B5;
-    /// A failure that came without a code.
+    /// A failure without a code.
     pub const UNSPECIFIED: u32 = 0x8000_4005;
 }
 
-/// Why a call to the host compute network did not do what it should.
 #[derive(Debug, thiserror::Error)]
 pub enum HcnError {
-    /// The library is not on this host, or this is no Windows.
-    #[error("`{library}` is not on this host")]
-    Absent {
-        /// The library's file name.
-        library: &'static str,
-    },
-    /// The library is there, but is too old for a function.
+    /// Also on platforms other than Windows.
+    #[error("`{library}` not found on this host")]
+    MissingLibrary { library: &'static str },
+    /// The library is too old.
     #[error("`{library}` has no function `{function}`")]
-    Incomplete {
-        /// The library's file name.
+    MissingFunction {
         library: &'static str,
-        /// What was looked for in it.
         function: String,
     },
-    /// The service was asked and refused.
+    /// The call returned an error.
     #[error("`{call}` failed: {text} (0x{code:08X})")]
     Refused {
         /// The function, or method and path.
         call: String,
         /// The HRESULT.
         code: u32,
-        /// Windows' own words, in the host's language.
+        /// Windows' message, in the host's language.
         text: String,
     },
-    /// The answer is no JSON, or not of the form that was agreed.
-    #[error("the answer to `{call}` cannot be read: {reason}")]
-    Answer {
+    /// Not JSON, or not in the expected format.
+    #[error("invalid response to `{call}`: {reason}")]
+    InvalidResponse {
         /// The function, or method and path.
         call: String,
-        /// What is wrong with it.
         reason: String,
     },
-    /// Text that should be an id.
     #[error(transparent)]
-    Id(#[from] NotAGuid),
+    Id(#[from] InvalidGuid),
 }
 
 impl HcnError {
-    /// Whether the object that the call was about does not exist.
     pub fn is_not_found(&self) -> bool {
         matches!(
             self.hresult(),
@@ -84,7 +75,6 @@ impl HcnError {
         )
     }
 
-    /// Whether the endpoint was attached before the call.
     pub fn is_already_attached(&self) -> bool {
         matches!(
             self.hresult(),
@@ -92,12 +82,11 @@ impl HcnError {
         )
     }
 
-    /// Whether the host has no such library.
     pub fn is_absent(&self) -> bool {
-        matches!(self, Self::Absent { .. })
+        matches!(self, Self::MissingLibrary { .. })
     }
 
-    /// The HRESULT, where the service answered with one.
+    /// The HRESULT, if the call returned one.
     pub fn hresult(&self) -> Option<u32> {
         match self {
             Self::Refused { code, .. } => Some(*code),
@@ -105,13 +94,13 @@ impl HcnError {
         }
     }
 
-    /// What to do about it, where that is known.
-    pub fn remedy(&self) -> Option<&'static str> {
+    /// What to do, if known.
+    pub fn help(&self) -> Option<&'static str> {
         match self {
-            Self::Absent { .. } => {
+            Self::MissingLibrary { .. } => {
                 Some("install the Windows feature `Containers` and restart the host")
             }
-            Self::Incomplete { .. } => {
+            Self::MissingFunction { .. } => {
                 Some("use Windows Server 2019 or newer, with its updates installed")
             }
             Self::Refused { code, .. } if *code == code::SERVICE_DOWN => {
@@ -135,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn every_way_to_say_not_found_is_recognised() {
+    fn every_not_found_code_is_recognized() {
         for code in [0x8007_0490, 0x803B_0001, 0x803B_0002, 0x803B_0007] {
             assert!(refused(code).is_not_found(), "{code:X}");
         }
@@ -144,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_names_call_code_and_text() {
+    fn an_error_names_call_code_and_text() {
         assert_eq!(
             refused(code::NETWORK_EXISTS).to_string(),
             "`HcnOpenNetwork` failed: no (0x803B0010)"
@@ -152,11 +141,11 @@ mod tests {
     }
 
     #[test]
-    fn an_absent_library_comes_with_its_remedy() {
-        let error = HcnError::Absent {
+    fn a_missing_library_has_help() {
+        let error = HcnError::MissingLibrary {
             library: "computenetwork.dll",
         };
         assert!(error.is_absent());
-        assert!(error.remedy().unwrap().contains("`Containers`"));
+        assert!(error.help().unwrap().contains("`Containers`"));
     }
 }

@@ -1,42 +1,38 @@
-//! Ids of objects.
+//! Object ids.
 
 use std::fmt;
 use std::str::FromStr;
 
 /// The id of a network, endpoint, namespace or load balancer.
 ///
-/// HNS writes ids in upper case in one generation of its interface and in lower
-/// case in the other; this type compares them as what they are.
+/// One generation of the HNS interface writes ids in upper case, the other in lower
+/// case; this type compares them by value.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Guid(u128);
 
-/// Text that should be an id and is none.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is not the id of a network object")]
-pub struct NotAGuid(String);
+#[error("`{0}` is not a valid network object id")]
+pub struct InvalidGuid(String);
 
 impl Guid {
-    /// The id that stands for none: "choose one" at creation, "not attached"
-    /// as an endpoint's namespace.
+    /// "Generate one" at creation, "not attached" as an endpoint's namespace.
     pub const NIL: Self = Self(0);
 
-    /// The id whose digits are those of the number.
     pub const fn from_u128(number: u128) -> Self {
         Self(number)
     }
 
-    /// The number with the id's digits.
     pub const fn to_u128(self) -> u128 {
         self.0
     }
 }
 
 impl FromStr for Guid {
-    type Err = NotAGuid;
+    type Err = InvalidGuid;
 
-    /// Reads 36 characters in either case, with or without braces.
-    fn from_str(text: &str) -> Result<Self, NotAGuid> {
-        let wrong = || NotAGuid(text.to_owned());
+    /// Accepts 36 characters in either case, with or without braces.
+    fn from_str(text: &str) -> Result<Self, InvalidGuid> {
+        let invalid = || InvalidGuid(text.to_owned());
         let bare = text
             .strip_prefix('{')
             .and_then(|rest| rest.strip_suffix('}'))
@@ -47,11 +43,11 @@ impl FromStr for Guid {
         // `from_str_radix` would accept a sign.
         let plain = digits.bytes().all(|byte| byte.is_ascii_hexdigit());
         if lengths != [8, 4, 4, 4, 12] || !plain {
-            return Err(wrong());
+            return Err(invalid());
         }
         u128::from_str_radix(&digits, 16)
             .map(Self)
-            .map_err(|_| wrong())
+            .map_err(|_| invalid())
     }
 }
 
@@ -81,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn both_cases_are_one_id_and_lower_case_is_written() {
+    fn ids_ignore_case_and_print_in_lower_case() {
         let upper: Guid = "1F3C0A5E-00B1-4C2D-9E8F-0123456789AB".parse().unwrap();
         let lower: Guid = "{1f3c0a5e-00b1-4c2d-9e8f-0123456789ab}".parse().unwrap();
         assert_eq!(upper, lower);
@@ -89,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn other_text_is_refused() {
+    fn invalid_ids_are_rejected() {
         for text in [
             "",
             "1f3c0a5e",

@@ -34,7 +34,7 @@ pub fn by_network(network: Guid) -> Value {
     filtered(&json!({ "VirtualNetwork": network.to_string() }))
 }
 
-/// The filter is JSON inside a JSON string: HNS wants it so.
+/// HNS requires the filter as JSON inside a JSON string.
 fn filtered(filter: &Value) -> Value {
     json!({
         "SchemaVersion": { "Major": 2, "Minor": 0 },
@@ -47,7 +47,7 @@ impl Hcn {
     ///
     /// # Errors
     ///
-    /// [`HcnError::Absent`] on a host without the feature `Containers`.
+    /// [`HcnError::MissingLibrary`] on a host without the feature `Containers`.
     pub fn load() -> Result<Self, HcnError> {
         ComputeNetwork::load().map(|library| Self { library })
     }
@@ -55,19 +55,19 @@ impl Hcn {
     /// The ids of the objects that a query matches; see [`everything`],
     /// [`by_name`], [`by_id`], [`by_network`].
     pub fn enumerate(&self, kind: Kind, query: &Value) -> Result<Vec<Guid>, HcnError> {
-        let answer = self.library.enumerate(kind, &query.to_string())?;
+        let response = self.library.enumerate(kind, &query.to_string())?;
         let call = kind.function(Verb::Enumerate);
-        let ids: Vec<String> = serde_json::from_str(&answer).map_err(|error| HcnError::Answer {
-            call,
-            reason: error.to_string(),
-        })?;
+        let ids: Vec<String> =
+            serde_json::from_str(&response).map_err(|error| HcnError::InvalidResponse {
+                call,
+                reason: error.to_string(),
+            })?;
         ids.iter().map(|id| Ok(id.parse()?)).collect()
     }
 
     /// The documents of all objects that a query matches.
     ///
-    /// Objects come and go between the two calls that this takes; one that has
-    /// gone is left out.
+    /// Objects that are deleted between the two calls are skipped.
     pub fn list(&self, kind: Kind, query: &Value) -> Result<Vec<Value>, HcnError> {
         let mut found = Vec::new();
         for id in self.enumerate(kind, query)? {
@@ -80,20 +80,19 @@ impl Hcn {
         Ok(found)
     }
 
-    /// The document of an object.
     pub fn query(&self, kind: Kind, id: Guid) -> Result<Value, HcnError> {
         let object = self.library.open(kind, id)?;
         self.properties(kind, &object)
     }
 
-    /// Makes an object and gives its document back, with the id that HNS chose
-    /// (or found in the settings). Endpoints: [`Hcn::create_endpoint`].
+    /// Returns the new object's document, with the id that HNS generated or that the
+    /// settings contain. For endpoints: [`Hcn::create_endpoint`].
     pub fn create(&self, kind: Kind, settings: &Value) -> Result<Value, HcnError> {
         let object = self.library.create(kind, &settings.to_string())?;
         self.properties(kind, &object)
     }
 
-    /// Makes an endpoint on a network and gives its document back.
+    /// Returns the new endpoint's document.
     pub fn create_endpoint(&self, network: Guid, settings: &Value) -> Result<Value, HcnError> {
         let network = self.library.open(Kind::Network, network)?;
         let endpoint = self
@@ -102,21 +101,20 @@ impl Hcn {
         self.properties(Kind::Endpoint, &endpoint)
     }
 
-    /// Changes an object; what `settings` must hold depends on the kind.
+    /// The format of `settings` depends on the kind.
     pub fn modify(&self, kind: Kind, id: Guid, settings: &Value) -> Result<(), HcnError> {
         let object = self.library.open(kind, id)?;
         self.library.modify(&object, &settings.to_string())
     }
 
-    /// Deletes an object. One that does not exist is an error of the kind
-    /// [`HcnError::is_not_found`].
+    /// A missing object is an error with [`HcnError::is_not_found`].
     pub fn delete(&self, kind: Kind, id: Guid) -> Result<(), HcnError> {
         self.library.delete(kind, id)
     }
 
     fn properties(&self, kind: Kind, object: &Handle) -> Result<Value, HcnError> {
-        let answer = self.library.query(object, &everything().to_string())?;
-        serde_json::from_str(&answer).map_err(|error| HcnError::Answer {
+        let response = self.library.query(object, &everything().to_string())?;
+        serde_json::from_str(&response).map_err(|error| HcnError::InvalidResponse {
             call: kind.function(Verb::Query),
             reason: error.to_string(),
         })
@@ -141,7 +139,7 @@ mod tests {
 
     #[cfg(not(windows))]
     #[test]
-    fn without_windows_the_library_is_absent() {
+    fn the_library_is_missing_on_other_platforms() {
         assert!(Hcn::load().unwrap_err().is_absent());
     }
 }

@@ -1,4 +1,4 @@
-//! The first generation of the interface: one function with methods and paths.
+//! The first generation of the interface: one function with HTTP-like methods and paths.
 
 use std::fmt;
 
@@ -13,19 +13,16 @@ pub struct Hns {
     library: Vmcompute,
 }
 
-/// What a call does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Method {
-    /// Reads.
     Get,
-    /// Makes or changes.
+    /// Creates or changes.
     Post,
-    /// Deletes.
     Delete,
 }
 
 impl Method {
-    fn word(self) -> &'static str {
+    fn as_str(self) -> &'static str {
         match self {
             Self::Get => "GET",
             Self::Post => "POST",
@@ -39,13 +36,12 @@ impl Hns {
     ///
     /// # Errors
     ///
-    /// [`HcnError::Absent`] on a host without the feature `Containers`.
+    /// [`HcnError::MissingLibrary`] on a host without the feature `Containers`.
     pub fn load() -> Result<Self, HcnError> {
         Vmcompute::load().map(|library| Self { library })
     }
 
-    /// Makes a call and gives what came back: an object, a list, or nothing
-    /// (`Value::Null`).
+    /// Returns the output: an object, a list, or `Value::Null`.
     pub fn call(
         &self,
         method: Method,
@@ -53,8 +49,8 @@ impl Hns {
         request: Option<&Value>,
     ) -> Result<Value, HcnError> {
         let body = request.map(Value::to_string).unwrap_or_default();
-        let answer = self.library.call(method.word(), path, &body)?;
-        output(&format!("{} {path}", method.word()), &answer)
+        let response = self.library.call(method.as_str(), path, &body)?;
+        output(&format!("{} {path}", method.as_str()), &response)
     }
 }
 
@@ -64,18 +60,19 @@ impl fmt::Debug for Hns {
     }
 }
 
-fn output(call: &str, answer: &str) -> Result<Value, HcnError> {
-    let mut answer: Value = serde_json::from_str(answer).map_err(|error| HcnError::Answer {
-        call: call.to_owned(),
-        reason: error.to_string(),
-    })?;
-    if answer.get("Success") == Some(&Value::Bool(true)) {
-        Ok(answer
+fn output(call: &str, response: &str) -> Result<Value, HcnError> {
+    let mut response: Value =
+        serde_json::from_str(response).map_err(|error| HcnError::InvalidResponse {
+            call: call.to_owned(),
+            reason: error.to_string(),
+        })?;
+    if response.get("Success") == Some(&Value::Bool(true)) {
+        Ok(response
             .get_mut("Output")
             .map(Value::take)
             .unwrap_or_default())
     } else {
-        Err(record::refusal(call, 0, Some(&answer)))
+        Err(record::call_error(call, 0, Some(&response)))
     }
 }
 
@@ -84,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_output_of_a_success_comes_back() {
+    fn a_success_returns_its_output() {
         let output = output("GET /networks/", r#"{"Success":true,"Output":[1]}"#).unwrap();
         assert_eq!(output, serde_json::json!([1]));
     }
@@ -100,10 +97,10 @@ mod tests {
 
     #[test]
     fn a_failure_inside_a_successful_call_is_an_error() {
-        let answer =
+        let response =
             r#"{"Success":false,"Error":"The network was not found. ","ErrorCode":2151350273}"#;
         assert!(
-            output("GET /networks/x", answer)
+            output("GET /networks/x", response)
                 .unwrap_err()
                 .is_not_found()
         );

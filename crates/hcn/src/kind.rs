@@ -1,24 +1,20 @@
-//! The kinds of objects, and the functions that serve each.
+//! The kinds of objects, and the library functions for each.
 
-/// What an id stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// A virtual switch with its address space.
     Network,
     /// A port of a network.
     Endpoint,
-    /// What a container, or the host, sees of networks.
+    /// The network view of a container or the host.
     Namespace,
     /// A virtual address in front of endpoints.
     LoadBalancer,
 }
 
-/// What can be done to objects of every kind.
+/// Operations that exist for every kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[cfg_attr(
-    not(windows),
-    allow(dead_code, reason = "elsewhere nothing can be called")
-)]
+#[cfg_attr(not(windows), allow(dead_code, reason = "used only on Windows"))]
 pub(crate) enum Verb {
     Enumerate,
     Create,
@@ -59,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn functions_have_the_names_that_windows_exports() {
+    fn function_names_match_the_windows_exports() {
         let name = |kind: Kind, verb| kind.function(verb);
         assert_eq!(
             name(Kind::LoadBalancer, Verb::Enumerate),

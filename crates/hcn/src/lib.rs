@@ -1,22 +1,20 @@
-//! Windows' host compute network (HNS) as two small, safe interfaces: [`Hcn`]
-//! over `computenetwork.dll` and [`Hns`] over `vmcompute.dll!HNSCall`; and
-//! [`destroy_layer`], which only the host compute service can do.
+//! Safe bindings for the Windows host compute network (HNS): [`Hcn`] for
+//! `computenetwork.dll`, [`Hns`] for `vmcompute.dll!HNSCall`, and [`destroy_layer`],
+//! which only the host compute service can do.
 //!
-//! Both libraries come with the Windows feature `Containers`, so a program that
-//! imports them does not even start on a host without it. Here they are loaded
-//! when they are asked for, from the system's own folder only, and their
-//! absence is a value: [`HcnError::Absent`].
+//! Both libraries are part of the Windows feature `Containers`; a program that imports
+//! them would not start without it. They are loaded on demand, only from the system
+//! folder, and a missing one is [`HcnError::MissingLibrary`].
 //!
-//! Documents go in and come out as JSON; this crate knows their envelope (ids,
-//! error records), not their meaning. Elsewhere than on Windows it has the same
-//! interface and every library is absent.
+//! Documents are JSON; this crate knows their envelope (ids, error records), not their
+//! meaning. On other platforms the interface is the same and every library is missing.
 //!
 //! ```
 //! use casement_hcn::{Hcn, Kind, by_name};
 //!
 //! match Hcn::load() {
 //!     Ok(hcn) => println!("{:?}", hcn.enumerate(Kind::Network, &by_name("cbr0"))),
-//!     Err(error) => println!("{error}: {}", error.remedy().unwrap_or_default()),
+//!     Err(error) => println!("{error}: {}", error.help().unwrap_or_default()),
 //! }
 //! ```
 
@@ -29,13 +27,12 @@ mod layer;
 mod record;
 
 #[cfg(not(windows))]
-#[path = "stub.rs"]
-mod absent;
+mod stub;
 #[cfg(windows)]
 mod windows;
 
 #[cfg(not(windows))]
-use absent as platform;
+use stub as platform;
 #[cfg(windows)]
 use windows as platform;
 

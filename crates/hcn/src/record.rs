@@ -1,17 +1,12 @@
-//! What came of a call: a code, and an error record in JSON beside it.
+//! The result of a call: a code and a JSON error record.
 
 use serde_json::Value;
 
 use crate::error::{HcnError, code};
 
-/// Turns a code and a record into a result.
-///
-/// A record with text is a failure even where the code says success; a record
-/// has the better words and code, where there is one.
-#[cfg_attr(
-    not(windows),
-    allow(dead_code, reason = "elsewhere nothing can be called")
-)]
+/// A record with text is a failure even if the code means success; the record's message
+/// and code are preferred.
+#[cfg_attr(not(windows), allow(dead_code, reason = "used only on Windows"))]
 pub(crate) fn outcome(call: &str, hresult: u32, record: Option<&str>) -> Result<(), HcnError> {
     let record = record.filter(|text| !text.trim().is_empty());
     if hresult & 0x8000_0000 == 0 && record.is_none() {
@@ -20,11 +15,10 @@ pub(crate) fn outcome(call: &str, hresult: u32, record: Option<&str>) -> Result<
     let record = record.map(|text| {
         serde_json::from_str::<Value>(text).unwrap_or_else(|_| Value::String(text.to_owned()))
     });
-    Err(refusal(call, hresult, record.as_ref()))
+    Err(call_error(call, hresult, record.as_ref()))
 }
 
-/// The error of a call that failed.
-pub(crate) fn refusal(call: &str, hresult: u32, record: Option<&Value>) -> HcnError {
+pub(crate) fn call_error(call: &str, hresult: u32, record: Option<&Value>) -> HcnError {
     let failed = |code: &u32| code & 0x8000_0000 != 0;
     let recorded = record
         .and_then(|record| record.get("ErrorCode"))
@@ -40,11 +34,11 @@ pub(crate) fn refusal(call: &str, hresult: u32, record: Option<&Value>) -> HcnEr
     HcnError::Refused {
         call: call.to_owned(),
         code,
-        text: text.unwrap_or("no reason was given").to_owned(),
+        text: text.unwrap_or("no error message").to_owned(),
     }
 }
 
-/// HNS writes a code as an unsigned number, a signed one, or text.
+/// HNS writes a code as an unsigned or signed number, or as text.
 fn number(value: &Value) -> Option<u32> {
     match value {
         Value::Number(number) => {
@@ -72,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn a_record_with_text_is_a_failure_whatever_the_code() {
+    fn a_record_with_text_is_a_failure_with_any_code() {
         let record = r#"{"Success":false,"Error":"Element not found. ","ErrorCode":2147943568}"#;
         let error = outcome("X", 0, Some(record)).unwrap_err();
         assert!(error.is_not_found());
@@ -89,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn codes_are_read_in_all_their_forms() {
+    fn codes_are_parsed_in_every_format() {
         for code in ["2151350273", "-2143617023", "\"0x803B0001\""] {
             let record = format!(r#"{{"Error":"x","ErrorCode":{code}}}"#);
             let error = outcome("X", 0x8000_4005, Some(&record)).unwrap_err();
@@ -98,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn a_record_that_is_no_json_is_the_text() {
+    fn a_record_that_is_not_json_is_the_message() {
         let error = outcome("X", 0x8000_4005, Some("oops")).unwrap_err();
         assert_eq!(error.to_string(), "`X` failed: oops (0x80004005)");
     }

@@ -1,21 +1,21 @@
-//! Elsewhere than on Windows: the same interface, and nothing behind it.
+//! Other platforms: the same interface, and every library is missing.
 
 use crate::error::HcnError;
 use crate::guid::Guid;
 use crate::kind::Kind;
 
-/// Never made: loading fails.
+/// Never constructed: loading fails.
 pub(crate) enum ComputeNetwork {}
 
-/// Never made: opening needs a library.
+/// Never constructed: opening needs a library.
 pub(crate) enum Handle {}
 
-/// Never made: loading fails.
+/// Never constructed: loading fails.
 pub(crate) enum Vmcompute {}
 
 impl ComputeNetwork {
     pub(crate) fn load() -> Result<Self, HcnError> {
-        Err(HcnError::Absent {
+        Err(HcnError::MissingLibrary {
             library: "computenetwork.dll",
         })
     }
@@ -55,7 +55,7 @@ impl ComputeNetwork {
 
 impl Vmcompute {
     pub(crate) fn load() -> Result<Self, HcnError> {
-        Err(HcnError::Absent {
+        Err(HcnError::MissingLibrary {
             library: "vmcompute.dll",
         })
     }
@@ -66,7 +66,7 @@ impl Vmcompute {
 }
 
 pub(crate) fn destroy_layer(_path: &str) -> Result<(), HcnError> {
-    Err(HcnError::Absent {
+    Err(HcnError::MissingLibrary {
         library: "vmcompute.dll",
     })
 }

@@ -1,5 +1,8 @@
-//! The libraries themselves.
-#![allow(unsafe_code, reason = "functions found by name in Windows' libraries")]
+//! The Windows libraries.
+#![allow(
+    unsafe_code,
+    reason = "functions of Windows libraries, looked up by name"
+)]
 
 mod compute_network;
 mod library;

@@ -1,105 +1,95 @@
 //! Routes, addresses and interface settings.
 //!
-//! Interfaces are meant by their index, which is the same number on both
-//! sides: Wine shows Linux's.
+//! Interfaces are identified by their index, which is the same in Wine and Linux.
 
 use std::net::IpAddr;
 
 use serde::{Deserialize, Serialize};
 
-/// What `iphlpapi.dll` asks for. Nothing is answered but by
-/// [`Interface`](AdapterCall::Interface).
+/// The calls of `iphlpapi.dll`. Only [`Interface`](AdapterCall::Interface) returns a
+/// value.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum AdapterCall {
     /// `CreateIpForwardEntry2`.
     CreateRoute(Route),
-    /// `SetIpForwardEntry2`: another metric.
+    /// `SetIpForwardEntry2`; changes the metric.
     SetRoute(Route),
-    /// `DeleteIpForwardEntry2`; the metric does not matter.
+    /// `DeleteIpForwardEntry2`; ignores the metric.
     DeleteRoute(Route),
     /// `CreateUnicastIpAddressEntry`.
     CreateAddress(Address),
-    /// `DeleteUnicastIpAddressEntry`; the prefix does not matter.
+    /// `DeleteUnicastIpAddressEntry`; ignores the prefix length.
     DeleteAddress(Address),
-    /// `GetIpInterfaceEntry`; answers [`Settings`].
+    /// `GetIpInterfaceEntry`; returns [`InterfaceSettings`].
     Interface(Interface),
     /// `SetIpInterfaceEntry`.
-    SetInterface(Interface, Change),
+    SetInterface(Interface, InterfaceChange),
 }
 
-/// One route.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Route {
-    /// First address of the destination.
+    /// The network address of the destination.
     pub destination: IpAddr,
-    /// Length of the destination's prefix.
     pub prefix_length: u8,
-    /// The gateway; unspecified where the destination is on the link.
+    /// The gateway; the unspecified address for an on-link destination.
     pub next_hop: IpAddr,
-    /// Index of the interface.
+    /// Interface index.
     pub interface: u32,
-    /// The route's own metric, without the interface's.
+    /// Without the metric of the interface.
     pub metric: u32,
 }
 
-/// One address of an interface.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Address {
-    /// The address.
     pub address: IpAddr,
-    /// Length of the prefix that is on the link.
+    /// Length of the on-link prefix.
     pub prefix_length: u8,
-    /// Index of the interface.
+    /// Interface index.
     pub interface: u32,
 }
 
-/// One interface as one of the two protocols sees it.
+/// An interface has separate settings for IPv4 and IPv6.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Interface {
-    /// Index of the interface.
+    /// Interface index.
     pub index: u32,
-    /// Which protocol.
     pub family: Family,
 }
 
-/// The protocols.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-#[allow(missing_docs)]
 pub enum Family {
     V4,
     V6,
 }
 
-/// What `MIB_IPINTERFACE_ROW` says of an interface, as far as it matters.
+/// The supported fields of `MIB_IPINTERFACE_ROW`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Settings {
-    /// Whether packets are passed on.
+pub struct InterfaceSettings {
+    /// Whether packets are forwarded.
     pub forwarding: bool,
-    /// Whether packets may leave with another interface's address.
+    /// Whether packets may be sent with the address of another interface.
     pub weak_host_send: bool,
-    /// Whether packets for another interface's address are taken.
+    /// Whether packets to the address of another interface are accepted.
     pub weak_host_receive: bool,
-    /// Whether Windows chose the metric.
+    /// Whether Windows chooses the metric.
     pub automatic_metric: bool,
     /// Added to the metric of each route.
     pub metric: u32,
-    /// Largest packet.
     pub mtu: u32,
     /// Whether the link is up.
     pub connected: bool,
 }
 
-/// New settings; what is `None` stays.
+/// New settings; `None` keeps the current value.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-#[allow(missing_docs, reason = "as in Settings")]
-pub struct Change {
+pub struct InterfaceChange {
     pub forwarding: Option<bool>,
     pub weak_host_send: Option<bool>,
     pub weak_host_receive: Option<bool>,

@@ -1,58 +1,48 @@
-//! Processes of containers.
+//! Container processes.
 //!
-//! A container's programs run beside the host's Wine, not in it: each
-//! container has a drive C and a Wine server of its own, in the network
-//! namespace of its pod, and only `netd` can make those. The container shim
-//! asks with a [`ContainerCall`]. [`ContainerCall::Start`] keeps its
-//! connection: [`FromProcess`] lines come until `exit`, which is the last, and
-//! [`ToProcess`] lines go; a shim that hangs up ends the process.
+//! Containers do not run in the host's Wine: each has its own drive C and its own Wine
+//! server in the network namespace of its pod, which only `netd` can create. The
+//! container shim sends a [`ContainerCall`]. After [`ContainerCall::Start`] the connection
+//! stays open: `netd` sends [`FromProcess`] lines, of which `exit` is the last, and the
+//! shim sends [`ToProcess`] lines. If the shim disconnects, the process is killed.
 
 use serde::{Deserialize, Serialize};
 
-/// What the container shim asks for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum ContainerCall {
-    /// Gives a container a drive C; nothing runs yet.
-    Create(Creation),
-    /// Starts a process in a container; answers [`Started`].
-    Start(ProcessStart),
-    /// Answers [`Usage`].
+    /// Creates the drive C of a container without starting a process.
+    Create(CreateContainer),
+    /// Starts a process in a container; returns [`Started`].
+    Start(StartProcess),
+    /// Returns [`Usage`].
     Usage(ContainerKey),
-    /// Ends what still runs in a container and removes its drive; content
-    /// where there is no such container.
+    /// Kills the processes of a container and removes its drive; succeeds if there is no
+    /// such container.
     Delete(ContainerKey),
-    /// The same for all containers of a sandbox.
-    DeleteSandbox {
-        /// The sandbox's id.
-        sandbox: String,
-    },
+    /// Deletes all containers of a sandbox.
+    DeleteSandbox { sandbox: String },
 }
 
-/// Which container.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct ContainerKey {
-    /// The pod's sandbox; the container's own id where there is no pod.
+    /// Id of the pod's sandbox; without a pod, the container's own id.
     pub sandbox: String,
-    /// The container's id.
     pub container: String,
 }
 
-/// A container to be.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Creation {
-    /// Which container.
+pub struct CreateContainer {
     pub key: ContainerKey,
-    /// GUID of the HCN namespace; empty for the host's own network.
+    /// GUID of the HCN namespace; empty for the host's network.
     pub namespace: String,
-    /// The computer name that its programs see; empty for the host's.
+    /// The computer name inside the container; empty for the host's.
     pub hostname: String,
-    /// Files and folders of the host that the container sees.
     pub mounts: Vec<Mount>,
 }
 
-/// A file or folder of the host, seen in a container.
+/// A file or directory of the host that is visible in a container.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Mount {
@@ -62,110 +52,103 @@ pub struct Mount {
     pub destination: String,
 }
 
-/// A process to be.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct ProcessStart {
-    /// In which container.
+pub struct StartProcess {
     pub key: ContainerKey,
-    /// The exec's id; empty for the container's first process, with whose end
-    /// everything else in the container ends too.
+    /// Id of the exec; empty for the first process of the container. When that process
+    /// ends, all other processes of the container are killed.
     pub exec: String,
-    /// What to run.
     pub command: CommandLine,
-    /// Working directory, a Windows path.
+    /// Working directory, as a Windows path.
     pub directory: String,
-    /// `NAME=value`, on top of the system's own variables.
+    /// `NAME=value`, in addition to the system variables.
     pub environment: Vec<String>,
-    /// Whether the three streams are one console.
+    /// Whether stdin, stdout and stderr are a console.
     pub terminal: bool,
-    /// Whether anything will be written to the process.
+    /// Whether the process gets a stdin.
     pub stdin: bool,
 }
 
-/// A command as an OCI spec gives it.
+/// A command of an OCI runtime spec.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum CommandLine {
-    /// To be joined with Windows' quoting.
+    /// Joined with Windows quoting.
     Arguments(Vec<String>),
-    /// To be passed on as it is.
+    /// Passed unchanged.
     Raw(String),
 }
 
-/// The answer to [`ContainerCall::Start`].
+/// The response to [`ContainerCall::Start`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Started {
-    /// The process as `netd`'s kernel counts it.
+    /// The Linux PID.
     pub pid: u32,
 }
 
-/// What a process sends back.
+/// Messages from a process.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum FromProcess {
-    /// Base64 of what it wrote; also everything of a console.
+    /// Base64; also all output of a console.
     Stdout(String),
-    /// Base64 of what it wrote.
+    /// Base64.
     Stderr(String),
-    /// The process has ended with this code; nothing follows.
+    /// The exit code; the last message.
     Exit(u32),
 }
 
-/// What a process is sent.
+/// Messages to a process.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum ToProcess {
-    /// Base64 of what it shall read.
+    /// Base64.
     Stdin(String),
-    /// It has read everything.
     CloseStdin,
-    /// It shall end.
-    Kill(Ending),
-    /// Its console has a new size.
+    Kill(KillMode),
+    /// The new size of the console in characters.
     Resize {
-        /// Characters across.
         columns: u16,
-        /// Lines.
         rows: u16,
     },
 }
 
-/// How a process is made to end. Both are at once and final; they differ in
-/// the exit code, which is the one that Windows would show.
+/// How to kill a process. Both take effect immediately; they differ in the exit code,
+/// which is that of Windows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub enum Ending {
-    /// What a console program does when the system shuts down.
+pub enum KillMode {
+    /// Like a console program at system shutdown.
     Shutdown,
-    /// `TerminateProcess` from outside.
+    /// `TerminateProcess` by another process.
     Terminate,
 }
 
-impl Ending {
-    /// The exit code that is seen afterwards.
+impl KillMode {
+    /// The resulting exit code.
     pub fn exit_code(self) -> u32 {
         match self {
             // STATUS_CONTROL_C_EXIT, from the default console handler.
-            Ending::Shutdown => 0xC000_013A,
+            KillMode::Shutdown => 0xC000_013A,
             // ERROR_PROCESS_ABORTED, which the host compute service uses.
-            Ending::Terminate => 1067,
+            KillMode::Terminate => 1067,
         }
     }
 }
 
-/// What the processes of a container use at the moment.
+/// The current resource usage of a container.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Usage {
-    /// All its processes, the Wine server and services included.
+    /// Including the Wine server and services.
     pub pids: Vec<u32>,
-    /// Processor time in user mode.
+    /// CPU time in user mode.
     pub user_ns: u64,
-    /// Processor time in the kernel.
+    /// CPU time in kernel mode.
     pub kernel_ns: u64,
-    /// Memory promised to them.
+    /// Committed memory.
     pub commit_bytes: u64,
-    /// Memory that only they hold.
+    /// Private resident memory.
     pub private_working_set_bytes: u64,
 }

@@ -1,4 +1,4 @@
-//! Host Compute Network calls, both generations.
+//! Host Compute Network calls (v2) and HNS calls (v1).
 
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -8,41 +8,37 @@ use crate::Failure;
 /// One call of `computenetwork.dll`.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct HcnCall {
-    /// What to do.
     pub verb: Verb,
-    /// With which kind of object.
     pub object: Object,
-    /// The object's id (36 characters, lower case); empty or all zeros where a
-    /// new object may choose its own.
+    /// The object's id (36 characters, lower case); empty or all zeros for a new object
+    /// without a requested id.
     pub id: String,
-    /// The network that a new endpoint belongs to; empty otherwise.
+    /// The network of a new endpoint; empty otherwise.
     pub network: String,
-    /// The settings or the query, as the caller wrote it.
+    /// The settings or the query, as sent by the caller.
     pub document: String,
 }
 
-/// The verbs; `Close` never leaves the DLL.
+/// `Close` is handled in the DLL.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Verb {
-    /// Answers a JSON array of ids.
+    /// Returns a JSON array of ids.
     Enumerate,
-    /// Answers the new id.
+    /// Returns the new id.
     Create,
-    /// Answers nothing; fails where the object does not exist.
+    /// Returns nothing; fails if the object does not exist.
     Open,
-    /// Answers nothing.
+    /// Returns nothing.
     Modify,
-    /// Answers the object.
+    /// Returns the object.
     Query,
-    /// Answers nothing.
+    /// Returns nothing.
     Delete,
 }
 
-/// The kinds of objects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-#[allow(missing_docs)]
 pub enum Object {
     Network,
     Endpoint,
@@ -62,8 +58,8 @@ pub struct HnsCall {
     pub body: String,
 }
 
-/// What Windows writes beside a failing HRESULT: the text with a blank behind
-/// it, and the code as an unsigned number.
+/// The error record that Windows returns with a failed HRESULT: the message with a
+/// trailing space, and the code as an unsigned number.
 pub fn error_record(failure: &Failure) -> String {
     json!({
         "Success": false,

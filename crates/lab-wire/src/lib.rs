@@ -1,11 +1,11 @@
-//! What programs inside a lab host say to the host's `netd`, and how.
+//! The protocol between programs inside a lab host and the host's `netd`.
 //!
-//! A Windows program cannot reach the kernel that carries it, so the DLLs and
-//! the container shim of the lab hand their calls to `netd`, a Linux process in
-//! the host's network namespace, over loopback TCP. One JSON object per line:
-//! a [`Request`] in, an [`Answer`] out; a container's streams then follow on
-//! the same connection. The port and a token stand in a file inside the prefix
-//! (the [`Door`]), so that only programs of that host get in.
+//! Programs under Wine cannot use the Linux kernel directly, so the lab's DLLs and the
+//! container shim send their calls to `netd`, a Linux process in the host's network
+//! namespace, over loopback TCP. Each line is a JSON object: the client sends a
+//! [`Request`] and receives a [`Response`]; the streams of a container process follow on
+//! the same connection. The port and a token are in a file inside the prefix
+//! ([`NetdAccess`]), so that only programs of that host have access.
 
 use std::io::{self, BufRead, BufReader, Write};
 use std::net::{Ipv4Addr, TcpStream};
@@ -17,28 +17,26 @@ pub mod adapter;
 pub mod container;
 pub mod hcn;
 
-/// Where a Windows program finds the [`Door`].
-pub const DOOR_FILE: &str = r"C:\windows\casement-lab.json";
+/// The file with the [`NetdAccess`], as JSON.
+pub const NETD_ACCESS_FILE: &str = r"C:\windows\casement-lab.json";
 
-/// The address and the password of one host's `netd`.
+/// Port and token of one host's `netd`.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Door {
-    /// TCP port on the loopback address of the host's namespace.
+pub struct NetdAccess {
+    /// TCP port on the loopback address of the host's network namespace.
     pub port: u16,
-    /// Shared secret, made anew for each host.
+    /// Shared secret, created at each boot of the host.
     pub token: String,
 }
 
 /// The first line of a connection.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Request {
-    /// See [`Door::token`].
+    /// See [`NetdAccess::token`].
     pub token: String,
-    /// What is wanted.
     pub call: Call,
 }
 
-/// Everything that `netd` can be asked.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Call {
@@ -46,35 +44,34 @@ pub enum Call {
     Hcn(hcn::HcnCall),
     /// `vmcompute.dll!HNSCall`.
     Hns(hcn::HnsCall),
-    /// Routes, addresses and interface settings: what Wine's `iphlpapi` lacks.
+    /// Routes, addresses and interface settings, which Wine's `iphlpapi` lacks.
     Adapter(adapter::AdapterCall),
     /// Processes in a pod's namespace, for the container shim.
     Container(container::ContainerCall),
 }
 
-/// The line that answers a [`Request`].
+/// The line that follows a [`Request`].
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub enum Answer {
-    /// Done; the value depends on the call.
+pub enum Response {
+    /// The value depends on the call.
     Ok(Value),
-    /// Refused.
     Err(Failure),
 }
 
-/// Why a call was refused, in Windows' terms.
+/// A failed call, as Windows reports it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failure {
     /// An HRESULT for HCN and HNS, a Win32 error code for adapters.
     pub code: u32,
-    /// What Windows would say.
+    /// The message of Windows.
     pub text: String,
 }
 
-impl Door {
-    /// Opens a connection, sends the request and reads the answer; the
-    /// connection stays usable for calls that stream afterwards.
-    pub fn open(&self, call: Call) -> io::Result<(Answer, BufReader<TcpStream>)> {
+impl NetdAccess {
+    /// Opens a connection, sends the request and reads the response. The connection
+    /// stays open for calls that stream afterwards.
+    pub fn open(&self, call: Call) -> io::Result<(Response, BufReader<TcpStream>)> {
         let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, self.port))?;
         stream.set_nodelay(true)?;
         let request = Request {
@@ -83,17 +80,17 @@ impl Door {
         };
         write_line(&mut stream, &request)?;
         let mut reader = BufReader::new(stream);
-        let answer = read_line(&mut reader)?.ok_or(io::ErrorKind::UnexpectedEof)?;
-        Ok((answer, reader))
+        let response = read_line(&mut reader)?.ok_or(io::ErrorKind::UnexpectedEof)?;
+        Ok((response, reader))
     }
 
-    /// A call with nothing after the answer.
-    pub fn call(&self, call: Call) -> io::Result<Answer> {
-        self.open(call).map(|(answer, _)| answer)
+    /// A call without a stream.
+    pub fn call(&self, call: Call) -> io::Result<Response> {
+        self.open(call).map(|(response, _)| response)
     }
 }
 
-/// Writes one value as one line.
+/// Writes a value as one line of JSON.
 pub fn write_line<T: Serialize>(to: &mut impl Write, value: &T) -> io::Result<()> {
     let mut line = serde_json::to_vec(value)?;
     line.push(b'\n');
@@ -101,7 +98,7 @@ pub fn write_line<T: Serialize>(to: &mut impl Write, value: &T) -> io::Result<()
     to.flush()
 }
 
-/// Reads one line as one value; `None` at the end of the stream.
+/// Reads one line of JSON; `None` at the end of the stream.
 pub fn read_line<T: for<'de> Deserialize<'de>>(from: &mut impl BufRead) -> io::Result<Option<T>> {
     let mut line = String::new();
     if from.read_line(&mut line)? == 0 {

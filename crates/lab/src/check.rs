@@ -1,14 +1,14 @@
-//! What the machine must have, asked before anything is done.
+//! Checks the requirements on this machine before anything is created.
 
 use std::path::Path;
 
 use crate::command::package_of;
 use crate::problem::{Problem, Result};
-use crate::up::Wanted;
+use crate::up::LabOptions;
 use crate::wine;
 
-/// Everything that the wanted lab needs of the machine, told in one go.
-pub fn machine(wanted: &Wanted) -> Result<()> {
+/// Reports all missing programs at once.
+pub fn requirements(options: &LabOptions) -> Result<()> {
     root()?;
     #[rustfmt::skip]
     let tools = [
@@ -16,7 +16,7 @@ pub fn machine(wanted: &Wanted) -> Result<()> {
         "sshd",
     ];
     let mut missing: Vec<&str> = tools.into_iter().filter(|tool| !on_path(tool)).collect();
-    if wanted.windows_hosts > 0 && !Path::new(wine::loader()).exists() {
+    if options.windows_hosts > 0 && !Path::new(wine::loader()).exists() {
         missing.push("wine");
     }
     if missing.is_empty() {
@@ -25,41 +25,40 @@ pub fn machine(wanted: &Wanted) -> Result<()> {
     let mut packages: Vec<&str> = missing.iter().filter_map(|tool| package_of(tool)).collect();
     packages.sort_unstable();
     packages.dedup();
-    let mut remedy = format!("apt-get install {}", packages.join(" "));
+    let mut remedy = format!("run `apt-get install {}`", packages.join(" "));
     if missing == ["wine"] {
-        remedy += "\n`casement lab up --level kube` gives a control plane without Windows hosts";
+        remedy += "\n`casement lab up --level kube` starts a control plane without Windows hosts";
     }
     Err(Problem::new(
         "CAS-LAB-002",
-        "programs that the lab stands on are missing",
+        "programs that the lab needs are missing",
         remedy,
     )
-    .seen("missing", missing.join(", ")))
+    .detail("missing", missing.join(", ")))
 }
 
-/// Namespaces, bridges and mounts are root's to make.
+/// Namespaces, bridges and mounts need root.
 pub fn root() -> Result<()> {
     if rustix::process::geteuid().is_root() {
         return Ok(());
     }
     Err(Problem::new(
         "CAS-LAB-001",
-        "the lab needs root",
-        "sudo casement lab …; it makes network namespaces, a bridge and mounts,\n\
-         writes only below XDG_STATE_HOME and XDG_CACHE_HOME, and `lab down` takes all of it back",
+        "`casement lab` needs root",
+        "run it with sudo: it creates network namespaces, a bridge and mounts, and\n\
+         writes only below XDG_STATE_HOME and XDG_CACHE_HOME; `casement lab down`\n\
+         removes everything but the build cache",
     )
-    .seen(
-        "you are",
-        format!("user {}", rustix::process::geteuid().as_raw()),
+    .detail(
+        "user",
+        format!("uid {}", rustix::process::geteuid().as_raw()),
     ))
 }
 
 fn on_path(program: &str) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let folders = std::env::split_paths(&path);
-    // sbin is not on everybody's PATH.
+    let dirs = std::env::split_paths(&path);
+    // Not every user has sbin in PATH.
     let more = ["/usr/sbin", "/sbin"].map(Into::into);
-    folders
-        .chain(more)
-        .any(|folder| folder.join(program).is_file())
+    dirs.chain(more).any(|dir| dir.join(program).is_file())
 }

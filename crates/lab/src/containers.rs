@@ -1,13 +1,13 @@
-//! The containers of one Windows host, as `netd` keeps them.
+//! The containers of one Windows host, run by `netd`.
 //!
-//! As on Windows, the containers of a pod share a network and nothing else:
-//! each has a drive C of its own, an overlay on a clean Wine prefix, and with
-//! it a Wine server of its own, started in the pod's network namespace (a Wine
-//! program's sockets live where its server was started). The images of the lab
-//! have no layers; what they run lies in that clean prefix.
+//! As on Windows, the containers of a pod share only the network. Each has its own
+//! drive C (an overlay on the template Wine prefix) and its own Wine server, started
+//! in the pod's network namespace, because a Wine program's sockets belong to the
+//! namespace of its server. The lab's images have no layers; their programs are part
+//! of the template.
 //!
-//! Nothing here outlives the host: processes, mounts and namespaces belong to
-//! the host's own namespaces and vanish with them.
+//! Processes, mounts and network namespaces belong to the host's own namespaces and
+//! disappear with them.
 
 pub mod images;
 pub mod lab_registry;
@@ -19,92 +19,84 @@ use std::net::TcpStream;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use lab_wire::container::{ContainerCall, ContainerKey, Creation, ProcessStart};
-use lab_wire::{Answer, write_line};
+use lab_wire::container::{ContainerCall, ContainerKey, CreateContainer, StartProcess};
+use lab_wire::{Response, write_line};
 use serde::Serialize;
 use serde_json::Value;
 
-#[path = "containers/processes.rs"]
-mod census;
 pub mod command_line;
-#[path = "containers/overlay_drive.rs"]
-mod drive;
-#[path = "containers/error.rs"]
-mod failure;
+mod error;
 mod launch;
-#[path = "containers/windows_paths.rs"]
-mod paths;
+mod overlay_drive;
+mod processes;
 mod session;
 mod terminal;
+mod windows_paths;
 
 use crate::wine::windows::WindowsRelease;
-use drive::Drive;
-pub use failure::ContainerError;
+pub use error::ContainerError;
+use overlay_drive::OverlayDrive;
 
-/// What the containers of a host are made from.
+/// Paths and programs for the containers of a host.
 #[derive(Debug, Clone)]
 pub struct ContainersConfig {
-    /// A clean Wine prefix with the programs of the images in `C:\lab`; the
-    /// lower folder of every container's overlay, never changed.
+    /// The template Wine prefix with the images' programs in `C:\lab`: the lower
+    /// layer of every container's overlay.
     pub pod_template: PathBuf,
-    /// Where the overlays are kept; must not itself be on an overlay.
+    /// Directory of the overlays; must not itself be on an overlay.
     pub work_dir: PathBuf,
-    /// The Wine loader, usually `wine`.
+    /// The Wine loader.
     pub wine: String,
-    /// The host's own drive C, from which containers get their mounts.
+    /// The host's drive C, the source of container mounts.
     pub host_drive_c: PathBuf,
-    /// The Windows that programs in a container see: the host's.
+    /// The Windows release of the host, also seen in containers.
     pub release: WindowsRelease,
 }
 
-/// All containers of a host.
 #[derive(Debug)]
 pub struct Containers {
     config: ContainersConfig,
-    known: Mutex<HashMap<ContainerKey, Arc<Container>>>,
+    containers: Mutex<HashMap<ContainerKey, Arc<Container>>>,
 }
 
-/// One container, running or not.
 #[derive(Debug)]
 struct Container {
-    drive: Drive,
-    /// Name of the network namespace; `None` is the host's own.
+    drive: OverlayDrive,
+    /// Name of the network namespace; `None` for the host's own.
     network: Option<String>,
     hostname: String,
 }
 
 impl Containers {
-    /// No containers yet.
     pub fn new(config: ContainersConfig) -> Self {
         Self {
             config,
-            known: Mutex::default(),
+            containers: Mutex::default(),
         }
     }
 
-    /// Ends and removes what an earlier `netd`, or an earlier life of the host,
-    /// has left. Everything is tried; the first failure is told.
-    pub fn sweep(&self) -> Result<(), ContainerError> {
+    /// Kills and removes containers of an earlier `netd` or an earlier boot. Tries
+    /// all of them and returns the first error.
+    pub fn remove_stale(&self) -> Result<(), ContainerError> {
         let mut first = Ok(());
-        for sandbox in drive::sandboxes(&self.config)? {
+        for sandbox in overlay_drive::sandboxes(&self.config)? {
             first = first.and(self.delete_sandbox(&sandbox));
         }
         first
     }
 
-    /// Answers one call of the container shim on its connection, and stays
-    /// with the process where the call starts one.
+    /// Serves one call of the container shim on its connection; a call that starts a
+    /// process is served until the process ends.
     ///
-    /// `netns` gives the name of the network namespace behind an HCN
-    /// namespace's GUID. A shim that is gone needs no answer, so there is
-    /// nothing to return.
+    /// `netns` maps the GUID of an HCN namespace to the name of a network namespace.
+    /// Write errors are ignored: they mean that the shim is gone.
     pub fn serve(
         &self,
         call: &ContainerCall,
         mut stream: BufReader<TcpStream>,
         netns: impl Fn(&str) -> Option<String>,
     ) {
-        let answer = match call {
+        let response = match call {
             ContainerCall::Start(start) => match self.start(start) {
                 Ok(running) => return session::run(running, stream),
                 Err(error) => Err(error),
@@ -116,33 +108,33 @@ impl Containers {
                 self.delete_sandbox(sandbox).map(|()| Value::Null)
             }
         };
-        let answer = match answer {
-            Ok(value) => Answer::Ok(value),
-            Err(error) => Answer::Err(error.into()),
+        let response = match response {
+            Ok(value) => Response::Ok(value),
+            Err(error) => Response::Err(error.into()),
         };
-        let _ = write_line(stream.get_mut(), &answer);
+        let _ = write_line(stream.get_mut(), &response);
     }
 
     fn create(
         &self,
-        creation: &Creation,
+        creation: &CreateContainer,
         netns: impl Fn(&str) -> Option<String>,
     ) -> Result<(), ContainerError> {
         let key = &creation.key;
-        if self.known().contains_key(key) {
+        if self.containers().contains_key(key) {
             return Err(ContainerError::Exists(key.container.clone()));
         }
         let network = match creation.namespace.as_str() {
             "" => None,
             guid => Some(netns(guid).ok_or_else(|| ContainerError::NoNetwork(guid.to_owned()))?),
         };
-        let drive = Drive::at(&self.config, key)?;
+        let drive = OverlayDrive::at(&self.config, key)?;
         let ready = drive
             .mount(&self.config.pod_template)
             .and_then(|()| drive.identify(self.config.release, &creation.hostname))
             .and_then(|()| drive.link(&self.config.host_drive_c, &creation.mounts));
         if let Err(error) = ready {
-            // The first failure is the one to tell; this only tidies up.
+            // Cleanup; the first error is returned.
             let _ = drive.remove();
             return Err(error);
         }
@@ -151,25 +143,24 @@ impl Containers {
             network,
             hostname: creation.hostname.clone(),
         };
-        self.known().insert(key.clone(), Arc::new(container));
+        self.containers().insert(key.clone(), Arc::new(container));
         Ok(())
     }
 
-    fn start(&self, start: &ProcessStart) -> Result<launch::Running, ContainerError> {
+    fn start(&self, start: &StartProcess) -> Result<launch::RunningProcess, ContainerError> {
         let container = self.find(&start.key)?;
         launch::launch(&self.config.wine, &container, start)
     }
 
     fn delete(&self, key: &ContainerKey) -> Result<(), ContainerError> {
-        self.known().remove(key);
-        // From the folder, not from memory: a container that an earlier netd
-        // made goes the same way.
-        Drive::at(&self.config, key)?.remove()
+        self.containers().remove(key);
+        // By directory, so that containers of an earlier netd are removed as well.
+        OverlayDrive::at(&self.config, key)?.remove()
     }
 
     fn delete_sandbox(&self, sandbox: &str) -> Result<(), ContainerError> {
         let mut first = Ok(());
-        for container in drive::containers_of(&self.config, sandbox)? {
+        for container in overlay_drive::containers_of(&self.config, sandbox)? {
             let key = ContainerKey {
                 sandbox: sandbox.to_owned(),
                 container,
@@ -180,26 +171,28 @@ impl Containers {
     }
 
     fn find(&self, key: &ContainerKey) -> Result<Arc<Container>, ContainerError> {
-        self.known()
+        self.containers()
             .get(key)
             .cloned()
             .ok_or_else(|| ContainerError::Unknown(key.container.clone()))
     }
 
-    fn known(&self) -> MutexGuard<'_, HashMap<ContainerKey, Arc<Container>>> {
-        // The map is whole between any two statements that hold the lock.
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    fn containers(&self) -> MutexGuard<'_, HashMap<ContainerKey, Arc<Container>>> {
+        // The map is consistent after every statement, so a poisoned lock is usable.
+        self.containers
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Container {
     fn usage(&self) -> lab_wire::container::Usage {
-        census::usage(&self.drive.marker())
+        processes::usage(&self.drive.marker())
     }
 }
 
 fn to_value(value: impl Serialize) -> Result<Value, ContainerError> {
-    serde_json::to_value(value).map_err(|error| ContainerError::Broken(error.to_string()))
+    serde_json::to_value(value).map_err(|error| ContainerError::Internal(error.to_string()))
 }
 
 #[cfg(test)]
@@ -209,20 +202,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_sweep_removes_what_an_earlier_host_left() {
-        let folder = tempfile::tempdir().unwrap();
+    fn stale_containers_are_removed() {
+        let dir = tempfile::tempdir().unwrap();
         let containers = Containers::new(ContainersConfig {
-            pod_template: folder.path().join("template"),
-            work_dir: folder.path().join("work"),
+            pod_template: dir.path().join("template"),
+            work_dir: dir.path().join("work"),
             wine: "wine".to_owned(),
-            host_drive_c: folder.path().join("host"),
+            host_drive_c: dir.path().join("host"),
             release: WindowsRelease::Server2022,
         });
-        containers.sweep().unwrap();
-        fs::create_dir_all(folder.path().join("work/pod/web/upper/drive_c")).unwrap();
+        containers.remove_stale().unwrap();
+        fs::create_dir_all(dir.path().join("work/pod/web/upper/drive_c")).unwrap();
 
-        containers.sweep().unwrap();
+        containers.remove_stale().unwrap();
 
-        assert_eq!(fs::read_dir(folder.path().join("work")).unwrap().count(), 0);
+        assert_eq!(fs::read_dir(dir.path().join("work")).unwrap().count(), 0);
     }
 }

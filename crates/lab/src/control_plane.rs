@@ -1,7 +1,6 @@
-//! The control plane: Kubernetes' own programs, set up by kubeadm's phases.
+//! The control plane: unmodified Kubernetes binaries, configured by kubeadm phases.
 
-#[path = "control_plane/binaries.rs"]
-pub mod parts;
+pub mod binaries;
 
 use std::fs;
 use std::path::Path;
@@ -9,36 +8,33 @@ use std::process::Command;
 use std::time::Duration;
 
 use crate::command::{self, command};
-use crate::host::furnish::inside;
-use crate::host::init::Household;
+use crate::host::init::Supervisor;
+use crate::host::rootfs::inside;
 use crate::problem::{AtPath, Problem, Result};
 use crate::state::record::{CONTROL_PLANE, Host, Record};
 use crate::wait;
 
-/// The pods' network.
 pub const POD_CIDR: &str = "10.244.0.0/16";
-/// The services' network.
 pub const SERVICE_CIDR: &str = "10.96.0.0/16";
-/// The port of the image registry.
 pub const REGISTRY_PORT: u16 = 5000;
 
 const ADMIN: &str = "/etc/kubernetes/admin.conf";
 const SUPER_ADMIN: &str = "/etc/kubernetes/super-admin.conf";
 const CONFIG: &str = "/etc/kubernetes/kubeadm.yaml";
-/// Says that [`publish`] was done once: etcd keeps it over a reboot.
+/// Marks that [`publish`] has run; etcd keeps its objects across reboots.
 const PUBLISHED: &str = "/etc/kubernetes/published";
 const PKI: &str = "/etc/kubernetes/pki";
 
-/// Starts etcd, the API server, the controllers, the scheduler and the registry.
-pub fn start(record: &Record, _host: &Host, household: &mut Household) -> Result<()> {
+/// Starts etcd, the Kubernetes components, the image registry and the Linux node.
+pub fn start(record: &Record, _host: &Host, supervisor: &mut Supervisor) -> Result<()> {
     let token = bootstrap_token()?;
     configure(record, &token)?;
-    household.take_in("etcd", &mut etcd())?;
-    household.take_in("kube-apiserver", &mut api_server(record))?;
+    supervisor.spawn("etcd", &mut etcd())?;
+    supervisor.spawn("kube-apiserver", &mut api_server(record))?;
     wait_ready()?;
-    household.take_in("kube-controller-manager", &mut controller_manager())?;
-    household.take_in("kube-scheduler", &mut scheduler())?;
-    household.take_in(
+    supervisor.spawn("kube-controller-manager", &mut controller_manager())?;
+    supervisor.spawn("kube-scheduler", &mut scheduler())?;
+    supervisor.spawn(
         "registry",
         &mut command(inside::PROGRAM, ["lab", "registry"]),
     )?;
@@ -46,18 +42,17 @@ pub fn start(record: &Record, _host: &Host, household: &mut Household) -> Result
         publish(&token)?;
         fs::write(PUBLISHED, "").at("write", Path::new(PUBLISHED))?;
     }
-    household.take_in("neighbour", &mut neighbour(record))?;
+    supervisor.spawn("neighbour", &mut linux_node(record))?;
     share(ADMIN, "admin.conf")
 }
 
-/// One of the built programs.
 fn program(name: &str) -> Command {
-    command::command::<[&str; 0], &str>(&format!("{}/linux/{name}", inside::PARTS), [])
+    command::command::<[&str; 0], &str>(&format!("{}/linux/{name}", inside::BINARIES), [])
 }
 
 fn configure(record: &Record, token: &str) -> Result<()> {
-    let folder = Path::new("/etc/kubernetes");
-    fs::create_dir_all(folder).at("make", folder)?;
+    let dir = Path::new("/etc/kubernetes");
+    fs::create_dir_all(dir).at("create", dir)?;
     let text = kubeadm_configuration(record, token);
     fs::write(CONFIG, text).at("write", Path::new(CONFIG))?;
     for phase in ["certs", "kubeconfig"] {
@@ -88,13 +83,13 @@ networking: {{podSubnet: {POD_CIDR}, serviceSubnet: {SERVICE_CIDR}}}
 ---
 apiVersion: kubelet.config.k8s.io/v1beta1
 kind: KubeletConfiguration
-# Nodes of the lab share the machine's disk: how full it is says nothing of theirs.
+# All lab nodes share one disk, so its usage does not indicate disk pressure.
 evictionHard: {{memory.available: 100Mi, nodefs.available: 1Gi, imagefs.available: 1Gi}}
 imageGCHighThresholdPercent: 100
 imageGCLowThresholdPercent: 99
 ",
         name = record.name,
-        version = parts::KUBERNETES,
+        version = binaries::KUBERNETES,
     )
 }
 
@@ -115,7 +110,7 @@ fn etcd() -> Command {
         "--listen-client-urls=http://127.0.0.1:2379",
         "--advertise-client-urls=http://127.0.0.1:2379",
         "--listen-peer-urls=http://127.0.0.1:2380",
-        // A lab that loses its last second loses nothing.
+        // A lab does not need to survive a power failure.
         "--unsafe-no-fsync",
     ]);
     etcd
@@ -151,7 +146,7 @@ fn api_server(record: &Record) -> Command {
         "--requestheader-group-headers=X-Remote-Group",
         "--requestheader-extra-headers-prefix=X-Remote-Extra-",
         "--allow-privileged=true",
-        // Host names of the lab are known nowhere else.
+        // The API server cannot resolve the host names of the lab.
         "--kubelet-preferred-address-types=InternalIP",
     ]);
     server
@@ -175,7 +170,7 @@ fn controller_manager() -> Command {
         &format!("--service-cluster-ip-range={SERVICE_CIDR}"),
         "--controllers=*,bootstrap-signer-controller,token-cleaner-controller",
         "--leader-elect=false",
-        // A reboot of a lab host should be seen soon.
+        // Detects the reboot of a lab host sooner than the default of 50 s.
         "--node-monitor-grace-period=20s",
     ]);
     manager
@@ -192,30 +187,31 @@ fn scheduler() -> Command {
 
 fn wait_ready() -> Result<()> {
     let ready = wait::until(Duration::from_secs(60), || {
-        let mut ask = program("kubectl");
-        ask.args(["--kubeconfig", SUPER_ADMIN, "get", "--raw", "/readyz"]);
-        command::succeeds(&mut ask).then_some(())
+        let mut kubectl = program("kubectl");
+        kubectl.args(["--kubeconfig", SUPER_ADMIN, "get", "--raw", "/readyz"]);
+        command::succeeds(&mut kubectl).then_some(())
     });
     ready.ok_or_else(|| {
         let log = fs::read_to_string(format!("{}/log/kube-apiserver.log", inside::HOST));
         Problem::new(
             "CAS-LAB-040",
-            "the API server is not ready after 60 s",
-            "see log/kube-apiserver.log and log/etcd.log in the host's folder",
+            "timed out after 60 s: the API server is not ready",
+            "see log/kube-apiserver.log and log/etcd.log in the host's directory",
         )
-        .seen("it says", command::last_lines(&log.unwrap_or_default(), 6))
+        .detail("output", command::last_lines(&log.unwrap_or_default(), 6))
     })
 }
 
-/// What a join needs: `cluster-info`, `kubeadm-config`, `kubelet-config` and
-/// the rights of new nodes. The token that this makes on the way is taken back.
+/// Creates what a join needs: `cluster-info`, `kubeadm-config`, `kubelet-config`
+/// and the RBAC rules for new nodes. The phase also creates a bootstrap token, which
+/// is deleted.
 fn publish(token: &str) -> Result<()> {
     kubeadm_phase(&["upload-config", "all"], Some(SUPER_ADMIN))?;
     kubeadm_phase(&["bootstrap-token"], Some(SUPER_ADMIN))?;
     let id = token.split('.').next().unwrap_or_default();
     let secret = format!("bootstrap-token-{id}");
     kubectl(&["--namespace", "kube-system", "delete", "secret", &secret])?;
-    // `kubeadm init` itself does this between two phases.
+    // `kubeadm init` does this outside of any phase.
     kubectl(&[
         "create",
         "clusterrolebinding",
@@ -225,23 +221,23 @@ fn publish(token: &str) -> Result<()> {
     ])
 }
 
-fn kubectl(words: &[&str]) -> Result<()> {
+fn kubectl(arguments: &[&str]) -> Result<()> {
     let mut kubectl = program("kubectl");
-    kubectl.args(["--kubeconfig", SUPER_ADMIN]).args(words);
+    kubectl.args(["--kubeconfig", SUPER_ADMIN]).args(arguments);
     command::run(&mut kubectl)
 }
 
-fn neighbour(record: &Record) -> Command {
-    let mut neighbour = command(inside::PROGRAM, ["lab", "neighbour"]);
+fn linux_node(record: &Record) -> Command {
+    let mut node = command(inside::PROGRAM, ["lab", "neighbour"]);
     if let Some(host) = record
         .hosts
         .iter()
         .find(|h| h.kind == crate::state::record::HostKind::Linux)
     {
-        neighbour.args(["--node", &host.name]);
-        neighbour.args(["--address", &record.address(host).to_string()]);
+        node.args(["--node", &host.name]);
+        node.args(["--address", &record.address(host).to_string()]);
     }
-    neighbour
+    node
 }
 
 fn share(path: &str, name: &str) -> Result<()> {

@@ -1,39 +1,40 @@
-//! `casement lab down`: nothing of a lab is left but the build cache.
+//! `casement lab down`: removes everything but the build cache.
 
 use std::fs;
 use std::path::Path;
 
 use crate::check;
-use crate::host::capsule;
+use crate::host::instance;
 use crate::network;
 use crate::problem::{AtPath, Result};
 use crate::state::lock::Lock;
-use crate::state::places::{LabName, Places};
+use crate::state::paths::{LabName, LabPaths};
 use crate::state::record::Record;
 
-/// Takes a lab away; `false` where there was none.
-pub fn down(places: &Places, name: &LabName) -> Result<bool> {
-    let lab = places.lab(name);
+/// Returns `false` if there is no such lab.
+pub fn down(paths: &LabPaths, name: &LabName) -> Result<bool> {
+    let lab = paths.lab(name);
     if !lab.exists() {
         return Ok(false);
     }
     check::root()?;
     let lock = Lock::take(&lab, "this lab")?;
-    capsule::stop_all(&lab)?;
-    // A record that cannot be read was never acted upon.
+    instance::stop_all(&lab)?;
+    // The record is saved before anything is created, so without a readable record
+    // there is nothing to tear down.
     if let Ok(Some(record)) = Record::load(&lab) {
-        network::lower(&record, &lab)?;
+        network::tear_down(&record, &lab)?;
     }
     fs::remove_dir_all(&lab).at("remove", &lab)?;
     drop(lock);
-    remove_empty(places.labs());
+    remove_empty(paths.labs());
     Ok(true)
 }
 
-/// The folders above, if this was the last lab and nothing else is there.
+/// Removes the parent directories after the last lab, if they are empty.
 fn remove_empty(labs: &Path) {
-    for folder in [Some(labs), labs.parent()].into_iter().flatten() {
-        if fs::remove_dir(folder).is_err() {
+    for dir in [Some(labs), labs.parent()].into_iter().flatten() {
+        if fs::remove_dir(dir).is_err() {
             return;
         }
     }

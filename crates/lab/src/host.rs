@@ -1,12 +1,9 @@
-//! The hosts of a lab, each in namespaces of its own, with OpenSSH in front of it.
+//! Lab hosts, each in its own namespaces, reachable over OpenSSH.
 
-#[path = "host/instance.rs"]
-pub mod capsule;
-#[path = "host/rootfs.rs"]
-pub mod furnish;
 pub mod init;
+pub mod instance;
 pub mod linux_host;
-#[path = "host/linux_node.rs"]
-pub mod neighbour;
+pub mod linux_node;
+pub mod rootfs;
 pub mod ssh;
 pub mod windows_host;

@@ -1,9 +1,8 @@
 //! A real control plane and Windows hosts on one Linux machine.
 //!
-//! The lab is made of capsules (a process with namespaces of its own per host,
-//! [`capsule`]), on a bridge that nothing leaves ([`network`]). The verbs of
-//! `casement lab` are [`up`], [`status`], [`exec`], [`reboot`] and [`down`];
-//! everything else is what runs inside a host, or what is built once.
+//! Each lab host is a process tree in its own namespaces ([`host`]), connected
+//! to an isolated bridge ([`network`]). The `casement lab` commands are [`up`],
+//! [`status`], [`exec`], [`reboot`] and [`down`].
 
 pub mod check;
 pub mod command;

@@ -1,9 +1,9 @@
-//! The lab's network on this machine: a bridge, and walls around it.
+//! The lab's network on this machine: an isolated bridge.
 //!
-//! Each lab has a /24 of 198.18.0.0/15 (set aside for tests by RFC 2544) on a
-//! bridge of its own. Two walls keep its packets in: a blackhole route below
-//! the whole range, for what goes to a host that is down, and a routing rule
-//! for what comes from the bridge and wants to go on.
+//! Each lab has a bridge with a /24 of 198.18.0.0/15 (reserved for tests by RFC
+//! 2544). Two measures keep its packets inside: a low-priority blackhole route for
+//! the whole range, which catches packets to a host that is down, and a routing
+//! rule that rejects packets from the bridge to other networks.
 
 pub mod adapters;
 pub mod hns;
@@ -16,23 +16,21 @@ use std::path::Path;
 use sha2::{Digest, Sha256};
 
 use crate::command::{self, command};
-use crate::host::capsule::Capsule;
+use crate::host::instance::Instance;
 use crate::problem::{Problem, Result};
 use crate::state::record::{Host, HostKind, Record};
 
-/// The range that all labs share.
+/// The range of all labs.
 const RANGE: &str = "198.18.0.0/15";
-/// A number of our own for rules and tables: 198.18 and the slot.
+/// Base number of routing tables and rule priorities; the slot is added.
 const TABLES: u32 = 19_800;
-/// Later than any route that somebody else may have for the range.
+/// Lower priority than any other route for the range.
 const LAST_METRIC: &str = "4278198272";
 
-/// The bridge of a lab.
 pub fn bridge(slot: u8) -> String {
     format!("cas{slot}")
 }
 
-/// The name of a host's network device inside the host.
 pub fn nic(kind: HostKind) -> &'static str {
     match kind {
         HostKind::Windows(_) => "Ethernet",
@@ -40,29 +38,29 @@ pub fn nic(kind: HostKind) -> &'static str {
     }
 }
 
-/// Takes the first /24 that no lab of this machine has, and writes it down
-/// before it is acted upon.
-pub fn settle(record: &mut Record, lab: &Path) -> Result<()> {
+/// Allocates the first free /24 and saves it in the record before the bridge is
+/// created.
+pub fn allocate(record: &mut Record, lab: &Path) -> Result<()> {
     for slot in 0..=u8::MAX {
         if exists(&bridge(slot)) {
             continue;
         }
         record.slot = slot;
         record.save(lab)?;
-        // Somebody else may have been faster: then it is theirs.
+        // Fails if another lab took the slot in the meantime.
         if make_bridge(slot, lab).is_ok() {
             return Ok(());
         }
     }
     Err(Problem::new(
         "CAS-LAB-017",
-        "no network is left for this lab: all 256 are taken",
-        "take a lab down that is not needed: `ip link show type bridge` lists them as cas0, cas1 …",
+        "no free network for this lab: all 256 are in use",
+        "remove a lab that is no longer needed; `ip link show type bridge` lists them as cas0, cas1 …",
     ))
 }
 
-/// Makes the lab's bridge and walls; making them twice is making them once.
-pub fn raise(record: &Record, lab: &Path) -> Result<()> {
+/// Creates the bridge, the routes and the rule; idempotent.
+pub fn set_up(record: &Record, lab: &Path) -> Result<()> {
     let bridge = bridge(record.slot);
     ip([
         "route",
@@ -78,11 +76,11 @@ pub fn raise(record: &Record, lab: &Path) -> Result<()> {
     if !is_ours(record.slot, lab) {
         return Err(Problem::new(
             "CAS-LAB-019",
-            format!("the bridge `{bridge}` belongs to another lab"),
-            "casement lab down, then up again: it takes another network",
+            format!("bridge `{bridge}` belongs to another lab"),
+            "run `casement lab down`, then `casement lab up` to get another network",
         ));
     }
-    // No addresses of its own making on the machine's side.
+    // No link-local addresses on the bridge.
     let _ = fs::write(
         format!("/proc/sys/net/ipv6/conf/{bridge}/disable_ipv6"),
         "1",
@@ -105,36 +103,36 @@ pub fn raise(record: &Record, lab: &Path) -> Result<()> {
     ])
 }
 
-/// The bridge is made with an address that tells whose it is, in one step.
+/// The MAC address identifies the lab that owns the bridge. It is set on creation,
+/// so there is never a bridge without an owner.
 fn make_bridge(slot: u8, lab: &Path) -> Result<()> {
-    let (bridge, mark) = (bridge(slot), mark(lab));
-    ip(["link", "add", &bridge, "address", &mark, "type", "bridge"])
+    let (bridge, mac) = (bridge(slot), owner_mac(lab));
+    ip(["link", "add", &bridge, "address", &mac, "type", "bridge"])
 }
 
 fn is_ours(slot: u8, lab: &Path) -> bool {
     let path = format!("/sys/class/net/{}/address", bridge(slot));
-    fs::read_to_string(path).is_ok_and(|address| address.trim() == mark(lab))
+    fs::read_to_string(path).is_ok_and(|address| address.trim() == owner_mac(lab))
 }
 
-/// A locally administered address from the lab's folder.
-fn mark(lab: &Path) -> String {
+/// A locally administered MAC address derived from the lab's directory.
+fn owner_mac(lab: &Path) -> String {
     let hash = Sha256::digest(lab.as_os_str().as_encoded_bytes());
     let [a, b, c, d, e] = [hash[0], hash[1], hash[2], hash[3], hash[4]];
     format!("02:{a:02x}:{b:02x}:{c:02x}:{d:02x}:{e:02x}")
 }
 
-/// Takes the bridge and the lab's wall away, and with the last lab of the
-/// machine the wall of all labs.
-pub fn lower(record: &Record, lab: &Path) -> Result<()> {
+/// Removes the bridge and the rule, and with the last lab the blackhole route.
+pub fn tear_down(record: &Record, lab: &Path) -> Result<()> {
     if !is_ours(record.slot, lab) {
         return Ok(());
     }
     let bridge = bridge(record.slot);
     for host in &record.hosts {
-        unplug(&cable(record, host))?;
+        remove_veth(&veth(record, host))?;
     }
     remove_rule(record.slot);
-    // Absent where `up` was killed early: then there is nothing to flush.
+    // Fails if `up` was killed before it created the table.
     let table = table(record.slot);
     command::succeeds(&mut command("ip", ["route", "flush", "table", &table]));
     ip(["link", "delete", &bridge])?;
@@ -145,7 +143,7 @@ pub fn lower(record: &Record, lab: &Path) -> Result<()> {
     Ok(())
 }
 
-fn cable(record: &Record, host: &Host) -> String {
+fn veth(record: &Record, host: &Host) -> String {
     format!("{}-{}", bridge(record.slot), host.number)
 }
 
@@ -166,36 +164,36 @@ fn ip<const N: usize>(arguments: [&str; N]) -> Result<()> {
     command::run(&mut command("ip", arguments))
 }
 
-/// Takes a cable away. The kernel does that too with those of ended hosts, but
-/// at a moment of its own: a cable that is gone by the time `ip` asks is gone.
-fn unplug(cable: &str) -> Result<()> {
-    if !exists(cable) {
+/// The kernel removes the veth of a stopped host asynchronously, so it may
+/// disappear between the check and the deletion.
+fn remove_veth(name: &str) -> Result<()> {
+    if !exists(name) {
         return Ok(());
     }
-    ip(["link", "delete", cable]).or_else(|problem| match exists(cable) {
+    ip(["link", "delete", name]).or_else(|problem| match exists(name) {
         true => Err(problem),
         false => Ok(()),
     })
 }
 
-/// Connects a capsule: a cable to the bridge, an address, a way out that ends
-/// at the wall (so that programs which look for a default route find one).
-pub fn plug(record: &Record, host: &Host, capsule: &Capsule) -> Result<()> {
-    let cable = cable(record, host);
+/// Connects a host to the bridge and gives it an address and a default route. The
+/// default route leads nowhere, but some programs require one.
+pub fn connect(record: &Record, host: &Host, instance: &Instance) -> Result<()> {
+    let veth = veth(record, host);
     let nic = nic(host.kind);
-    // Microsoft's prefix: Windows' virtual NICs have it.
+    // 00:15:5d is the Hyper-V prefix.
     let mac = format!("00:15:5d:12:{:02x}:{:02x}", record.slot, host.number);
-    unplug(&cable)?;
+    remove_veth(&veth)?;
     #[rustfmt::skip]
-    ip(["link", "add", &cable, "type", "veth",
-        "peer", "name", nic, "address", &mac, "netns", &capsule.pid_text()])?;
-    ip(["link", "set", &cable, "master", &bridge(record.slot), "up"])?;
-    configure(capsule, nic, record.address(host), record.gateway())
+    ip(["link", "add", &veth, "type", "veth",
+        "peer", "name", nic, "address", &mac, "netns", &instance.pid_text()])?;
+    ip(["link", "set", &veth, "master", &bridge(record.slot), "up"])?;
+    configure(instance, nic, record.address(host), record.gateway())
 }
 
-fn configure(capsule: &Capsule, nic: &str, address: Ipv4Addr, gateway: Ipv4Addr) -> Result<()> {
+fn configure(instance: &Instance, nic: &str, address: Ipv4Addr, gateway: Ipv4Addr) -> Result<()> {
     let inside = |arguments: &[&str]| {
-        let pid = capsule.pid_text();
+        let pid = instance.pid_text();
         let mut command = command("nsenter", ["--target", &pid, "--net", "--", "ip"]);
         command::run(command.args(arguments))
     };

@@ -1,35 +1,33 @@
-//! Problems of the lab: a path in every one that is about a file.
+//! Lab errors; every file error names the path.
 
 use std::io;
 use std::path::Path;
 
 pub use casement_diag::Problem;
 
-/// The result of everything in the lab.
 pub type Result<T, E = Problem> = std::result::Result<T, E>;
 
-/// A file operation that did not work; a full disk gets its own words.
+/// A failed file operation; a full disk has its own code and help.
 pub fn file(verb: &str, path: &Path, error: &io::Error) -> Problem {
     if error.kind() == io::ErrorKind::StorageFull {
         return Problem::new(
             "CAS-LAB-011",
-            format!("the disk is full: could not {verb} `{}`", path.display()),
+            format!("the disk is full: failed to {verb} `{}`", path.display()),
             "free some space (the first build needs about 10 GB) and run the command again; \
-             what was finished is kept",
+             finished builds are kept",
         )
-        .seen("it says", error);
+        .detail("cause", error);
     }
     Problem::new(
         "CAS-LAB-010",
-        format!("could not {verb} `{}`", path.display()),
-        "see whether the folder exists and may be written",
+        format!("failed to {verb} `{}`", path.display()),
+        "check that the directory exists and is writable",
     )
-    .seen("it says", error)
+    .detail("cause", error)
 }
 
-/// Gives file operations the path that they were about.
+/// Adds the path to I/O errors.
 pub trait AtPath<T> {
-    /// Turns an I/O error into a [`Problem`] that names the path.
     fn at(self, verb: &str, path: &Path) -> Result<T>;
 }
 

@@ -1,5 +1,5 @@
-//! What a person sees while the lab is made: a line per step, and on a terminal
-//! the step that is under way with its time.
+//! Progress on stderr: one line per finished step and, on a terminal, a spinner
+//! with the current step and its elapsed time.
 
 use std::io::{IsTerminal, stderr};
 use std::time::{Duration, Instant};
@@ -8,42 +8,39 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::problem::Result;
 
-/// Up to the time column; the whole line fits 80 columns.
+/// Width up to the time column, so that the line fits 80 columns.
 const WIDTH: usize = 68;
 
-/// Tells of steps on standard error.
 #[derive(Debug)]
-pub struct Progress {
+pub struct LabProgress {
     terminal: bool,
 }
 
-/// Something that is under way, until dropped.
+/// A running step; the spinner is cleared on drop.
 #[derive(Debug)]
-pub struct UnderWay {
+pub struct RunningStep {
     bar: ProgressBar,
 }
 
-impl Progress {
-    /// For whatever standard error is.
+impl LabProgress {
     pub fn new() -> Self {
         Self {
             terminal: stderr().is_terminal(),
         }
     }
 
-    /// Does one step; `note` says how long it may take, where that is long.
+    /// Runs one step; `note` is the expected duration of a long step, or empty.
     pub fn step<T>(&self, what: &str, note: &str, work: impl FnOnce() -> Result<T>) -> Result<T> {
         let started = Instant::now();
-        let under_way = self.begin(what, note);
+        let step = self.begin(what, note);
         let result = work();
         if result.is_ok() {
-            under_way.done(what, started.elapsed());
+            step.done(what, started.elapsed());
         }
         result
     }
 
-    /// Shows what is under way.
-    pub fn begin(&self, what: &str, note: &str) -> UnderWay {
+    pub fn begin(&self, what: &str, note: &str) -> RunningStep {
         let note = match note {
             "" => String::new(),
             note => format!(" ({note})"),
@@ -54,7 +51,7 @@ impl Progress {
                 eprintln!("lab  {what}{note}");
             }
             let bar = ProgressBar::hidden();
-            return UnderWay { bar };
+            return RunningStep { bar };
         }
         let bar = ProgressBar::new_spinner();
         if let Ok(style) = ProgressStyle::with_template("lab  {wide_msg} {elapsed}") {
@@ -62,18 +59,17 @@ impl Progress {
         }
         bar.set_message(format!("{what}{note}"));
         bar.enable_steady_tick(Duration::from_millis(200));
-        UnderWay { bar }
+        RunningStep { bar }
     }
 }
 
-impl Default for Progress {
+impl Default for LabProgress {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl UnderWay {
-    /// A line for a part that is finished.
+impl RunningStep {
     pub fn done(&self, what: &str, took: Duration) {
         let seconds = took.as_secs();
         let time = format!("{}:{:02}", seconds / 60, seconds % 60);
@@ -82,7 +78,7 @@ impl UnderWay {
     }
 }
 
-impl Drop for UnderWay {
+impl Drop for RunningStep {
     fn drop(&mut self) {
         self.bar.finish_and_clear();
     }

@@ -6,7 +6,7 @@ use rustix::rand::{GetRandomFlags, getrandom};
 
 use crate::problem::{self, Result};
 
-/// `N` random bytes as hexadecimal digits.
+/// `N` random bytes as `2 * N` hexadecimal digits.
 pub fn hex<const N: usize>() -> Result<String> {
     let mut bytes = [0_u8; N];
     getrandom(&mut bytes, GetRandomFlags::empty())

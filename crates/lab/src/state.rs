@@ -1,8 +1,7 @@
-//! The folder of a lab: its record, the files that it leaves for people, its lock.
+//! The lab's directory: its record, lock and the files for the user.
 
 pub mod files;
 pub mod lock;
-#[path = "state/paths.rs"]
-pub mod places;
+pub mod paths;
 pub mod record;
 pub mod space;

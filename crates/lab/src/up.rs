@@ -1,4 +1,4 @@
-//! `casement lab up`.
+//! `casement lab up`: creates a lab, or starts the hosts that are off.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,73 +7,72 @@ use std::time::{Duration, Instant};
 use crate::check;
 use crate::containers::lab_registry;
 use crate::control_plane;
-use crate::control_plane::parts;
-use crate::host::capsule;
+use crate::control_plane::binaries;
 use crate::host::init;
+use crate::host::instance;
 use crate::host::linux_host;
 use crate::host::ssh;
 use crate::network;
 use crate::problem::{AtPath, Problem, Result};
-use crate::progress::Progress;
+use crate::progress::LabProgress;
 use crate::state::files;
 use crate::state::lock::Lock;
-use crate::state::places::{LabName, Places};
-use crate::state::record::{CONTROL_PLANE, Host, HostKind, Record, host_folder};
+use crate::state::paths::{LabName, LabPaths};
+use crate::state::record::{CONTROL_PLANE, Host, HostKind, Record, host_dir};
 use crate::wait;
 use crate::wine::template;
 use crate::wine::windows::WindowsRelease;
-use crate::wine::windows_parts;
+use crate::wine::windows_programs;
 
-/// What a person asked for.
 #[derive(Debug, Clone)]
-pub struct Wanted {
-    /// A control plane, and a Linux host beside it.
+pub struct LabOptions {
+    /// A control plane and a Linux host.
     pub kube: bool,
     /// A Linux host.
     pub netns: bool,
-    /// How many Windows hosts.
     pub windows_hosts: u8,
-    /// Which Windows they are.
     pub release: WindowsRelease,
 }
 
-/// How `up` ended.
 #[derive(Debug)]
 pub struct Up {
-    /// The lab's folder.
-    pub folder: PathBuf,
-    /// What is in it.
+    pub dir: PathBuf,
     pub record: Record,
-    /// Whether it was there before and nothing had to be done.
+    /// True if all hosts were running already.
     pub already: bool,
 }
 
-/// Brings a lab up; a second time it starts what does not run.
-pub fn up(places: &Places, name: &LabName, wanted: &Wanted, progress: &Progress) -> Result<Up> {
-    check::machine(wanted)?;
-    let lab = places.lab(name);
-    let _lock = Lock::take_making(&lab, "this lab")?;
+/// Idempotent: a second call starts only the hosts that are not running.
+pub fn up(
+    paths: &LabPaths,
+    name: &LabName,
+    options: &LabOptions,
+    progress: &LabProgress,
+) -> Result<Up> {
+    check::requirements(options)?;
+    let lab = paths.lab(name);
+    let _lock = Lock::create_and_take(&lab, "this lab")?;
     let mut record = match Record::load(&lab)? {
-        Some(record) => same_as(record, wanted)?,
-        None => prepare(places, &lab, name, wanted, progress)?,
+        Some(record) => check_same_hosts(record, options)?,
+        None => prepare(paths, &lab, name, options, progress)?,
     };
-    let all_run = record.hosts.iter().all(|host| is_ready(&lab, &host.name));
-    if !all_run {
+    let all_ready = record.hosts.iter().all(|host| is_ready(&lab, &host.name));
+    if !all_ready {
         start(&lab, &mut record, progress)?;
     }
     Ok(Up {
-        folder: lab,
+        dir: lab,
         record,
-        already: all_run,
+        already: all_ready,
     })
 }
 
-/// Whether a host runs and has finished starting.
+/// Whether a host is running and has finished starting.
 pub fn is_ready(lab: &Path, host: &str) -> bool {
-    capsule::find(lab, host).is_some() && host_folder(lab, host).join(init::READY).exists()
+    instance::find(lab, host).is_some() && host_dir(lab, host).join(init::READY).exists()
 }
 
-fn hosts(wanted: &Wanted) -> Vec<Host> {
+fn hosts(options: &LabOptions) -> Vec<Host> {
     let host = |name: String, kind, number| Host {
         name,
         kind,
@@ -81,66 +80,66 @@ fn hosts(wanted: &Wanted) -> Vec<Host> {
         boots: 0,
     };
     let mut hosts = Vec::new();
-    if wanted.kube {
+    if options.kube {
         hosts.push(host(CONTROL_PLANE.to_owned(), HostKind::ControlPlane, 10));
     }
-    for number in 1..=wanted.windows_hosts {
-        let kind = HostKind::Windows(wanted.release);
+    for number in 1..=options.windows_hosts {
+        let kind = HostKind::Windows(options.release);
         hosts.push(host(format!("win{number}"), kind, 10 + number));
     }
-    if wanted.kube || wanted.netns {
+    if options.kube || options.netns {
         hosts.push(host("lin1".to_owned(), HostKind::Linux, 201));
     }
     hosts
 }
 
-fn same_as(record: Record, wanted: &Wanted) -> Result<Record> {
+fn check_same_hosts(record: Record, options: &LabOptions) -> Result<Record> {
     let shape = |hosts: &[Host]| -> Vec<(String, HostKind)> {
         hosts.iter().map(|h| (h.name.clone(), h.kind)).collect()
     };
-    let wanted = hosts(wanted);
-    if shape(&record.hosts) == shape(&wanted) {
+    let requested = hosts(options);
+    if shape(&record.hosts) == shape(&requested) {
         return Ok(record);
     }
     let list = |hosts: &[Host]| {
-        let words: Vec<String> = hosts
+        let names: Vec<String> = hosts
             .iter()
             .map(|host| match host.kind {
                 HostKind::Windows(release) => format!("{} ({})", host.name, release.year()),
                 _ => host.name.clone(),
             })
             .collect();
-        words.join(", ")
+        names.join(", ")
     };
     Err(Problem::new(
         "CAS-LAB-016",
-        format!("lab `{}` is there already, and is another one", record.name),
+        format!("lab `{}` already exists with different hosts", record.name),
         format!(
-            "casement lab down --name {} first; or leave it and take another name: \
-             casement lab up --name second",
+            "run `casement lab down --name {}` first, or choose another name: \
+             `casement lab up --name second`",
             record.name
         ),
     )
-    .seen("there is", list(&record.hosts))
-    .seen("asked for", list(&wanted)))
+    .detail("existing", list(&record.hosts))
+    .detail("requested", list(&requested)))
 }
 
-/// Builds what is missing and writes the lab down, before anything is started.
+/// Builds what is missing and saves the record before any host is started.
 fn prepare(
-    places: &Places,
+    paths: &LabPaths,
     lab: &Path,
     name: &LabName,
-    wanted: &Wanted,
-    progress: &Progress,
+    options: &LabOptions,
+    progress: &LabProgress,
 ) -> Result<Record> {
-    let cache = places.cache();
+    let cache = paths.cache();
     let building = Lock::wait_for(cache)?;
-    let parts = wanted
+    let binaries = options
         .kube
-        .then(|| parts::ensure(cache, progress))
+        .then(|| binaries::ensure(cache, progress))
         .transpose()?;
-    let windows = (wanted.windows_hosts > 0)
-        .then(|| windows_parts::ensure(cache, progress))
+    let windows = (options.windows_hosts > 0)
+        .then(|| windows_programs::ensure(cache, progress))
         .transpose()?;
     let template = match &windows {
         Some(windows) => Some(template::ensure(cache, windows, progress)?),
@@ -150,18 +149,18 @@ fn prepare(
     let mut record = Record {
         name: name.as_str().to_owned(),
         slot: 0,
-        hosts: hosts(wanted),
-        parts,
+        hosts: hosts(options),
+        binaries,
         windows,
         template,
     };
-    network::settle(&mut record, lab)?;
+    network::allocate(&mut record, lab)?;
     Ok(record)
 }
 
-fn start(lab: &Path, record: &mut Record, progress: &Progress) -> Result<()> {
+fn start(lab: &Path, record: &mut Record, progress: &LabProgress) -> Result<()> {
     let program = install(lab, record)?;
-    network::raise(record, lab)?;
+    network::set_up(record, lab)?;
     let missing: Vec<String> = record
         .hosts
         .iter()
@@ -169,29 +168,30 @@ fn start(lab: &Path, record: &mut Record, progress: &Progress) -> Result<()> {
         .map(|host| host.name.clone())
         .collect();
     for name in &missing {
-        switch_on(&program, lab, record, name)?;
+        start_host(&program, lab, record, name)?;
     }
     wait_ready(lab, record, &missing, progress)?;
     if record.has_control_plane() {
-        linux_host::give_pod_network(lab, record)?;
+        linux_host::set_up_pod_network(lab, record)?;
     }
     files::write(lab, record)
 }
 
-/// Puts the lab's own copies of what its hosts need into its folder.
+/// Creates the lab's directories, keys and its own copy of casement, so that a
+/// rebuild of casement does not affect a running lab.
 fn install(lab: &Path, record: &Record) -> Result<PathBuf> {
     for name in ["bin", "shared"] {
-        let folder = lab.join(name);
-        fs::create_dir_all(&folder).at("make", &folder)?;
+        let dir = lab.join(name);
+        fs::create_dir_all(&dir).at("create", &dir)?;
     }
     for host in &record.hosts {
-        let folder = host_folder(lab, &host.name);
-        fs::create_dir_all(&folder).at("make", &folder)?;
+        let dir = host_dir(lab, &host.name);
+        fs::create_dir_all(&dir).at("create", &dir)?;
     }
     let program = lab.join("bin/casement");
     if !program.exists() {
-        let own = Path::new("/proc/self/exe");
-        fs::copy(own, &program).at("copy", own)?;
+        let current = Path::new("/proc/self/exe");
+        fs::copy(current, &program).at("copy", current)?;
     }
     ssh::make_keys(record, lab)?;
     if record.has_control_plane() {
@@ -200,11 +200,11 @@ fn install(lab: &Path, record: &Record) -> Result<PathBuf> {
     Ok(program)
 }
 
-/// Starts one host: namespaces, cable, and its own first process.
-pub fn switch_on(program: &Path, lab: &Path, record: &mut Record, name: &str) -> Result<()> {
-    capsule::stop(lab, name)?;
-    let folder = host_folder(lab, name);
-    let ready = folder.join(init::READY);
+/// Starts one host: namespaces, network link and init process.
+pub fn start_host(program: &Path, lab: &Path, record: &mut Record, name: &str) -> Result<()> {
+    instance::stop(lab, name)?;
+    let dir = host_dir(lab, name);
+    let ready = dir.join(init::READY);
     if ready.exists() {
         fs::remove_file(&ready).at("remove", &ready)?;
     }
@@ -214,17 +214,17 @@ pub fn switch_on(program: &Path, lab: &Path, record: &mut Record, name: &str) ->
         }
     }
     record.save(lab)?;
-    let capsule = capsule::start(program, lab, name, &folder.join("init.log"))?;
-    network::plug(record, record.host(name)?, &capsule)
+    let instance = instance::start(program, lab, name, &dir.join("init.log"))?;
+    network::connect(record, record.host(name)?, &instance)
 }
 
-/// Waits until hosts that were just switched on have started, and tells of each
-/// when it has; a host that does not start ends the wait with what it said.
+/// Waits until the named hosts are ready and reports each of them. The first host
+/// that fails to start ends the wait.
 pub fn wait_ready(
     lab: &Path,
     record: &Record,
     names: &[String],
-    progress: &Progress,
+    progress: &LabProgress,
 ) -> Result<()> {
     let since = Instant::now();
     let mut missing = names.to_vec();
@@ -235,8 +235,8 @@ pub fn wait_ready(
             let ready = is_ready(lab, name);
             if ready && let Ok(host) = record.host(name) {
                 starting.done(&describe(record, host), since.elapsed());
-            } else if !ready && capsule::find(lab, name).is_none() {
-                failed = Some(did_not_start(lab, name, "stopped while it was starting"));
+            } else if !ready && instance::find(lab, name).is_none() {
+                failed = Some(start_problem(lab, name, "stopped while starting"));
             }
             !ready
         });
@@ -248,26 +248,29 @@ pub fn wait_ready(
     drop(starting);
     outcome.unwrap_or_else(|| {
         let name = missing.first().map_or("", String::as_str);
-        Err(did_not_start(lab, name, "is not ready after 120 s"))
+        Err(start_problem(lab, name, "was not ready after 120 s"))
     })
 }
 
-fn did_not_start(lab: &Path, name: &str, how: &str) -> Problem {
-    let folder = host_folder(lab, name);
-    let said = fs::read_to_string(folder.join("init.log")).unwrap_or_default();
+fn start_problem(lab: &Path, name: &str, reason: &str) -> Problem {
+    let dir = host_dir(lab, name);
+    let output = fs::read_to_string(dir.join("init.log")).unwrap_or_default();
     Problem::new(
         "CAS-LAB-034",
-        format!("host `{name}` {how}"),
-        "casement lab down takes everything away; then try again",
+        format!("host `{name}` {reason}"),
+        "run `casement lab down`, then `casement lab up`",
     )
-    .seen("it says", crate::command::last_lines(&said, 10))
-    .seen("more in", folder.join("log").display())
+    .detail("output", crate::command::last_lines(&output, 10))
+    .detail("logs", dir.join("log").display())
 }
 
 fn describe(record: &Record, host: &Host) -> String {
     let system = match host.kind {
         HostKind::ControlPlane => {
-            format!("Kubernetes {}", parts::KUBERNETES.trim_start_matches('v'))
+            format!(
+                "Kubernetes {}",
+                binaries::KUBERNETES.trim_start_matches('v')
+            )
         }
         HostKind::Linux => "Linux".to_owned(),
         HostKind::Windows(release) => release.to_string(),
@@ -276,7 +279,7 @@ fn describe(record: &Record, host: &Host) -> String {
     format!("{:<13}  {system:<38}  {address:<13}", host.name)
 }
 
-/// The address of the lab's registry, as image names begin.
+/// The lab's registry as the prefix of an image name.
 pub fn registry_name(record: &Record) -> String {
     format!(
         "{}:{}",

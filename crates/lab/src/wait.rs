@@ -1,19 +1,18 @@
-//! Waiting for a condition, with an end.
+//! Polling with a timeout.
 
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Asks again and again, a little slower each time, until there is an answer or
-/// the time is over.
-pub fn until<T>(limit: Duration, mut ask: impl FnMut() -> Option<T>) -> Option<T> {
-    let end = Instant::now() + limit;
-    let mut pause = Duration::from_millis(5);
+/// Polls with increasing intervals (5 ms to 200 ms); `None` after the timeout.
+pub fn until<T>(timeout: Duration, mut poll: impl FnMut() -> Option<T>) -> Option<T> {
+    let deadline = Instant::now() + timeout;
+    let mut interval = Duration::from_millis(5);
     loop {
-        if let Some(answer) = ask() {
-            return Some(answer);
+        if let Some(value) = poll() {
+            return Some(value);
         }
-        let left = end.checked_duration_since(Instant::now())?;
-        thread::sleep(pause.min(left));
-        pause = (pause * 3 / 2).min(Duration::from_millis(200));
+        let left = deadline.checked_duration_since(Instant::now())?;
+        thread::sleep(interval.min(left));
+        interval = (interval * 3 / 2).min(Duration::from_millis(200));
     }
 }

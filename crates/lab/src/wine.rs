@@ -1,22 +1,21 @@
-//! Wine prefixes: the clean template, and what makes one a Windows Server.
+//! Wine prefixes: creating the template and making a prefix look like Windows Server.
 
 pub mod registry_file;
 pub mod template;
 pub mod windows;
-#[path = "wine/windows_programs.rs"]
-pub mod windows_parts;
+pub mod windows_programs;
 
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 
 use crate::command;
-use crate::host::capsule;
+use crate::host::instance;
 use crate::problem::{AtPath, Problem, Result};
 use crate::wine::registry_file::{Data, RegistryFile};
 use crate::wine::windows::WindowsRelease;
 
-/// DLLs of ours that stand before Wine's own; with a star, in whichever folder.
+/// DLLs of the lab that replace Wine's. A star matches any directory.
 const OVERRIDES: [&str; 7] = [
     "bcryptprimitives",
     "computenetwork",
@@ -27,8 +26,8 @@ const OVERRIDES: [&str; 7] = [
     "*wbemprox",
 ];
 
-/// The 64-bit loader itself: the `wine` on Debian's PATH is a script that asks
-/// for the 32-bit half at every start.
+/// The 64-bit loader: Debian's `wine` is a script that asks for the 32-bit part on
+/// every start.
 const LOADERS: [&str; 3] = ["/usr/lib/wine/wine64", "/usr/bin/wine64", "/usr/bin/wine"];
 const SERVERS: [&str; 3] = [
     "/usr/lib/wine/wineserver64",
@@ -36,12 +35,10 @@ const SERVERS: [&str; 3] = [
     "/usr/bin/wineserver",
 ];
 
-/// The program that starts Windows programs.
 pub fn loader() -> &'static str {
     first(LOADERS)
 }
 
-/// The program that stands behind a prefix.
 pub fn server() -> &'static str {
     first(SERVERS)
 }
@@ -51,13 +48,12 @@ fn first(candidates: [&'static str; 3]) -> &'static str {
     found.copied().unwrap_or("wine")
 }
 
-/// The variables with which Wine runs in a prefix.
 pub fn environment(prefix: &Path) -> [(&'static str, std::ffi::OsString); 4] {
     [
         ("WINEPREFIX", prefix.into()),
         ("WINEDEBUG", "-all".into()),
         ("WINESERVER", server().into()),
-        // No questions about .NET and HTML, no entries in anybody's menus.
+        // No prompts for .NET and Gecko, no desktop menu entries.
         (
             "WINEDLLOVERRIDES",
             "mscoree,mshtml,winemenubuilder.exe=".into(),
@@ -65,7 +61,6 @@ pub fn environment(prefix: &Path) -> [(&'static str, std::ffi::OsString); 4] {
     ]
 }
 
-/// A command that runs in a prefix.
 pub fn command<S: AsRef<std::ffi::OsStr>>(
     program: &str,
     prefix: &Path,
@@ -79,14 +74,14 @@ pub fn command<S: AsRef<std::ffi::OsStr>>(
     command
 }
 
-/// Fills an empty folder with a clean prefix that has the lab's DLLs.
+/// Creates a prefix with the lab's DLLs in an empty directory.
 ///
-/// Runs inside a capsule, where user number 0 is `Administrator`.
+/// Runs in its own namespaces, where uid 0 is named `Administrator`.
 pub fn make_template(prefix: &Path, windows: &Path) -> Result<()> {
-    boot_whole(prefix)?;
+    boot_until_services(prefix)?;
     let drives = prefix.join("dosdevices");
     for entry in fs::read_dir(&drives).at("read", &drives)?.flatten() {
-        // Only C: is a drive of a Windows Server; Z: would be the Linux root.
+        // Z: would be the Linux root.
         if entry.file_name() != "c:" {
             fs::remove_file(entry.path()).at("remove", &entry.path())?;
         }
@@ -99,18 +94,18 @@ pub fn make_template(prefix: &Path, windows: &Path) -> Result<()> {
         }
     })?;
     edit(&prefix.join("system.reg"), |registry| {
-        have_defender(registry);
-        have_firewall(registry);
+        add_defender_service(registry);
+        add_ssh_firewall_rule(registry);
     })
 }
 
-/// On a busy machine Wine's service manager may not answer `wineboot` in time;
-/// it goes on without a word, and the prefix has no services: no network devices,
-/// no disks. Such a prefix is gone over once more.
-fn boot_whole(prefix: &Path) -> Result<()> {
+/// On a busy machine Wine's service manager may not answer `wineboot` in time.
+/// `wineboot` then succeeds, but the prefix has no services and therefore no network
+/// devices and no disks. In that case it is updated again.
+fn boot_until_services(prefix: &Path) -> Result<()> {
     let registry = prefix.join("system.reg");
-    for how in ["--init", "--update", "--update"] {
-        command::run_detached(&mut command(loader(), prefix, ["wineboot", how]))?;
+    for mode in ["--init", "--update", "--update"] {
+        command::run_detached(&mut command(loader(), prefix, ["wineboot", mode]))?;
         command::run(&mut command(server(), prefix, ["-w"]))?;
         let text = fs::read_to_string(&registry).at("read", &registry)?;
         if has_services(&text) {
@@ -119,29 +114,29 @@ fn boot_whole(prefix: &Path) -> Result<()> {
     }
     Err(Problem::new(
         "CAS-LAB-056",
-        "Wine made a prefix without services, three times",
-        "let the machine come to rest, and try again",
+        "Wine created a prefix without services in 3 attempts",
+        "wait until the machine is less busy, then try again",
     ))
 }
 
-/// Whether a registry has the service that Wine's network functions stand on.
+/// Whether the registry has nsiproxy, which Wine's network functions need.
 fn has_services(registry: &str) -> bool {
     registry
         .to_ascii_lowercase()
         .contains(r"[system\\currentcontrolset\\services\\nsiproxy]")
 }
 
-/// Whether services are looked after, on the host that asks.
+/// Whether Wine's service manager is running on this host.
 pub fn has_service_manager() -> bool {
-    let lines = capsule::all_processes()
+    let lines = instance::all_processes()
         .into_iter()
-        .filter_map(capsule::command_line);
-    let mut programs = lines.filter_map(|words| words.into_iter().next());
+        .filter_map(instance::command_line);
+    let mut programs = lines.filter_map(|arguments| arguments.into_iter().next());
     programs.any(|program| program == r"C:\windows\system32\services.exe")
 }
 
-/// The rule that comes with Windows' OpenSSH server.
-fn have_firewall(registry: &mut RegistryFile) {
+/// The firewall rule of the Windows OpenSSH server.
+fn add_ssh_firewall_rule(registry: &mut RegistryFile) {
     let policy = r"System\CurrentControlSet\Services\SharedAccess\Parameters\FirewallPolicy";
     let rule =
         "v2.31|Active=TRUE|Dir=In|Protocol=6|Action=Allow|Name=OpenSSH SSH Server (sshd)|LPort=22|";
@@ -152,9 +147,8 @@ fn have_firewall(registry: &mut RegistryFile) {
     );
 }
 
-/// A Windows Server has Defender; here, its service is a name that programs
-/// find, and nothing scans.
-fn have_defender(registry: &mut RegistryFile) {
+/// A Defender service that programs can find; nothing scans.
+fn add_defender_service(registry: &mut RegistryFile) {
     let name = Data::Text("Microsoft Defender Antivirus Service".into());
     let program = Data::Text(r"C:\lab\pause.exe".into());
     let values = [
@@ -171,9 +165,10 @@ fn have_defender(registry: &mut RegistryFile) {
 
 fn install_dlls(drive_c: &Path, windows: &Path) -> Result<()> {
     let system32 = drive_c.join("windows/system32");
-    let wines_own = system32.join("iphlpapi.dll");
+    // The lab's iphlpapi.dll forwards to Wine's under this name.
+    let original = system32.join("iphlpapi.dll");
     let renamed = system32.join("iphlpw.dll");
-    fs::rename(&wines_own, &renamed).at("rename", &wines_own)?;
+    fs::rename(&original, &renamed).at("rename", &original)?;
     let copies = [
         (
             "bcryptprimitives.dll",
@@ -196,7 +191,7 @@ fn install_dlls(drive_c: &Path, windows: &Path) -> Result<()> {
         ),
         ("web.exe", "lab/web.exe"),
     ];
-    fs::create_dir_all(drive_c.join("lab")).at("make", &drive_c.join("lab"))?;
+    fs::create_dir_all(drive_c.join("lab")).at("create", &drive_c.join("lab"))?;
     for (from, to) in copies {
         let (from, to) = (windows.join(from), drive_c.join(to));
         fs::copy(&from, &to).at("read", &from)?;
@@ -204,7 +199,8 @@ fn install_dlls(drive_c: &Path, windows: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Writes who this Windows is into the registry of a prefix that is off.
+/// Writes the Windows version, hardware ID and BootId into the registry of a prefix
+/// that is not running.
 pub fn identify(prefix: &Path, release: WindowsRelease, host: &str, boots: u32) -> Result<()> {
     let text = |value: &str| Data::Text(value.to_owned());
     let build = text(&release.build().to_string());
@@ -217,7 +213,7 @@ pub fn identify(prefix: &Path, release: WindowsRelease, host: &str, boots: u32) 
         (current, "CurrentBuildNumber", build),
         (current, "CurrentMajorVersionNumber", Data::Number(10)),
         (current, "CurrentMinorVersionNumber", Data::Number(0)),
-        // Windows still says 6.3 here, but it is what Wine takes for the truth.
+        // Windows has 6.3 here, but Wine derives the reported version from it.
         (current, "CurrentVersion", text("10.0")),
         (current, "CSDVersion", text("")),
         (current, "DisplayVersion", text(release.display_version())),
@@ -250,7 +246,7 @@ pub fn identify(prefix: &Path, release: WindowsRelease, host: &str, boots: u32) 
     })
 }
 
-/// A GUID that is the host's own and the same at every boot.
+/// A GUID that is unique per host name and stable across boots.
 fn hardware_id(host: &str) -> String {
     use sha2::{Digest, Sha256};
     let hash = Sha256::digest(format!("casement lab hardware {host}"));
@@ -277,10 +273,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_prefix_without_services_is_not_whole() {
-        let whole = "[System\\\\CurrentControlSet\\\\Services\\\\nsiproxy] 1700000000\n";
-        assert!(has_services(whole));
-        let torn = "[System\\\\CurrentControlSet\\\\Control\\\\Class] 1700000000\n";
-        assert!(!has_services(torn));
+    fn missing_services_are_detected() {
+        let complete = "[System\\\\CurrentControlSet\\\\Services\\\\nsiproxy] 1700000000\n";
+        assert!(has_services(complete));
+        let incomplete = "[System\\\\CurrentControlSet\\\\Control\\\\Class] 1700000000\n";
+        assert!(!has_services(incomplete));
     }
 }

@@ -1,39 +1,36 @@
-//! What rules are given: everything, sorted by what it is.
+//! The input of rules: all documents, sorted by kind.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
+use casement_catalog::windows_of_os;
 use casement_diag::{Diagnostic, FieldPath, Source};
 use casement_source::SourceMap;
 use casement_source::foreign::{Foreign, Value};
-use casement_spec::{Cluster, Host, HostName, HostOs};
+use casement_spec::{Cluster, Host, HostName, HostOs, Named as _};
 use ipnet::IpNet;
 
 use crate::cni::Cni;
 use crate::kind::{Kind, kind};
 use crate::pod::Pod;
-use crate::said::Said;
+use crate::statement::Statement;
 
-/// A cluster file that was read without an error.
+/// A cluster file that was loaded without errors.
 #[derive(Debug, Clone, Copy)]
 pub struct SpecFile<'a> {
-    /// What it says.
     pub cluster: &'a Cluster,
-    /// Where it says so.
     pub map: &'a SourceMap,
 }
 
-/// What is linted.
 #[derive(Debug, Clone, Copy)]
 pub struct Input<'a> {
-    /// The cluster file, where one is given.
     pub spec: Option<SpecFile<'a>>,
-    /// The files of other tools.
+    /// Files of other tools.
     pub files: &'a [Foreign],
 }
 
 impl<'a> Input<'a> {
-    /// The texts that findings point into, the cluster file first.
+    /// The texts that findings refer to, the cluster file first.
     pub fn sources(&self) -> Vec<&'a dyn Source> {
         let spec = self.spec.iter().map(|spec| spec.map as &dyn Source);
         let files = self.files.iter().map(|file| file.map() as &dyn Source);
@@ -41,7 +38,6 @@ impl<'a> Input<'a> {
     }
 }
 
-/// What is linted, sorted.
 #[derive(Debug)]
 pub(crate) struct Context<'a> {
     pub(crate) spec: Option<SpecFile<'a>>,
@@ -54,7 +50,7 @@ pub(crate) struct Context<'a> {
     pub(crate) net_confs: Vec<Value<'a>>,
     pub(crate) containerds: Vec<Value<'a>>,
     pub(crate) kubeadm: Vec<Value<'a>>,
-    /// The lines of scripts.
+    /// Lines of scripts.
     pub(crate) commands: Vec<Value<'a>>,
     pub(crate) unknown: Vec<Value<'a>>,
 }
@@ -106,13 +102,12 @@ impl<'a> Context<'a> {
             Kind::Containerd => self.containerds.push(document),
             Kind::Kubeadm => self.kubeadm.push(document),
             Kind::Script => self.commands.extend(document.items()),
-            // A text within a ConfigMap may be anything.
+            // A text embedded in a ConfigMap may be anything.
             Kind::Unknown if document.path().is_root() => self.unknown.push(document),
             Kind::Unknown => {}
         }
     }
 
-    /// Objects of that kind.
     pub(crate) fn of_kind<'c>(&'c self, name: &'c str) -> impl Iterator<Item = &'c Value<'a>> {
         let is = move |object: &&Value<'a>| {
             object
@@ -122,7 +117,6 @@ impl<'a> Context<'a> {
         self.objects.iter().filter(is)
     }
 
-    /// kubeadm's documents of that kind.
     pub(crate) fn kubeadm_kind<'c>(&'c self, name: &'c str) -> impl Iterator<Item = &'c Value<'a>> {
         let is = move |document: &&Value<'a>| {
             document
@@ -132,56 +126,55 @@ impl<'a> Context<'a> {
         self.kubeadm.iter().filter(is)
     }
 
-    /// Whether there are Windows nodes. Without a cluster file there are: nobody
-    /// else lints with casement.
+    /// Whether there are Windows nodes. Without a cluster file they are assumed.
     pub(crate) fn has_windows(&self) -> bool {
         self.spec
             .is_none_or(|spec| spec.cluster.windows_hosts().next().is_some())
     }
 
-    /// The minor version of Kubernetes, where somebody says it.
+    /// The minor version of Kubernetes, if a file specifies it.
     pub(crate) fn minor(&self) -> Option<(u64, u64)> {
         if let Some(spec) = self.spec {
             return Some(spec.cluster.spec.kubernetes.version.minor());
         }
-        let mut said = self.kubeadm_kind("ClusterConfiguration");
-        said.find_map(|document| minor(document.get("kubernetesVersion")?.text()?))
+        let mut documents = self.kubeadm_kind("ClusterConfiguration");
+        documents.find_map(|document| minor(document.get("kubernetesVersion")?.text()?))
     }
 
-    /// Who says what the pods' network is; the cluster file first.
-    pub(crate) fn pod_networks(&self) -> Vec<Said> {
-        let mut said = Vec::new();
-        said.extend(self.spec_said("kubernetes.podCidr", |c| {
+    /// All statements of the pod network, the cluster file first.
+    pub(crate) fn pod_networks(&self) -> Vec<Statement> {
+        let mut statements = Vec::new();
+        statements.extend(self.spec_statement("kubernetes.podCidr", |c| {
             c.spec.kubernetes.pod_cidr.to_string()
         }));
         for document in self.kubeadm_kind("ClusterConfiguration") {
             let value = document.at("networking.podSubnet");
-            said.extend(value.and_then(|v| Said::by("kubeadm's `podSubnet`", &v)));
+            statements.extend(value.and_then(|v| Statement::new("kubeadm's `podSubnet`", &v)));
         }
         for document in &self.net_confs {
             let value = document.get_any_case("Network");
-            said.extend(value.and_then(|v| Said::by("flannel's `Network`", &v)));
+            statements.extend(value.and_then(|v| Statement::new("flannel's `Network`", &v)));
         }
         for document in &self.proxies {
             let value = document.get("clusterCIDR");
-            said.extend(value.and_then(|v| Said::by("kube-proxy's `clusterCIDR`", &v)));
+            statements.extend(value.and_then(|v| Statement::new("kube-proxy's `clusterCIDR`", &v)));
         }
-        said
+        statements
     }
 
-    /// Who says what the services' network is; the cluster file first.
-    pub(crate) fn service_networks(&self) -> Vec<Said> {
-        let mut said = Vec::new();
+    /// All statements of the service network, the cluster file first.
+    pub(crate) fn service_networks(&self) -> Vec<Statement> {
+        let mut statements = Vec::new();
         let service = |c: &Cluster| c.spec.kubernetes.service_cidr.to_string();
-        said.extend(self.spec_said("kubernetes.serviceCidr", service));
+        statements.extend(self.spec_statement("kubernetes.serviceCidr", service));
         for document in self.kubeadm_kind("ClusterConfiguration") {
             let value = document.at("networking.serviceSubnet");
-            said.extend(value.and_then(|v| Said::by("kubeadm's `serviceSubnet`", &v)));
+            statements.extend(value.and_then(|v| Statement::new("kubeadm's `serviceSubnet`", &v)));
         }
-        said
+        statements
     }
 
-    /// The hosts of the cluster file, and where they are.
+    /// The hosts of the cluster file and their addresses.
     pub(crate) fn hosts(&self) -> Vec<(String, IpAddr)> {
         let hosts = self.spec.iter().flat_map(|spec| &spec.cluster.spec.hosts);
         hosts
@@ -189,7 +182,7 @@ impl<'a> Context<'a> {
             .collect()
     }
 
-    /// The finding with a label at the host that has this address.
+    /// Adds a label at the host with this address.
     pub(crate) fn host_label(&self, finding: Diagnostic, address: IpAddr) -> Diagnostic {
         let Some(spec) = self.spec else {
             return finding;
@@ -200,8 +193,8 @@ impl<'a> Context<'a> {
         finding.label_in(spec.map.name(), path, "this host")
     }
 
-    /// The builds of Windows that the cluster file tells, each with the hosts
-    /// that have it: `windows01`, or `windows01 (and 3 more)`.
+    /// The Windows builds in the cluster file, each with its hosts: `windows01`, or
+    /// `windows01 (and 3 more)`.
     pub(crate) fn windows_builds(&self) -> Vec<(String, u32)> {
         let mut builds: Vec<(&HostName, usize, u32)> = Vec::new();
         for host in self
@@ -227,8 +220,7 @@ impl<'a> Context<'a> {
             .collect()
     }
 
-    /// Whether the cluster file keeps pods away from all of its Windows nodes,
-    /// unless they ask for them.
+    /// Whether all Windows nodes in the cluster file have an `os=windows` taint.
     pub(crate) fn windows_is_tainted(&self) -> bool {
         self.spec.is_some_and(|spec| {
             let mut hosts = spec.cluster.windows_hosts();
@@ -240,13 +232,13 @@ impl<'a> Context<'a> {
         })
     }
 
-    /// Whether the cluster file asks for an overlay.
+    /// Whether the cluster file selects an overlay.
     pub(crate) fn is_overlay(&self) -> bool {
         self.spec
             .is_some_and(|spec| spec.cluster.spec.network.mode().is_vxlan())
     }
 
-    /// The Windows hosts of each release, with their numbers in the file.
+    /// The Windows hosts of each release, with their index in the file.
     pub(crate) fn windows_by_os(&self) -> BTreeMap<HostOs, Vec<(usize, &'a Host)>> {
         let mut all: BTreeMap<HostOs, Vec<_>> = BTreeMap::new();
         if let Some(spec) = self.spec {
@@ -258,44 +250,39 @@ impl<'a> Context<'a> {
         all
     }
 
-    /// The pause image that the cluster file names.
-    pub(crate) fn spec_pause(&self) -> Option<Said> {
+    pub(crate) fn spec_pause(&self) -> Option<Statement> {
         let pause = self.spec?.cluster.spec.images.pause.as_ref()?;
-        self.spec_said("images.pause", |_| pause.to_string())
+        self.spec_statement("images.pause", |_| pause.to_string())
     }
 
-    /// The DNS server that the cluster file means.
-    pub(crate) fn spec_dns(&self) -> Option<Said> {
-        self.spec_said("kubernetes.dnsIp", |c| c.spec.kubernetes.dns().to_string())
+    pub(crate) fn spec_dns(&self) -> Option<Statement> {
+        self.spec_statement("kubernetes.dnsIp", |c| c.spec.kubernetes.dns().to_string())
     }
 
-    /// The cluster domain that the cluster file names; an existing cluster has its
-    /// own otherwise.
-    pub(crate) fn spec_domain(&self) -> Option<Said> {
+    /// `None` if the cluster file does not set it: an existing cluster may use
+    /// another domain than the default.
+    pub(crate) fn spec_domain(&self) -> Option<Statement> {
         let domain = self.spec?.cluster.spec.kubernetes.cluster_domain.as_ref()?;
-        self.spec_said("kubernetes.clusterDomain", |_| domain.to_string())
+        self.spec_statement("kubernetes.clusterDomain", |_| domain.to_string())
     }
 
-    /// The HNS network that the cluster file means.
-    pub(crate) fn spec_hns_network(&self) -> Option<Said> {
-        self.spec_said("network.hnsNetwork", |c| {
+    pub(crate) fn spec_hns_network(&self) -> Option<Statement> {
+        self.spec_statement("network.hnsNetwork", |c| {
             c.spec.network.hns_network.to_string()
         })
     }
 
-    /// The path of a field of the cluster file, names separated by dots.
+    /// The path of a field in `spec`, with names separated by dots.
     pub(crate) fn spec_path(&self, field: &str) -> FieldPath {
         let spec = FieldPath::root().field("spec");
         field.split('.').fold(spec, |path, name| path.field(name))
     }
 
-    /// The path of a host of the cluster file.
     pub(crate) fn host_path(&self, index: usize) -> FieldPath {
         self.spec_path("hosts").index(index)
     }
 
-    /// The finding with a label at a field of the cluster file, if the file has
-    /// it.
+    /// Adds a label at a field of the cluster file, if there is a cluster file.
     pub(crate) fn spec_label(&self, finding: Diagnostic, field: &str, text: &str) -> Diagnostic {
         match self.spec {
             Some(spec) => finding.label_in(spec.map.name(), self.spec_path(field), text),
@@ -303,51 +290,41 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// What a field of the cluster file says.
-    pub(crate) fn spec_said(
+    pub(crate) fn spec_statement(
         &self,
         field: &str,
         value: impl Fn(&Cluster) -> String,
-    ) -> Option<Said> {
+    ) -> Option<Statement> {
         let spec = self.spec?;
         let path = self.spec_path(field);
-        Some(Said {
-            who: format!("`{field}`"),
+        Some(Statement {
+            subject: format!("`{field}`"),
             value: value(spec.cluster),
             file: spec.map.name().to_owned(),
             path,
-            written: true,
+            literal: true,
         })
     }
 }
 
-/// The build of a Windows Server.
 pub(crate) fn build(os: HostOs) -> Option<u32> {
-    match os {
-        HostOs::Windows2016 => Some(14393),
-        HostOs::Windows1709 => Some(16299),
-        HostOs::Windows1803 => Some(17134),
-        HostOs::Windows2019 => Some(17763),
-        HostOs::Windows2022 => Some(20348),
-        HostOs::Windows2025 => Some(26100),
-        _ => None,
-    }
+    windows_of_os(os.name()).map(|release| release.build)
 }
 
-/// The minor version in a text such as `v1.36.3`.
+/// Major and minor version of a text such as `v1.36.3`.
 pub(crate) fn minor(text: &str) -> Option<(u64, u64)> {
     let mut numbers = text.strip_prefix('v').unwrap_or(text).split('.');
     Some((numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?))
 }
 
-/// The networks in a text that may hold one for each address family.
+/// The networks in a text: one per address family, separated by commas.
 pub(crate) fn networks(text: &str) -> Vec<IpNet> {
     text.split(',')
         .filter_map(|part| part.trim().parse().ok())
         .collect()
 }
 
-/// Whether the two are the same networks, however they are written.
+/// Whether both texts describe the same networks.
 pub(crate) fn same_networks(one: &str, other: &str) -> bool {
     one == other || (!networks(one).is_empty() && networks(one) == networks(other))
 }

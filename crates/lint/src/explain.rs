@@ -1,22 +1,20 @@
-//! The long form of every code.
+//! The explanation page of every code.
 
-use crate::reading::READING;
+use crate::load_codes::LOAD_CODES;
 use crate::rules::rules;
 
-/// The long form of a code, as Markdown.
+/// The explanation of a code, as Markdown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Page {
-    /// The code.
     pub code: &'static str,
-    /// The text; its first line is a heading.
+    /// The first line is a heading.
     pub text: &'static str,
 }
 
-/// The page of a code, whatever the case of its letters, with or without `CAS-`;
-/// or the code that was probably meant.
+/// The page of a code, in any case, with or without `CAS-`.
 ///
 /// # Errors
-/// When no page has that code; with one that is close, if there is one.
+/// If no page has that code; contains the closest code, if there is one.
 pub fn explain(code: &str) -> Result<Page, Option<&'static str>> {
     let code = code.trim().to_ascii_uppercase();
     let pages: Vec<_> = pages().collect();
@@ -32,9 +30,9 @@ pub fn explain(code: &str) -> Result<Page, Option<&'static str>> {
     Err(close.or_else(|| casement_source::closest(&code, codes)))
 }
 
-/// Every page, rules first.
+/// All pages, those of rules first.
 pub fn pages() -> impl Iterator<Item = Page> {
     let rules = rules().map(|rule| (rule.code, rule.page));
-    let reading = READING.iter().map(|reading| (reading.code, reading.page));
-    rules.chain(reading).map(|(code, text)| Page { code, text })
+    let load = LOAD_CODES.iter().map(|load| (load.code, load.page));
+    rules.chain(load).map(|(code, text)| Page { code, text })
 }

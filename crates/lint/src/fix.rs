@@ -1,39 +1,36 @@
-//! Fixes as changes of texts.
+//! Applies the fixes of findings to texts.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 
 use casement_diag::{Diagnostic, Sources};
 
-/// What became of a text.
+/// A text after its fixes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fixed {
-    /// The name of the text.
     pub file: String,
-    /// What it is now.
     pub text: String,
-    /// What was done, in words.
-    pub done: Vec<String>,
+    /// One description for each applied fix.
+    pub applied: Vec<String>,
 }
 
-/// What is to be done to one text.
+/// The edits to make to one text.
 #[derive(Default)]
 struct Pending {
     edits: Vec<(Range<usize>, String)>,
-    done: Vec<String>,
+    descriptions: Vec<String>,
 }
 
 impl Pending {
-    fn touches(&self, range: &Range<usize>) -> bool {
-        let touches = |other: &Range<usize>| range.start <= other.end && other.start <= range.end;
-        self.edits.iter().any(|(other, _)| touches(other))
+    fn overlaps(&self, range: &Range<usize>) -> bool {
+        let overlaps = |other: &Range<usize>| range.start <= other.end && other.start <= range.end;
+        self.edits.iter().any(|(other, _)| overlaps(other))
     }
 }
 
-/// Applies the fixes of findings to texts; `original` gives a text by its name,
-/// with nothing blanked out. Everything around an edit stays as it is, comments
-/// included. Of two fixes that touch each other, the second waits for another
-/// run.
+/// Applies the fixes of findings to texts. `original` returns the unredacted text
+/// of a file name. Everything outside an edit is kept, including comments. If two
+/// fixes overlap, only the first is applied; the second needs another run.
 pub fn fix<'t>(
     findings: &[Diagnostic],
     sources: Sources<'_>,
@@ -41,32 +38,36 @@ pub fn fix<'t>(
 ) -> Vec<Fixed> {
     let mut texts: BTreeMap<String, Pending> = BTreeMap::new();
     for finding in findings {
-        let Some(placed) = placed(finding, sources) else {
+        let Some(edits) = resolve_edits(finding, sources) else {
             continue;
         };
-        let taken = |(file, range, _): &(String, Range<usize>, String)| {
-            texts.get(file).is_some_and(|text| text.touches(range))
+        let conflicts = |(file, range, _): &(String, Range<usize>, String)| {
+            texts.get(file).is_some_and(|text| text.overlaps(range))
         };
-        if placed.iter().any(taken) {
+        if edits.iter().any(conflicts) {
             continue;
         }
-        for (file, range, replacement) in placed {
+        for (file, range, replacement) in edits {
             let text = texts.entry(file).or_default();
             text.edits.push((range, replacement));
-            text.done.extend(words(finding));
+            text.descriptions.extend(describe(finding));
         }
     }
     let fixed = texts.into_iter().filter_map(|(file, pending)| {
-        let text = applied(original(&file)?, pending.edits);
-        let done = pending.done;
-        Some(Fixed { file, text, done })
+        let text = apply_edits(original(&file)?, pending.edits);
+        let applied = pending.descriptions;
+        Some(Fixed {
+            file,
+            text,
+            applied,
+        })
     });
     fixed.collect()
 }
 
-/// The edits of a finding's fix, each with its text and bytes; `None` where there
-/// is none, or where one has no place.
-fn placed(
+/// The edits of a finding's fix as file, byte range and replacement; `None` if
+/// there is no fix, or if an edit has no position in its file.
+fn resolve_edits(
     finding: &Diagnostic,
     sources: Sources<'_>,
 ) -> Option<Vec<(String, Range<usize>, String)>> {
@@ -81,7 +82,7 @@ fn placed(
         .collect()
 }
 
-fn words(finding: &Diagnostic) -> Option<String> {
+fn describe(finding: &Diagnostic) -> Option<String> {
     let title = &finding.fix.as_ref()?.title;
     Some(match &finding.code {
         Some(code) => format!("{code}: {title}"),
@@ -89,7 +90,7 @@ fn words(finding: &Diagnostic) -> Option<String> {
     })
 }
 
-fn applied(original: &str, mut edits: Vec<(Range<usize>, String)>) -> String {
+fn apply_edits(original: &str, mut edits: Vec<(Range<usize>, String)>) -> String {
     let mut text = original.to_owned();
     edits.sort_by_key(|(range, _)| std::cmp::Reverse(range.start));
     for (range, replacement) in edits {

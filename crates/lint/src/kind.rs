@@ -1,31 +1,25 @@
-//! What a foreign document is, told by what it holds.
+//! Detects the kind of a foreign document by its content.
 
 use casement_source::foreign::Value;
 
-/// The kinds of documents that rules look at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// A Kubernetes object.
     Object,
-    /// A list of CNI plugins, or a single one.
+    /// A list of CNI plugins, or a single plugin.
     Cni,
-    /// A KubeletConfiguration.
     Kubelet,
-    /// A KubeProxyConfiguration.
     KubeProxy,
     /// flannel's `net-conf.json`.
     NetConf,
     /// containerd's `config.toml`.
     Containerd,
-    /// A configuration of kubeadm.
     Kubeadm,
-    /// Commands.
+    /// A script of shell commands.
     Script,
-    /// Something else.
     Unknown,
 }
 
-/// What the document is.
 pub(crate) fn kind(document: &Value<'_>) -> Kind {
     let script = [".cmd", ".bat", ".ps1", ".sh", ".txt"];
     if document.is_list()

@@ -1,4 +1,4 @@
-//! Pods in manifests: which operating system they are for.
+//! Pods in manifests, and the operating system they select.
 
 use casement_source::foreign::Value;
 
@@ -6,20 +6,19 @@ pub(crate) const OS_LABEL: &str = "kubernetes.io/os";
 pub(crate) const OLD_OS_LABEL: &str = "beta.kubernetes.io/os";
 pub(crate) const BUILD_LABEL: &str = "node.kubernetes.io/windows-build";
 
-/// A pod, or the template of one, in the object that makes it.
+/// A pod, or the pod template of a workload.
 #[derive(Debug, Clone)]
 pub(crate) struct Pod<'a> {
     pub(crate) object: Value<'a>,
     pub(crate) kind: &'a str,
     pub(crate) spec: Value<'a>,
-    /// The labels that its pods have.
     pub(crate) labels: Option<Value<'a>>,
-    /// What its nodes must run, where it says so.
+    /// The operating system it selects, if any.
     pub(crate) os: Option<&'a str>,
 }
 
 impl<'a> Pod<'a> {
-    /// `None` for objects that make no pods.
+    /// `None` for objects that create no pods.
     pub(crate) fn new(object: &Value<'a>, all: &[Value<'a>]) -> Option<Self> {
         let kind = object.get("kind")?.text()?;
         let template = match kind {
@@ -56,7 +55,7 @@ impl<'a> Pod<'a> {
         self.os == Some("windows")
     }
 
-    /// Every container, the ones that run first included.
+    /// All containers, including init containers.
     pub(crate) fn containers(&self) -> Vec<Value<'a>> {
         let lists = ["initContainers", "containers"].into_iter();
         lists
@@ -65,37 +64,35 @@ impl<'a> Pod<'a> {
             .collect()
     }
 
-    /// Whether the pod, or this container of it, is a HostProcess one.
     pub(crate) fn is_host_process(&self, container: &Value<'a>) -> bool {
-        let said = |value: &Value<'a>| {
+        let flag = |value: &Value<'a>| {
             value
                 .at("securityContext.windowsOptions.hostProcess")
                 .and_then(|value| value.boolean())
         };
-        said(container)
-            .or_else(|| said(&self.spec))
+        flag(container)
+            .or_else(|| flag(&self.spec))
             .unwrap_or(false)
     }
 
-    /// Whether any container is a HostProcess one.
     pub(crate) fn has_host_process(&self) -> bool {
         self.containers().iter().any(|c| self.is_host_process(c))
     }
 
-    /// Whether it may run on nodes with this taint.
+    /// Whether the pod tolerates this `NoSchedule` taint.
     pub(crate) fn tolerates(&self, key: &str, value: &str) -> bool {
         let list = self.spec.get("tolerations").map(|list| list.items());
         list.unwrap_or_default().iter().any(|toleration| {
-            let said = |name: &str| toleration.get(name).and_then(|value| value.text());
-            let effect = matches!(said("effect"), None | Some("NoSchedule"));
-            let key = said("key").is_none_or(|said| said == key);
-            let exists = said("operator") == Some("Exists");
-            effect && key && (exists || said("value") == Some(value))
+            let text = |name: &str| toleration.get(name).and_then(|value| value.text());
+            let effect = matches!(text("effect"), None | Some("NoSchedule"));
+            let key = text("key").is_none_or(|other| other == key);
+            let exists = text("operator") == Some("Exists");
+            effect && key && (exists || text("value") == Some(value))
         })
     }
 }
 
-/// What a pod's nodes must run, by any of the ways to say so.
+/// The operating system that a pod selects, by any of the supported fields.
 fn os<'a>(spec: &Value<'a>, all: &[Value<'a>]) -> Option<&'a str> {
     let selected = |selector: Value<'a>| {
         let label = selector
@@ -120,11 +117,11 @@ fn from_affinity<'a>(spec: &Value<'a>) -> Option<&'a str> {
         .filter_map(|term| term.get("matchExpressions"))
         .flat_map(|list| list.items());
     for expression in expressions {
-        let said = |name: &str| expression.get(name).and_then(|value| value.text());
-        let is_os = matches!(said("key"), Some(OS_LABEL | OLD_OS_LABEL));
+        let text = |name: &str| expression.get(name).and_then(|value| value.text());
+        let is_os = matches!(text("key"), Some(OS_LABEL | OLD_OS_LABEL));
         let values = expression.get("values").map(|values| values.items());
         if is_os
-            && said("operator") == Some("In")
+            && text("operator") == Some("In")
             && let [only] = values.unwrap_or_default().as_slice()
         {
             return only.text();
@@ -136,8 +133,8 @@ fn from_affinity<'a>(spec: &Value<'a>) -> Option<&'a str> {
 fn from_runtime_class<'a>(spec: &Value<'a>, all: &[Value<'a>]) -> Option<&'a str> {
     let name = spec.get("runtimeClassName")?.text()?;
     let class = all.iter().find(|object| {
-        let said = |path: &str| object.at(path).and_then(|value| value.text());
-        said("kind") == Some("RuntimeClass") && said("metadata.name") == Some(name)
+        let text = |path: &str| object.at(path).and_then(|value| value.text());
+        text("kind") == Some("RuntimeClass") && text("metadata.name") == Some(name)
     })?;
     class.at("scheduling.nodeSelector")?.get(OS_LABEL)?.text()
 }

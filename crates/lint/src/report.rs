@@ -1,4 +1,4 @@
-//! Texts in, findings out, and texts that were mended.
+//! Lints texts, and applies all fixes to them.
 
 use std::collections::BTreeSet;
 
@@ -8,37 +8,33 @@ use casement_source::{Loaded, load_bytes};
 
 use crate::context::{Input, SpecFile};
 use crate::fix::fix;
-use crate::{in_order, lint};
+use crate::{lint, sort_findings};
 
-/// A text that is linted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Text {
-    /// What it is called in messages, usually its path as the user gave it.
+    /// Usually the path as given by the user; shown in messages.
     pub name: String,
-    /// What it holds.
     pub bytes: Vec<u8>,
 }
 
-/// What is linted, as it was read.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Texts {
-    /// The cluster file, where one is given.
     pub spec: Option<Text>,
     /// Files of other tools.
     pub files: Vec<Text>,
 }
 
-/// What was found.
 #[derive(Debug)]
 pub struct Report {
     spec: Option<Loaded>,
     files: Vec<Foreign>,
-    /// Every finding, in the order of the texts and of their lines.
+    /// Ordered by text and line.
     pub findings: Vec<Diagnostic>,
 }
 
 impl Report {
-    /// Lints; a cluster file with errors does not keep the others from it.
+    /// Lints all texts; errors in the cluster file do not prevent the others from
+    /// being checked.
     pub fn new(texts: &Texts) -> Self {
         let spec = texts
             .spec
@@ -59,7 +55,7 @@ impl Report {
             .flat_map(|loaded| loaded.diagnostics.clone());
         let mut findings: Vec<_> = read.collect();
         findings.extend(lint(&report.input()));
-        in_order(&mut findings, &report.sources());
+        sort_findings(&mut findings, &report.sources());
         report.findings = findings;
         report
     }
@@ -77,39 +73,38 @@ impl Report {
         }
     }
 
-    /// The texts that the findings point into.
+    /// The texts that the findings refer to.
     pub fn sources(&self) -> Vec<&dyn Source> {
         let spec = self.spec.iter().map(|loaded| &loaded.map as &dyn Source);
         let files = self.files.iter().map(|file| file.map() as &dyn Source);
         spec.chain(files).collect()
     }
 
-    /// Whether anything stops everything.
     pub fn has_errors(&self) -> bool {
         has_errors(&self.findings)
     }
 }
 
-/// Fixes may bring others to light; more rounds than that nobody needs.
+/// Fixes may reveal further findings; in practice fewer rounds are enough.
 const ROUNDS: usize = 8;
 
-/// Applies every fix, lints again, and goes on while that makes things better.
-/// Gives what was done, as file and words; the texts are changed in place.
-pub fn mend(texts: &mut Texts) -> Vec<(String, String)> {
+/// Applies all fixes and lints again, as long as the number of findings decreases.
+/// Changes the texts in place and returns file and description of each fix.
+pub fn fix_all(texts: &mut Texts) -> Vec<(String, String)> {
     let mut done = Vec::new();
     for _ in 0..ROUNDS {
         let before = Report::new(texts);
-        let (better, words) = mended(texts, &before);
-        if words.is_empty() || Report::new(&better).findings.len() >= before.findings.len() {
+        let (better, fixes) = fix_once(texts, &before);
+        if fixes.is_empty() || Report::new(&better).findings.len() >= before.findings.len() {
             break;
         }
         *texts = better;
-        done.extend(words);
+        done.extend(fixes);
     }
     done
 }
 
-fn mended(texts: &Texts, report: &Report) -> (Texts, Vec<(String, String)>) {
+fn fix_once(texts: &Texts, report: &Report) -> (Texts, Vec<(String, String)>) {
     let mut better = texts.clone();
     let sources = report.sources();
     let all = texts.spec.iter().chain(&texts.files);
@@ -118,17 +113,17 @@ fn mended(texts: &Texts, report: &Report) -> (Texts, Vec<(String, String)>) {
         let text = all.iter().find(|text| text.name == name)?;
         std::str::from_utf8(&text.bytes).ok()
     };
-    let mut words = Vec::new();
+    let mut fixes = Vec::new();
     for fixed in fix(&report.findings, Sources::new(&sources), original) {
         for text in better.spec.iter_mut().chain(&mut better.files) {
             if text.name == fixed.file {
                 text.bytes = fixed.text.clone().into_bytes();
             }
         }
-        let unique: BTreeSet<_> = fixed.done.into_iter().collect();
-        words.extend(unique.into_iter().map(|said| (fixed.file.clone(), said)));
+        let unique: BTreeSet<_> = fixed.applied.into_iter().collect();
+        fixes.extend(unique.into_iter().map(|fix| (fixed.file.clone(), fix)));
     }
-    (better, words)
+    (better, fixes)
 }
 
 #[cfg(test)]
@@ -147,10 +142,10 @@ mod tests {
     }
 
     #[test]
-    fn fixes_that_touch_are_applied_one_after_the_other() {
+    fn overlapping_fixes_are_applied_in_separate_rounds() {
         let conf = r#"{"Network": "10.244.0.0/16", "Backend": {"Type": "vxlan"}} "#;
         let mut texts = texts(&[("net-conf.json", conf)]);
-        let done = mend(&mut texts);
+        let done = fix_all(&mut texts);
         assert_eq!(done.len(), 2);
         let report = Report::new(&texts);
         assert_eq!(report.findings, []);
@@ -162,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn a_broken_file_hides_nothing_in_the_others() {
+    fn an_invalid_file_does_not_hide_findings_in_others() {
         let conf = r#"{"Network": "10.244.0.0/16", "Backend": {"Type": "ipsec"}}"#;
         let report = Report::new(&texts(&[("a.json", "{"), ("net-conf.json", conf)]));
         assert_eq!(report.findings.len(), 2);

@@ -1,53 +1,50 @@
-//! What a rule is.
+//! The definition of a rule.
 
 use casement_diag::{Diagnostic, Severity};
 
 use crate::context::Context;
 
-/// What a rule looks at.
+/// The input that a rule checks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reads {
     /// The cluster file.
     Spec,
-    /// The cluster file, and files of other tools where some are given.
+    /// The cluster file, and files of other tools if given.
     SpecFirst,
     /// Files of other tools.
     Files,
-    /// Files of other tools, and the cluster file where one is given.
+    /// Files of other tools, and the cluster file if given.
     FilesFirst,
-    /// Either of them.
+    /// Either the cluster file or files of other tools.
     Either,
-    /// One against the other.
+    /// The cluster file compared with files of other tools.
     Together,
 }
 
-/// One rule.
 #[derive(Debug, Clone, Copy)]
 pub struct Rule {
-    /// Its stable name; all of its findings have it.
+    /// Stable; part of all its findings.
     pub code: &'static str,
-    /// What its findings mean, in one line.
     pub title: &'static str,
-    /// How much they usually matter.
+    /// The highest severity of its findings.
     pub severity: Severity,
-    /// What it looks at.
     pub reads: Reads,
-    /// The entries of the list of known failures that it answers.
-    pub answers: &'static str,
-    /// The long form.
+    /// Entries of the list of known failures.
+    pub covers: &'static str,
+    /// The explanation, as Markdown.
     pub page: &'static str,
     pub(crate) check: for<'a> fn(&Context<'a>) -> Vec<Diagnostic>,
 }
 
-/// A rule with its page, which lies in `docs/lints/`.
+/// A rule with its page from `docs/lints/`.
 macro_rules! rule {
-    ($code:literal, $severity:ident, $reads:ident, $answers:literal, $title:literal, $check:path) => {
+    ($code:literal, $severity:ident, $reads:ident, $covers:literal, $title:literal, $check:path) => {
         $crate::rule::Rule {
             code: $code,
             title: $title,
             severity: casement_diag::Severity::$severity,
             reads: $crate::rule::Reads::$reads,
-            answers: $answers,
+            covers: $covers,
             page: include_str!(concat!("../../../../docs/lints/", $code, ".md")),
             check: $check,
         }

@@ -1,4 +1,4 @@
-//! Every rule, by what it is about.
+//! All rules, grouped by subject.
 
 mod address_plan;
 mod agreement;
@@ -25,7 +25,6 @@ mod versions;
 
 use crate::rule::Rule;
 
-/// Every rule.
 pub fn rules() -> impl Iterator<Item = &'static Rule> {
     [
         files::RULES,

@@ -1,50 +1,51 @@
-//! What neither a cluster file nor other files can tell.
+//! Known failures that cannot be detected in files.
 
-/// A known failure that only a look at hosts, registries or clusters can find.
+/// A known failure that only an inspection of hosts, registries or the cluster can
+/// find.
 #[derive(Debug, Clone, Copy)]
-pub struct Observed {
+pub struct RuntimeOnly {
     /// The entry in the list of known failures.
-    pub answers: &'static str,
-    /// What would have to be looked at.
+    pub covers: &'static str,
+    /// What has to be inspected.
     pub needs: &'static str,
 }
 
-/// Left to `casement doctor`.
-pub const OBSERVED: &[Observed] = &[
-    Observed {
-        answers: "L026",
+/// Checked by `casement doctor`.
+pub const RUNTIME_ONLY: &[RuntimeOnly] = &[
+    RuntimeOnly {
+        covers: "L026",
         needs: "the update level of each Windows host: DSR needs 17763.1554",
     },
-    Observed {
-        answers: "L034",
-        needs: "the registry: which operating systems an image has",
+    RuntimeOnly {
+        covers: "L034",
+        needs: "the registry: the operating systems that an image supports",
     },
-    Observed {
-        answers: "L047",
-        needs: "the update level of each Windows host, against the known bad ones",
+    RuntimeOnly {
+        covers: "L047",
+        needs: "the update level of each Windows host, compared with updates with known faults",
     },
-    Observed {
-        answers: "L048",
+    RuntimeOnly {
+        covers: "L048",
         needs: "the network adapters of each host",
     },
-    Observed {
-        answers: "L050",
-        needs: "whether a host's address is static",
+    RuntimeOnly {
+        covers: "L050",
+        needs: "whether the address of a host is static",
     },
-    Observed {
-        answers: "L052",
+    RuntimeOnly {
+        covers: "L052",
         needs: "the firewalls between the hosts",
     },
-    Observed {
-        answers: "L087",
-        needs: "whether a Linux host runs on VMware, and the offloads of its VXLAN device",
+    RuntimeOnly {
+        covers: "L087",
+        needs: "whether a Linux host runs on VMware, and the offload settings of its VXLAN device",
     },
-    Observed {
-        answers: "L088",
-        needs: "what the hypervisor lets a machine send: other MAC addresses than its own",
+    RuntimeOnly {
+        covers: "L088",
+        needs: "whether the hypervisor allows a machine to send from other MAC addresses",
     },
-    Observed {
-        answers: "L089",
-        needs: "what the cluster and its hosts have now, against another mode or network in the file",
+    RuntimeOnly {
+        covers: "L089",
+        needs: "the current mode and network of the cluster and its hosts, compared with the file",
     },
 ];

@@ -1,49 +1,46 @@
-//! One fact that several documents state, and whether they agree.
+//! Values of one setting in several documents, and whether they agree.
 
 use casement_diag::{Diagnostic, FieldPath};
 use casement_source::foreign::Value;
 
-/// What one document says.
+/// The value of a setting in one document.
 #[derive(Debug, Clone)]
-pub(crate) struct Said {
-    /// Who says it: "flannel's `Network`".
-    pub(crate) who: String,
-    /// What is said.
+pub(crate) struct Statement {
+    /// For messages: "flannel's `Network`".
+    pub(crate) subject: String,
     pub(crate) value: String,
-    /// Where.
     pub(crate) file: String,
     pub(crate) path: FieldPath,
-    /// Whether the value stands there, so that another can be put in its place.
-    pub(crate) written: bool,
+    /// Whether the value is written literally, so that a fix can replace it.
+    pub(crate) literal: bool,
 }
 
-impl Said {
-    /// What a value of a foreign file says.
-    pub(crate) fn by(who: impl Into<String>, value: &Value<'_>) -> Option<Self> {
-        Some(Self::meaning(who, value, value.text()?))
+impl Statement {
+    pub(crate) fn new(subject: impl Into<String>, value: &Value<'_>) -> Option<Self> {
+        Some(Self::derived(subject, value, value.text()?))
     }
 
-    /// The same where the value stands for another.
-    pub(crate) fn meaning(who: impl Into<String>, value: &Value<'_>, means: &str) -> Self {
+    /// A statement whose value is derived from the written one.
+    pub(crate) fn derived(subject: impl Into<String>, value: &Value<'_>, derived: &str) -> Self {
         Self {
-            who: who.into(),
-            value: means.to_owned(),
+            subject: subject.into(),
+            value: derived.to_owned(),
             file: value.file().to_owned(),
             path: value.path().clone(),
-            written: value.text() == Some(means),
+            literal: value.text() == Some(derived),
         }
     }
 }
 
-/// A finding for each that differs from the first. `same` decides; `what` names
-/// the fact, and `why` says what happens when it differs.
-pub(crate) fn agree(
-    said: &[Said],
+/// A finding for each statement that differs from the first according to `same`.
+/// `what` names the setting in the plural, `why` describes the consequence.
+pub(crate) fn disagreements(
+    statements: &[Statement],
     what: &str,
     why: &str,
     same: impl Fn(&str, &str) -> bool,
 ) -> Vec<Diagnostic> {
-    let Some((first, others)) = said.split_first() else {
+    let Some((first, others)) = statements.split_first() else {
         return Vec::new();
     };
     let different = others
@@ -52,11 +49,11 @@ pub(crate) fn agree(
     different
         .map(|other| {
             let message = format!(
-                "two {what}: {} is `{}`, {} is `{}`",
-                other.who, other.value, first.who, first.value
+                "different {what}: {} is `{}`, but {} is `{}`",
+                other.subject, other.value, first.subject, first.value
             );
             let finding = Diagnostic::error(other.path.clone(), message)
-                .within(other.file.as_str())
+                .in_file(other.file.as_str())
                 .here(format!("`{}` here", other.value))
                 .label_in(
                     first.file.as_str(),
@@ -64,9 +61,9 @@ pub(crate) fn agree(
                     format!("`{}` here", first.value),
                 )
                 .note(why)
-                .help(format!("write `{}` in both places", first.value));
-            if other.written {
-                let title = format!("write `{}`", first.value);
+                .help(format!("use `{}` in both places", first.value));
+            if other.literal {
+                let title = format!("set `{}`", first.value);
                 finding.replace(title, format!("\"{}\"", first.value))
             } else {
                 finding

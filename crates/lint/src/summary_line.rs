@@ -1,20 +1,18 @@
-//! What stands below the findings.
+//! The line printed after the findings.
 
 use casement_diag::{Diagnostic, summary};
 
-/// How many there are, and the two ways on. `None` when there are none.
-pub fn last_line(findings: &[Diagnostic]) -> Option<String> {
+/// The number of findings and the next steps. `None` without findings.
+pub fn summary_line(findings: &[Diagnostic]) -> Option<String> {
     let first = findings.first()?;
-    let mut line = format!("{}.", summary(findings));
+    let mut line = summary(findings);
     let fixable = findings.iter().filter(|d| d.fix.is_some()).count();
-    line += &match fixable {
-        0 => String::new(),
-        _ if findings.len() == 1 => " `casement lint --fix` can mend it.".to_owned(),
-        all if all == findings.len() => " `casement lint --fix` can mend all of them.".to_owned(),
-        some => format!(" `casement lint --fix` can mend {some} of them."),
-    };
+    if fixable > 0 {
+        line += &format!(", {fixable} fixable with `casement lint --fix`");
+    }
+    line += ".";
     if let Some(code) = &first.code {
-        line += &format!(" `casement explain {code}` says more.");
+        line += &format!(" Run `casement explain {code}` for details.");
     }
     Some(line)
 }

@@ -1,15 +1,14 @@
-//! The table of rules for `docs/lints/README.md`.
+//! Generates `docs/lints/README.md`.
 
 use std::fmt::Write;
 
 use casement_diag::Severity;
 
-use crate::observed::OBSERVED;
-use crate::reading::READING;
+use crate::load_codes::LOAD_CODES;
 use crate::rule::Reads;
 use crate::rules::rules;
+use crate::runtime_only::RUNTIME_ONLY;
 
-/// The document, ready to be written.
 pub fn table() -> String {
     let mut text = String::from(HEAD);
     for rule in rules() {
@@ -26,18 +25,18 @@ pub fn table() -> String {
             Severity::Warning => "warning",
             Severity::Note => "note",
         };
-        let line = [rule.title, severity, spec, files, rule.answers].join(" | ");
+        let line = [rule.title, severity, spec, files, rule.covers].join(" | ");
         // Writing to a String cannot fail.
         let _ = writeln!(text, "| [{0}]({0}.md) | {line} |", rule.code);
     }
-    text += READING_HEAD;
-    for reading in READING {
-        let line = [reading.title, reading.answers].join(" | ");
-        let _ = writeln!(text, "| [{0}]({0}.md) | {line} |", reading.code);
+    text += LOAD_HEAD;
+    for load in LOAD_CODES {
+        let line = [load.title, load.covers].join(" | ");
+        let _ = writeln!(text, "| [{0}]({0}.md) | {line} |", load.code);
     }
-    text += OBSERVED_HEAD;
-    for observed in OBSERVED {
-        let _ = writeln!(text, "| {} | {} |", observed.answers, observed.needs);
+    text += RUNTIME_HEAD;
+    for failure in RUNTIME_ONLY {
+        let _ = writeln!(text, "| {} | {} |", failure.covers, failure.needs);
     }
     text
 }
@@ -45,39 +44,39 @@ pub fn table() -> String {
 const HEAD: &str = "\
 # Lint rules
 
-`casement lint` reads (a) the cluster file and (b) files of other tools that are
-given by path: Kubernetes manifests, CNI configurations, kubelet and kube-proxy
-configurations, flannel's `net-conf.json`, containerd's `config.toml`, kubeadm's
-configurations; also where they are texts in ConfigMaps. `casement explain CODE`
-prints a rule's page. *Either* means that the rule looks at whichever is given.
+`casement lint` checks (a) the cluster file and (b) files of other tools: Kubernetes
+manifests, CNI configurations, kubelet, kube-proxy and kubeadm configurations,
+flannel's `net-conf.json` and containerd's `config.toml`, also if they are embedded
+in ConfigMaps. `casement explain CODE` prints the page of a rule. *Either* means
+that the rule checks whichever is given.
 
-The last column says what a rule answers: entries of the list of known failures
+The last column lists what a rule covers: entries of the list of known failures
 (`L…`), constants that must agree between parts of a cluster (`K…`: 1 VNI and port,
-2 name of the HNS network, 5 MAC prefix, 6 MTU, 7 the runtime's pipe, 8 kubelet
-settings, 9 removed flags and gates, 10 containerd's file), facts about versions
-and documents (`A…`, `C…`), and checks that other products have (`I…`).
+2 name of the HNS network, 5 MAC prefix, 6 MTU, 7 the pipe of the runtime, 8 kubelet
+settings, 9 removed flags and gates, 10 containerd's configuration), facts about
+versions and documents (`A…`, `C…`), and checks of other products (`I…`).
 
-This file is written by a test: `BLESS=1 cargo test -p casement-lint --test pages`.
+A test generates this file: `BLESS=1 cargo test -p casement-lint --test pages`.
 
-| code | what it says | severity | (a) cluster file | (b) files | answers |
+| code | finding | severity | (a) cluster file | (b) files | covers |
 | --- | --- | --- | --- | --- | --- |
 ";
 
-const READING_HEAD: &str = "
-## (a) What is found while the cluster file is read
+const LOAD_HEAD: &str = "
+## (a) Found while loading the cluster file
 
-These are errors, but for CAS-HOST-005, which is a warning. They are found in
-files that are not whole, too; the rules above run when there are none.
+These are errors, except CAS-HOST-005, which is a warning. They are also reported
+for incomplete files; the rules above run only if there are no errors.
 
-| code | what it says | answers |
+| code | finding | covers |
 | --- | --- | --- |
 ";
 
-const OBSERVED_HEAD: &str = "
-## (c) What only observed state can tell
+const RUNTIME_HEAD: &str = "
+## (c) Found only in a running cluster
 
-Not checked here and not guessed at; `casement doctor` looks at it.
+Not checked by lint; `casement doctor` inspects it.
 
-| answers | needs |
+| covers | needs |
 | --- | --- |
 ";

@@ -1,13 +1,13 @@
-//! What is right has no findings: the folders of `scenarios/known-good/`, the
-//! examples, and every version with every Windows and every mode it goes with.
+//! Valid input has no findings: the directories of `scenarios/known-good/`, the
+//! examples, and every supported combination of Kubernetes, Windows and mode.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
+#![allow(clippy::unwrap_used, reason = "a failed unwrap reports its location")]
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use casement_catalog::{Minor, WindowsSupport, windows_support};
-use casement_diag::{Sources, Style, render_among};
+use casement_diag::{Sources, Style, render_with_sources};
 use casement_lint::{Report, Text, Texts};
 
 fn root() -> PathBuf {
@@ -33,11 +33,11 @@ fn gather(folder: &Path, prefix: &str, texts: &mut Texts) {
     }
 }
 
-/// What is said, empty when nothing is.
-fn said(texts: &Texts) -> String {
+/// The rendered findings, empty without any.
+fn rendered(texts: &Texts) -> String {
     let report = Report::new(texts);
     let sources = report.sources();
-    render_among(&report.findings, Sources::new(&sources), Style::Plain)
+    render_with_sources(&report.findings, Sources::new(&sources), Style::Plain)
 }
 
 #[test]
@@ -49,9 +49,9 @@ fn known_good_sets_have_no_findings() {
         let mut texts = Texts::default();
         let path = entry.unwrap().path();
         gather(&path, "", &mut texts);
-        let said = said(&texts);
-        if !said.is_empty() {
-            wrong.push(format!("{}:\n{said}", path.display()));
+        let findings = rendered(&texts);
+        if !findings.is_empty() {
+            wrong.push(format!("{}:\n{findings}", path.display()));
         }
         number += 1;
     }
@@ -72,13 +72,13 @@ fn examples_have_no_findings() {
                 spec: Some(spec),
                 files: Vec::new(),
             };
-            assert_eq!(said(&texts), "", "{}", path.display());
+            assert_eq!(rendered(&texts), "", "{}", path.display());
         }
     }
 }
 
 #[test]
-fn every_version_has_no_findings_with_what_it_supports() {
+fn only_supported_windows_releases_have_no_findings() {
     let systems = [
         (17763, "windows-2019"),
         (20348, "windows-2022"),
@@ -108,8 +108,12 @@ fn every_version_has_no_findings_with_what_it_supports() {
                     spec: Some(spec),
                     files: Vec::new(),
                 };
-                let said = said(&texts);
-                assert_eq!(said.is_empty(), supported, "{minor} {os} {mode}: {said}");
+                let findings = rendered(&texts);
+                assert_eq!(
+                    findings.is_empty(),
+                    supported,
+                    "{minor} {os} {mode}: {findings}"
+                );
                 number += 1;
             }
         }

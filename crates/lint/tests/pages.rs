@@ -1,6 +1,6 @@
 //! The pages of `casement explain`, and the table of rules.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
+#![allow(clippy::unwrap_used, reason = "a failed unwrap reports its location")]
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -21,12 +21,12 @@ fn the_table_is_current() {
     assert_eq!(
         fs::read_to_string(&path).unwrap(),
         table(),
-        "BLESS=1 writes it"
+        "BLESS=1 updates it"
     );
 }
 
 #[test]
-fn codes_are_of_one_form_and_unique() {
+fn codes_are_well_formed_and_unique() {
     let mut seen = BTreeSet::new();
     for page in pages() {
         let parts: Vec<_> = page.code.split('-').collect();
@@ -49,7 +49,7 @@ fn codes_are_of_one_form_and_unique() {
 }
 
 #[test]
-fn every_page_says_what_why_and_what_to_do() {
+fn every_page_has_an_explanation_and_a_fix() {
     for page in pages() {
         let code = page.code;
         let heading = page.text.lines().next().unwrap();
@@ -57,7 +57,7 @@ fn every_page_says_what_why_and_what_to_do() {
             heading.starts_with(&format!("# {code}: ")),
             "{code}: {heading}"
         );
-        assert!(page.text.contains("\n## What to do\n"), "{code}");
+        assert!(page.text.contains("\n## How to fix\n"), "{code}");
         let words = page.text.split_whitespace().count();
         assert!(words >= 40, "{code} has {words} words");
         let wide = page.text.lines().find(|line| line.chars().count() > 100);
@@ -70,19 +70,19 @@ fn every_page_says_what_why_and_what_to_do() {
 }
 
 #[test]
-fn every_file_of_the_folder_is_a_page() {
+fn every_file_in_the_directory_is_a_page() {
     let codes: BTreeSet<_> = pages().map(|page| format!("{}.md", page.code)).collect();
     for entry in fs::read_dir(docs()).unwrap() {
         let name = entry.unwrap().file_name().into_string().unwrap();
         assert!(
             name == "README.md" || codes.contains(&name),
-            "{name} is nobody's page"
+            "{name} does not belong to a code"
         );
     }
 }
 
 #[test]
-fn every_code_of_the_reader_has_a_page() {
+fn every_load_code_has_a_page() {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let files = ["source/src/codes.rs", "plan/src/unsupported.rs"].iter();
     let text: String = files
@@ -98,17 +98,17 @@ fn every_code_of_the_reader_has_a_page() {
 }
 
 #[test]
-fn every_known_failure_is_answered_or_left_to_observation() {
-    let mut answered = table();
-    answered.retain(|c| c != '|');
+fn every_known_failure_is_covered() {
+    let mut covered = table();
+    covered.retain(|c| c != '|');
     for number in (1..=5).chain(10..=54).chain(60..=73).chain(80..=90) {
         let entry = format!("L{number:03}");
-        assert!(answered.contains(&entry), "{entry}");
+        assert!(covered.contains(&entry), "{entry}");
     }
 }
 
 #[test]
-fn a_code_is_found_in_any_case_and_a_close_one_is_suggested() {
+fn codes_are_case_insensitive_and_typos_get_a_suggestion() {
     assert_eq!(explain(" cas-net-020 ").unwrap().code, "CAS-NET-020");
     assert_eq!(explain("net-020").unwrap().code, "CAS-NET-020");
     assert_eq!(explain("CAS-NTE-020"), Err(Some("CAS-NET-020")));
@@ -117,7 +117,7 @@ fn a_code_is_found_in_any_case_and_a_close_one_is_suggested() {
 }
 
 #[test]
-fn tables_that_pages_name_are_in_the_catalog() {
+fn catalog_tables_in_pages_exist() {
     let mut number = 0;
     for page in pages() {
         let flat = page.text.split_whitespace().collect::<Vec<_>>().join(" ");

@@ -1,17 +1,17 @@
-//! Every folder of `scenarios/lints/CODE/`: files, and what lint says about them.
+//! Every directory of `scenarios/lints/CODE/`: files and their expected findings.
 //!
-//! A folder `fails…` has findings of its rule and of no other, a folder
-//! `passes…` has none. `BLESS=1 cargo test -p casement-lint --test scenarios`
-//! writes what is said now; the difference is for a person to read.
+//! A directory `fails…` has findings of its rule only, a directory `passes…` has
+//! none. `BLESS=1 cargo test -p casement-lint --test scenarios` updates the expected
+//! findings; review the diff.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
+#![allow(clippy::unwrap_used, reason = "a failed unwrap reports its location")]
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use casement_diag::{Diagnostic, Severity, Sources, Style, json_among, render_among};
-use casement_lint::{Input, Rule, SpecFile, fix, last_line, lint_by, rules};
+use casement_diag::{Diagnostic, Severity, Sources, Style, json_with_sources, render_with_sources};
+use casement_lint::{Input, Rule, SpecFile, fix, lint_by, rules, summary_line};
 use casement_source::foreign::{self, Foreign};
 use casement_source::{Loaded, load};
 
@@ -96,15 +96,15 @@ impl Read {
         }
     }
 
-    fn findings(&self, wanted: impl Fn(&Rule) -> bool) -> Vec<Diagnostic> {
-        lint_by(&self.input(), wanted)
+    fn findings(&self, include: impl Fn(&Rule) -> bool) -> Vec<Diagnostic> {
+        lint_by(&self.input(), include)
     }
 
-    fn shown(&self, wanted: impl Fn(&Rule) -> bool) -> String {
-        let findings = self.findings(wanted);
+    fn shown(&self, include: impl Fn(&Rule) -> bool) -> String {
+        let findings = self.findings(include);
         let sources = self.input().sources();
-        let text = render_among(&findings, Sources::new(&sources), Style::Plain);
-        match last_line(&findings) {
+        let text = render_with_sources(&findings, Sources::new(&sources), Style::Plain);
+        match summary_line(&findings) {
             Some(line) => format!("{text}\n{line}\n"),
             None => "no findings\n".to_owned(),
         }
@@ -130,20 +130,18 @@ fn gather(folder: &Path, prefix: &str, into: &mut Vec<(String, String)>) {
 }
 
 #[test]
-fn every_scenario_says_what_is_expected() {
+fn every_scenario_has_the_expected_findings() {
     let bless = std::env::var_os("BLESS").is_some();
     let mut wrong = Vec::new();
     for scenario in Scenario::all() {
-        let says = scenario.read().shown(|_| true);
+        let actual = scenario.read().shown(|_| true);
         if bless {
-            fs::write(scenario.folder.join("expected.txt"), &says).unwrap();
+            fs::write(scenario.folder.join("expected.txt"), &actual).unwrap();
         }
         let expected = scenario.expected();
-        if expected != says {
+        if expected != actual {
             let folder = scenario.folder.display();
-            wrong.push(format!(
-                "{folder}: expected\n{expected}\nbut it says\n{says}"
-            ));
+            wrong.push(format!("{folder}: expected\n{expected}\nactual\n{actual}"));
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
@@ -152,14 +150,14 @@ fn every_scenario_says_what_is_expected() {
 #[test]
 fn every_rule_has_a_scenario_that_fails_and_one_that_passes() {
     let all = Scenario::all();
-    let mut lacking = Vec::new();
+    let mut missing = Vec::new();
     for rule in rules() {
         for fails in [true, false] {
             if !all
                 .iter()
                 .any(|s| s.code == rule.code && s.fails() == fails)
             {
-                lacking.push(format!(
+                missing.push(format!(
                     "{} {}",
                     rule.code,
                     if fails { "fails" } else { "passes" }
@@ -175,11 +173,11 @@ fn every_rule_has_a_scenario_that_fails_and_one_that_passes() {
             scenario.folder.display()
         );
     }
-    assert!(lacking.is_empty(), "{}", lacking.join("\n"));
+    assert!(missing.is_empty(), "{}", missing.join("\n"));
 }
 
 #[test]
-fn a_scenario_has_findings_of_its_own_rule_or_none() {
+fn a_scenario_has_only_findings_of_its_own_rule() {
     let mut wrong = Vec::new();
     for scenario in Scenario::all() {
         let findings = scenario.read().findings(|_| true);
@@ -200,29 +198,29 @@ fn a_scenario_has_findings_of_its_own_rule_or_none() {
 }
 
 #[test]
-fn switching_off_a_rule_turns_exactly_its_own_scenarios_red() {
+fn disabling_a_rule_changes_only_its_own_scenarios() {
     let all = Scenario::all();
     let read: Vec<_> = all
         .iter()
         .map(|scenario| {
             let read = scenario.read();
             assert_eq!(read.shown(|_| true), scenario.expected());
-            let green = read.findings(|_| true);
-            (scenario, read, green)
+            let all = read.findings(|_| true);
+            (scenario, read, all)
         })
         .collect();
-    for off in rules() {
-        for (scenario, read, green) in &read {
-            let red = read.findings(|rule| rule.code != off.code) != *green;
-            let own = scenario.code == off.code && scenario.fails();
+    for disabled in rules() {
+        for (scenario, read, all) in &read {
+            let changed = read.findings(|rule| rule.code != disabled.code) != *all;
+            let own = scenario.code == disabled.code && scenario.fails();
             let folder = scenario.folder.display();
-            assert_eq!(red, own, "without {}: {folder}", off.code);
+            assert_eq!(changed, own, "without {}: {folder}", disabled.code);
         }
     }
 }
 
 #[test]
-fn every_finding_has_a_place_a_remedy_and_fits_the_screen() {
+fn every_finding_has_a_location_and_help_and_fits_the_screen() {
     for scenario in Scenario::all() {
         let read = scenario.read();
         let sources = read.input().sources();
@@ -246,23 +244,23 @@ fn every_finding_has_a_place_a_remedy_and_fits_the_screen() {
             );
             for label in &finding.labels {
                 let file = label.file.as_deref().or(finding.file.as_deref());
-                let place = sources
+                let range = sources
                     .get(file)
                     .and_then(|source| source.range(&label.path, &label.part));
-                assert!(place.is_some(), "{folder}: {label:?}");
+                assert!(range.is_some(), "{folder}: {label:?}");
             }
         }
         let shown = read.shown(|_| true);
         assert!(
             shown.lines().count() <= 60,
-            "{}: more than a screen",
+            "{}: longer than a screen",
             scenario.folder.display()
         );
     }
 }
 
 #[test]
-fn severities_are_those_of_the_rule_or_milder() {
+fn severities_do_not_exceed_that_of_the_rule() {
     for scenario in Scenario::all() {
         let rule = rules().find(|rule| rule.code == scenario.code).unwrap();
         for finding in scenario.read().findings(|_| true) {
@@ -276,19 +274,19 @@ fn severities_are_those_of_the_rule_or_milder() {
 }
 
 #[test]
-fn json_says_the_same() {
+fn json_round_trips() {
     for scenario in Scenario::all() {
         let read = scenario.read();
         let findings = read.findings(|_| true);
         let sources = read.input().sources();
-        let value = json_among(&findings, Sources::new(&sources));
+        let value = json_with_sources(&findings, Sources::new(&sources));
         let back: Vec<Diagnostic> = serde_json::from_value(value).unwrap();
         assert_eq!(back, findings, "{}", scenario.folder.display());
     }
 }
 
-/// The texts after every fix.
-fn mended(scenario: &Scenario) -> (Vec<Diagnostic>, Vec<(String, String)>) {
+/// The findings, and the texts after all fixes.
+fn fixed(scenario: &Scenario) -> (Vec<Diagnostic>, Vec<(String, String)>) {
     let read = scenario.read();
     let findings = read.findings(|_| true);
     let sources = read.input().sources();
@@ -296,9 +294,9 @@ fn mended(scenario: &Scenario) -> (Vec<Diagnostic>, Vec<(String, String)>) {
         let text = scenario.texts.iter().find(|(other, _)| other == name);
         text.map(|(_, text)| text.as_str())
     };
-    let fixed = fix(&findings, Sources::new(&sources), original);
+    let changed = fix(&findings, Sources::new(&sources), original);
     let texts = scenario.texts.iter().map(|(name, text)| {
-        let new = fixed.iter().find(|fixed| fixed.file == *name);
+        let new = changed.iter().find(|fixed| fixed.file == *name);
         (
             name.clone(),
             new.map_or(text.clone(), |fixed| fixed.text.clone()),
@@ -308,10 +306,10 @@ fn mended(scenario: &Scenario) -> (Vec<Diagnostic>, Vec<(String, String)>) {
 }
 
 #[test]
-fn what_a_fix_leaves_behind_lacks_its_finding() {
+fn a_fix_removes_its_finding() {
     let mut fixes = 0;
     for scenario in Scenario::all() {
-        let (before, texts) = mended(&scenario);
+        let (before, texts) = fixed(&scenario);
         let fixable = before.iter().filter(|d| d.fix.is_some()).count();
         let after = read(&texts).findings(|_| true);
         let folder = scenario.folder.display();
@@ -325,14 +323,14 @@ fn what_a_fix_leaves_behind_lacks_its_finding() {
 }
 
 #[test]
-fn fixes_keep_comments_and_every_other_line() {
+fn fixes_keep_comments_and_other_lines() {
     let text = "# net\nkind: ConfigMap\napiVersion: v1\nmetadata: {name: f}  # keep\ndata:\n  net-conf.json: |\n    {\"Network\": \"10.244.0.0/16\",\n     \"Backend\": {\"Type\": \"vxlan\", \"VNI\": 1, \"Port\": 8472}}\n";
     let scenario = Scenario {
         folder: PathBuf::new(),
         code: String::new(),
         texts: vec![("flannel.yaml".to_owned(), text.to_owned())],
     };
-    let (_, texts) = mended(&scenario);
+    let (_, texts) = fixed(&scenario);
     assert_eq!(
         texts[0].1,
         text.replace("\"VNI\": 1", "\"VNI\": 4096")
@@ -341,7 +339,7 @@ fn fixes_keep_comments_and_every_other_line() {
 }
 
 #[test]
-fn errors_and_warnings_are_told_apart() {
+fn rules_have_all_three_severities() {
     let severities: BTreeSet<_> = rules().map(|rule| rule.severity).collect();
     assert_eq!(
         severities,

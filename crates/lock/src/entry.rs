@@ -1,4 +1,4 @@
-//! One pinned download.
+//! Entries of the lock file.
 
 use std::fmt;
 
@@ -6,24 +6,19 @@ use camino::Utf8PathBuf;
 use casement_catalog::System;
 use casement_resource::Sha256;
 
-/// Who says what a hash is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Origin {
-    /// casement's own catalog.
     Catalog,
-    /// The file was here, and was hashed.
     File,
-    /// A file of sums beside the download.
+    /// A checksum file next to the download.
     Mirror,
-    /// Nobody: the download itself was hashed.
+    /// Trust on first use: the hash of the download itself.
     Download,
 }
 
 impl Origin {
-    /// All of them.
     pub const ALL: &'static [Self] = &[Self::Catalog, Self::File, Self::Mirror, Self::Download];
 
-    /// As it is written in the file.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Catalog => "catalog",
@@ -33,7 +28,7 @@ impl Origin {
         }
     }
 
-    /// Whether only the place that serves the download vouches for it.
+    /// Whether the hash comes from the server of the download.
     pub const fn is_unverified(self) -> bool {
         matches!(self, Self::Mirror | Self::Download)
     }
@@ -45,44 +40,34 @@ impl fmt::Display for Origin {
     }
 }
 
-/// What is pinned.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Content {
-    /// A release that somebody publishes.
     Published {
-        /// Its version.
         version: String,
-        /// Its own address, whichever mirror it is fetched from.
+        /// The original URL, even if a mirror is used.
         url: String,
     },
-    /// One's own build.
     Own {
-        /// The file, from the lock file's folder if it is in there.
+        /// Relative to the lock file if below its directory.
         path: Utf8PathBuf,
     },
 }
 
-/// One line of the lock file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
-    /// The artifact's name, or the program's for one's own build.
+    /// The artifact, or the program for a local build.
     pub name: String,
-    /// The system that it is for.
     pub system: System,
-    /// What it is.
     pub content: Content,
-    /// Its hash.
     pub sha256: Sha256,
-    /// Who says so.
+    /// Where the hash was found.
     pub from: Origin,
-    /// Where it says so.
     pub source: String,
-    /// Whether a person has yet to accept it.
+    /// Not accepted by a user yet.
     pub unverified: bool,
 }
 
 impl Entry {
-    /// The version, if somebody publishes it.
     pub fn version(&self) -> Option<&str> {
         match &self.content {
             Content::Published { version, .. } => Some(version),

@@ -1,9 +1,8 @@
-//! The downloads that a cluster needs, and `casement.lock`, which pins them.
+//! The downloads of a cluster, and `casement.lock`, which pins them.
 //!
-//! [`wanted`] says what a spec needs, [`resolve`] finds the hash of each, and
-//! [`Lock`] is the file. Whoever downloads asks the file with [`Lock::gaps`] and
-//! takes nothing that it does not pin. This crate fetches and writes nothing: what
-//! it has to ask goes through [`Sources`].
+//! [`requirements()`] lists what a spec needs, [`Resolver`] finds the hashes, and
+//! [`Lock`] is the file. Downloaders call [`Lock::gaps`] first and only fetch what is
+//! pinned. This crate does no I/O: it goes through [`ArtifactSource`].
 //!
 //! ```
 //! use casement_lock::Lock;
@@ -24,17 +23,19 @@
 //! # Ok::<(), casement_lock::LockError>(())
 //! ```
 
+// This crate is pure; see clippy.toml.
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
+
 mod entry;
 mod file;
 mod mirror;
+mod requirements;
 mod resolve;
 mod stored;
 mod sums;
-#[path = "requirements.rs"]
-mod wanted;
 
 pub use entry::{Content, Entry, Origin};
-pub use file::{FORM, Gap, Lock, LockError};
-pub use mirror::{Mirror, NoMirror, Place};
-pub use resolve::{Change, ResolveError, Resolved, Resolver, Sources};
-pub use wanted::{NotCovered, Published, Wanted, WantedContent, wanted};
+pub use file::{FORMAT_VERSION, Gap, Lock, LockError};
+pub use mirror::{FileLocation, InvalidMirror, Mirror};
+pub use requirements::{NotCovered, Published, RequiredContent, Requirement, requirements};
+pub use resolve::{ArtifactSource, Change, ResolveError, Resolved, Resolver};

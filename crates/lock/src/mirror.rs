@@ -1,8 +1,8 @@
-//! Where downloads are fetched: at their own address, or at a mirror.
+//! Download locations: the original URL or a mirror.
 //!
-//! A mirror is a folder or a web server that holds each download below the name of
-//! the host it comes from: `https://dl.k8s.io/v1.36.4/x` is `dl.k8s.io/v1.36.4/x`
-//! there, which is what `wget --force-directories` makes.
+//! A mirror is a directory or web server with each download below the name of its
+//! host: `https://dl.k8s.io/v1.36.4/x` is at `dl.k8s.io/v1.36.4/x`. This is the
+//! layout of `wget --force-directories`.
 
 use std::fmt;
 use std::str::FromStr;
@@ -10,31 +10,25 @@ use std::str::FromStr;
 use camino::{Utf8Path, Utf8PathBuf};
 use casement_resource::without_password;
 
-/// A place that holds copies of downloads.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Mirror {
-    /// A web server's folder, without a slash at its end.
+    /// Without trailing slash.
     Web(String),
-    /// A folder here.
     Folder(Utf8PathBuf),
 }
 
-/// The text names no mirror.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{}` is no mirror: it takes https://HOST/…, http://HOST/…, file:///FOLDER or a folder", without_password(.0))]
-pub struct NoMirror(pub String);
+#[error("`{}` is not a valid mirror (expected https://HOST/…, http://HOST/…, file:///DIRECTORY or a directory)", without_password(.0))]
+pub struct InvalidMirror(pub String);
 
-/// Where one file is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Place {
-    /// On the web.
+pub enum FileLocation {
     Url(String),
-    /// Here.
     File(Utf8PathBuf),
 }
 
-/// As it may be shown: a password in an address is left out.
-impl fmt::Display for Place {
+/// Passwords in URLs are masked.
+impl fmt::Display for FileLocation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Url(url) => f.write_str(&without_password(url)),
@@ -44,10 +38,10 @@ impl fmt::Display for Place {
 }
 
 impl FromStr for Mirror {
-    type Err = NoMirror;
+    type Err = InvalidMirror;
 
-    fn from_str(text: &str) -> Result<Self, NoMirror> {
-        let wrong = || NoMirror(text.to_owned());
+    fn from_str(text: &str) -> Result<Self, InvalidMirror> {
+        let wrong = || InvalidMirror(text.to_owned());
         if let Some(path) = text.strip_prefix("file://") {
             return match path.starts_with('/') {
                 true => Ok(Self::Folder(path.into())),
@@ -66,7 +60,7 @@ impl FromStr for Mirror {
 }
 
 impl Mirror {
-    /// A folder that was given as a relative path begins in `base`.
+    /// Resolves a relative directory.
     #[must_use]
     pub fn below(self, base: &Utf8Path) -> Self {
         match self {
@@ -75,12 +69,11 @@ impl Mirror {
         }
     }
 
-    /// Where it holds what has this address.
-    pub fn place(&self, url: &str) -> Place {
+    pub fn locate(&self, url: &str) -> FileLocation {
         let path = url.split_once("://").map_or(url, |(_, path)| path);
         match self {
-            Self::Web(base) => Place::Url(format!("{base}/{path}")),
-            Self::Folder(base) => Place::File(base.join(path)),
+            Self::Web(base) => FileLocation::Url(format!("{base}/{path}")),
+            Self::Folder(base) => FileLocation::File(base.join(path)),
         }
     }
 }
@@ -90,35 +83,38 @@ mod tests {
     use super::*;
 
     #[test]
-    fn downloads_lie_below_the_name_of_their_host() {
+    fn downloads_are_below_the_name_of_their_host() {
         let url = "https://dl.k8s.io/v1.36.4/bin/windows/amd64/kubelet.exe";
-        let place = |mirror: &str| mirror.parse::<Mirror>().unwrap().place(url).to_string();
+        let location = |mirror: &str| mirror.parse::<Mirror>().unwrap().locate(url).to_string();
         let path = "dl.k8s.io/v1.36.4/bin/windows/amd64/kubelet.exe";
         assert_eq!(
-            place("http://mirror:8080/k/"),
+            location("http://mirror:8080/k/"),
             format!("http://mirror:8080/k/{path}")
         );
-        assert_eq!(place("file:///srv/mirror"), format!("/srv/mirror/{path}"));
+        assert_eq!(
+            location("file:///srv/mirror"),
+            format!("/srv/mirror/{path}")
+        );
         let relative = "mirror"
             .parse::<Mirror>()
             .unwrap()
             .below("/etc/shop".into());
         assert_eq!(
-            relative.place(url).to_string(),
+            relative.locate(url).to_string(),
             format!("/etc/shop/mirror/{path}")
         );
     }
 
     #[test]
-    fn an_account_is_used_and_its_password_not_shown() {
+    fn password_is_used_but_not_shown() {
         let mirror: Mirror = "http://anna:geheim@mirror/k".parse().unwrap();
-        let place = mirror.place("https://dl.k8s.io/x");
+        let location = mirror.locate("https://dl.k8s.io/x");
         assert_eq!(
-            place,
-            Place::Url("http://anna:geheim@mirror/k/dl.k8s.io/x".to_owned())
+            location,
+            FileLocation::Url("http://anna:geheim@mirror/k/dl.k8s.io/x".to_owned())
         );
         assert_eq!(
-            place.to_string(),
+            location.to_string(),
             "http://anna:********@mirror/k/dl.k8s.io/x"
         );
         let wrong = "ftp://anna:geheim@mirror".parse::<Mirror>().unwrap_err();
@@ -126,9 +122,12 @@ mod tests {
     }
 
     #[test]
-    fn other_schemes_are_no_mirror() {
+    fn other_schemes_are_rejected() {
         for wrong in ["", "ftp://mirror", "https://", "file://relative/x"] {
-            assert_eq!(wrong.parse::<Mirror>(), Err(NoMirror(wrong.to_owned())));
+            assert_eq!(
+                wrong.parse::<Mirror>(),
+                Err(InvalidMirror(wrong.to_owned()))
+            );
         }
     }
 }

@@ -1,58 +1,45 @@
-//! What a cluster's hosts are made of.
+//! The artifacts that the hosts of a cluster need.
 
 use camino::Utf8PathBuf;
-use casement_catalog::{Artifact, Behaviour, Minor, System, artifact, holds};
+use casement_catalog::{Artifact, Behavior, Minor, System, artifact, holds};
 use casement_spec::{
-    Cluster, Host, JoinMethod, KubernetesVersion, Named, NetworkAgent, NetworkMode, OsFamily,
-    Program, Role, RuntimeKind, WindowsComponents,
+    Cluster, Host, JoinMethod, KubernetesVersion, Named, NetworkAgent, OsFamily, Program, Role,
+    RuntimeKind, WindowsComponents,
 };
 
-/// The catalog has no answer for a release of Kubernetes.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("the catalog does not say which `{artifact}` goes with Kubernetes {kubernetes}")]
+#[error("the catalog has no version of `{artifact}` for Kubernetes {kubernetes}")]
 pub struct NotCovered {
-    /// The artifact.
     pub artifact: &'static str,
-    /// The release.
     pub kubernetes: KubernetesVersion,
 }
 
-/// Something that hosts need.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Wanted {
-    /// The artifact's name, or the program's for one's own build.
+pub struct Requirement {
+    /// The artifact, or the program for a local build.
     pub name: String,
-    /// The system that it is for.
     pub system: System,
-    /// What it is.
-    pub content: WantedContent,
+    pub content: RequiredContent,
 }
 
-/// What hosts need.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum WantedContent {
-    /// A release that somebody publishes.
+pub enum RequiredContent {
     Published(Published),
-    /// One's own build.
     Own(Utf8PathBuf),
 }
 
-/// A release that somebody publishes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Published {
-    /// Where and how.
     pub artifact: &'static Artifact,
-    /// Which one.
     pub version: String,
 }
 
-impl Wanted {
-    /// A release of an artifact.
+impl Requirement {
     pub fn published(artifact: &'static Artifact, version: String) -> Self {
         Self {
             name: artifact.name.to_owned(),
             system: artifact.system,
-            content: WantedContent::Published(Published { artifact, version }),
+            content: RequiredContent::Published(Published { artifact, version }),
         }
     }
 
@@ -61,31 +48,30 @@ impl Wanted {
             name: program.to_string(),
             // `overrides` are programs of Windows hosts.
             system: System::Windows,
-            content: WantedContent::Own(path.clone()),
+            content: RequiredContent::Own(path.clone()),
         }
     }
 }
 
-/// Everything that the hosts which casement may change need, Windows first.
+/// All artifacts of the managed hosts, Windows first.
 ///
 /// # Errors
-/// When the catalog does not cover the release of Kubernetes, and the spec does not
-/// say either.
-pub fn wanted(cluster: &Cluster) -> Result<Vec<Wanted>, NotCovered> {
+/// The catalog does not cover the Kubernetes release and the spec sets no version.
+pub fn requirements(cluster: &Cluster) -> Result<Vec<Requirement>, NotCovered> {
     let spec = &cluster.spec;
     let overrides = &spec.artifacts.overrides;
     let own = overrides
         .iter()
-        .map(|(program, path)| Wanted::own(*program, path));
-    let mut all: Vec<Wanted> = own.collect();
+        .map(|(program, path)| Requirement::own(*program, path));
+    let mut all: Vec<Requirement> = own.collect();
     let has = |family| {
         let mut hosts = spec.hosts.iter().filter(|host| host.managed);
         hosts.any(|host| host.os.family() == family)
     };
-    let given = |program: &str| overrides.keys().any(|key| key.name() == program);
+    let overridden = |program: &str| overrides.keys().any(|key| key.name() == program);
     if has(OsFamily::Windows) {
         for (name, programs) in windows(cluster) {
-            if !programs.iter().all(|program| given(program)) {
+            if !programs.iter().all(|program| overridden(program)) {
                 all.extend(published(cluster, name, System::Windows)?);
             }
         }
@@ -102,30 +88,30 @@ fn minor(cluster: &Cluster) -> Option<Minor> {
     Minor::of(cluster.spec.kubernetes.version.as_semver())
 }
 
-fn is_so(behaviour: Behaviour, cluster: &Cluster) -> bool {
-    minor(cluster).is_some_and(|minor| holds(behaviour, minor))
+fn behaves(behavior: Behavior, cluster: &Cluster) -> bool {
+    minor(cluster).is_some_and(|minor| holds(behavior, minor))
 }
 
-/// An artifact of the version that the spec says, or that goes with its Kubernetes.
+/// The version in the spec, else the default for the Kubernetes version.
 fn published(
     cluster: &Cluster,
     name: &'static str,
     system: System,
-) -> Result<Option<Wanted>, NotCovered> {
+) -> Result<Option<Requirement>, NotCovered> {
     let Some(artifact) = artifact(name, system) else {
         return Ok(None);
     };
     let (kubernetes, runtime) = (&cluster.spec.kubernetes.version, &cluster.spec.runtime);
-    let said = runtime
+    let explicit = runtime
         .version
         .as_ref()
         .filter(|_| name == runtime.kind.name());
-    let version = match said {
+    let version = match explicit {
         Some(version) => Some(version.as_str().to_owned()),
         None => artifact.version_for(kubernetes.as_semver()),
     };
     match version {
-        Some(version) => Ok(Some(Wanted::published(artifact, version))),
+        Some(version) => Ok(Some(Requirement::published(artifact, version))),
         None => Err(NotCovered {
             artifact: artifact.name,
             kubernetes: kubernetes.clone(),
@@ -135,13 +121,13 @@ fn published(
 
 type Needs = Vec<(&'static str, &'static [&'static str])>;
 
-/// The artifacts of a Windows host, and the programs in each that are needed.
+/// The artifacts of a Windows host with the programs needed from each.
 fn windows(cluster: &Cluster) -> Needs {
     let spec = &cluster.spec;
     let mut needs: Needs = vec![("kubelet", &["kubelet"])];
     if spec.join.method == JoinMethod::Kubeadm {
         needs.push(("kubeadm", &["kubeadm"]));
-        if is_so(Behaviour::KubeadmCallsCrictl, cluster) {
+        if behaves(Behavior::KubeadmCallsCrictl, cluster) {
             needs.push(("crictl", &["crictl"]));
         }
     }
@@ -156,54 +142,49 @@ fn windows(cluster: &Cluster) -> Needs {
                 )
             });
         }
-        // The daemon itself is on the host already.
+        // The Docker daemon is installed already.
         RuntimeKind::Docker => {
-            if !is_so(Behaviour::Dockershim, cluster) {
+            if !behaves(Behavior::Dockershim, cluster) {
                 needs.push(("cri-dockerd", &["cri-dockerd"]));
             }
         }
     }
-    match spec.network.mode() {
-        NetworkMode::FlannelOverlay => needs.push(("cni-plugins", &["win-overlay", "host-local"])),
-        NetworkMode::FlannelHostGw | NetworkMode::L3Routes => {
-            needs.push(("cni-plugins", &["win-bridge", "host-local"]));
-        }
-        NetworkMode::CalicoVxlan => {}
+    let plugins = spec.network.mode().windows_plugins();
+    if !plugins.is_empty() {
+        needs.push(("cni-plugins", plugins));
     }
-    // As HostProcess containers they come as images.
+    // HostProcess containers use images instead.
     if spec.windows.components == WindowsComponents::Services {
         needs.push(("kube-proxy", &["kube-proxy"]));
         if spec.network.backend.agent() == Some(NetworkAgent::Flannel) {
             needs.push(("flanneld", &["flanneld"]));
             needs.push(("flannel-cni", &["flannel"]));
         }
-        if spec.network.mode() == NetworkMode::CalicoVxlan {
+        if spec.network.mode().is_calico() {
             needs.push(("calico", &["calico-node", "calico", "calico-ipam"]));
         }
     }
     needs
 }
 
-/// The artifacts of Linux hosts. kube-proxy and the network's daemon come as images
-/// there, and Docker as a package.
+/// kube-proxy and the network daemon are images on Linux, Docker is a package.
 fn linux(cluster: &Cluster) -> Vec<&'static str> {
     let mut needs = vec!["kubelet", "cni-plugins"];
     if cluster.spec.join.method == JoinMethod::Kubeadm {
         needs.push("kubeadm");
-        if is_so(Behaviour::KubeadmCallsCrictl, cluster) {
+        if behaves(Behavior::KubeadmCallsCrictl, cluster) {
             needs.push("crictl");
         }
     }
     if cluster.spec.runtime.kind == RuntimeKind::Containerd {
         needs.extend(["containerd", "runc"]);
     }
-    let rules = |host: &Host| host.managed && host.has(Role::ControlPlane);
-    if cluster.linux_hosts().any(rules) {
+    let control_plane = |host: &Host| host.managed && host.has(Role::ControlPlane);
+    if cluster.linux_hosts().any(control_plane) {
         needs.push("kubectl");
     }
     needs
 }
 
 #[cfg(test)]
-#[path = "requirements/tests.rs"]
 mod tests;

@@ -1,4 +1,4 @@
-//! From what is wanted to what is pinned.
+//! Resolves requirements to pinned hashes.
 
 use std::future::Future;
 
@@ -8,107 +8,93 @@ use casement_resource::Sha256;
 
 use crate::entry::{Content, Entry, Origin};
 use crate::file::Lock;
-use crate::mirror::{Mirror, Place};
+use crate::mirror::{FileLocation, Mirror};
+use crate::requirements::{Published, RequiredContent, Requirement};
 use crate::sums::sum_of;
-use crate::wanted::{Published, Wanted, WantedContent};
 
-/// What has to be asked of the world.
-pub trait Sources {
-    /// Why it does not answer.
+/// Access to the network and the file system.
+pub trait ArtifactSource {
     type Error;
 
-    /// A short text; none where there is none.
-    fn text(&self, place: &Place) -> impl Future<Output = Result<Option<String>, Self::Error>>;
+    /// `None` if there is no such file.
+    fn text(
+        &self,
+        location: &FileLocation,
+    ) -> impl Future<Output = Result<Option<String>, Self::Error>>;
 
-    /// The hash of a file, however long; none where there is none.
-    fn hash(&self, place: &Place) -> impl Future<Output = Result<Option<Sha256>, Self::Error>>;
+    /// `None` if there is no such file.
+    fn hash(
+        &self,
+        location: &FileLocation,
+    ) -> impl Future<Output = Result<Option<Sha256>, Self::Error>>;
 }
 
-/// Why something could not be pinned.
 #[derive(Debug, thiserror::Error)]
 pub enum ResolveError<E> {
-    /// It is not where it should be.
-    #[error("`{name}` is not at {place}")]
+    #[error("`{name}` not found at {location}")]
     Missing {
-        /// What.
         name: String,
-        /// Where.
-        place: Place,
+        location: FileLocation,
     },
-    /// The file of sums holds no SHA-256 for it.
-    #[error("{place} holds no SHA-256 of `{file}`")]
+    #[error("{location} has no SHA-256 hash of `{file}`")]
     Sums {
-        /// The file of sums.
-        place: Place,
-        /// The file whose hash was looked for.
+        location: FileLocation,
         file: String,
     },
-    /// A release has another hash than before, which releases never have.
-    #[error("the hash of `{name}` {version} has changed, though its version has not")]
+    /// The hash of a release differs from before, which must never happen.
+    #[error("the hash of `{name}` {version} has changed although the version is the same")]
     Changed {
-        /// What.
         name: String,
-        /// Its version.
         version: String,
-        /// What the lock file says, and who said so.
         before: (Sha256, Origin),
-        /// What is said now, and by whom.
         now: (Sha256, Origin),
     },
-    /// It could not be asked.
-    #[error("the place that serves it does not answer")]
+    #[error("failed to query the download server")]
     Source(E),
 }
 
-/// What became of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Change {
-    /// It was not in the lock file.
     New,
-    /// It is as it was.
     Kept,
-    /// It is another one than before.
     Changed,
 }
 
-/// One resolved artifact.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Resolved {
-    /// What is pinned.
     pub entry: Entry,
-    /// What became of it.
     pub change: Change,
 }
 
-/// What decides how hashes are found.
 #[derive(Debug, Clone, Copy)]
 pub struct Resolver<'a> {
-    /// The lock file as it is.
     pub old: &'a Lock,
-    /// Whether to ask anew for what is pinned already.
+    /// Whether to look up hashes that are pinned already.
     pub update: bool,
-    /// Where downloads are, if not at their own address.
+    /// `None`: the original URLs.
     pub mirror: Option<&'a Mirror>,
-    /// The lock file's folder.
+    /// The directory of the lock file.
     pub folder: &'a Utf8Path,
 }
 
 impl Resolver<'_> {
-    /// Finds the hash of one artifact: the catalog's, else the pinned one, else the
-    /// mirror's, else that of the download itself.
+    /// Finds the hash of one artifact, in this order: catalog, lock file, checksum
+    /// file, download.
     ///
     /// # Errors
-    /// When it cannot be found, or is not what it was.
-    pub async fn resolve<S: Sources>(
+    /// No hash was found, or it differs from the pinned one.
+    pub async fn resolve<S: ArtifactSource>(
         &self,
-        wanted: &Wanted,
+        requirement: &Requirement,
         sources: &S,
     ) -> Result<Resolved, ResolveError<S::Error>> {
-        let entry = match &wanted.content {
-            WantedContent::Own(path) => self.own(wanted, path, sources).await?,
-            WantedContent::Published(release) => self.release(wanted, release, sources).await?,
+        let entry = match &requirement.content {
+            RequiredContent::Own(path) => self.own(requirement, path, sources).await?,
+            RequiredContent::Published(release) => {
+                self.release(requirement, release, sources).await?
+            }
         };
-        let before = self.old.find(&wanted.name, wanted.system);
+        let before = self.old.find(&requirement.name, requirement.system);
         let change = match before {
             None => Change::New,
             Some(before) if *before == entry => Change::Kept,
@@ -117,24 +103,27 @@ impl Resolver<'_> {
         Ok(Resolved { entry, change })
     }
 
-    async fn own<S: Sources>(
+    async fn own<S: ArtifactSource>(
         &self,
-        wanted: &Wanted,
+        requirement: &Requirement,
         path: &Utf8Path,
         sources: &S,
     ) -> Result<Entry, ResolveError<S::Error>> {
-        let place = Place::File(path.to_owned());
-        let hash = sources.hash(&place).await.map_err(ResolveError::Source)?;
+        let location = FileLocation::File(path.to_owned());
+        let hash = sources
+            .hash(&location)
+            .await
+            .map_err(ResolveError::Source)?;
         let shown = path.strip_prefix(self.folder).unwrap_or(path);
         Ok(Entry {
-            name: wanted.name.clone(),
-            system: wanted.system,
+            name: requirement.name.clone(),
+            system: requirement.system,
             content: Content::Own {
                 path: shown.to_owned(),
             },
             sha256: hash.ok_or_else(|| ResolveError::Missing {
-                name: wanted.name.clone(),
-                place,
+                name: requirement.name.clone(),
+                location,
             })?,
             from: Origin::File,
             source: "artifacts.overrides".to_owned(),
@@ -142,9 +131,9 @@ impl Resolver<'_> {
         })
     }
 
-    async fn release<S: Sources>(
+    async fn release<S: ArtifactSource>(
         &self,
-        wanted: &Wanted,
+        requirement: &Requirement,
         release: &Published,
         sources: &S,
     ) -> Result<Entry, ResolveError<S::Error>> {
@@ -153,9 +142,9 @@ impl Resolver<'_> {
             version: release.version.clone(),
             url,
         };
-        let pinned = self.old.find(&wanted.name, wanted.system);
+        let pinned = self.old.find(&requirement.name, requirement.system);
         let pinned = pinned.filter(|entry| entry.content == content);
-        let known = known_hash(&wanted.name, wanted.system, &release.version);
+        let known = known_hash(&requirement.name, requirement.system, &release.version);
         let (sha256, from, source) = match (known, pinned) {
             (Some(known), _) => {
                 let source = known.source.to_owned();
@@ -163,28 +152,28 @@ impl Resolver<'_> {
             }
             (None, Some(pinned)) if !self.update => return Ok(pinned.clone()),
             _ => {
-                let (sha256, from, source) = self.ask(release, sources).await?;
+                let (sha256, from, source) = self.look_up(release, sources).await?;
                 (sha256, from, source.to_string())
             }
         };
-        let place = || self.place(&release.artifact.url_of(&release.version));
+        let location = || self.locate(&release.artifact.url_of(&release.version));
         let sha256 = sha256.ok_or_else(|| ResolveError::Missing {
-            name: wanted.name.clone(),
-            place: place(),
+            name: requirement.name.clone(),
+            location: location(),
         })?;
         if let Some(pinned) = pinned.filter(|pinned| pinned.sha256 != sha256) {
             return Err(ResolveError::Changed {
-                name: wanted.name.clone(),
+                name: requirement.name.clone(),
                 version: release.version.clone(),
                 before: (pinned.sha256, pinned.from),
                 now: (sha256, from),
             });
         }
-        // What a person accepted once stays accepted, the hash being the same.
+        // An accepted hash stays accepted as long as it is the same.
         let accepted = pinned.is_some_and(|pinned| !pinned.unverified);
         Ok(Entry {
-            name: wanted.name.clone(),
-            system: wanted.system,
+            name: requirement.name.clone(),
+            system: requirement.system,
             content,
             sha256,
             from,
@@ -193,33 +182,39 @@ impl Resolver<'_> {
         })
     }
 
-    /// What the place that serves a release says of its hash.
-    async fn ask<S: Sources>(
+    /// The hash according to the server of the download.
+    async fn look_up<S: ArtifactSource>(
         &self,
         release: &Published,
         sources: &S,
-    ) -> Result<(Option<Sha256>, Origin, Place), ResolveError<S::Error>> {
+    ) -> Result<(Option<Sha256>, Origin, FileLocation), ResolveError<S::Error>> {
         let url = release.artifact.url_of(&release.version);
         if let Some(sums) = release.artifact.sums_url(&release.version) {
-            let place = self.place(&sums);
-            let text = sources.text(&place).await.map_err(ResolveError::Source)?;
+            let location = self.locate(&sums);
+            let text = sources
+                .text(&location)
+                .await
+                .map_err(ResolveError::Source)?;
             if let Some(text) = text {
                 let file = url.rsplit('/').next().unwrap_or(&url).to_owned();
                 return match sum_of(&file, &text) {
-                    Some(sha256) => Ok((Some(sha256), Origin::Mirror, place)),
-                    None => Err(ResolveError::Sums { place, file }),
+                    Some(sha256) => Ok((Some(sha256), Origin::Mirror, location)),
+                    None => Err(ResolveError::Sums { location, file }),
                 };
             }
         }
-        let place = self.place(&url);
-        let sha256 = sources.hash(&place).await.map_err(ResolveError::Source)?;
-        Ok((sha256, Origin::Download, place))
+        let location = self.locate(&url);
+        let sha256 = sources
+            .hash(&location)
+            .await
+            .map_err(ResolveError::Source)?;
+        Ok((sha256, Origin::Download, location))
     }
 
-    fn place(&self, url: &str) -> Place {
+    fn locate(&self, url: &str) -> FileLocation {
         match self.mirror {
-            Some(mirror) => mirror.place(url),
-            None => Place::Url(url.to_owned()),
+            Some(mirror) => mirror.locate(url),
+            None => FileLocation::Url(url.to_owned()),
         }
     }
 }

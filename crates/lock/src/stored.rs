@@ -1,4 +1,4 @@
-//! The lock file's own form, between text and entries.
+//! The file format of lock entries.
 
 use casement_catalog::System;
 use casement_resource::Sha256;
@@ -14,7 +14,7 @@ pub(crate) struct Document {
     pub artifacts: Vec<Artifact>,
 }
 
-/// Only the first field, to tell a newer form from a broken file.
+/// Read first, to tell an unsupported version from a syntax error.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Head {
     pub version: u32,
@@ -59,26 +59,29 @@ impl From<&Entry> for Artifact {
 }
 
 impl Artifact {
-    /// Whose entry it is.
     pub(crate) fn name(&self) -> &str {
         &self.name
     }
 
-    /// The entry, or what is wrong with it.
     pub(crate) fn entry(self) -> Result<Entry, String> {
         let system = [System::Windows, System::Linux]
             .into_iter()
             .find(|system| system.name() == self.system)
-            .ok_or_else(|| format!("`{}` is no system: windows or linux", self.system))?;
+            .ok_or_else(|| {
+                format!(
+                    "`{}` is not a valid system (expected windows or linux)",
+                    self.system
+                )
+            })?;
         let from = Origin::ALL
             .iter()
             .copied()
             .find(|origin| origin.name() == self.from)
-            .ok_or_else(|| format!("`{}` is no origin of a hash", self.from))?;
+            .ok_or_else(|| format!("`{}` is not a valid hash origin", self.from))?;
         let content = match (self.version, self.url, self.file) {
             (Some(version), Some(url), None) => Content::Published { version, url },
             (None, None, Some(path)) => Content::Own { path: path.into() },
-            _ => return Err("it takes either `version` and `url`, or `file`".to_owned()),
+            _ => return Err("expected either `version` and `url`, or `file`".to_owned()),
         };
         Ok(Entry {
             name: self.name,

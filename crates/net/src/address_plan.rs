@@ -1,46 +1,33 @@
-//! Which node has which part of the cluster's pod network.
+//! Assigns a pod network to each node.
 
 use std::collections::BTreeSet;
 use std::ops::Bound::{Included, Unbounded};
 
 use ipnet::Ipv4Net;
 
-/// The prefix length of a node's part where nobody says another one: what
-/// kube-controller-manager uses.
+/// The default of kube-controller-manager.
 pub const NODE_PREFIX: u8 = 24;
 
-/// A pod network that cannot be cut for the nodes.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PlanError {
-    /// A node's part would be larger than the whole.
-    #[error("a node's /{node_prefix} does not fit into the pod network `{pods}`")]
-    Prefix {
-        /// All pods.
-        pods: Ipv4Net,
-        /// The prefix length of a part.
-        node_prefix: u8,
-    },
-    /// There are more nodes than parts.
+    #[error("the pod network `{pods}` is smaller than the /{node_prefix} of a node")]
+    Prefix { pods: Ipv4Net, node_prefix: u8 },
     #[error(
-        "the pod network `{pods}` has {parts} parts of /{node_prefix}, and there are {nodes} nodes"
+        "the pod network `{pods}` has room for {parts} nodes (/{node_prefix} each), but there are {nodes}"
     )]
     Full {
-        /// All pods.
         pods: Ipv4Net,
-        /// The prefix length of a part.
         node_prefix: u8,
-        /// How many parts there are.
         parts: u64,
-        /// How many nodes there are.
         nodes: usize,
     },
 }
 
-/// The parts of all nodes, in their order: the given ones stay, every other
-/// node gets the first part that overlaps none of those.
+/// The pod networks of all nodes, in their order. Given networks stay; each other
+/// node gets the first free one.
 ///
 /// # Errors
-/// When the parts do not fit, or do not suffice.
+/// The pod network is too small.
 pub fn assign(
     pods: Ipv4Net,
     node_prefix: u8,
@@ -50,7 +37,7 @@ pub fn assign(
         .subnets(node_prefix)
         .map_err(|_| PlanError::Prefix { pods, node_prefix })?;
     let taken: BTreeSet<Ipv4Net> = given.iter().flatten().map(Ipv4Net::trunc).collect();
-    let mut free = || parts.find(|part| !overlaps_one(*part, &taken));
+    let mut free = || parts.find(|part| !overlaps_any(*part, &taken));
     given
         .iter()
         .map(|own| match own {
@@ -65,10 +52,9 @@ pub fn assign(
         .collect()
 }
 
-/// Networks nest or are apart: one that overlaps `part` either contains it or
-/// lies within it. Looks up each possible container, so that ten thousand nodes
-/// cost no more than each its share.
-fn overlaps_one(part: Ipv4Net, taken: &BTreeSet<Ipv4Net>) -> bool {
+/// Two networks are disjoint or one contains the other. Looks up every possible
+/// container, so that 10,000 nodes take linear time.
+fn overlaps_any(part: Ipv4Net, taken: &BTreeSet<Ipv4Net>) -> bool {
     let containers = (0..=part.prefix_len()).filter_map(|length| {
         let container = Ipv4Net::new(part.network(), length).ok()?;
         Some(container.trunc())
@@ -76,9 +62,9 @@ fn overlaps_one(part: Ipv4Net, taken: &BTreeSet<Ipv4Net>) -> bool {
     let mut containers = containers.into_iter();
     let first = Ipv4Net::from(part.network());
     let last = Ipv4Net::from(part.broadcast());
-    let mut near = taken.range((Unbounded, Included(last))).rev();
+    let mut inside = taken.range((Unbounded, Included(last))).rev();
     containers.any(|container| taken.contains(&container))
-        || near
+        || inside
             .next()
             .is_some_and(|other| other.network() >= first.network())
 }
@@ -92,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn given_parts_stay_and_the_others_go_around_them() {
+    fn given_networks_stay_and_others_avoid_them() {
         let given = [
             None,
             Some(net("10.244.0.0/24")),
@@ -113,10 +99,10 @@ mod tests {
     }
 
     #[test]
-    fn too_many_nodes_and_too_large_parts_are_told_with_both_numbers() {
+    fn too_small_pod_network_is_an_error() {
         let full = assign(net("10.244.0.0/23"), 24, &[None, None, None]).unwrap_err();
-        assert!(full.to_string().contains("2 parts"), "{full}");
-        assert!(full.to_string().contains("3 nodes"), "{full}");
+        assert!(full.to_string().contains("room for 2 nodes"), "{full}");
+        assert!(full.to_string().contains("there are 3"), "{full}");
         assert!(assign(net("10.244.0.0/25"), 24, &[None]).is_err());
     }
 }

@@ -1,9 +1,8 @@
-//! The address plan and the network documents of a cluster.
+//! The address plan and the network configuration documents of a cluster.
 //!
-//! Pure: it says which addresses a node's pod network has, which routes lead to
-//! the others, and what flannel, the CNI plugins and the Host Networking Service
-//! read, each as a typed document. How a document gets to a host is not its
-//! business, nor which of them a cluster needs: that is the plan's.
+//! Computes pod networks and routes, and provides typed documents for flannel, CNI
+//! plugins and the Host Networking Service. No I/O: the `plan` crate decides which
+//! documents a cluster needs.
 //!
 //! ```
 //! use casement_net::flannel::{Backend, NetConf};
@@ -13,22 +12,24 @@
 //! assert!(casement_net::text(&document).contains("\"VNI\": 4096"));
 //! ```
 
+// This crate is pure; see clippy.toml.
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
+
 pub mod address_plan;
 pub mod cni;
+mod deferred;
 pub mod flannel;
 pub mod hns;
-#[path = "deferred.rs"]
-mod late;
 pub mod pod_network;
 pub mod routes;
 
-pub use late::Late;
+pub use deferred::Deferred;
 
-/// A document as a file: indented JSON, fields in the order of the type, a line
-/// feed at the end; the same bytes for the same document.
+/// The document as indented JSON with a final line feed. Deterministic: fields in the
+/// order of the type.
 #[expect(
     clippy::expect_used,
-    reason = "the documents of this crate have text keys and finite numbers"
+    reason = "documents of this crate have string keys and finite numbers"
 )]
 pub fn text<T: serde::Serialize>(document: &T) -> String {
     let mut text = serde_json::to_string_pretty(document).expect("a document of this crate");

@@ -1,15 +1,14 @@
-//! The addresses of one node's pod network.
+//! The addresses in the pod network of one node.
 
 use std::net::Ipv4Addr;
 
 use ipnet::Ipv4Net;
 
-/// A node's part of the cluster's pod network, with the addresses that an
-/// L2Bridge network on Windows sets aside.
+/// The pod network of one node, with the addresses that L2Bridge networks reserve.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PodNetwork(Ipv4Net);
 
-/// A pod network that has no room for a gateway, a host and a pod.
+/// No room for a gateway, a host and a pod.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TooSmall(pub Ipv4Net);
 
@@ -17,7 +16,7 @@ impl std::fmt::Display for TooSmall {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(
             f,
-            "`{}` is too small for a pod network: a node needs at least a /28",
+            "`{}` is too small for the pod network of a node; at least a /28 is required",
             self.0
         )
     }
@@ -26,7 +25,6 @@ impl std::fmt::Display for TooSmall {
 impl std::error::Error for TooSmall {}
 
 impl PodNetwork {
-    /// Takes the network that the control plane gave to a node.
     pub fn new(network: Ipv4Net) -> Result<Self, TooSmall> {
         if network.prefix_len() <= 28 {
             Ok(Self(network.trunc()))
@@ -35,28 +33,24 @@ impl PodNetwork {
         }
     }
 
-    /// The network itself.
     pub fn net(self) -> Ipv4Net {
         self.0
     }
 
-    /// The first address: HNS answers for it.
+    /// The first address, used by HNS.
     pub fn gateway(self) -> Ipv4Addr {
         self.nth(1)
     }
 
-    /// The second address, the host's own on this network: `win-bridge` makes it
-    /// every pod's gateway.
+    /// The second address, used by the host: the gateway of pods with `win-bridge`.
     pub fn host(self) -> Ipv4Addr {
         self.nth(2)
     }
 
-    /// The first address for a pod.
     pub fn first_pod(self) -> Ipv4Addr {
         self.nth(3)
     }
 
-    /// The last address for a pod; the one after it is the broadcast address.
     pub fn last_pod(self) -> Ipv4Addr {
         Ipv4Addr::from(u32::from(self.0.broadcast()) - 1)
     }
@@ -72,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_addresses_are_set_aside() {
+    fn first_addresses_are_reserved() {
         let network = PodNetwork::new("10.244.3.0/24".parse().unwrap()).unwrap();
         assert_eq!(network.gateway(), Ipv4Addr::new(10, 244, 3, 1));
         assert_eq!(network.host(), Ipv4Addr::new(10, 244, 3, 2));
@@ -81,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn host_bits_do_not_matter_and_small_networks_are_refused() {
+    fn host_bits_are_ignored_and_small_networks_rejected() {
         let network = PodNetwork::new("255.255.255.255/28".parse().unwrap()).unwrap();
         assert_eq!(network.gateway(), Ipv4Addr::new(255, 255, 255, 241));
         assert!(PodNetwork::new("10.0.0.0/29".parse().unwrap()).is_err());

@@ -1,5 +1,5 @@
-//! Routes between nodes: those that casement makes where no overlay carries
-//! pods, and the table of every node, whoever makes it.
+//! Routes between nodes: those that casement creates without an overlay, and the
+//! route table of every node in any mode.
 
 use std::net::Ipv4Addr;
 
@@ -9,30 +9,22 @@ mod commands;
 mod table;
 
 pub use commands::Commands;
-pub use table::{Carrier, Neighbour, RouteTable, System, TableRoute};
+pub use table::{Carrier, Neighbor, RouteTable, System, TableRoute};
 
-/// A node as others see it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Peer {
-    /// The Node's name.
     pub name: String,
-    /// Its address on the network that all nodes share.
     pub address: Ipv4Addr,
-    /// Its pods.
     pub pods: Ipv4Net,
 }
 
-/// A way to the pods of another node.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct PodRoute {
-    /// The pods.
     pub destination: Ipv4Net,
-    /// The node that has them.
     pub via: Ipv4Addr,
 }
 
-/// The routes that one node needs: to everybody's pods but its own, in the order
-/// of the pod networks, whatever the order of the nodes.
+/// The routes of one node to the pods of all others, sorted by pod network.
 pub fn to_others(own: &str, peers: &[Peer]) -> Vec<PodRoute> {
     let mut routes: Vec<PodRoute> = peers
         .iter()
@@ -60,13 +52,13 @@ mod tests {
     }
 
     #[test]
-    fn a_node_has_routes_to_all_others_in_a_fixed_order() {
+    fn node_has_sorted_routes_to_all_others() {
         let peers = [peer("b", 2), peer("c", 3), peer("a", 1)];
         let routes = to_others("B", &peers);
         let to: Vec<String> = routes.iter().map(|r| r.destination.to_string()).collect();
         assert_eq!(to, ["10.244.1.0/24", "10.244.3.0/24"]);
-        let mut turned = peers.to_vec();
-        turned.reverse();
-        assert_eq!(to_others("b", &turned), routes);
+        let mut reversed = peers.to_vec();
+        reversed.reverse();
+        assert_eq!(to_others("b", &reversed), routes);
     }
 }

@@ -1,9 +1,8 @@
-//! The channel: what SSH runs. It looks by itself and hands every change to
-//! the service, whose events it passes on.
+//! The channel: the process that SSH starts. It observes the host itself, and forwards
+//! every change to the service and the events of the service to the controller.
 //!
-//! If the service goes in the middle of a run, the channel starts it anew and
-//! asks for the rest of the events. If the channel goes, the service does not
-//! notice.
+//! If the service exits during a run, the channel restarts it and requests the
+//! remaining events. The service does not depend on the channel.
 
 use std::io::{Read, Write};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,60 +10,54 @@ use std::sync::{Arc, Mutex, PoisonError};
 use casement_resource::wire::{Decoder, Line, LockHolder, PROTOCOL, ToAgent, ToController, encode};
 use casement_resource::{Code, Failure, Sha256};
 
-use crate::backstage::Backstage;
 use crate::engine::observe;
 use crate::platform::{Platform, Result};
 use crate::pull::pull;
+use crate::service_client::ServiceClient;
 use crate::state::order::Order;
 use crate::state::records::Records;
 use crate::state::{Layout, journal, lock};
 
 mod collect;
-#[path = "channel/service_connection.rs"]
-mod link;
 mod read;
 mod retire;
+mod service_connection;
 #[cfg(test)]
 mod tests;
 
-use link::Link;
+use service_connection::ServiceConnection;
 
-/// What a channel works with.
-pub struct Channel<'a> {
-    /// The host, to look at.
+pub struct ChannelServer<'a> {
     pub platform: &'a dyn Platform,
-    /// The state folder.
     pub layout: &'a Layout,
-    /// The way to the service.
-    pub backstage: Arc<dyn Backstage>,
-    /// The hash of the agent's own executable.
+    pub service_client: Arc<dyn ServiceClient>,
+    /// The hash of this executable.
     pub agent: Sha256,
-    /// Whether this process may change the host; if not, the controller is told
-    /// so before anything is touched.
+    /// Whether this process may change the host; an error is the response to `hello`.
     pub allowed: Result<()>,
 }
 
-/// Where lines for the controller go; several threads write whole lines.
+/// Writes to the controller. Several threads write, a whole line at a time.
 #[derive(Clone)]
 pub(crate) struct Output(Arc<Mutex<Box<dyn Write + Send>>>);
 
 impl Output {
-    fn say(&self, message: &ToController) -> Result<()> {
+    fn send(&self, message: &ToController) -> Result<()> {
         let line = encode(message).map_err(|error| protocol(&error.to_string()))?;
         let mut writer = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         writer
             .write_all(line.as_bytes())
             .and_then(|()| writer.flush())
-            .map_err(|_| protocol("the controller does not listen any more"))
+            .map_err(|_| protocol("the controller closed the connection"))
     }
 }
 
-impl Channel<'_> {
-    /// Speaks until the controller says `bye` or goes away. Fails only if the
-    /// controller cannot be reached any more.
+impl ChannelServer<'_> {
+    /// Runs until the controller sends `bye` or closes its end. Fails only if writing to
+    /// the controller fails.
     pub fn run(&self, input: &mut dyn Read, output: Box<dyn Write + Send>) -> Result<()> {
         let output = Output(Arc::new(Mutex::new(output)));
-        let mut link = Link::new(Arc::clone(&self.backstage), output.clone());
+        let mut service = ServiceConnection::new(Arc::clone(&self.service_client), output.clone());
         let mut decoder = Decoder::new();
         let mut buffer = vec![0; 64 * 1024];
         let mut greeted = false;
@@ -73,7 +66,7 @@ impl Channel<'_> {
                 Ok(Some(Line::Message(message))) => message,
                 Ok(Some(Line::Noise(_))) => continue,
                 Err(error) => {
-                    output.say(&ToController::Failed(protocol(&error.to_string())))?;
+                    output.send(&ToController::Failed(protocol(&error.to_string())))?;
                     continue;
                 }
                 Ok(None) => match input.read(&mut buffer) {
@@ -85,56 +78,57 @@ impl Channel<'_> {
                 },
             };
             let result = match message {
-                ToAgent::Bye => return output.say(&ToController::Bye),
+                ToAgent::Bye => return output.send(&ToController::Bye),
                 ToAgent::Hello {
                     protocol: PROTOCOL,
                     controller,
                 } => {
-                    // Nothing else is done for one who may do nothing.
+                    // Without permission every other request is rejected.
                     greeted = self.allowed.is_ok();
-                    link.introduce(controller);
+                    service.set_controller(controller);
                     self.hello()
                 }
                 ToAgent::Hello {
                     protocol: other, ..
-                } => Err(protocol("the controller speaks another protocol")
+                } => Err(protocol("the controller uses another protocol version")
                     .values(PROTOCOL.to_string(), other.to_string())),
-                _ if !greeted => Err(protocol("the first line must be `hello`")),
+                _ if !greeted => Err(protocol("the first message must be `hello`")),
                 ToAgent::Observe { document } => observe(self.platform, self.layout, &document)
-                    .map(|seen| {
+                    .map(|observation| {
                         Some(ToController::Observed {
-                            steps: seen.steps,
-                            missing_blobs: seen.missing_blobs,
-                            kept: seen.kept,
+                            steps: observation.steps,
+                            missing_blobs: observation.missing_blobs,
+                            kept: observation.kept,
                         })
                     }),
                 ToAgent::Read { path, last, since } => {
-                    let most = usize::try_from(last).unwrap_or(read::MOST);
-                    let read = read::end(self.platform, &path, most.min(read::MOST), since);
+                    let limit = usize::try_from(last).unwrap_or(read::MAX_BYTES);
+                    let limit = limit.min(read::MAX_BYTES);
+                    let read = read::tail(self.platform, &path, limit, since);
                     read.map(|(text, end)| Some(ToController::Text { text, end }))
                 }
                 ToAgent::Pull(wanted) => {
-                    let mut tell = |bytes| output.say(&ToController::Pulling { bytes });
-                    pull(self.platform, self.layout, &wanted, &mut tell)
+                    let mut report = |bytes| output.send(&ToController::Pulling { bytes });
+                    pull(self.platform, self.layout, &wanted, &mut report)
                         .map(|()| Some(ToController::Pulled))
                 }
                 ToAgent::Collect => {
-                    let mut tell = |name: &str, text: &str| {
+                    let mut send = |name: &str, text: &str| {
                         let (name, text) = (name.to_owned(), text.to_owned());
-                        output.say(&ToController::Part { name, text })
+                        output.send(&ToController::Part { name, text })
                     };
-                    collect::collect(self.platform, self.layout, &mut tell)
+                    collect::collect(self.platform, self.layout, &mut send)
                         .map(|()| Some(ToController::Collected))
                 }
                 ToAgent::Retire => {
-                    retire::retire(self, &mut link).map(|()| Some(ToController::Retired))
+                    retire::retire(self, &mut service).map(|()| Some(ToController::Retired))
                 }
-                other => link.send(&other).map(|()| None),
+                other => service.send(&other).map(|()| None),
             };
             match result {
-                Ok(Some(answer)) => output.say(&answer)?,
+                Ok(Some(response)) => output.send(&response)?,
                 Ok(None) => {}
-                Err(failure) => output.say(&ToController::Failed(failure))?,
+                Err(failure) => output.send(&ToController::Failed(failure))?,
             }
         }
     }
@@ -152,7 +146,7 @@ impl Channel<'_> {
         }))
     }
 
-    /// The run that has the host, or that was cut off.
+    /// The run that is active or was interrupted.
     fn unfinished(&self) -> Result<Option<LockHolder>> {
         let Some(run) = journal::unfinished(self.layout)? else {
             return Ok(None);
@@ -160,12 +154,12 @@ impl Channel<'_> {
         if let Some(holder) = lock::holder(self.layout)?.filter(|holder| holder.run == run) {
             return Ok(Some(holder));
         }
-        let began = journal::events(self.layout, &run)?.unwrap_or_default();
+        let events = journal::events(self.layout, &run)?.unwrap_or_default();
         let order = Order::load(self.layout, &run)?;
         Ok(Some(LockHolder {
             run,
             controller: order.map(|order| order.controller).unwrap_or_default(),
-            since: began.first().map_or(0, |event| event.at / 1000),
+            since: events.first().map_or(0, |event| event.at / 1000),
         }))
     }
 }
@@ -174,6 +168,6 @@ fn protocol(what: &str) -> Failure {
     Failure::new(
         Code::Protocol,
         what,
-        "use a casement and an agent of the same version",
+        "use the same version of casement and the agent",
     )
 }

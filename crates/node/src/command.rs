@@ -1,5 +1,6 @@
-//! The command line: `channel`, `receive HASH SIZE`, `serve` and `host NAME` for
-//! programs, `observe`, `version` and `help` for people.
+//! The command line: `channel`, `receive HASH SIZE`, `serve` and `host NAME` are
+//! started by other programs; `observe`, `inspect`, `version` and `help` are for
+//! users.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -11,9 +12,9 @@ use std::sync::Arc;
 use casement_resource::{Code, Failure, Sha256};
 use sha2::Digest;
 
-use crate::channel::Channel;
+use crate::channel::ChannelServer;
 use crate::inspect::inspect;
-use crate::observed;
+use crate::observe as report;
 use crate::platform::Result;
 use crate::receive::receive;
 use crate::state::Layout;
@@ -21,58 +22,56 @@ use crate::system;
 
 mod arguments;
 
-use arguments::{Arguments, Verb, help, parse};
+use arguments::{Arguments, Command, help, parse};
 
-/// The host is not what it should be.
-const DIFFERS: u8 = 4;
+/// Exit code of `observe` when the host needs changes.
+const EXIT_NEEDS_CHANGE: u8 = 4;
 
-/// Does what the arguments say.
 pub fn run(arguments: impl Iterator<Item = OsString>) -> ExitCode {
     let arguments = match parse(arguments) {
         Ok(arguments) => arguments,
-        Err(wrong) => {
-            eprintln!("error: {wrong}\n  `casement-node help` says what there is");
+        Err(message) => {
+            eprintln!("error: {message}\n  run `casement-node help` for usage");
             return ExitCode::from(2);
         }
     };
-    match carry_out(arguments) {
+    match execute(arguments) {
         Ok(code) => code,
         Err(failure) => {
-            eprint!("{}", told(&failure));
+            eprint!("{}", render(&failure));
             ExitCode::FAILURE
         }
     }
 }
 
-/// A failure, for a person.
-fn told(failure: &Failure) -> String {
-    let mut text = format!("error[{}]: {}\n", failure.code, failure.what);
+fn render(failure: &Failure) -> String {
+    let mut text = format!("error[{}]: {}\n", failure.code, failure.message);
     let lines = [
-        ("wanted", failure.wanted.as_ref()),
+        ("expected", failure.expected.as_ref()),
         ("found", failure.found.as_ref()),
-        ("remedy", Some(&failure.remedy)),
+        ("help", Some(&failure.help)),
     ];
     for (name, value) in lines {
         if let Some(value) = value {
-            text.push_str(&format!("  {name:<7} {value}\n"));
+            text.push_str(&format!("  {name:<8} {value}\n"));
         }
     }
     text
 }
 
-fn carry_out(arguments: Arguments) -> Result<ExitCode> {
-    // Whoever names a folder works on what is theirs, as tests do.
-    let own_place = arguments.state_dir.is_some();
+fn execute(arguments: Arguments) -> Result<ExitCode> {
+    // An explicit state directory, as in tests, needs no administrator privileges.
+    let custom_state_dir = arguments.state_dir.is_some();
     let root = arguments.state_dir;
     let layout = Layout::new(root.unwrap_or_else(system::default_state_dir));
-    let allowed = || match own_place {
+    let privileges = || match custom_state_dir {
         true => Ok(()),
-        false => system::check_standing(),
+        false => system::check_privileges(),
     };
-    match arguments.verb {
-        Verb::Channel => channel(&layout, allowed())?,
-        Verb::Receive(expected) => {
-            allowed()?;
+    match arguments.command {
+        Command::ChannelServer => channel(&layout, privileges())?,
+        Command::Receive(expected) => {
+            privileges()?;
             receive(
                 &*system::platform(&layout),
                 &layout,
@@ -81,54 +80,53 @@ fn carry_out(arguments: Arguments) -> Result<ExitCode> {
                 &mut io::stdout().lock(),
             )?;
         }
-        Verb::Serve { detach } => {
-            allowed()?;
+        Command::Serve { detach } => {
+            privileges()?;
             if detach {
-                leave_session();
+                detach_from_session();
             }
             system::serve(&layout)?;
         }
-        Verb::Host(name) => system::host(&layout, &name)?,
-        Verb::Observe { verbose, document } => {
-            allowed()?;
+        Command::Host(name) => system::host(&layout, &name)?,
+        Command::Observe { verbose, document } => {
+            privileges()?;
             return observe(&layout, document.as_deref(), verbose);
         }
-        Verb::Inspect => println!("{:#}", inspect(&*system::platform(&layout))?),
-        Verb::Version => println!("casement-node {}", env!("CARGO_PKG_VERSION")),
-        Verb::Help => print!("{}", help()),
+        Command::Inspect => println!("{:#}", inspect(&*system::platform(&layout))?),
+        Command::Version => println!("casement-node {}", env!("CARGO_PKG_VERSION")),
+        Command::Help => print!("{}", help()),
     }
     Ok(ExitCode::SUCCESS)
 }
 
 fn observe(layout: &Layout, document: Option<&Path>, verbose: bool) -> Result<ExitCode> {
     let platform = system::platform(layout);
-    let seen = observed::look(&*platform, layout, document)?;
-    print!("{}", observed::tell(&seen, verbose));
-    Ok(if observed::is_right(&seen) {
+    let results = report::observe_documents(&*platform, layout, document)?;
+    print!("{}", report::render(&results, verbose));
+    Ok(if report::in_sync(&results) {
         ExitCode::SUCCESS
     } else {
-        ExitCode::from(DIFFERS)
+        ExitCode::from(EXIT_NEEDS_CHANGE)
     })
 }
 
-fn channel(layout: &Layout, allowed: Result<()>) -> Result<()> {
+fn channel(layout: &Layout, privileges: Result<()>) -> Result<()> {
     let platform = system::platform(layout);
-    let channel = Channel {
+    let channel = ChannelServer {
         platform: &*platform,
         layout,
-        backstage: Arc::from(system::backstage(layout)),
+        service_client: Arc::from(system::service_client(layout)),
         agent: own_hash()?,
-        allowed,
+        allowed: privileges,
     };
     channel.run(&mut io::stdin().lock(), Box::new(io::stdout()))
 }
 
-/// Whoever ends the session that began this process, does not end this process.
-fn leave_session() {
+/// Keeps this process alive when the session that started it ends.
+fn detach_from_session() {
     #[cfg(unix)]
     {
-        // Fails only for a process that leads a group, which is out of reach
-        // already.
+        // Fails only for a process group leader, which needs no detaching.
         let _ = rustix::process::setsid();
     }
 }
@@ -149,7 +147,7 @@ fn own_hash() -> Result<Sha256> {
         Failure::new(
             Code::System,
             "the agent cannot read its own executable",
-            "copy the agent anew",
+            "run `casement apply` to copy the agent again",
         )
         .found(error.to_string())
     })
@@ -160,12 +158,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_error_is_told_with_both_values_and_the_way_on() {
+    fn failure_shows_both_values_and_help() {
         let failure = Failure::new(Code::State, "the lock is held", "wait")
-            .values("nobody", "run `r1` of anna");
+            .values("no run", "run `r1` of anna");
         assert_eq!(
-            told(&failure),
-            "error[CAS-NODE-011]: the lock is held\n  wanted  nobody\n  found   run `r1` of anna\n  remedy  wait\n"
+            render(&failure),
+            "error[CAS-NODE-011]: the lock is held\n  expected no run\n  found    run `r1` of anna\n  help     wait\n"
         );
     }
 }

@@ -1,24 +1,23 @@
-//! The engine: carries an order out, step by step, so that it can be cut off
-//! anywhere and gone on with.
+//! The engine: executes an order step by step, so that an interrupted run can be
+//! resumed at any point.
 //!
-//! Each step: look, compare, keep what was there (on disk), say what will
-//! happen (on disk), change, look again. What was seen after the change must be
-//! what was wanted. A step that fails stops those that come after it and no
-//! others.
+//! Each step: observe, write the planned changes and the prior state to disk, apply,
+//! observe again. The second observation must match the desired state. A failed step
+//! blocks only the steps that depend on it.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use casement_resource::wire::{Event, ObservedStep, Outcome, RunKind, What};
+use casement_resource::wire::{Event, EventKind, ObservedStep, Outcome, RunKind};
 use casement_resource::{
     Diff, Failure, NodeDocument, Resource, ResourceId, Secret, SecretName, Sha256,
 };
 
-use crate::kinds::{self, Place};
+use crate::kinds::{self, KindContext};
 use crate::platform::{Platform, Result};
 use crate::state::order::{Order, Task};
 use crate::state::records::Records;
-use crate::state::{Layout, kept};
+use crate::state::{Layout, applied};
 
 mod converge;
 mod remove;
@@ -29,52 +28,43 @@ pub(crate) mod documents;
 #[cfg(test)]
 mod tests;
 
-use tally::Numbers;
+use tally::StepOutcomes;
 
-/// Where events are written down before they are true.
-pub trait Sink {
-    /// Writes an event down; on disk when it returns.
-    fn write(&mut self, what: What) -> Result<()>;
+pub trait EventSink {
+    /// The event is on disk when this returns.
+    fn write(&mut self, event: EventKind) -> Result<()>;
 }
 
-/// Where secrets come from.
 pub trait SecretSource {
-    /// The value, if it is there already.
     fn get(&self, name: &SecretName) -> Option<Secret>;
 
-    /// Waits until all of them are there; `false` if the run is told to stop.
+    /// Waits until all of them are received; `false` if the run is stopped.
     fn wait(&self, names: &[SecretName]) -> bool;
 
-    /// The value was used up, or did not serve: the next one who needs it asks.
+    /// Drops a used or invalid value, so that the next step requests it again.
     fn forget(&self, name: &SecretName);
 }
 
-/// What a run works with.
 pub struct Engine<'a> {
-    /// The host.
     pub platform: &'a dyn Platform,
-    /// The state folder.
     pub layout: &'a Layout,
-    /// The journal.
-    pub sink: &'a mut dyn Sink,
-    /// Secrets.
+    pub sink: &'a mut dyn EventSink,
     pub secrets: &'a dyn SecretSource,
-    /// Set when the run should stop after the current step.
+    /// Stops the run after the current step.
     pub stop: &'a AtomicBool,
 }
 
-/// What `observe` found.
 #[derive(Debug)]
 pub struct Observation {
-    /// Each step, in the document's order.
+    /// In the order of the document.
     pub steps: Vec<ObservedStep>,
-    /// Blobs that changes need and that are not there.
+    /// Blobs that changes need and that are not on the host.
     pub missing_blobs: Vec<Sha256>,
-    /// Whether the host is kept to the document.
+    /// Whether the agent keeps the host in sync with this document.
     pub kept: Diff,
 }
 
-/// Compares a document with the host; changes nothing.
+/// Compares a document with the host. Read-only.
 pub fn observe(
     platform: &dyn Platform,
     layout: &Layout,
@@ -84,15 +74,15 @@ pub fn observe(
     let mut missing_blobs = Vec::new();
     let mut steps = Vec::new();
     for step in document.steps() {
-        let at = Place {
+        let context = KindContext {
             platform,
             layout,
             stale: records.is_stale(&step.id),
             secrets: &BTreeMap::new(),
         };
-        let seen = kinds::look(&at, &step.resource);
-        if let (Ok(diff), Some(sha256)) = (&seen, kinds::blob(&step.resource))
-            && !diff.is_right()
+        let result = kinds::observe(&context, &step.resource);
+        if let (Ok(diff), Some(sha256)) = (&result, kinds::blob(&step.resource))
+            && !diff.in_sync()
             && !missing_blobs.contains(&sha256)
             && !layout.blob(&sha256).exists()
         {
@@ -100,48 +90,48 @@ pub fn observe(
         }
         steps.push(ObservedStep {
             id: step.id.clone(),
-            seen,
+            result,
         });
     }
     Ok(Observation {
         steps,
         missing_blobs,
-        kept: kept::look(layout, document)?,
+        kept: applied::diff(layout, document)?,
     })
 }
 
 impl Engine<'_> {
-    /// Carries an order out. `before` is what the journal holds of this run
-    /// already. Fails only if the journal or the records cannot be kept; what
-    /// goes wrong on the host is in the events.
-    pub fn run(&mut self, order: &Order, before: &[Event]) -> Result<Outcome> {
+    /// Executes an order. `previous` are the events that the journal has of this run
+    /// already. Fails only if the journal or the records cannot be written; failures
+    /// of steps are events.
+    pub fn run(&mut self, order: &Order, previous: &[Event]) -> Result<Outcome> {
         let mut records = Records::load(self.layout)?;
-        self.begin(order, before, &records)?;
-        self.sweep(&records);
-        let (outcome, mut tally) = match &order.task {
+        self.begin(order, previous, &records)?;
+        self.delete_leftover_secrets(&records);
+        let (outcome, mut outcomes) = match &order.task {
             Task::Converge(document) => {
-                let (outcome, tally) = self.converge(document, &mut records)?;
+                let (outcome, outcomes) = self.converge(document, &mut records)?;
                 if outcome == Outcome::Done {
-                    kept::keep(self.layout, document)?;
+                    applied::save(self.layout, document)?;
                 }
-                (outcome, tally)
+                (outcome, outcomes)
             }
-            Task::Remove(what) => {
-                kept::forget(self.layout, what)?;
-                self.remove(what, &mut records)?
+            Task::Remove(scope) => {
+                applied::remove(self.layout, scope)?;
+                self.remove(scope, &mut records)?
             }
         };
-        tally.add_before(before);
-        self.sink.write(What::Finished {
+        outcomes.merge(previous);
+        self.sink.write(EventKind::Finished {
             outcome,
-            tally: tally.count(),
+            tally: outcomes.tally(),
         })?;
         Ok(outcome)
     }
 
-    fn begin(&mut self, order: &Order, before: &[Event], records: &Records) -> Result<()> {
-        if !before.is_empty() {
-            return self.sink.write(What::Resumed);
+    fn begin(&mut self, order: &Order, previous: &[Event], records: &Records) -> Result<()> {
+        if !previous.is_empty() {
+            return self.sink.write(EventKind::Resumed);
         }
         let (kind, steps) = match &order.task {
             Task::Converge(document) => {
@@ -149,24 +139,29 @@ impl Engine<'_> {
             }
             Task::Remove(_) => (RunKind::Remove, records.len()),
         };
-        self.sink.write(What::Began {
+        self.sink.write(EventKind::Began {
             kind,
             steps: u32::try_from(steps).unwrap_or(u32::MAX),
             controller: order.controller.clone(),
         })
     }
 
-    /// First thing in every run: tokens that a kill has left on the disk. The
-    /// join step itself says so if one cannot be deleted.
-    fn sweep(&self, records: &Records) {
+    /// A killed run may have left tokens on disk. If one cannot be deleted, the join
+    /// step reports it.
+    fn delete_leftover_secrets(&self, records: &Records) {
         let secrets = BTreeMap::new();
-        for (_, record) in records.backwards() {
-            let _ = kinds::sweep(&self.place(false, &secrets), &record.resource);
+        for (_, record) in records.newest_first() {
+            let _ =
+                kinds::delete_leftover_secrets(&self.context(false, &secrets), &record.resource);
         }
     }
 
-    fn place<'b>(&'b self, stale: bool, secrets: &'b BTreeMap<SecretName, Secret>) -> Place<'b> {
-        Place {
+    fn context<'b>(
+        &'b self,
+        stale: bool,
+        secrets: &'b BTreeMap<SecretName, Secret>,
+    ) -> KindContext<'b> {
+        KindContext {
             platform: self.platform,
             layout: self.layout,
             stale,
@@ -178,24 +173,24 @@ impl Engine<'_> {
         self.stop.load(Ordering::SeqCst)
     }
 
-    /// The values that a change needs; asks for those that are not there.
+    /// Requests and waits for missing secrets; `None` if the run is stopped.
     fn secrets_for(
         &mut self,
         id: &ResourceId,
         resource: &Resource,
     ) -> Result<Option<BTreeMap<SecretName, Secret>>> {
         let names = kinds::secrets(resource);
-        let absent: Vec<_> = names
+        let missing: Vec<_> = names
             .iter()
             .filter(|name| self.secrets.get(name).is_none())
             .cloned()
             .collect();
-        if !absent.is_empty() {
-            self.sink.write(What::NeedSecret {
+        if !missing.is_empty() {
+            self.sink.write(EventKind::NeedSecret {
                 id: id.clone(),
-                names: absent.clone(),
+                names: missing.clone(),
             })?;
-            if !self.secrets.wait(&absent) {
+            if !self.secrets.wait(&missing) {
                 return Ok(None);
             }
         }
@@ -204,15 +199,14 @@ impl Engine<'_> {
     }
 }
 
-/// A step's end, seen from the loop over the steps.
-enum Ended {
-    Right,
+enum StepResult {
+    Unchanged,
     Changed,
     Failed(Box<Failure>),
     Stopped,
 }
 
-impl From<Failure> for Ended {
+impl From<Failure> for StepResult {
     fn from(failure: Failure) -> Self {
         Self::Failed(Box::new(failure))
     }

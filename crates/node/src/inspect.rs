@@ -1,11 +1,10 @@
-//! What a host is, for whoever looks for a cause.
+//! `casement-node inspect`: the facts of a host, for troubleshooting.
 
 use casement_resource::Code;
 
 use crate::platform::{Platform, Result};
 
-/// What the host is, and the networks that containers have there; a system
-/// without such networks has none.
+/// Host facts and HNS objects; the HNS lists are empty on systems without HNS.
 pub(crate) fn inspect(platform: &dyn Platform) -> Result<serde_json::Value> {
     let (networks, endpoints) = match (platform.hns_networks(), platform.hns_endpoints()) {
         (Ok(networks), Ok(endpoints)) => (networks, endpoints),

@@ -1,5 +1,5 @@
-//! What each kind of resource does with a platform: look, keep what was there,
-//! change, undo. The comparison itself is pure and lives with the types.
+//! How each kind of resource is observed, applied and undone on a platform. The
+//! comparison itself is pure and lives in `casement-resource`.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -47,39 +47,40 @@ mod time_sync;
 mod update;
 mod wait;
 
-/// Where something is looked at or changed.
 #[derive(Clone, Copy)]
-pub struct Place<'a> {
-    /// The host.
+pub struct KindContext<'a> {
     pub platform: &'a dyn Platform,
-    /// The state folder.
     pub layout: &'a Layout,
-    /// Whether this service runs with what is no longer there.
+    /// The service runs with outdated inputs and needs a restart.
     pub stale: bool,
-    /// The secrets that the step needs.
     pub secrets: &'a BTreeMap<SecretName, Secret>,
 }
 
-/// One kind of resource.
 trait Kind {
-    /// Compares what should be with what is.
-    fn look(&self, at: &Place<'_>) -> Result<Diff>;
+    /// Compares the desired state with the host.
+    fn observe(&self, context: &KindContext<'_>) -> Result<Diff>;
 
-    /// What is there now, to be kept before the first change; fails if what is
-    /// there is foreign and cannot be kept.
-    fn prior(&self, at: &Place<'_>) -> Result<Prior>;
+    /// The current state, recorded before the first change. Fails if a foreign
+    /// object exists that could not be restored.
+    fn prior(&self, context: &KindContext<'_>) -> Result<Prior>;
 
-    /// What has to be kept besides an earlier prior, because the resource has
-    /// grown since.
-    fn extend(&self, _at: &Place<'_>, earlier: &Prior) -> Result<Prior> {
-        Ok(earlier.clone())
+    /// Extends a recorded prior state when the resource has grown since (new
+    /// files of an artifact, new tags of an image).
+    fn extend(&self, _context: &KindContext<'_>, previous: &Prior) -> Result<Prior> {
+        Ok(previous.clone())
     }
 
-    /// Makes it so. `prior` is on disk; `earlier` is what it was to be before.
-    fn change(&self, at: &Place<'_>, prior: &Prior, earlier: Option<&Resource>) -> Result<()>;
+    /// Applies the desired state. `prior` is on disk already; `previous` is the
+    /// resource that was applied before.
+    fn apply(
+        &self,
+        context: &KindContext<'_>,
+        prior: &Prior,
+        previous: Option<&Resource>,
+    ) -> Result<()>;
 
-    /// Takes it back and restores what was there; doing it twice is fine.
-    fn undo(&self, at: &Place<'_>, prior: &Prior) -> Result<()>;
+    /// Removes the resource and restores the prior state. Idempotent.
+    fn undo(&self, context: &KindContext<'_>, prior: &Prior) -> Result<()>;
 }
 
 fn kind(resource: &Resource) -> &dyn Kind {
@@ -123,37 +124,32 @@ fn kind(resource: &Resource) -> &dyn Kind {
     }
 }
 
-/// Compares what should be with what is.
-pub fn look(at: &Place<'_>, resource: &Resource) -> Result<Diff> {
-    kind(resource).look(at)
+pub fn observe(context: &KindContext<'_>, resource: &Resource) -> Result<Diff> {
+    kind(resource).observe(context)
 }
 
-/// What is there now, to be kept before the first change.
-pub fn prior(at: &Place<'_>, resource: &Resource) -> Result<Prior> {
-    kind(resource).prior(at)
+pub fn prior(context: &KindContext<'_>, resource: &Resource) -> Result<Prior> {
+    kind(resource).prior(context)
 }
 
-/// What is to be kept, where an earlier state of the resource is recorded.
-pub fn extend(at: &Place<'_>, resource: &Resource, earlier: &Prior) -> Result<Prior> {
-    kind(resource).extend(at, earlier)
+pub fn extend(context: &KindContext<'_>, resource: &Resource, previous: &Prior) -> Result<Prior> {
+    kind(resource).extend(context, previous)
 }
 
-/// Makes it so.
-pub fn change(
-    at: &Place<'_>,
+pub fn apply(
+    context: &KindContext<'_>,
     resource: &Resource,
     prior: &Prior,
-    earlier: Option<&Resource>,
+    previous: Option<&Resource>,
 ) -> Result<()> {
-    kind(resource).change(at, prior, earlier)
+    kind(resource).apply(context, prior, previous)
 }
 
-/// Takes it back.
-pub fn undo(at: &Place<'_>, resource: &Resource, prior: &Prior) -> Result<()> {
-    kind(resource).undo(at, prior)
+pub fn undo(context: &KindContext<'_>, resource: &Resource, prior: &Prior) -> Result<()> {
+    kind(resource).undo(context, prior)
 }
 
-/// The secrets without which a change cannot be made.
+/// The secrets that applying the resource needs.
 #[must_use]
 pub fn secrets(resource: &Resource) -> Vec<SecretName> {
     match resource {
@@ -163,17 +159,17 @@ pub fn secrets(resource: &Resource) -> Vec<SecretName> {
     }
 }
 
-/// Whether a resource that is right has nothing to be taken back, so that its
-/// record is not kept.
+/// Whether a resource that is in sync has nothing to undo, so that its record is
+/// dropped.
 #[must_use]
-pub fn leaves_nothing(resource: &Resource) -> bool {
+pub fn needs_no_record(resource: &Resource) -> bool {
     matches!(resource, Resource::Reboot(_))
 }
 
-/// Whether a resource is a thing that casement makes, and not a setting of the
-/// host that others may have come to need meanwhile.
+/// Whether a resource is an object that casement creates, and not a setting of
+/// the host that others may rely on by now.
 #[must_use]
-pub fn is_thing(resource: &Resource) -> bool {
+pub fn is_object(resource: &Resource) -> bool {
     matches!(
         resource,
         Resource::Directory(_)
@@ -198,10 +194,10 @@ pub fn is_thing(resource: &Resource) -> bool {
     )
 }
 
-/// Whether one thing cannot go well once another is gone: a network gives its
-/// adapter back, and what the adapter had must be known then.
+/// Whether removing `one` needs `other` to exist still: deleting a network
+/// restores its adapter, which needs the adapter's saved settings.
 #[must_use]
-pub fn stands_on(one: &Resource, other: &Resource) -> bool {
+pub fn needs_for_removal(one: &Resource, other: &Resource) -> bool {
     match (one, other) {
         (Resource::HnsNetwork(network), Resource::AdapterSettings(adapter)) => {
             network.adapter_address == adapter.address
@@ -210,10 +206,10 @@ pub fn stands_on(one: &Resource, other: &Resource) -> bool {
     }
 }
 
-/// The condition under which whoever keeps a thing answers. The thing can be asked
-/// for only then, so its keeper is the last to be stopped.
+/// When the container runtime that owns a resource is ready. The resource can be
+/// queried only then, so its runtime is stopped last.
 #[must_use]
-pub fn keeper(resource: &Resource) -> Option<&Condition> {
+pub fn runtime_condition(resource: &Resource) -> Option<&Condition> {
     match resource {
         Resource::Image(image) => Some(image.store.ready()),
         Resource::ContainerStore(store) => Some(&store.ready),
@@ -221,30 +217,30 @@ pub fn keeper(resource: &Resource) -> Option<&Condition> {
     }
 }
 
-/// Whether a thing that casement made takes along whatever its keeper has.
+/// Whether casement created the whole store, so that removing it removes everything
+/// that the runtime has in it.
 #[must_use]
-pub fn takes_all_along(resource: &Resource, prior: &Prior) -> bool {
-    let made = matches!(prior, Prior::Directory { access: None, .. });
-    made && matches!(resource, Resource::ContainerStore(_))
+pub fn owns_whole_store(resource: &Resource, prior: &Prior) -> bool {
+    let created = matches!(prior, Prior::Directory { access: None, .. });
+    created && matches!(resource, Resource::ContainerStore(_))
 }
 
-/// Has the keeper of a thing let go of what is in it.
-pub fn let_go(at: &Place<'_>, resource: &Resource) -> Result<()> {
+/// Has the container runtime delete what is in a store.
+pub fn release(context: &KindContext<'_>, resource: &Resource) -> Result<()> {
     match resource {
-        Resource::ContainerStore(store) => container_store::let_go(store, at),
+        Resource::ContainerStore(store) => container_store::release(store, context),
         _ => Ok(()),
     }
 }
 
-/// Deletes what may still hold a secret after a kill.
-pub fn sweep(at: &Place<'_>, resource: &Resource) -> Result<()> {
+/// Deletes files with secrets that a killed run may have left.
+pub fn delete_leftover_secrets(context: &KindContext<'_>, resource: &Resource) -> Result<()> {
     match resource {
-        Resource::Join(join) => join::sweep(join, at),
+        Resource::Join(join) => join::delete_token_files(join, context),
         _ => Ok(()),
     }
 }
 
-/// The blob that a resource is made from.
 #[must_use]
 pub fn blob(resource: &Resource) -> Option<Sha256> {
     match resource {
@@ -253,12 +249,12 @@ pub fn blob(resource: &Resource) -> Option<Sha256> {
     }
 }
 
-/// A record of another kind than its resource: the records were tampered with.
+/// The record belongs to another kind of resource: the records were edited.
 fn wrong_prior(resource: &str, prior: &Prior) -> Failure {
     Failure::new(
         Code::Restore,
-        format!("the record of {resource} holds something else"),
-        "restore it by hand, then delete the record",
+        format!("the record of {resource} has the wrong type"),
+        "restore the prior state manually, then delete the record",
     )
     .values(
         resource,
@@ -266,13 +262,16 @@ fn wrong_prior(resource: &str, prior: &Prior) -> Failure {
     )
 }
 
-/// A path that the document should not have had.
-fn bad_path(error: PathError) -> Failure {
-    Failure::new(Code::Protocol, error.to_string(), "correct the document")
+fn invalid_path(error: PathError) -> Failure {
+    Failure::new(
+        Code::Protocol,
+        error.to_string(),
+        "fix the path in the document",
+    )
 }
 
-/// What differs, in one line for each side: wanted, found.
-pub fn both_sides(changes: &[Change]) -> (String, String) {
+/// All differences in one line each: expected, found.
+pub fn expected_and_found(changes: &[Change]) -> (String, String) {
     let side = |value: fn(&Change) -> &Option<String>| {
         let parts = changes.iter().map(|change| {
             let value = value(change).as_deref().unwrap_or("nothing");
@@ -283,26 +282,25 @@ pub fn both_sides(changes: &[Change]) -> (String, String) {
     (side(|change| &change.after), side(|change| &change.before))
 }
 
-/// Waits until a condition holds.
-fn wait_for(at: &Place<'_>, condition: &Condition, limit: Duration) -> Result<()> {
-    const STEP: Duration = Duration::from_millis(200);
+fn wait_for(context: &KindContext<'_>, condition: &Condition, timeout: Duration) -> Result<()> {
+    const INTERVAL: Duration = Duration::from_millis(200);
     let started = Instant::now();
     let mut paused = Duration::ZERO;
     loop {
-        let found = match at.platform.condition(condition)? {
+        let found = match context.platform.condition(condition)? {
             ConditionFacts::Holds => return Ok(()),
             ConditionFacts::NotYet(found) => found,
         };
-        // A simulated host's pauses take no time.
-        if started.elapsed().max(paused) >= limit {
+        // Pauses on a simulated host take no time.
+        if started.elapsed().max(paused) >= timeout {
             return Err(Failure::new(
                 Code::TimedOut,
-                format!("waited {} s in vain: {condition}", limit.as_secs()),
-                "look at the log of the program that should bring it about",
+                format!("timed out after {} s: {condition}", timeout.as_secs()),
+                "check the log of the program that provides it",
             )
             .values(condition.to_string(), found));
         }
-        at.platform.pause(STEP);
-        paused += STEP;
+        context.platform.pause(INTERVAL);
+        paused += INTERVAL;
     }
 }

@@ -1,73 +1,70 @@
-//! The agent: looks at a host, makes it what a document says, verifies that,
-//! and can take all of it back.
+//! The node agent: observes a host, brings it to the state in a document, verifies
+//! the result, and can undo all of it.
 //!
-//! [`platform`] says what is asked of an operating system, [`kinds`] what each
-//! kind of resource does with it, [`engine`] in which order and with which
-//! records; [`channel`] speaks with the controller, [`receive`] takes blobs from
-//! it, [`pull`] fetches them instead, [`serve`] is the service that outlives the
+//! [`platform`] is the interface to an operating system, [`kinds`] implements each
+//! kind of resource on top of it, and [`engine`] orders the steps and keeps the
+//! journal. [`channel`] talks to the controller, [`receive`] accepts blobs from it,
+//! [`pull`] downloads them instead, and [`serve`] is the service that outlives the
 //! connection.
 //!
-//! It knows nothing of clusters, and opens no connection but to the mirror that the
-//! controller names in a `pull`.
+//! The agent knows nothing about clusters. Its only outgoing connections are to the
+//! mirror that the controller names in a `pull`.
 
-#[path = "service_client.rs"]
-pub mod backstage;
 pub mod channel;
 pub mod command;
 pub mod engine;
-#[cfg(any(windows, test, feature = "testing"))]
-pub mod going_down;
 mod inspect;
 pub mod kinds;
-#[path = "observe.rs"]
-mod observed;
-#[path = "log_rotation.rs"]
-mod old_logs;
-#[path = "partial_blob.rs"]
-mod part;
+mod log_rotation;
+mod observe;
+mod partial_blob;
 pub mod platform;
 pub mod pull;
 pub mod receive;
 pub mod serve;
+pub mod service_client;
+#[cfg(any(windows, test, feature = "testing"))]
+pub mod shutdown;
 pub mod state;
 
 #[cfg(target_os = "linux")]
 pub mod linux;
-#[cfg(any(test, feature = "testing"))]
+#[cfg(test)]
 #[path = "../tests/shared/recorder.rs"]
-pub mod recorded;
+#[expect(dead_code, reason = "the checks on Windows use the rest")]
+mod recorder;
 #[cfg(any(test, feature = "testing"))]
 pub mod sim;
 #[cfg(windows)]
 mod windows;
 
-/// The system that this agent was built for. Both systems offer the same
-/// functions:
+/// The operating system that this agent is built for. Each one provides:
 ///
-/// - `check_standing() -> Result<(), Failure>`: whether this process may change
-///   the host, and nobody else its program;
-/// - `check_way(&Path) -> Result<(), Failure>`: whether nobody else can change
-///   what is at a place, by a folder on the way to it;
-/// - `default_state_dir() -> PathBuf`: where the state folder is unless told
-///   otherwise;
-/// - `rename(&Path, &Path) -> io::Result<()>`: gives a file of the state folder
-///   its name, in the place of one that is there and may just be read;
-/// - `platform(&Layout) -> Box<dyn Platform>`: the host, to look at and change;
-/// - `backstage(&Layout) -> Box<dyn Backstage>`: the way to the service
-///   `casement`;
-/// - `serve(&Layout) -> Result<(), Failure>`: the body of that service, until
-///   it is stopped;
-/// - `host(&Layout, &str) -> Result<(), Failure>`: the body of a service that
-///   runs a program of the node's.
+/// - `check_privileges() -> Result<(), Failure>`: this process may change the host,
+///   and nobody else may change its executable
+/// - `check_parent_dirs(&Path) -> Result<(), Failure>`: nobody else can replace a
+///   path through one of its parent directories
+/// - `default_state_dir() -> PathBuf`
+/// - `rename(&Path, &Path) -> io::Result<()>`: renames a file of the state
+///   directory; the target may exist and be open for reading
+/// - `platform(&Layout) -> Box<dyn Platform>`
+/// - `service_client(&Layout) -> Box<dyn ServiceClient>`: the client of the service
+///   `casement`
+/// - `serve(&Layout) -> Result<(), Failure>`: runs the service `casement` until it
+///   is stopped
+/// - `host(&Layout, &str) -> Result<(), Failure>`: runs the service host of a node
+///   program
 pub mod system {
     #[cfg(target_os = "linux")]
     pub use crate::linux::{
-        backstage, check_standing, check_way, default_state_dir, host, platform, rename, serve,
+        check_parent_dirs, check_privileges, default_state_dir, host, platform, rename, serve,
+        service_client,
     };
     #[cfg(all(windows, feature = "testing"))]
-    pub use crate::windows::tell_service_that_host_goes_down;
+    pub use crate::windows::send_preshutdown;
     #[cfg(windows)]
     pub use crate::windows::{
-        backstage, check_standing, check_way, default_state_dir, host, platform, rename, serve,
+        check_parent_dirs, check_privileges, default_state_dir, host, platform, rename, serve,
+        service_client,
     };
 }

@@ -1,6 +1,6 @@
-//! Linux: files and kernel values through the kernel's own interfaces, the rest
-//! through the system's own programs with output meant for programs; services
-//! and units through systemd where it is process 1.
+//! Linux: files and kernel values through kernel interfaces, the rest through system
+//! programs with machine-readable output; services and units through systemd if it is
+//! process 1.
 
 use std::io::ErrorKind;
 use std::path::PathBuf;
@@ -10,52 +10,47 @@ use std::sync::atomic::AtomicBool;
 use casement_resource::wire::HostFacts;
 use casement_resource::{Code, Failure};
 
-use crate::backstage::Backstage;
 use crate::platform::{Platform, Result};
-use crate::serve::{Life, serve as serve_until};
+use crate::serve::{Lifetime, serve as serve_until};
+use crate::service_client::ServiceClient;
 use crate::state::Layout;
 
 mod conditions;
 mod downloads;
 mod facts;
 mod files;
-#[path = "linux/system_root.rs"]
-mod ground;
 mod kernel;
 mod links;
 mod logs;
 mod network;
 mod packages;
 mod programs;
-#[path = "linux/service_socket.rs"]
-mod service_door;
+mod service_socket;
 mod services;
-#[path = "linux/trust.rs"]
-mod standing;
 mod swaps;
+mod system_root;
 mod systemd;
+mod trust;
 mod units;
 
 #[cfg(test)]
-#[path = "linux/fake_host.rs"]
-mod stand_ins;
+mod fake_host;
 
-use ground::Ground;
-pub use standing::{check_standing, check_way};
 pub use std::fs::rename;
+use system_root::SystemRoot;
+pub use trust::{check_parent_dirs, check_privileges};
 
-/// A Linux host.
 #[derive(Debug)]
 pub struct Linux {
     layout: Layout,
-    ground: Ground,
+    root: SystemRoot,
 }
 
 impl Linux {
     fn new(layout: &Layout) -> Self {
         Self {
             layout: layout.clone(),
-            ground: Ground::default(),
+            root: SystemRoot::default(),
         }
     }
 }
@@ -74,60 +69,60 @@ impl crate::platform::Hns for Linux {}
 impl crate::platform::Identity for Linux {}
 impl crate::platform::Layers for Linux {}
 
-/// Where the state folder is unless told otherwise.
 #[must_use]
 pub fn default_state_dir() -> PathBuf {
     PathBuf::from("/var/lib/casement")
 }
 
-/// The host.
 #[must_use]
 pub fn platform(layout: &Layout) -> Box<dyn Platform> {
     Box::new(Linux::new(layout))
 }
 
-/// The way to the service `casement`.
 #[must_use]
-pub fn backstage(layout: &Layout) -> Box<dyn Backstage> {
-    Box::new(service_door::Door::new(layout.clone()))
+pub fn service_client(layout: &Layout) -> Box<dyn ServiceClient> {
+    Box::new(service_socket::SocketClient::new(layout.clone()))
 }
 
-/// The body of the service `casement`.
+/// The main function of the service `casement`.
 pub fn serve(layout: &Layout) -> Result<()> {
     let platform = Linux::new(layout);
     layout.prepare(&platform)?;
     let quit = Arc::new(AtomicBool::new(false));
-    let Some(listener) = service_door::listen(layout, Arc::clone(&quit))? else {
+    let Some(listener) = service_socket::listen(layout, Arc::clone(&quit))? else {
         return Ok(());
     };
-    // Where systemd keeps the service, systemd ends it.
-    let life = if platform.ground.has_systemd() {
-        logs::look_after(layout);
-        Life::UntilStopped
+    // Under systemd, systemd stops the service.
+    let lifetime = if platform.root.has_systemd() {
+        logs::rotate_in_background(layout);
+        Lifetime::UntilStopped
     } else {
-        Life::UntilIdle(quit)
+        Lifetime::UntilIdle(quit)
     };
-    serve_until(Arc::new(platform), layout, Box::new(listener), life)
+    serve_until(Arc::new(platform), layout, Box::new(listener), lifetime)
 }
 
-/// Services of Linux need no host of casement's: systemd is one.
+/// Not needed on Linux: systemd runs the programs.
 pub fn host(_layout: &Layout, name: &str) -> Result<()> {
     Err(Failure::new(
         Code::Unsupported,
-        format!("`host {name}`: on Linux systemd runs the program itself"),
+        format!("`host {name}` is not supported on Linux: systemd runs the program itself"),
         "start the service with systemctl",
     ))
 }
 
-/// The failure of a call of the operating system.
 fn system_failure(what: impl Into<String>, error: &std::io::Error) -> Failure {
     let remedy = match error.kind() {
-        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => "free space there, then apply again",
-        ErrorKind::ReadOnlyFilesystem => "mount it writable, then apply again",
-        ErrorKind::ResourceBusy | ErrorKind::ExecutableFileBusy => {
-            "end the program that uses it (`fuser -v` names it), then apply again"
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
+            "free up disk space, then run `casement apply` again"
         }
-        _ => "check that casement runs as root, and what the system's log says",
+        ErrorKind::ReadOnlyFilesystem => {
+            "remount the file system as writable, then run `casement apply` again"
+        }
+        ErrorKind::ResourceBusy | ErrorKind::ExecutableFileBusy => {
+            "stop the program that uses it (`fuser -v` shows it), then run `casement apply` again"
+        }
+        _ => "check that casement runs as root, and check the system log",
     };
     Failure::new(Code::System, what, remedy).found(error.to_string())
 }

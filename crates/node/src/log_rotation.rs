@@ -1,28 +1,28 @@
-//! How much is kept of a service's log, on both systems: the log itself, and what
-//! it was before, in numbered files of which the last is the oldest.
+//! Rotation of service logs, on both operating systems: `x.log`, then `x.log.1` to
+//! `x.log.5`, the last being the oldest.
 
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// How long a log may grow, in bytes.
-pub(crate) const LIMIT: u64 = 10 * 1024 * 1024;
-/// How many older ones there are at most.
-pub(crate) const KEPT: u32 = 5;
+/// In bytes.
+pub(crate) const MAX_BYTES: u64 = 10 * 1024 * 1024;
+/// Rotated files to keep.
+pub(crate) const KEEP: u32 = 5;
 
-/// An older log; 1 is the latest of them.
-pub(crate) fn numbered(log: &Path, number: u32) -> PathBuf {
+/// The path of a rotated log; 1 is the most recent.
+pub(crate) fn rotated_path(log: &Path, number: u32) -> PathBuf {
     let mut name = log.as_os_str().to_owned();
     name.push(format!(".{number}"));
     name.into()
 }
 
-/// Makes room for one more; the oldest goes.
-pub(crate) fn make_room(log: &Path) -> io::Result<()> {
-    for number in (1..KEPT).rev() {
-        let from = numbered(log, number);
+/// Shifts the rotated logs by one and drops the oldest.
+pub(crate) fn shift_rotated(log: &Path) -> io::Result<()> {
+    for number in (1..KEEP).rev() {
+        let from = rotated_path(log, number);
         if from.exists() {
-            fs::rename(&from, numbered(log, number + 1))?;
+            fs::rename(&from, rotated_path(log, number + 1))?;
         }
     }
     Ok(())

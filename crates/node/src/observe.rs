@@ -1,4 +1,4 @@
-//! What `observe` says to a person: what differs, and that nothing was changed.
+//! `casement-node observe`: the differences between the host and its documents.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -8,26 +8,25 @@ use casement_resource::{Code, Diff, Failure, NodeDocument};
 
 use crate::engine::{Observation, observe};
 use crate::platform::{Platform, Result};
-use crate::state::{Layout, kept};
+use crate::state::{Layout, applied};
 
-/// A document, with what was seen.
-pub(crate) type Seen = (NodeDocument, Observation);
+pub(crate) type DocumentObservation = (NodeDocument, Observation);
 
-/// Looks at the host: at what a file says, or at what it is kept to.
-pub(crate) fn look(
+/// Uses the document in a file, or the documents of the last apply.
+pub(crate) fn observe_documents(
     platform: &dyn Platform,
     layout: &Layout,
     file: Option<&Path>,
-) -> Result<Vec<Seen>> {
+) -> Result<Vec<DocumentObservation>> {
     let documents = match file {
         Some(file) => vec![read(file)?],
-        None => kept::all(layout)?,
+        None => applied::all(layout)?,
     };
-    let look = |document: NodeDocument| {
+    let observe_one = |document: NodeDocument| {
         let seen = observe(platform, layout, &document)?;
         Ok((document, seen))
     };
-    documents.into_iter().map(look).collect()
+    documents.into_iter().map(observe_one).collect()
 }
 
 fn read(file: &Path) -> Result<NodeDocument> {
@@ -35,51 +34,65 @@ fn read(file: &Path) -> Result<NodeDocument> {
     let bytes = fs::read(file).map_err(|error| {
         Failure::new(
             Code::Protocol,
-            format!("`{name}` cannot be read"),
-            "give the path of a node document",
+            format!("failed to read `{name}`"),
+            "pass the path of a node document",
         )
-        .values("a node document, as JSON", error.to_string())
+        .values("a node document in JSON", error.to_string())
     })?;
     serde_json::from_slice(&bytes).map_err(|error| {
         Failure::new(
             Code::Protocol,
-            format!("`{name}` is no document that this agent knows"),
-            "use a casement and an agent of the same version",
+            format!("`{name}` is not a node document that this agent supports"),
+            "use the same version of casement and the agent",
         )
-        .values("a node document, as JSON", error.to_string())
+        .values("a node document in JSON", error.to_string())
     })
 }
 
-/// Whether nothing is to do.
-pub(crate) fn is_right(seen: &[Seen]) -> bool {
-    let mut steps = seen.iter().flat_map(|(_, seen)| &seen.steps);
-    steps.all(casement_resource::wire::ObservedStep::is_right)
+pub(crate) fn in_sync(results: &[DocumentObservation]) -> bool {
+    let mut steps = results
+        .iter()
+        .flat_map(|(_, observation)| &observation.steps);
+    steps.all(casement_resource::wire::ObservedStep::in_sync)
 }
 
-/// What was seen, in words: the answer first, then what differs.
-pub(crate) fn tell(seen: &[Seen], verbose: bool) -> String {
-    let steps: usize = seen.iter().map(|(_, seen)| seen.steps.len()).sum();
-    if seen.is_empty() {
-        return "Nothing to look at: this host is kept to no document.\n\
-                `casement apply` brings one; `casement-node observe FILE` looks at one.\n"
+/// The summary comes first, then the differences.
+pub(crate) fn render(results: &[DocumentObservation], verbose: bool) -> String {
+    let steps: usize = results.iter().map(|(_, it)| it.steps.len()).sum();
+    if results.is_empty() {
+        return "Nothing to observe: no document was applied to this host yet.\n\
+                Run `casement apply`, or pass a document: `casement-node observe FILE`.\n"
             .to_owned();
     }
-    let wrong = seen.iter().flat_map(|(_, seen)| &seen.steps);
-    let wrong = wrong.filter(|step| !step.is_right()).count();
-    let mut text = match wrong {
-        0 => format!("This host is right: {steps} of {steps} steps.\n"),
-        _ => format!("{wrong} of {steps} steps differ. Nothing was changed.\n"),
+    let all = results
+        .iter()
+        .flat_map(|(_, observation)| &observation.steps);
+    let differing = all.filter(|step| !step.in_sync()).count();
+    let mut text = match differing {
+        0 => format!(
+            "No changes: {} in sync.\n",
+            counted(steps, "step is", "steps are")
+        ),
+        _ => format!(
+            "{differing} of {} out of sync. No changes were made.\n",
+            counted(steps, "step", "steps")
+        ),
     };
-    for (document, seen) in seen {
-        tell_one(&mut text, document, seen, verbose);
+    for (document, observation) in results {
+        render_document(&mut text, document, observation, verbose);
     }
-    if wrong > 0 {
-        text.push_str("\n`casement apply` puts it right; the service `casement` does so by itself\nwhere the cluster's file says `repair: auto`.\n");
+    if differing > 0 {
+        text.push_str("\nRun `casement apply` to fix this. With `windows.repair: auto` in the cluster file, the\nservice `casement` repairs drift automatically.\n");
     }
     text
 }
 
-fn tell_one(text: &mut String, document: &NodeDocument, seen: &Observation, verbose: bool) {
+fn render_document(
+    text: &mut String,
+    document: &NodeDocument,
+    observation: &Observation,
+    verbose: bool,
+) {
     // Writing to a string does not fail.
     let _ = writeln!(
         text,
@@ -87,13 +100,13 @@ fn tell_one(text: &mut String, document: &NodeDocument, seen: &Observation, verb
         document.host(),
         document.stage().name()
     );
-    let mut quiet = 0;
-    for (step, seen) in document.steps().iter().zip(&seen.steps) {
+    let mut unchanged = 0;
+    for (step, observed) in document.steps().iter().zip(&observation.steps) {
         let what = step.resource.identity();
-        let _ = match &seen.seen {
-            Ok(Diff::Right { reason, .. }) if verbose => writeln!(text, "  = {what}: {reason}"),
-            Ok(Diff::Right { .. }) => {
-                quiet += 1;
+        let _ = match &observed.result {
+            Ok(Diff::InSync { reason, .. }) if verbose => writeln!(text, "  = {what}: {reason}"),
+            Ok(Diff::InSync { .. }) => {
+                unchanged += 1;
                 Ok(())
             }
             Ok(Diff::Changes(changes)) => changes.iter().try_for_each(|change| {
@@ -102,40 +115,41 @@ fn tell_one(text: &mut String, document: &NodeDocument, seen: &Observation, verb
             }),
             Err(failure) => writeln!(
                 text,
-                "  ? {what}\n      error[{}]: {}{}\n      remedy  {}",
+                "  ? {what}\n      error[{}]: {}{}\n      help     {}",
                 failure.code,
-                failure.what,
-                both(failure),
-                failure.remedy
+                failure.message,
+                values(failure),
+                failure.help
             ),
         };
     }
-    if quiet > 0 {
-        let right = match (quiet, quiet == document.steps().len()) {
-            (1, true) => "it is right".to_owned(),
-            (_, true) => format!("all {quiet} are right"),
-            (1, false) => "1 more is right".to_owned(),
-            (_, false) => format!("{quiet} more are right"),
-        };
-        let _ = writeln!(text, "  = {right}  (-v says why)");
-    }
-    if !seen.missing_blobs.is_empty() {
+    if unchanged > 0 {
         let _ = writeln!(
             text,
-            "  {} of the files that it takes are not on this host yet; `casement apply` copies them",
-            seen.missing_blobs.len()
+            "  = {unchanged} unchanged  (-v lists them with the reason)"
+        );
+    }
+    if !observation.missing_blobs.is_empty() {
+        let files = observation.missing_blobs.len();
+        let _ = writeln!(
+            text,
+            "  {} missing on this host; `casement apply` copies the content",
+            counted(files, "file is", "files are")
         );
     }
 }
 
-/// The two values that disagree, below what they are about.
-fn both(failure: &Failure) -> String {
+fn counted(count: usize, one: &str, many: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { many })
+}
+
+fn values(failure: &Failure) -> String {
     let line = |name: &str, value: &Option<String>| {
         let value = value.as_ref()?;
-        Some(format!("\n      {name:<7} {value}"))
+        Some(format!("\n      {name:<8} {value}"))
     };
     let parts = [
-        line("wanted", &failure.wanted),
+        line("expected", &failure.expected),
         line("found", &failure.found),
     ];
     parts.into_iter().flatten().collect()
@@ -148,19 +162,19 @@ mod tests {
     use crate::sim::Sim;
     use casement_resource::{RegistryData, Run};
 
-    fn seen(steps: Vec<casement_resource::Step>) -> Vec<Seen> {
-        let folder = tempfile::tempdir().unwrap();
-        let layout = Layout::new(folder.path().to_owned());
+    fn observed(steps: Vec<casement_resource::Step>) -> Vec<DocumentObservation> {
+        let dir = tempfile::tempdir().unwrap();
+        let layout = Layout::new(dir.path().to_owned());
         let sim = Sim::new(windows_host());
         layout.prepare(&sim).unwrap();
         let document = document(steps);
-        let seen = observe(&sim, &layout, &document).unwrap();
-        vec![(document, seen)]
+        let observation = observe(&sim, &layout, &document).unwrap();
+        vec![(document, observation)]
     }
 
     #[test]
-    fn what_differs_is_said_after_the_answer() {
-        let mut seen = seen(vec![
+    fn differences_follow_the_summary() {
+        let mut results = observed(vec![
             env("old", "Old", "before"),
             env("new", "NEW", "1"),
             env("other", "Old2", "x"),
@@ -168,36 +182,36 @@ mod tests {
             service("kubelet", Run::Running, &[], &[]),
             registry("r", r"SOFTWARE\x", RegistryData::Number(1)),
         ]);
-        seen[0].1.steps[2].seen = Err(Failure::new(
+        results[0].1.steps[2].result = Err(Failure::new(
             Code::System,
             "cannot read the registry: access denied",
             "log in as an administrator",
         )
         .values("a value", "nothing"));
-        let told = tell(&seen, false);
+        let text = render(&results, false);
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/observe.txt");
         if std::env::var_os("BLESS").is_some() {
-            fs::write(&path, &told).unwrap();
+            fs::write(&path, &text).unwrap();
         }
         let written = fs::read_to_string(&path).unwrap_or_default();
         assert_eq!(
             written,
-            told,
+            text,
             "{} differs; BLESS=1 writes it",
             path.display()
         );
-        assert!(tell(&seen, true).contains("  = env Old: "));
-        assert!(!is_right(&seen));
+        assert!(render(&results, true).contains("  = env Old: "));
+        assert!(!in_sync(&results));
     }
 
     #[test]
-    fn a_host_that_is_right_is_said_to_be_so_first() {
-        let seen = seen(vec![env("old", "Old", "before")]);
-        assert!(is_right(&seen));
+    fn host_in_sync_reports_no_changes() {
+        let results = observed(vec![env("old", "Old", "before")]);
+        assert!(in_sync(&results));
         assert_eq!(
-            tell(&seen, false),
-            "This host is right: 1 of 1 steps.\n\nwin1, stage prepare\n  = it is right  (-v says why)\n"
+            render(&results, false),
+            "No changes: 1 step is in sync.\n\nwin1, stage prepare\n  = 1 unchanged  (-v lists them with the reason)\n"
         );
-        assert!(tell(&[], false).starts_with("Nothing to look at"));
+        assert!(render(&[], false).starts_with("Nothing to observe"));
     }
 }

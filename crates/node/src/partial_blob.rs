@@ -1,7 +1,8 @@
-//! A blob on its way into the store, whoever brings it.
+//! A blob that is not complete yet, whatever its source.
 //!
-//! It is written beside its place as `<hash>.part`, the name that the controller
-//! uses over SFTP as well: what came one way is gone on with by any other.
+//! It is written next to its destination as `<hash>.part`, the name that the
+//! controller also uses over SFTP, so a transfer can be resumed by any of the
+//! methods.
 
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Seek as _, SeekFrom, Write as _};
@@ -14,21 +15,20 @@ use crate::platform::Result;
 use crate::state::{Layout, state_failure};
 use crate::system;
 
-/// What there is of it.
-pub struct Part {
+pub struct PartialBlob {
     expected: Blob,
     path: PathBuf,
-    place: PathBuf,
+    destination: PathBuf,
     file: File,
     length: u64,
     hasher: sha2::Sha256,
 }
 
-impl Part {
-    /// What an earlier attempt left, or nothing.
+impl PartialBlob {
+    /// Opens what an earlier attempt left, or creates an empty file.
     pub fn open(layout: &Layout, expected: &Blob) -> Result<Self> {
-        let place = layout.blob(&expected.sha256);
-        let path = PathBuf::from(format!("{}.part", place.display()));
+        let destination = layout.blob(&expected.sha256);
+        let path = PathBuf::from(format!("{}.part", destination.display()));
         let opened = OpenOptions::new()
             .read(true)
             .write(true)
@@ -39,7 +39,7 @@ impl Part {
             expected: *expected,
             file: opened.map_err(|error| state_failure("opened", &path, &error))?,
             path,
-            place,
+            destination,
             length: 0,
             hasher: sha2::Sha256::new(),
         };
@@ -55,38 +55,35 @@ impl Part {
             }
         }
         if part.length > expected.size {
-            part.begin_anew()?;
+            part.restart()?;
         }
         Ok(part)
     }
 
-    /// How many bytes there are.
     pub fn length(&self) -> u64 {
         self.length
     }
 
-    /// Their hash.
     pub fn hash(&self) -> Sha256 {
         Sha256::from_bytes(self.hasher.clone().finalize().into())
     }
 
-    /// Whether they are the blob.
-    pub fn is_whole(&self) -> bool {
+    /// Whether size and hash match the expected blob.
+    pub fn is_complete(&self) -> bool {
         self.length == self.expected.size && self.hash() == self.expected.sha256
     }
 
-    /// Forgets them.
-    pub fn begin_anew(&mut self) -> Result<()> {
+    /// Truncates the file.
+    pub fn restart(&mut self) -> Result<()> {
         self.hasher = sha2::Sha256::new();
         self.length = 0;
         let emptied = self.file.set_len(0);
         emptied
             .and_then(|()| self.file.seek(SeekFrom::Start(0)).map(drop))
-            .map_err(|error| state_failure("emptied", &self.path, &error))
+            .map_err(|error| state_failure("truncated", &self.path, &error))
     }
 
-    /// Puts more behind them.
-    pub fn add(&mut self, data: &[u8]) -> Result<()> {
+    pub fn append(&mut self, data: &[u8]) -> Result<()> {
         let written = self.file.write_all(data);
         written.map_err(|error| state_failure("written", &self.path, &error))?;
         self.hasher.update(data);
@@ -94,23 +91,22 @@ impl Part {
         Ok(())
     }
 
-    /// Gives a whole blob its name.
-    pub fn put_in_place(self) -> Result<()> {
-        let place = self.place.clone();
-        self.put_at(&place)
+    /// Renames a complete blob to its final name.
+    pub fn commit(self) -> Result<()> {
+        let destination = self.destination.clone();
+        self.commit_as(&destination)
     }
 
-    /// Gives it the name of another blob, which it turned out to be.
-    pub fn put_at(self, place: &Path) -> Result<()> {
+    /// Renames it to another blob, whose content it turned out to have.
+    pub fn commit_as(self, destination: &Path) -> Result<()> {
         let synced = self.file.sync_all();
         synced.map_err(|error| state_failure("written", &self.path, &error))?;
         let Self { path, file, .. } = self;
-        // Windows renames no file that is open.
+        // Windows cannot rename an open file.
         drop(file);
-        system::rename(&path, place).map_err(|error| state_failure("renamed", &path, &error))
+        system::rename(&path, destination).map_err(|error| state_failure("renamed", &path, &error))
     }
 
-    /// Leaves nothing of it.
     pub fn discard(self) -> Result<()> {
         let Self { path, file, .. } = self;
         drop(file);

@@ -1,11 +1,10 @@
-//! What the agent asks of an operating system: to see one thing, or to make
-//! one change. One small trait per concern, [`Platform`] for all of them.
+//! The interface to an operating system: observe one thing, or make one change. One
+//! small trait per concern, and [`Platform`] for all of them.
 //!
-//! What a change means, what has to be recorded before it, and whether it is
-//! needed at all, is decided above ([`crate::kinds`]); nothing here compares.
-//! Every method returns a [`Failure`] with the thing's name, the values and a
-//! remedy. A method that a system has no meaning for keeps its default, which
-//! says so.
+//! Nothing here compares or decides. [`crate::kinds`] decides whether a change is
+//! needed and what has to be recorded first. Every method returns a [`Failure`] with
+//! the object's name, the values and a remedy. A method that makes no sense on a
+//! system keeps its default, which returns [`Code::Unsupported`].
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -15,9 +14,9 @@ use std::time::Duration;
 
 use casement_resource::wire::{HostFacts, InterfaceFacts};
 use casement_resource::{
-    Access, AccessFacts, AdapterSeen, Code, Condition, ConditionFacts, DynamicPorts,
-    DynamicPortsFacts, Failure, HostPath, InterfaceRef, Protocol, RouteEntry, ServiceDefinition,
-    ServiceSeen, StartType,
+    Access, AccessFacts, Code, Condition, ConditionFacts, DynamicPorts, DynamicPortsFacts, Failure,
+    HostPath, InterfaceRef, ObservedAdapter, ObservedService, Protocol, RouteEntry,
+    ServiceDefinition, StartType,
 };
 use ipnet::IpNet;
 
@@ -25,16 +24,14 @@ mod downloads;
 mod linux;
 mod windows;
 
-pub use downloads::{Download, Downloads, Take};
+pub use downloads::{Download, Downloads, OnData};
 pub use linux::{Kernel, Links, Packages, Swaps, Units};
 pub use windows::{
     Balancer, Environment, Features, Firewall, Hns, Identity, Layers, NewEndpoint, Registry,
 };
 
-/// What every call of a platform gives.
 pub type Result<T> = std::result::Result<T, Failure>;
 
-/// A host: everything that can be seen on it and done to it.
 pub trait Platform:
     Files
     + Environment
@@ -57,31 +54,25 @@ pub trait Platform:
     + Send
     + Sync
 {
-    /// What the host is.
     fn facts(&self) -> Result<HostFacts>;
 
-    /// Tells the host's people something, where the host keeps such things. That
-    /// nobody hears it is no failure.
+    /// Writes to the system log, where the host has one. Failures are ignored.
     fn notice(&self, level: Level, text: &str) {
-        // systemd keeps what a service writes there.
+        // systemd stores the stderr of a service in its journal.
         eprintln!("{level}: {text}");
     }
 
-    /// Whether the host is in memory only; then the state folder, which never
-    /// is, lies outside of it.
+    /// Whether the host exists in memory only. The state directory is on disk in any
+    /// case.
     fn is_simulated(&self) -> bool {
         false
     }
 }
 
-/// How much a notice matters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Level {
-    /// It is good to know.
     Information,
-    /// Somebody should look.
     Warning,
-    /// Somebody has to do something.
     Error,
 }
 
@@ -95,212 +86,199 @@ impl fmt::Display for Level {
     }
 }
 
-/// What has a name in the file system. Links are never followed: a link is
-/// [`EntryKind::Other`].
+/// A file system entry. Links are never followed: a link is [`EntryKind::Other`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
-    /// What it is.
     pub kind: EntryKind,
-    /// Who may use it.
     pub access: AccessFacts,
 }
 
-/// What a name stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EntryKind {
-    /// A plain file.
     File,
-    /// A folder.
     Directory,
     /// A link, a reparse point, a device.
     Other,
 }
 
-/// Files and folders.
 pub trait Files {
-    /// What has this name; none if nothing has.
+    /// `None` if nothing exists at the path.
     fn entry(&self, path: &HostPath) -> Result<Option<Entry>>;
 
-    /// Opens a plain file for reading.
     fn open(&self, path: &HostPath) -> Result<Box<dyn Read>>;
 
-    /// The names in a folder, sorted.
+    /// Sorted names.
     fn list(&self, path: &HostPath) -> Result<Vec<String>>;
 
-    /// Makes one folder; its parent exists, it does not.
-    fn make_directory(&self, path: &HostPath, access: Access) -> Result<()>;
+    /// Creates one directory, which must not exist; its parent must.
+    fn create_directory(&self, path: &HostPath, access: Access) -> Result<()>;
 
-    /// Puts a file there as a whole, replacing one that is there, durable when
-    /// it returns; the parent exists. A program that is running can be
-    /// replaced. With [`Access::Inherited`] a replaced file keeps its access.
-    fn write(&self, path: &HostPath, content: &mut dyn Read, form: Form) -> Result<()>;
+    /// Writes or replaces a file atomically; durable on return. The parent directory
+    /// must exist. The executable of a running program can be replaced. With
+    /// [`Access::Inherited`] a replaced file keeps its access.
+    fn write(&self, path: &HostPath, content: &mut dyn Read, options: WriteOptions) -> Result<()>;
 
-    /// What a symbolic link says; none if the name stands for something else,
-    /// or for nothing.
+    /// The target of a symbolic link; `None` if the path is something else or does
+    /// not exist.
     fn read_link(&self, path: &HostPath) -> Result<Option<String>> {
         Err(unsupported(&format!("symbolic link `{path}`")))
     }
 
-    /// Makes a symbolic link, replacing one that is there as a whole; the parent
-    /// exists.
-    fn make_link(&self, path: &HostPath, _target: &str) -> Result<()> {
+    /// Creates or replaces a symbolic link atomically; the parent directory must
+    /// exist.
+    fn create_symlink(&self, path: &HostPath, _target: &str) -> Result<()> {
         Err(unsupported(&format!("symbolic link `{path}`")))
     }
 
-    /// Narrows who may use a path; of a folder also all that will be in it.
+    /// Restricts access to a path; for a directory, also to everything created in it
+    /// later.
     fn set_access(&self, path: &HostPath, access: Access) -> Result<()>;
 
-    /// Restores access from [`AccessFacts::descriptor`].
+    /// From [`AccessFacts::descriptor`].
     fn restore_access(&self, path: &HostPath, descriptor: &str) -> Result<()>;
 
-    /// Deletes a plain file or a link (not what it points at); absent is fine.
+    /// Deletes a file or a link (not its target); succeeds if it is absent.
     fn remove_file(&self, path: &HostPath) -> Result<()>;
 
-    /// Deletes a folder if it is empty; says whether it is gone.
+    /// Deletes a directory if it is empty; returns whether it is gone.
     fn remove_empty_directory(&self, path: &HostPath) -> Result<bool>;
 
-    /// Deletes a folder with all that is in it, links as links; absent is fine.
+    /// Deletes a directory and its contents without following links; succeeds if it
+    /// is absent.
     fn remove_tree(&self, path: &HostPath) -> Result<()>;
 }
 
-/// How a file is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Form {
-    /// Who may use it.
+pub struct WriteOptions {
     pub access: Access,
-    /// Whether it is a program (Linux: the executable bits).
+    /// Sets the executable bits on Linux.
     pub executable: bool,
 }
 
-/// Services. A service of casement's is a service of that name whose program
-/// is `casement-node host NAME`, and whose definition lies in the state folder
-/// ([`crate::state::Layout::service_file`]).
+/// A service of casement runs `casement-node host NAME`; its definition is in the
+/// state directory ([`crate::state::Layout::service_file`]).
 pub trait Services {
-    /// The service of that name; none if there is none.
-    fn service(&self, name: &str) -> Result<Option<ServiceSeen>>;
+    /// `None` if there is no such service.
+    fn service(&self, name: &str) -> Result<Option<ObservedService>>;
 
-    /// All that [`restore_service`](Self::restore_service) needs to put the
-    /// service back as it is now, whether it runs included; none if there is
-    /// none. It holds no secret.
+    /// Everything that [`restore_service`](Self::restore_service) needs, including
+    /// whether the service runs; `None` if there is no such service. Contains no
+    /// secret.
     fn save_service(&self, name: &str) -> Result<Option<serde_json::Value>>;
 
-    /// Registers the service or changes its registration, and writes its
-    /// definition; durable when it returns. The service does not run.
+    /// Creates or updates the registration and writes the definition; durable on
+    /// return. Does not start the service.
     fn install_service(&self, definition: &ServiceDefinition) -> Result<()>;
 
-    /// Starts a service and returns when it runs; fails with what its log says
-    /// last if it stops instead. Running already is fine.
+    /// Starts a service and waits until it runs; if it stops instead, fails with the
+    /// end of its log. Succeeds if it already runs.
     fn start_service(&self, name: &str) -> Result<()>;
 
-    /// Sets when a service of somebody else's is started.
+    /// Sets the start type of a service that casement does not own.
     fn set_service_start(&self, name: &str, _start: StartType) -> Result<()> {
         Err(unsupported(&format!("start type of the service `{name}`")))
     }
 
-    /// Stops a service after the running ones that depend on it; returns the
-    /// names of those, in the order in which they were stopped. Stopped or
-    /// absent is fine.
+    /// Stops a service after its running dependents; returns the names of those in
+    /// the order in which they were stopped. Succeeds if the service is stopped or
+    /// absent.
     fn stop_service(&self, name: &str) -> Result<Vec<String>>;
 
-    /// Deletes a stopped service and its definition; absent is fine.
+    /// Deletes a stopped service and its definition; succeeds if it is absent.
     fn delete_service(&self, name: &str) -> Result<()>;
 
-    /// Puts back what [`save_service`](Self::save_service) gave.
+    /// Restores what [`save_service`](Self::save_service) returned.
     fn restore_service(&self, name: &str, saved: &serde_json::Value) -> Result<()>;
 }
 
-/// Interfaces, routes, forwarding.
 pub trait Network {
-    /// All interfaces with their addresses.
     fn interfaces(&self) -> Result<Vec<InterfaceFacts>>;
 
-    /// The number of an interface; none if no interface is it. For
-    /// [`InterfaceRef::HnsNetwork`] the host's virtual adapter on the network:
-    /// the one with the host's endpoint, else with the management address.
+    /// The index of an interface; `None` if it does not exist. For
+    /// [`InterfaceRef::HnsNetwork`] this is the virtual adapter of the host on that
+    /// network: the one with the host endpoint, else the one with the management
+    /// address.
     fn interface(&self, reference: &InterfaceRef) -> Result<Option<u32>>;
 
-    /// What the adapter that has an address is set to; none if none has it.
-    fn adapter(&self, address: IpAddr) -> Result<Option<AdapterSeen>> {
-        Err(unsupported(&format!("adapter with {address} to be kept")))
+    /// The settings of the adapter with an address; `None` if no adapter has it.
+    fn adapter(&self, address: IpAddr) -> Result<Option<ObservedAdapter>> {
+        Err(unsupported(&format!(
+            "settings of the adapter with {address}"
+        )))
     }
 
-    /// Gives the adapter that has an address what it lacks of these settings.
-    fn restore_adapter(&self, address: IpAddr, _settings: &AdapterSeen) -> Result<()> {
-        Err(unsupported(&format!("adapter with {address} to be kept")))
+    /// Restores the settings that the adapter with this address has lost.
+    fn restore_adapter(&self, address: IpAddr, _settings: &ObservedAdapter) -> Result<()> {
+        Err(unsupported(&format!(
+            "settings of the adapter with {address}"
+        )))
     }
 
-    /// All routes to exactly this destination.
     fn routes(&self, destination: &IpNet) -> Result<Vec<RouteEntry>>;
 
-    /// Adds a route that is not there.
+    /// The route must not exist.
     fn add_route(&self, route: &RouteEntry) -> Result<()>;
 
-    /// Deletes a route; absent is fine.
+    /// Succeeds if the route is absent.
     fn delete_route(&self, route: &RouteEntry) -> Result<()>;
 
-    /// Whether forwarding is on; none if there is no such interface.
+    /// `None` if there is no such interface.
     fn forwarding(&self, interface: &InterfaceRef) -> Result<Option<bool>>;
 
-    /// Switches forwarding.
     fn set_forwarding(&self, interface: &InterfaceRef, on: bool) -> Result<()>;
 
-    /// The ports that are given to those who ask for none.
+    /// The port range for outgoing connections.
     fn dynamic_ports(&self, protocol: Protocol) -> Result<DynamicPortsFacts> {
         Err(unsupported(&format!("dynamic {protocol} ports")))
     }
 
-    /// Sets those ports.
     fn set_dynamic_ports(&self, ports: &DynamicPorts) -> Result<()> {
         Err(unsupported(&format!("dynamic {} ports", ports.protocol)))
     }
 }
 
-/// Conditions.
 pub trait Conditions {
-    /// Whether the condition holds at this moment.
     fn condition(&self, condition: &Condition) -> Result<ConditionFacts>;
 
-    /// Lets some time pass before a condition is looked at again. The
-    /// simulated host only moves its clock.
+    /// Sleeps between two evaluations of a condition. The simulated host only
+    /// advances its clock.
     fn pause(&self, duration: Duration) {
         std::thread::sleep(duration);
     }
 }
 
-/// A program to run to its end, without a shell and without a window.
+/// A program that runs to completion, without a shell and without a window.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Program {
-    /// The program and its arguments; never a secret among them.
+    /// The executable and its arguments; never contains a secret.
     pub arguments: Vec<String>,
-    /// Variables added to the agent's own.
+    /// Added to the agent's own environment.
     pub environment: BTreeMap<String, String>,
-    /// The folder that it starts in.
-    pub folder: HostPath,
-    /// When it is ended by force, with the processes that it started.
-    pub deadline: Duration,
+    /// Working directory.
+    pub working_dir: HostPath,
+    /// The program and its child processes are killed after this time.
+    pub timeout: Duration,
 }
 
-/// How a program ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Ended {
-    /// Its exit code; none if it was ended by force.
+pub struct ProgramExit {
+    /// `None` if the program was killed.
     pub code: Option<i32>,
-    /// What it wrote to both streams, the last 64 KiB.
+    /// The last 64 KiB of stdout and stderr.
     pub output: String,
 }
 
-/// Programs.
 pub trait Programs {
-    /// Runs a program and waits for its end.
-    fn run(&self, program: &Program) -> Result<Ended>;
+    /// Runs a program and waits until it exits.
+    fn run(&self, program: &Program) -> Result<ProgramExit>;
 }
 
-/// The failure of a thing that this system does not have.
+/// An operation that this operating system does not support.
 #[must_use]
 pub fn unsupported(what: &str) -> Failure {
     Failure::new(
         Code::Unsupported,
-        format!("{what}: {} has no such thing", std::env::consts::OS),
-        "take the step out of this host's document, or check the host's `os`",
+        format!("{what}: not supported on {}", std::env::consts::OS),
+        "check the `os` of this host in the cluster file",
     )
 }

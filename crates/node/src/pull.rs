@@ -1,7 +1,7 @@
-//! Blobs that the host fetches itself: what `pull` asks for.
+//! Blobs that the host downloads itself, for the request `pull`.
 //!
-//! Nothing that comes is trusted: a download gets its name when its hash is right,
-//! and so does each program that is taken out of one.
+//! Downloads are not trusted: a file gets its name only when its hash matches, and
+//! so does each program extracted from an archive.
 
 use std::fs::File;
 use std::io::Read;
@@ -10,48 +10,46 @@ use casement_resource::wire::Pull;
 use casement_resource::{Code, Failure, without_password};
 use flate2::read::GzDecoder;
 
-use crate::part::Part;
+use crate::partial_blob::PartialBlob;
 use crate::platform::{Download, Platform, Result};
 use crate::state::{Layout, delete, state_failure};
 
-/// How often a download that breaks off is gone on with, as long as each attempt
-/// brings something.
+/// How many times an interrupted download is resumed, as long as each attempt makes
+/// progress.
 const ATTEMPTS: u32 = 4;
-/// How many bytes come before the controller hears of them.
-const TELL_EVERY: u64 = 1 << 20;
+/// In bytes.
+const PROGRESS_INTERVAL: u64 = 1 << 20;
 
-/// Whoever hears how many bytes of the download are there; one who hears nothing any
-/// more ends it.
-type Tell<'a> = dyn FnMut(u64) -> Result<()> + 'a;
+/// Receives the number of bytes downloaded so far. An error cancels the download.
+type OnProgress<'a> = dyn FnMut(u64) -> Result<()> + 'a;
 
-/// Brings the blobs into the store.
 pub fn pull(
     platform: &dyn Platform,
     layout: &Layout,
     pull: &Pull,
-    tell: &mut Tell<'_>,
+    on_progress: &mut OnProgress<'_>,
 ) -> Result<()> {
     layout.prepare(platform)?;
-    let _turn = turn(layout)?;
-    let wanted = match pull.members.as_slice() {
+    let _lock = lock(layout)?;
+    let needed = match pull.members.as_slice() {
         [] => std::slice::from_ref(&pull.download),
         members => members,
     };
-    if wanted.iter().all(|blob| layout.has(blob)) {
+    if needed.iter().all(|blob| layout.has_blob(blob)) {
         return Ok(());
     }
-    fetch(platform, layout, pull, tell)?;
+    fetch(platform, layout, pull, on_progress)?;
     if pull.members.is_empty() {
         return Ok(());
     }
     let unpacked = unpack(layout, pull);
-    // Hosts need the programs, not what they came in.
+    // The host needs the programs, not the archive.
     let deleted = delete(&layout.blob(&pull.download.sha256));
     unpacked.and(deleted)
 }
 
-/// Waits for the host's turn: two that fetch the same would write to the same place.
-fn turn(layout: &Layout) -> Result<File> {
+/// Two downloads of the same blob would write to the same file.
+fn lock(layout: &Layout) -> Result<File> {
     let path = layout.pull_lock();
     let mut options = File::options();
     let opened = options.write(true).create(true).truncate(false).open(&path);
@@ -59,122 +57,128 @@ fn turn(layout: &Layout) -> Result<File> {
     locked.map_err(|error| state_failure("locked", &path, &error))
 }
 
-/// Brings the download itself into the store.
-fn fetch(platform: &dyn Platform, layout: &Layout, pull: &Pull, tell: &mut Tell<'_>) -> Result<()> {
-    if layout.has(&pull.download) {
+fn fetch(
+    platform: &dyn Platform,
+    layout: &Layout,
+    pull: &Pull,
+    on_progress: &mut OnProgress<'_>,
+) -> Result<()> {
+    if layout.has_blob(&pull.download) {
         return Ok(());
     }
-    let part = Part::open(layout, &pull.download)?;
-    let mut fetching = Fetching {
+    let part = PartialBlob::open(layout, &pull.download)?;
+    let mut job = DownloadJob {
         pull,
-        remnant: part.length() > 0,
+        resumed: part.length() > 0,
         part,
-        told: 0,
+        reported: 0,
     };
-    match fetching.run(platform, tell) {
-        Ok(()) => fetching.part.put_in_place(),
+    match job.run(platform, on_progress) {
+        Ok(()) => job.part.commit(),
         Err(failure) => {
-            fetching.leave(&failure)?;
+            job.clean_up(&failure)?;
             Err(failure)
         }
     }
 }
 
-/// A download on its way.
-struct Fetching<'a> {
+struct DownloadJob<'a> {
     pull: &'a Pull,
-    part: Part,
-    /// Whether some of it was here before.
-    remnant: bool,
-    /// How many bytes the controller has heard of.
-    told: u64,
+    part: PartialBlob,
+    /// Whether the file existed before this download.
+    resumed: bool,
+    /// The last progress that was reported.
+    reported: u64,
 }
 
-impl Fetching<'_> {
-    /// Goes on until it is whole, or nothing helps.
-    fn run(&mut self, platform: &dyn Platform, tell: &mut Tell<'_>) -> Result<()> {
-        let mut left = ATTEMPTS;
-        while !self.part.is_whole() {
-            left -= 1;
-            let (came, ended) = self.attempt(platform, tell);
-            if self.part.is_whole() {
+impl DownloadJob<'_> {
+    /// Retries until the download is complete or makes no progress.
+    fn run(&mut self, platform: &dyn Platform, on_progress: &mut OnProgress<'_>) -> Result<()> {
+        let mut attempts = ATTEMPTS;
+        while !self.part.is_complete() {
+            attempts -= 1;
+            let (progressed, result) = self.attempt(platform, on_progress);
+            if self.part.is_complete() {
                 break;
             }
-            let short = self.part.length() < self.pull.download.size;
-            let (goes_on, failure) = match ended {
-                Ok(()) => (came && short, self.wrong()),
-                Err(failure) => (came && failure.code == Code::NotFetched, failure),
+            let incomplete = self.part.length() < self.pull.download.size;
+            let (retry, failure) = match result {
+                Ok(()) => (progressed && incomplete, self.mismatch()),
+                Err(failure) => (progressed && failure.code == Code::DownloadFailed, failure),
             };
             match failure.code {
-                _ if goes_on && left > 0 => {}
-                // What was here before may have been something else.
-                Code::BlobWrong if self.remnant && left > 0 => self.begin_anew()?,
+                _ if retry && attempts > 0 => {}
+                // The existing part may belong to other content.
+                Code::BlobMismatch if self.resumed && attempts > 0 => self.restart()?,
                 _ => return Err(failure),
             }
         }
         Ok(())
     }
 
-    /// What came stays for whoever brings the rest. Nobody brings the rest of an
-    /// archive: its programs are sent as they are.
-    fn leave(self, failure: &Failure) -> Result<()> {
-        let of_use = match failure.code {
-            Code::BlobWrong => false,
-            Code::NotFetched | Code::NoMirror => self.pull.members.is_empty(),
+    /// Keeps a partial file that can be resumed. The rest of an archive is never
+    /// transferred: its programs are uploaded individually.
+    fn clean_up(self, failure: &Failure) -> Result<()> {
+        let keep = match failure.code {
+            Code::BlobMismatch => false,
+            Code::DownloadFailed | Code::MirrorUnreachable => self.pull.members.is_empty(),
             _ => true,
         };
-        match of_use && self.part.length() > 0 {
+        match keep && self.part.length() > 0 {
             true => Ok(()),
             false => self.part.discard(),
         }
     }
 
-    /// Whether anything came, and how it ended.
-    fn attempt(&mut self, platform: &dyn Platform, tell: &mut Tell<'_>) -> (bool, Result<()>) {
+    /// Returns whether any data arrived, and the result.
+    fn attempt(
+        &mut self,
+        platform: &dyn Platform,
+        on_progress: &mut OnProgress<'_>,
+    ) -> (bool, Result<()>) {
         let pull = self.pull;
         let download = Download {
             url: &pull.from,
             proxy: &pull.proxy,
             from: self.part.length(),
         };
-        let mut came = false;
-        let mut take = |at: u64, bytes: &[u8]| {
+        let mut progressed = false;
+        let mut on_data = |at: u64, bytes: &[u8]| {
             if at == 0 && self.part.length() > 0 {
-                self.begin_anew()?;
+                self.restart()?;
             }
-            came = true;
+            progressed = true;
             if self.part.length() + bytes.len() as u64 > pull.download.size {
-                let more = format!("more than {} bytes", pull.download.size);
-                return Err(self.wrong().found(more));
+                let found = format!("more than {} bytes", pull.download.size);
+                return Err(self.mismatch().found(found));
             }
-            self.part.add(bytes)?;
+            self.part.append(bytes)?;
             let length = self.part.length();
-            if length == pull.download.size || length >= self.told + TELL_EVERY {
-                self.told = length;
-                tell(length)?;
+            if length == pull.download.size || length >= self.reported + PROGRESS_INTERVAL {
+                self.reported = length;
+                on_progress(length)?;
             }
             Ok(())
         };
-        let ended = platform.download(&download, &mut take);
-        (came, ended)
+        let result = platform.download(&download, &mut on_data);
+        (progressed, result)
     }
 
-    fn begin_anew(&mut self) -> Result<()> {
-        (self.remnant, self.told) = (false, 0);
-        self.part.begin_anew()
+    fn restart(&mut self) -> Result<()> {
+        (self.resumed, self.reported) = (false, 0);
+        self.part.restart()
     }
 
-    /// What came is not what should have.
-    fn wrong(&self) -> Failure {
+    fn mismatch(&self) -> Failure {
         let (found, length) = (self.part.hash(), self.part.length());
         let download = &self.pull.download;
         Failure::new(
-            Code::BlobWrong,
+            Code::BlobMismatch,
             format!(
-                "{} is not what it should be",
+                "the content of {} does not match its hash",
                 without_password(self.pull.from.expose())
             ),
-            "find out who replaced it; a mirror may hold another file under that name",
+            "check the file on the mirror; it may be a different file with the same name",
         )
         .values(
             format!("sha256 {}, {} bytes", download.sha256, download.size),
@@ -183,52 +187,52 @@ impl Fetching<'_> {
     }
 }
 
-/// Takes blobs out of a download. They are known by what they hold: names in an
-/// archive lead nowhere. What it may unpack to is not limited: the controller vouches
-/// for its hash, and has unpacked it before.
+/// Extracts blobs from an archive. They are identified by their content; names in
+/// the archive are ignored. The unpacked size is not limited: the controller
+/// knows the hash and has unpacked the archive before.
 fn unpack(layout: &Layout, pull: &Pull) -> Result<()> {
     let path = layout.blob(&pull.download.sha256);
     let broken = |error: std::io::Error| state_failure("unpacked", &path, &error);
-    let packed = GzDecoder::new(File::open(&path).map_err(broken)?);
-    let mut archive = tar::Archive::new(packed);
-    let mut wanted = pull.members.clone();
-    wanted.retain(|blob| !layout.has(blob));
+    let decoder = GzDecoder::new(File::open(&path).map_err(broken)?);
+    let mut archive = tar::Archive::new(decoder);
+    let mut missing = pull.members.clone();
+    missing.retain(|blob| !layout.has_blob(blob));
     for entry in archive.entries().map_err(broken)? {
         let mut entry = entry.map_err(broken)?;
         let size = entry.size();
-        let Some(alike) = wanted.iter().find(|blob| blob.size == size).copied() else {
+        let Some(candidate) = missing.iter().find(|blob| blob.size == size).copied() else {
             continue;
         };
-        let mut part = Part::open(layout, &alike)?;
-        part.begin_anew()?;
+        let mut part = PartialBlob::open(layout, &candidate)?;
+        part.restart()?;
         let mut buffer = vec![0; 256 * 1024];
         loop {
             match entry.read(&mut buffer).map_err(broken)? {
                 0 => break,
-                count => part.add(buffer.get(..count).unwrap_or_default())?,
+                count => part.append(buffer.get(..count).unwrap_or_default())?,
             }
         }
-        // Two files of one size: it may be the other.
+        // Several blobs may have the same size.
         let found = part.hash();
-        match wanted.iter().position(|blob| blob.sha256 == found) {
-            Some(at) => part.put_at(&layout.blob(&wanted.swap_remove(at).sha256))?,
+        match missing.iter().position(|blob| blob.sha256 == found) {
+            Some(at) => part.commit_as(&layout.blob(&missing.swap_remove(at).sha256))?,
             None => part.discard()?,
         }
     }
-    let Some(missing) = wanted.first() else {
+    let Some(blob) = missing.first() else {
         return Ok(());
     };
     Err(Failure::new(
-        Code::BlobWrong,
+        Code::BlobMismatch,
         format!(
-            "{} does not hold a program that it should",
+            "a program is missing from the archive {}",
             without_password(pull.from.expose())
         ),
-        "what a host cannot fetch is sent to it",
+        "check the archive on the mirror; until then, casement uploads the program to the host",
     )
     .values(
-        format!("sha256 {}, {} bytes", missing.sha256, missing.size),
-        "no such file",
+        format!("sha256 {}, {} bytes", blob.sha256, blob.size),
+        "not in the archive",
     ))
 }
 

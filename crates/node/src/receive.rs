@@ -1,7 +1,8 @@
-//! A blob that comes as lines: what `receive` takes where there is no SFTP.
+//! `casement-node receive`: a blob transferred as lines of text, for hosts without
+//! SFTP.
 //!
-//! It is written beside its place ([`crate::part`]), so that a copy that was cut
-//! goes on; it gets its name when its hash is right.
+//! It is written to a [`crate::partial_blob`], so an interrupted transfer can be
+//! resumed; the blob gets its name only when its hash matches.
 
 use std::io::{Read, Write};
 
@@ -10,12 +11,12 @@ use base64::engine::general_purpose::STANDARD;
 use casement_resource::wire::{Decoder, FromReceiver, Line, ToReceiver, encode};
 use casement_resource::{Blob, Code, Failure};
 
-use crate::part::Part;
+use crate::partial_blob::PartialBlob;
 use crate::platform::{Platform, Result};
 use crate::state::Layout;
 
-/// Takes one blob. What goes wrong is said to the controller; an error is one
-/// that it could not be told.
+/// Receives one blob. Failures are sent to the controller; the error returned here
+/// is one that could not be sent.
 pub fn receive(
     platform: &dyn Platform,
     layout: &Layout,
@@ -23,35 +24,35 @@ pub fn receive(
     input: &mut dyn Read,
     output: &mut dyn Write,
 ) -> Result<()> {
-    let mut say = |message: &FromReceiver| -> Result<()> {
+    let mut send = |message: &FromReceiver| -> Result<()> {
         let line = encode(message).map_err(|error| protocol(&error.to_string()))?;
         output
             .write_all(line.as_bytes())
             .and_then(|()| output.flush())
-            .map_err(|_| protocol("the controller does not listen any more"))
+            .map_err(|_| protocol("the connection to the controller was lost"))
     };
-    match take(platform, layout, expected, input, &mut say) {
-        Ok(true) => say(&FromReceiver::Done),
-        // The controller went away; what came stays for the next attempt.
+    match receive_blob(platform, layout, expected, input, &mut send) {
+        Ok(true) => send(&FromReceiver::Done),
+        // The controller disconnected; the partial blob stays for the next attempt.
         Ok(false) => Ok(()),
-        Err(failure) => say(&FromReceiver::Failed(failure)),
+        Err(failure) => send(&FromReceiver::Failed(failure)),
     }
 }
 
-/// Whether the blob is there.
-fn take(
+/// Returns whether the blob is complete.
+fn receive_blob(
     platform: &dyn Platform,
     layout: &Layout,
     expected: &Blob,
     input: &mut dyn Read,
-    say: &mut dyn FnMut(&FromReceiver) -> Result<()>,
+    send: &mut dyn FnMut(&FromReceiver) -> Result<()>,
 ) -> Result<bool> {
     layout.prepare(platform)?;
-    if layout.has(expected) {
+    if layout.has_blob(expected) {
         return Ok(true);
     }
-    let mut part = Part::open(layout, expected)?;
-    say(&FromReceiver::Have {
+    let mut part = PartialBlob::open(layout, expected)?;
+    send(&FromReceiver::Have {
         bytes: part.length(),
         sha256: part.hash(),
     })?;
@@ -62,35 +63,39 @@ fn take(
     loop {
         match messages.next()? {
             None => return Ok(false),
-            Some(ToReceiver::From { bytes }) => go_on_from(&mut part, bytes)?,
+            Some(ToReceiver::From { bytes }) => resume_from(&mut part, bytes)?,
             Some(ToReceiver::Data(text)) => {
                 let data = STANDARD.decode(text);
-                part.add(&data.map_err(|_| protocol("a piece of the blob is not base64"))?)?;
+                part.append(
+                    &data.map_err(|_| protocol("a chunk of the blob is not valid base64"))?,
+                )?;
             }
             Some(ToReceiver::End) => break,
         }
     }
-    if !part.is_whole() {
+    if !part.is_complete() {
         let found = part.hash();
-        part.begin_anew()?;
-        let wanted = format!("{} ({} bytes)", expected.sha256, expected.size);
+        part.restart()?;
+        let expected_blob = format!("{} ({} bytes)", expected.sha256, expected.size);
         return Err(Failure::new(
-            Code::BlobWrong,
-            "the blob did not arrive as it was sent",
-            "apply again; if it stays so, the file changed here while it was sent",
+            Code::BlobMismatch,
+            "the received blob does not match its hash",
+            "run `casement apply` again; if this repeats, the file changes while it is sent",
         )
-        .values(wanted, found.to_string()));
+        .values(expected_blob, found.to_string()));
     }
-    part.put_in_place()?;
+    part.commit()?;
     Ok(true)
 }
 
-fn go_on_from(part: &mut Part, bytes: u64) -> Result<()> {
+fn resume_from(part: &mut PartialBlob, bytes: u64) -> Result<()> {
     match bytes {
         bytes if bytes == part.length() => Ok(()),
-        0 => part.begin_anew(),
-        other => Err(protocol("the blob goes on from somewhere else")
-            .values(part.length().to_string(), other.to_string())),
+        0 => part.restart(),
+        other => Err(
+            protocol("the controller resumes the blob at a different offset")
+                .values(part.length().to_string(), other.to_string()),
+        ),
     }
 }
 
@@ -100,7 +105,7 @@ struct Messages<'a> {
 }
 
 impl Messages<'_> {
-    /// The next message; none when the controller has gone.
+    /// `None` when the controller has disconnected.
     fn next(&mut self) -> Result<Option<ToReceiver>> {
         let mut buffer = vec![0; 64 * 1024];
         loop {
@@ -118,11 +123,11 @@ impl Messages<'_> {
     }
 }
 
-fn protocol(what: &str) -> Failure {
+fn protocol(message: &str) -> Failure {
     Failure::new(
         Code::Protocol,
-        what,
-        "use a casement and an agent of the same version",
+        message,
+        "use the same version of casement and the agent",
     )
 }
 
@@ -136,30 +141,30 @@ mod tests {
     use crate::sim::Sim;
 
     struct Host {
-        folder: tempfile::TempDir,
+        dir: tempfile::TempDir,
         sim: Sim,
     }
 
     impl Host {
         fn new() -> Self {
             Self {
-                folder: tempfile::tempdir().unwrap(),
+                dir: tempfile::tempdir().unwrap(),
                 sim: Sim::default(),
             }
         }
 
         fn layout(&self) -> Layout {
-            Layout::new(self.folder.path().to_owned())
+            Layout::new(self.dir.path().to_owned())
         }
 
         fn names(&self) -> Vec<String> {
-            let folder = fs::read_dir(self.folder.path().join("blobs")).unwrap();
-            let names = folder.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+            let dir = fs::read_dir(self.dir.path().join("blobs")).unwrap();
+            let names = dir.map(|entry| entry.unwrap().file_name().into_string().unwrap());
             names.collect()
         }
 
-        /// What is said when these lines come, and no more.
-        fn told(&self, blob: &[u8], lines: &[ToReceiver]) -> Vec<FromReceiver> {
+        /// The responses to exactly these lines.
+        fn responses_to(&self, blob: &[u8], lines: &[ToReceiver]) -> Vec<FromReceiver> {
             let expected = Blob::of(blob);
             let input: String = lines.iter().map(|line| encode(line).unwrap()).collect();
             let mut output = Vec::new();
@@ -174,11 +179,11 @@ mod tests {
             .unwrap();
             let mut decoder = Decoder::new();
             decoder.push(&output);
-            let mut said = Vec::new();
+            let mut responses = Vec::new();
             while let Some(Line::Message(message)) = decoder.next_line().unwrap() {
-                said.push(message);
+                responses.push(message);
             }
-            said
+            responses
         }
     }
 
@@ -194,11 +199,11 @@ mod tests {
     }
 
     #[test]
-    fn a_blob_gets_its_name_when_it_is_whole_and_a_cut_one_goes_on() {
+    fn interrupted_transfer_is_resumed() {
         let host = Host::new();
         let blob = b"one two three";
-        let cut = [ToReceiver::From { bytes: 0 }, data(b"one ")];
-        assert_eq!(host.told(blob, &cut), [have(b"")]);
+        let interrupted = [ToReceiver::From { bytes: 0 }, data(b"one ")];
+        assert_eq!(host.responses_to(blob, &interrupted), [have(b"")]);
         let part = format!("{}.part", Sha256::of(blob));
         assert_eq!(host.names(), [part]);
         let rest = [
@@ -207,16 +212,20 @@ mod tests {
             data(b"three"),
             ToReceiver::End,
         ];
-        let said = host.told(blob, &rest);
-        assert_eq!(said, [have(b"one "), FromReceiver::Done]);
+        let responses = host.responses_to(blob, &rest);
+        assert_eq!(responses, [have(b"one "), FromReceiver::Done]);
         assert_eq!(host.names(), [Sha256::of(blob).to_string()]);
-        let there = fs::read(host.layout().blob(&Sha256::of(blob))).unwrap();
-        assert_eq!(there, blob);
-        assert_eq!(host.told(blob, &[]), [FromReceiver::Done], "there already");
+        let stored = fs::read(host.layout().blob(&Sha256::of(blob))).unwrap();
+        assert_eq!(stored, blob);
+        assert_eq!(
+            host.responses_to(blob, &[]),
+            [FromReceiver::Done],
+            "already complete"
+        );
     }
 
     #[test]
-    fn what_is_not_the_blob_never_gets_its_name() {
+    fn wrong_content_is_never_stored() {
         let host = Host::new();
         let blob = b"right";
         let wrong = [
@@ -224,29 +233,37 @@ mod tests {
             data(b"wrong"),
             ToReceiver::End,
         ];
-        let said = host.told(blob, &wrong);
-        let [_, FromReceiver::Failed(failure)] = said.as_slice() else {
-            panic!("{said:?}");
+        let responses = host.responses_to(blob, &wrong);
+        let [_, FromReceiver::Failed(failure)] = responses.as_slice() else {
+            panic!("{responses:?}");
         };
-        assert_eq!(failure.code, Code::BlobWrong);
+        assert_eq!(failure.code, Code::BlobMismatch);
         let right = [ToReceiver::From { bytes: 0 }, data(blob), ToReceiver::End];
-        let said = host.told(blob, &right);
-        assert_eq!(said, [have(b""), FromReceiver::Done], "nothing was left");
+        let responses = host.responses_to(blob, &right);
+        assert_eq!(
+            responses,
+            [have(b""), FromReceiver::Done],
+            "the partial blob was discarded"
+        );
     }
 
     #[test]
-    fn a_remnant_of_something_else_is_begun_anew() {
+    fn partial_blob_of_other_content_is_discarded() {
         let host = Host::new();
         let blob = b"right one";
-        host.told(blob, &[data(b"other")]);
+        host.responses_to(blob, &[data(b"other")]);
         let whole = [ToReceiver::From { bytes: 0 }, data(blob), ToReceiver::End];
-        let said = host.told(blob, &whole);
-        assert_eq!(said, [have(b"other"), FromReceiver::Done]);
+        let responses = host.responses_to(blob, &whole);
+        assert_eq!(responses, [have(b"other"), FromReceiver::Done]);
         let other = b"shorter";
-        host.told(other, &[data(b"much longer than it")]);
-        assert_eq!(host.told(other, &[]), [have(b"")], "too long to be a part");
+        host.responses_to(other, &[data(b"much longer than it")]);
+        assert_eq!(
+            host.responses_to(other, &[]),
+            [have(b"")],
+            "too long for this blob"
+        );
         let elsewhere = [ToReceiver::From { bytes: 3 }];
-        let said = host.told(other, &elsewhere);
-        assert!(matches!(said.as_slice(), [_, FromReceiver::Failed(_)]));
+        let responses = host.responses_to(other, &elsewhere);
+        assert!(matches!(responses.as_slice(), [_, FromReceiver::Failed(_)]));
     }
 }

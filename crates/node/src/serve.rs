@@ -1,88 +1,84 @@
-//! The service `casement`: carries runs out, outlives the connections that ask
-//! for them, and goes on after a restart with what was begun.
+//! The service `casement`: executes runs, outlives the connections that request
+//! them, and resumes an interrupted run after a restart.
 //!
-//! It speaks the same lines as the controller does, with the channel processes
-//! of this host.
+//! It uses the same line protocol with the channel processes of this host as the
+//! controller does.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::backstage::Listener;
 use crate::platform::{Level, Platform, Result};
+use crate::service_client::Listener;
 use crate::state::{Layout, journal};
 
 mod connection;
-#[path = "serve/repair.rs"]
-mod keeper;
+mod repair;
 mod runs;
 mod secrets;
 
 pub use runs::Runs;
 
-/// When the service ends.
 #[derive(Debug)]
-pub enum Life {
-    /// When the service manager says so.
+pub enum Lifetime {
     UntilStopped,
-    /// When no run is at work and nobody is connected: the flag is raised then,
-    /// and the listener is expected to give up.
+    /// Ends when no run is active and nobody is connected: the flag is set then, and
+    /// the listener is expected to stop.
     UntilIdle(Arc<AtomicBool>),
 }
 
-/// Serves until the listener gives up. Whoever stops the service may end the
-/// process at any moment: the next one goes on from the journal.
+/// Serves until the listener stops. The process may be killed at any time; the next
+/// one resumes from the journal.
 pub fn serve(
     platform: Arc<dyn Platform>,
     layout: &Layout,
     mut listener: Box<dyn Listener>,
-    life: Life,
+    lifetime: Lifetime,
 ) -> Result<()> {
     layout.prepare(&*platform)?;
     let runs = Arc::new(Runs::new(platform, layout.clone()));
     resume(&runs, layout)?;
-    let (behind, ended) = (Arc::clone(&runs), Arc::new(Ended::default()));
-    let _told = Tells(Arc::clone(&ended));
-    let by_itself = matches!(life, Life::UntilIdle(_));
-    match life {
-        Life::UntilIdle(quit) => thread::spawn(move || watch(&behind, &quit)),
-        Life::UntilStopped => thread::spawn(move || keeper::keep(&behind, &ended)),
+    let (background, stopped) = (Arc::clone(&runs), Arc::new(Stopped::default()));
+    let _guard = SetOnDrop(Arc::clone(&stopped));
+    let until_idle = matches!(lifetime, Lifetime::UntilIdle(_));
+    match lifetime {
+        Lifetime::UntilIdle(quit) => thread::spawn(move || watch(&background, &quit)),
+        Lifetime::UntilStopped => thread::spawn(move || repair::run_loop(&background, &stopped)),
     };
     while let Some(duplex) = listener.accept()? {
-        let guest = runs.enter();
+        let connection = runs.connect();
         let runs = Arc::clone(&runs);
         thread::spawn(move || {
             connection::serve(&runs, duplex);
-            drop(guest);
+            drop(connection);
         });
     }
-    // Whoever came in the last moment is served to the end; but one who stops the
-    // service may be among them, and waits for that.
-    while by_itself && runs.busy() {
-        runs.until_changed();
+    // Finish connections that were accepted last. A stopped service does not wait:
+    // the client that stops it may be connected and wait for that.
+    while until_idle && runs.busy() {
+        runs.wait_for_change();
     }
     Ok(())
 }
 
-/// Whether the service has ended. Its process ends with it, but a simulated host
-/// has none, and must not be kept by a service that is gone.
+/// Set when the service has stopped. The process of a real service exits, but the
+/// repair thread of a simulated host would go on.
 #[derive(Debug, Default)]
-struct Ended(AtomicBool);
+struct Stopped(AtomicBool);
 
-/// Says so when the service ends, however it does.
-struct Tells(Arc<Ended>);
+struct SetOnDrop(Arc<Stopped>);
 
-impl Drop for Tells {
+impl Drop for SetOnDrop {
     fn drop(&mut self) {
         self.0.0.store(true, Ordering::SeqCst);
     }
 }
 
-/// Goes on with the run that was begun last.
+/// Resumes the last unfinished run.
 fn resume(runs: &Arc<Runs>, layout: &Layout) -> Result<()> {
     if let Some(failure) = journal::damage(layout)? {
-        let text = format!("{failure}. {}", failure.remedy);
+        let text = format!("{failure}. {}", failure.help);
         runs.platform().notice(Level::Error, &text);
     }
     if let Some(run) = journal::unfinished(layout)? {
@@ -91,8 +87,8 @@ fn resume(runs: &Arc<Runs>, layout: &Layout) -> Result<()> {
     Ok(())
 }
 
-/// Raises the flag when the last one who needed the service has gone; whoever has
-/// started it gets a while to come.
+/// Sets the flag when the service is idle; the client that started it gets some time
+/// to connect.
 fn watch(runs: &Runs, quit: &AtomicBool) {
     const GRACE: Duration = Duration::from_secs(3);
     let started = Instant::now();
@@ -102,7 +98,7 @@ fn watch(runs: &Runs, quit: &AtomicBool) {
         needed = runs.busy();
     }
     while runs.busy() {
-        runs.until_changed();
+        runs.wait_for_change();
     }
     quit.store(true, Ordering::SeqCst);
 }
@@ -112,25 +108,25 @@ mod tests {
     use std::sync::mpsc;
 
     use super::*;
-    use crate::backstage::Backstage as _;
-    use crate::sim::{Sim, World, door};
+    use crate::service_client::ServiceClient as _;
+    use crate::sim::{Sim, World, sim_service};
 
     #[test]
-    fn one_who_stops_the_service_need_not_leave_first() {
-        let folder = tempfile::tempdir().unwrap();
-        let layout = Layout::new(folder.path().to_owned());
-        let (door, listener) = door();
-        let (ended, end) = mpsc::channel();
+    fn service_stops_while_a_client_is_connected() {
+        let dir = tempfile::tempdir().unwrap();
+        let layout = Layout::new(dir.path().to_owned());
+        let (sim_service, listener) = sim_service();
+        let (sender, receiver) = mpsc::channel();
         thread::spawn(move || {
             let host = Arc::new(Sim::new(World::default()));
-            let served = serve(host, &layout, Box::new(listener), Life::UntilStopped);
-            ended.send(served).unwrap();
+            let served = serve(host, &layout, Box::new(listener), Lifetime::UntilStopped);
+            sender.send(served).unwrap();
         });
-        let _guest = door.connect().unwrap();
-        door.retire().unwrap();
-        let served = end.recv_timeout(Duration::from_secs(20));
+        let _connection = sim_service.connect().unwrap();
+        sim_service.retire().unwrap();
+        let served = receiver.recv_timeout(Duration::from_secs(20));
         served
-            .expect("it ends although somebody is connected")
+            .expect("stops although a client is connected")
             .unwrap();
     }
 }

@@ -1,16 +1,14 @@
-//! The way from the channel process to the service `casement`, which outlives
-//! it: what each system has to offer for that.
+//! The local connection between the channel process and the service `casement`,
+//! which outlives it.
 
 use std::io::{Read, Write};
 
 use crate::platform::Result;
 
-/// A local connection, both ways; each half can be used by its own thread.
-/// Dropping both halves closes it.
+/// A local connection. Each half can be used by its own thread; dropping both closes
+/// it.
 pub struct Duplex {
-    /// What the other side says.
     pub reader: Box<dyn Read + Send>,
-    /// What is said to it.
     pub writer: Box<dyn Write + Send>,
 }
 
@@ -20,19 +18,17 @@ impl std::fmt::Debug for Duplex {
     }
 }
 
-/// The channel's side.
-pub trait Backstage: Send + Sync {
-    /// Connects to the service, having installed and started it if need be.
-    /// Checks that it is the service that answers, not somebody else.
+pub trait ServiceClient: Send + Sync {
+    /// Connects to the service; installs and starts it first if needed. Verifies
+    /// that the peer really is the service.
     fn connect(&self) -> Result<Duplex>;
 
-    /// Stops the service and takes its registration away; absent is fine.
+    /// Stops the service and removes its registration; succeeds if it is absent.
     fn retire(&self) -> Result<()>;
 }
 
-/// The service's side.
 pub trait Listener: Send {
-    /// The next connection, from an administrator of this host; others are
-    /// turned away inside. None when the service is told to stop.
+    /// The next connection from an administrator of this host; others are rejected.
+    /// `None` when the service is stopped.
     fn accept(&mut self) -> Result<Option<Duplex>>;
 }

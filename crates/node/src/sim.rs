@@ -1,9 +1,9 @@
-//! A simulated host, Windows or Linux: in memory, with the semantics that matter to the
-//! engine, and with faults on demand.
+//! A simulated Windows or Linux host: in memory, with the semantics that matter to the
+//! engine, and with fault injection.
 //!
-//! It has no network traffic but downloads from this machine, no clock and no programs
-//! but a few of its own.
-//! What it does is "as understood", not as Windows or Linux do it.
+//! Its only network traffic is downloads from loopback addresses. It has no clock and
+//! few programs. It models how Windows and Linux are understood to behave, and is no
+//! reference for what they do.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -12,11 +12,9 @@ use std::time::Duration;
 use casement_resource::wire::{HostFacts, InterfaceFacts, OperatingSystem};
 use casement_resource::{Code, Condition, ConditionFacts, Failure, ServiceState};
 
-use crate::platform::{Conditions, Ended, Level, Network, Platform, Program, Result};
+use crate::platform::{Conditions, Level, Network, Platform, Program, ProgramExit, Result};
 
 mod containers;
-#[path = "sim/sim_service.rs"]
-mod door;
 mod downloads;
 mod features;
 mod files;
@@ -30,73 +28,67 @@ mod programs;
 mod services;
 mod sessions;
 mod settings;
+mod sim_service;
 mod world;
 
 use hook::Hook;
 
-pub use door::{Door, DoorListener, door};
 pub use linux::{LinuxWorld, Unit};
-pub use world::{Container, Feature, RegistryImage, Service, SimImage, Thing, World};
+pub use sim_service::{SimService, SimServiceListener, sim_service};
+pub use world::{Container, Feature, RegistryImage, Service, SimEntry, SimImage, World};
 
-/// What goes wrong, and when.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Faults {
-    /// The process is killed at this point: every change has one before it and
-    /// one after it, counted from 1.
+    /// The process is killed at this kill point, counted from 1: there is one before and
+    /// one after every change.
     pub kill_at: Option<u64>,
-    /// This change fails, counted from 1.
+    /// The number of the change that fails, counted from 1.
     pub fail_at: Option<u64>,
-    /// The process is killed at this look, counted from 1. Before it or after it
-    /// is the same: a look leaves nothing.
-    pub kill_at_look: Option<u64>,
-    /// This look fails, counted from 1.
-    pub fail_at_look: Option<u64>,
+    /// The process is killed at this read, counted from 1.
+    pub kill_at_read: Option<u64>,
+    /// The number of the read that fails, counted from 1.
+    pub fail_at_read: Option<u64>,
     /// Changes whose name starts with this fail.
     pub failing: Option<String>,
-    /// Changes whose name starts with this are said to be done, and are not.
-    pub lying: Option<String>,
-    /// The disk has room for files of this many bytes, and not for longer ones.
-    pub room: Option<u64>,
-    /// A file that somebody holds open: it can be read, and nothing else.
-    pub held: Option<String>,
-    /// A service that begins to stop, and never has.
-    pub stuck: Option<String>,
+    /// Changes whose name starts with this report success but have no effect.
+    pub ignored: Option<String>,
+    /// Writing a larger file fails with a full disk.
+    pub max_file_bytes: Option<u64>,
+    /// A file that another process has open: it can be read, but not replaced or
+    /// removed.
+    pub locked_file: Option<String>,
+    /// A service that never finishes stopping.
+    pub hanging_service: Option<String>,
 }
 
-/// What a killed process unwinds with.
+/// The panic payload of a killed process.
 #[derive(Debug)]
 pub struct Killed;
 
-/// The simulated host.
 #[derive(Debug, Default)]
 pub struct Sim {
     world: Mutex<World>,
     faults: Mutex<Faults>,
-    points: AtomicU64,
+    kill_points: AtomicU64,
     changes: AtomicU64,
-    looks: AtomicU64,
+    reads: AtomicU64,
     /// How often all sessions were closed.
     closed: AtomicU64,
-    /// The services that ended when the host last went down, in that order.
-    ended: Mutex<Vec<String>>,
+    /// The services that the last shutdown stopped, in that order.
+    stopped_services: Mutex<Vec<String>>,
     notices: Mutex<Vec<(Level, String)>>,
-    /// Told when the host's network card is taken, or given back.
-    cut: Hook<Hears>,
-    model: Hook<Runs>,
-    watch: Hook<Watches>,
+    disconnect_hook: Hook<DisconnectHook>,
+    run_hook: Hook<ProgramHook>,
+    kill_point_hook: Hook<KillPointHook>,
 }
 
-/// Who hears that every connection to the host is lost.
-type Hears = dyn Fn() + Send + Sync;
+type DisconnectHook = dyn Fn() + Send + Sync;
 
-/// Programs that somebody else knows how to run.
-type Runs = dyn Fn(&Sim, &Program) -> Option<Ended> + Send + Sync;
+type ProgramHook = dyn Fn(&Sim, &Program) -> Option<ProgramExit> + Send + Sync;
 
-/// Who looks on.
-type Watches = dyn Fn(&Sim) + Send + Sync;
+type KillPointHook = dyn Fn(&Sim) + Send + Sync;
 
 impl Sim {
-    /// A host that looks like this.
     #[must_use]
     pub fn new(world: World) -> Self {
         Self {
@@ -105,106 +97,108 @@ impl Sim {
         }
     }
 
-    /// What it looks like now.
     #[must_use]
     pub fn world(&self) -> World {
         self.lock().clone()
     }
 
-    /// Whether a service runs; its name is in lower case.
+    /// `service` is in lower case.
     #[must_use]
-    pub fn runs(&self, service: &str) -> bool {
+    pub fn is_running(&self, service: &str) -> bool {
         let world = self.lock();
         let service = world.services.get(service);
         service.is_some_and(|service| service.state == ServiceState::Running)
     }
 
-    /// What its people were told so far.
+    /// The notices reported so far.
     #[must_use]
     pub fn notices(&self) -> Vec<(Level, String)> {
         let notices = self.notices.lock();
         notices.unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Changes it behind casement's back.
-    pub fn meddle(&self, change: impl FnOnce(&mut World)) {
+    /// Changes the host behind casement's back.
+    pub fn modify_world(&self, change: impl FnOnce(&mut World)) {
         change(&mut self.lock());
     }
 
-    /// Who hears that every connection to the host is lost.
-    pub fn on_cut(&self, hear: impl Fn() + Send + Sync + 'static) {
-        self.cut.set(Arc::new(hear));
+    /// Called when every connection to the host is lost.
+    pub fn on_disconnect(&self, hook: impl Fn() + Send + Sync + 'static) {
+        self.disconnect_hook.set(Arc::new(hook));
     }
 
-    /// Who runs programs instead of the host's own few, where it knows them.
-    pub fn on_run(&self, runs: impl Fn(&Sim, &Program) -> Option<Ended> + Send + Sync + 'static) {
-        self.model.set(Arc::new(runs));
+    /// Called before the host's own programs; `None` if it does not know the program.
+    pub fn on_run(
+        &self,
+        hook: impl Fn(&Sim, &Program) -> Option<ProgramExit> + Send + Sync + 'static,
+    ) {
+        self.run_hook.set(Arc::new(hook));
     }
 
-    /// Who looks on at every moment at which the process could be killed: before
-    /// each look, and before and after each change.
-    pub fn on_moment(&self, watches: impl Fn(&Sim) + Send + Sync + 'static) {
-        self.watch.set(Arc::new(watches));
+    /// Called at every point at which the process could be killed: before each read, and
+    /// before and after each change.
+    pub fn on_kill_point(&self, hook: impl Fn(&Sim) + Send + Sync + 'static) {
+        self.kill_point_hook.set(Arc::new(hook));
     }
 
-    fn moment(&self) {
-        if let Some(watches) = self.watch.get() {
-            watches(self);
+    fn notify_kill_point(&self) {
+        if let Some(hook) = self.kill_point_hook.get() {
+            hook(self);
         }
     }
 
-    /// What somebody else's model makes of a program. It may take its time, and
-    /// look at the host meanwhile.
-    fn modelled(&self, program: &Program) -> Option<Ended> {
-        let model = self.model.get()?;
-        model(self, program)
+    /// Called without a lock: it may block, and use the host.
+    fn run_hooked(&self, program: &Program) -> Option<ProgramExit> {
+        let run_hook = self.run_hook.get()?;
+        run_hook(self, program)
     }
 
-    /// The services that ended when the host last went down, in that order.
+    /// The services that the last shutdown stopped, in that order.
     #[must_use]
-    pub fn ended(&self) -> Vec<String> {
-        let ended = self.ended.lock();
-        ended.unwrap_or_else(PoisonError::into_inner).clone()
+    pub fn stopped_services(&self) -> Vec<String> {
+        let stopped_services = self.stopped_services.lock();
+        stopped_services
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
     }
 
     fn lose_connections(&self) {
         self.close_sessions();
-        if let Some(hear) = self.cut.get() {
-            hear();
+        if let Some(hook) = self.disconnect_hook.get() {
+            hook();
         }
     }
 
-    /// Sets what goes wrong from now on, and starts counting anew.
+    /// Sets the faults and resets the counters.
     pub fn set_faults(&self, faults: Faults) {
         *self.faults.lock().unwrap_or_else(PoisonError::into_inner) = faults;
-        self.points.store(0, Ordering::SeqCst);
+        self.kill_points.store(0, Ordering::SeqCst);
         self.changes.store(0, Ordering::SeqCst);
-        self.looks.store(0, Ordering::SeqCst);
+        self.reads.store(0, Ordering::SeqCst);
     }
 
-    /// How many changes were asked for since then.
+    /// Since the last `set_faults`.
     #[must_use]
     pub fn changes(&self) -> u64 {
         self.changes.load(Ordering::SeqCst)
     }
 
-    /// How many points were passed since then.
+    /// Since the last `set_faults`.
     #[must_use]
-    pub fn points(&self) -> u64 {
-        self.points.load(Ordering::SeqCst)
+    pub fn kill_points(&self) -> u64 {
+        self.kill_points.load(Ordering::SeqCst)
     }
 
-    /// How many looks there were since then.
+    /// Since the last `set_faults`.
     #[must_use]
-    pub fn looks(&self) -> u64 {
-        self.looks.load(Ordering::SeqCst)
+    pub fn reads(&self) -> u64 {
+        self.reads.load(Ordering::SeqCst)
     }
 
-    /// Passes a point at which the process may be killed; the journal of a test
-    /// passes them too.
-    pub fn point(&self) {
-        self.moment();
-        let now = self.points.fetch_add(1, Ordering::SeqCst) + 1;
+    /// A point at which the process may be killed; the journal of a test has them too.
+    pub fn kill_point(&self) {
+        self.notify_kill_point();
+        let now = self.kill_points.fetch_add(1, Ordering::SeqCst) + 1;
         if self.faults().kill_at == Some(now) {
             std::panic::resume_unwind(Box::new(Killed));
         }
@@ -221,40 +215,40 @@ impl Sim {
         self.world.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// One look, by name: every method that only tells something begins with it.
+    /// Counts a read; every method that only reads starts with it.
     fn read(&self, name: &str) -> Result<()> {
-        self.outlive();
-        self.moment();
-        let number = self.looks.fetch_add(1, Ordering::SeqCst) + 1;
+        self.check_session();
+        self.notify_kill_point();
+        let number = self.reads.fetch_add(1, Ordering::SeqCst) + 1;
         let faults = self.faults();
-        if faults.kill_at_look == Some(number) {
+        if faults.kill_at_read == Some(number) {
             std::panic::resume_unwind(Box::new(Killed));
         }
-        if faults.fail_at_look == Some(number) {
-            return Err(refused(name, "a fault was asked for"));
+        if faults.fail_at_read == Some(number) {
+            return Err(refused(name, "injected fault"));
         }
         Ok(())
     }
 
-    /// One change, by name.
+    /// Runs and counts a change; `name` selects it in [`Faults`].
     fn change<T: Default>(
         &self,
         name: &str,
         change: impl FnOnce(&mut World) -> Result<T>,
     ) -> Result<T> {
-        self.outlive();
-        self.point();
+        self.check_session();
+        self.kill_point();
         let faults = self.faults();
         let hit = |prefix: &Option<String>| prefix.as_ref().is_some_and(|it| name.starts_with(it));
         let number = self.changes.fetch_add(1, Ordering::SeqCst) + 1;
         if hit(&faults.failing) || faults.fail_at == Some(number) {
-            return Err(refused(name, "a fault was asked for"));
+            return Err(refused(name, "injected fault"));
         }
-        if hit(&faults.lying) {
+        if hit(&faults.ignored) {
             return Ok(T::default());
         }
         let result = change(&mut self.lock())?;
-        self.point();
+        self.kill_point();
         Ok(result)
     }
 }
@@ -300,7 +294,7 @@ impl Conditions for Sim {
     fn condition(&self, condition: &Condition) -> Result<ConditionFacts> {
         self.read("condition")?;
         let world = self.lock();
-        // A program offers what it is known by as soon as it runs.
+        // A program provides its readiness condition as soon as it runs.
         let offered = world.services.values().any(|service| {
             let ready = service.definition.as_ref().and_then(|it| it.ready.as_ref());
             service.state == ServiceState::Running && ready == Some(condition)
@@ -324,7 +318,7 @@ impl Conditions for Sim {
         Ok(if holds {
             ConditionFacts::Holds
         } else {
-            ConditionFacts::NotYet("not so".to_owned())
+            ConditionFacts::NotYet("condition not met".to_owned())
         })
     }
 
@@ -335,7 +329,7 @@ fn refused(what: &str, found: &str) -> Failure {
     Failure::new(
         Code::System,
         format!("{what}: refused"),
-        "look at the simulated host",
+        "check the simulated host",
     )
     .found(found)
 }

@@ -1,17 +1,16 @@
 //! The Windows platform, on a Windows host of the lab.
 //!
-//! The program `platformcheck` (an example of this crate, built for Windows)
-//! calls every function there; what it leaves behind is compared with what
-//! `reg`, `sc` and the file system say.
+//! The example `platformcheck` of this crate, built for Windows, calls every function
+//! there. Its effects are compared with the output of `reg` and `sc` and with the file
+//! system.
 //!
-//! - `CASEMENT_LAB_WINDOWS`: the folder with the lab's Windows programs and
-//!   with `platformcheck.exe`;
-//! - `CASEMENT`: the program `casement`; otherwise the one that was built
-//!   beside this test.
+//! - `CASEMENT_LAB_WINDOWS`: the folder with the Windows programs of the lab and
+//!   `platformcheck.exe`
+//! - `CASEMENT`: the program `casement`; default: the one built next to this test
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
-    reason = "a test that cannot go on has failed"
+    reason = "a panic fails the test"
 )]
 
 use std::env;
@@ -20,8 +19,13 @@ use std::process::{Command, Output};
 
 #[path = "windows_platform/coverage.rs"]
 mod coverage;
+#[path = "shared/recorder.rs"]
+#[allow(dead_code, reason = "only its list of functions is used here")]
+mod recorder;
 
-/// A lab of its own, taken down in the end.
+use casement_node::platform;
+
+/// A separate lab, removed on drop.
 struct Lab {
     casement: PathBuf,
     name: String,
@@ -29,29 +33,29 @@ struct Lab {
 
 impl Lab {
     fn up() -> Self {
-        let beside = || {
+        let default = || {
             let test = env::current_exe().unwrap();
             test.parent().unwrap().with_file_name("casement")
         };
         let lab = Self {
-            casement: env::var_os("CASEMENT").map_or_else(beside, PathBuf::from),
+            casement: env::var_os("CASEMENT").map_or_else(default, PathBuf::from),
             name: format!("node-{}", std::process::id()),
         };
         succeed(&lab.run(&["up", "--level", "wine"]));
         lab
     }
 
-    fn run(&self, words: &[&str]) -> Output {
+    fn run(&self, arguments: &[&str]) -> Output {
         let mut command = Command::new(&self.casement);
-        command.args(["lab", "--name", &self.name]).args(words);
+        command.args(["lab", "--name", &self.name]).args(arguments);
         command
             .output()
             .unwrap_or_else(|error| panic!("{command:?}: {error}"))
     }
 
-    /// Runs a program on the host, out of reach of its network.
-    fn on_host(&self, words: &[&str]) -> String {
-        succeed(&self.run(&[&["exec", "win1", "--"], words].concat()))
+    /// Runs a program on the host, without using its network.
+    fn on_host(&self, arguments: &[&str]) -> String {
+        succeed(&self.run(&[&["exec", "win1", "--"], arguments].concat()))
     }
 }
 
@@ -68,19 +72,21 @@ fn succeed(output: &Output) -> String {
     text
 }
 
-/// The first word like that in what the lab says of itself.
-fn told(up: &str, like: impl Fn(&str) -> bool) -> String {
-    let mut words = up.split_whitespace().map(|word| word.trim_end_matches(','));
+/// The first matching word in the output of the lab.
+fn find_word(output: &str, matches: impl Fn(&str) -> bool) -> String {
+    let mut words = output
+        .split_whitespace()
+        .map(|word| word.trim_end_matches(','));
     words
-        .find(|word| like(word))
-        .unwrap_or_else(|| panic!("not in {up}"))
+        .find(|word| matches(word))
+        .unwrap_or_else(|| panic!("not in {output}"))
         .to_owned()
 }
 
-/// Puts the program where the agent would be.
-fn deliver(lab: &Lab) -> String {
+/// Uploads the program to the path of the agent; returns the address of the host.
+fn upload(lab: &Lab) -> String {
     let status = succeed(&lab.run(&["up", "--level", "wine"]));
-    let config = told(&status, |word| word.ends_with("/ssh_config"));
+    let config = find_word(&status, |word| word.ends_with("/ssh_config"));
     let program = PathBuf::from(env::var_os("CASEMENT_LAB_WINDOWS").expect("CASEMENT_LAB_WINDOWS"))
         .join("platformcheck.exe");
     let batch = format!(
@@ -103,12 +109,12 @@ fn deliver(lab: &Lab) -> String {
 
 #[test]
 #[ignore = "needs wine and the built Windows programs"]
-fn the_windows_platform_does_what_it_says() {
+fn windows_platform_works_as_documented() {
     let lab = Lab::up();
-    let address = deliver(&lab);
+    let address = upload(&lab);
     let agent = r"C:\agent\casement-node.exe";
-    let told = lab.on_host(&[agent, "check", &address]);
-    println!("{told}");
+    let output = lab.on_host(&[agent, "check", &address]);
+    println!("{output}");
 
     let service = lab.on_host(&["sc", "query", "platformcheck"]);
     assert!(service.contains("4  RUNNING"), "{service}");
@@ -123,16 +129,16 @@ fn the_windows_platform_does_what_it_says() {
     }
     let rules = r"HKLM\System\CurrentControlSet\Services\SharedAccess\Parameters\FirewallPolicy\FirewallRules";
     let rule = "Action=Allow|Protocol=17|LPort=4789|Name=platformcheck left|";
-    let made = lab.on_host(&["reg", "query", rules]);
+    let found = lab.on_host(&["reg", "query", rules]);
     for part in rule.split('|') {
-        assert!(made.contains(part), "{part} in {made}");
+        assert!(found.contains(part), "{part} in {found}");
     }
 
-    // The same program under another name, which is kept from a DLL.
+    // The same program under another name, for which Wine disables a DLL.
     let first = r"C:\agent\first.exe";
     let overrides = r"HKCU\Software\Wine\AppDefaults\first.exe\DllOverrides";
     lab.on_host(&["cmd", "/c", "copy", agent, first]);
-    let kept = [
+    let disable = [
         "reg",
         "add",
         overrides,
@@ -142,7 +148,7 @@ fn the_windows_platform_does_what_it_says() {
         "",
         "/f",
     ];
-    lab.on_host(&kept);
+    lab.on_host(&disable);
     lab.on_host(&[first, "first", &address]);
 
     lab.on_host(&[agent, "clean"]);
@@ -157,5 +163,5 @@ fn the_windows_platform_does_what_it_says() {
     );
     let service = lab.run(&["exec", "win1", "--", "sc", "query", "platformcheck"]);
     assert!(!service.status.success());
-    coverage::compare(&told);
+    coverage::compare(&output);
 }

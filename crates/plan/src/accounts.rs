@@ -1,17 +1,16 @@
 //! Accounts at the registry and at the proxy.
 //!
-//! Their passwords are in no document: files with secrets name them, and the
-//! controller gives them to the agents that ask.
+//! Documents never hold passwords: files with secrets refer to them by name, and the
+//! controller sends them to agents on request.
 //!
-//! containerd has no file of its own for an account. What it has is
-//! `registry.configs.*.auth` in its configuration: deprecated, and there in every
-//! release from 1.6 to 2.6. It serves pods without a pull secret and the pause
-//! image, which containerd pulls by itself. Docker gets accounts from the kubelet,
-//! which has a file for them.
+//! containerd has no separate file for accounts, only `registry.configs.*.auth` in its
+//! configuration: deprecated, but supported in every release from 1.6 to 2.6. It covers pods
+//! without a pull secret and the pause image, which containerd pulls by itself. Docker gets
+//! accounts from the kubelet, which has a file for them.
 
 use std::collections::BTreeMap;
 
-use casement_resource::{Resource, SecretFile, SecretName, TextPart, in_url};
+use casement_resource::{Resource, SecretFile, SecretName, TextPart, percent_encode};
 use casement_spec::{Account, Cluster, Registry, Url};
 
 use crate::containerd::Containerd;
@@ -19,23 +18,19 @@ use crate::facts::Inputs;
 use crate::kubelet::Kubelet;
 use crate::steps::{PlanError, Steps, path};
 
-/// The name of the registry's password.
 pub const REGISTRY_PASSWORD: &str = "registry-password";
-/// The name of the proxy's password.
 pub const PROXY_PASSWORD: &str = "proxy-password";
 
-/// The registry and the account there.
 pub(crate) fn registry(cluster: &Cluster) -> Option<(&Registry, &Account)> {
     let images = &cluster.spec.images;
     Some((images.registry.as_ref()?, images.credentials.as_ref()?))
 }
 
-/// containerd's configuration with the account in it.
 pub(crate) fn containerd_text(
     containerd: &Containerd<'_>,
     (registry, account): (&Registry, &Account),
 ) -> Result<Vec<TextPart>, PlanError> {
-    // Docker's registry is not reached under its own name.
+    // Docker Hub serves its API under another name.
     let host = match registry.host() {
         "docker.io" => "registry-1.docker.io",
         host => host,
@@ -53,8 +48,8 @@ pub(crate) fn containerd_text(
     ])
 }
 
-/// The kubelet's own file of accounts, for the Docker that it gives them to.
-pub(crate) fn for_docker(
+/// The kubelet's account file, which it passes to Docker.
+pub(crate) fn docker_accounts(
     steps: &mut Steps,
     kubelet: &Kubelet<'_>,
     inputs: &Inputs,
@@ -70,12 +65,12 @@ pub(crate) fn for_docker(
         TextPart::Quoted(REGISTRY_PASSWORD.parse()?),
         TextPart::Plain("}}}\n".to_owned()),
     ];
-    let place = kubelet.places.in_kubelet(&["config.json"]);
+    let file_path = kubelet.paths.in_kubelet(&["config.json"]);
     let id = "registry-account";
-    secret_file(steps, id, &["dir-kubelet"], &place, text, inputs)
+    secret_file(steps, id, &["dir-kubelet"], &file_path, text, inputs)
 }
 
-/// What containerd's service reads at its start, where the proxy wants an account.
+/// The environment file of containerd's service, for a proxy with an account.
 pub(crate) fn proxy_text(cluster: &Cluster) -> Result<Option<Vec<TextPart>>, PlanError> {
     let proxy = &cluster.spec.proxy;
     let Some(account) = &proxy.credentials else {
@@ -91,10 +86,10 @@ pub(crate) fn proxy_text(cluster: &Cluster) -> Result<Option<Vec<TextPart>>, Pla
 }
 
 fn with_account(name: &str, url: &Url, account: &Account) -> Result<[TextPart; 3], PlanError> {
-    // A URL of the spec has a scheme.
+    // URLs of the spec always have a scheme.
     let url = url.to_string();
     let (scheme, rest) = url.split_once("://").unwrap_or(("http", &url));
-    let user = in_url(&account.user);
+    let user = percent_encode(&account.user);
     Ok([
         TextPart::Plain(format!("{name}={scheme}://{user}:")),
         TextPart::InUrl(PROXY_PASSWORD.parse()?),
@@ -102,17 +97,16 @@ fn with_account(name: &str, url: &Url, account: &Account) -> Result<[TextPart; 3
     ])
 }
 
-/// A step that writes a file with secrets.
 pub(crate) fn secret_file(
     steps: &mut Steps,
     id: &str,
     after: &[&str],
-    place: &str,
+    file_path: &str,
     text: Vec<TextPart>,
     inputs: &Inputs,
 ) -> Result<(), PlanError> {
     let mut file = SecretFile {
-        path: path(place)?,
+        path: path(file_path)?,
         text,
         fingerprints: BTreeMap::new(),
     };
@@ -124,7 +118,7 @@ pub(crate) fn secret_file(
     steps.add(id, after, Resource::SecretFile(file))
 }
 
-/// As JSON and TOML write a text.
+/// A string in JSON and TOML.
 fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
@@ -145,7 +139,7 @@ mod tests {
         }
     }
 
-    fn filled(text: Vec<TextPart>, name: &str, value: &str) -> Secret {
+    fn rendered(text: Vec<TextPart>, name: &str, value: &str) -> Secret {
         let file = SecretFile {
             path: "/x".parse().unwrap(),
             text,
@@ -153,12 +147,11 @@ mod tests {
         };
         let value = Secret::new(value.to_owned());
         let secrets = BTreeMap::from([(name.parse().unwrap(), value)]);
-        file.filled(&secrets).unwrap()
+        file.render(&secrets).unwrap()
     }
 
-    /// Each line of containerd reads the account where it looks for it.
     #[test]
-    fn containerd_finds_the_account_beside_the_folder_of_registries() {
+    fn every_containerd_series_finds_the_account() {
         let registry: Registry = "198.18.0.10:5000/mirror".parse().unwrap();
         for series in CONTAINERD_SERIES {
             let containerd = Containerd {
@@ -172,7 +165,7 @@ mod tests {
                 data: None,
             };
             let text = containerd_text(&containerd, (&registry, &account())).unwrap();
-            let text = filled(text, REGISTRY_PASSWORD, "p\"\\\u{e4}");
+            let text = rendered(text, REGISTRY_PASSWORD, "p\"\\\u{e4}");
             let read: Table = text.expose().parse().unwrap();
             let plugin = if series.config_version < 3 {
                 "io.containerd.grpc.v1.cri"
@@ -188,10 +181,10 @@ mod tests {
     }
 
     #[test]
-    fn a_proxy_s_account_is_a_part_of_its_url() {
+    fn the_proxy_url_contains_the_account() {
         let url = "http://10.3.0.9:3128".parse().unwrap();
         let text = with_account("HTTP_PROXY", &url, &account()).unwrap();
-        let text = filled(text.to_vec(), PROXY_PASSWORD, "p@ss:/w");
+        let text = rendered(text.to_vec(), PROXY_PASSWORD, "p@ss:/w");
         assert_eq!(
             text.expose(),
             "HTTP_PROXY=http://a%20%22b:p%40ss%3A%2Fw@10.3.0.9:3128\n"

@@ -1,4 +1,4 @@
-//! containerd's configuration, for each version of its file and both systems.
+//! containerd's configuration, for each configuration version and both operating systems.
 
 use casement_catalog::Series;
 use toml::{Table, Value};
@@ -6,58 +6,54 @@ use toml::{Table, Value};
 use crate::kubelet::Kubelet;
 use crate::release::Runtime;
 
-/// What decides the configuration.
 #[derive(Debug, Clone)]
 pub struct Containerd<'a> {
-    /// The line of releases, which decides the form of the file.
+    /// Determines the version of the configuration file.
     pub series: &'static Series,
-    /// The folder of containerd's own programs and files.
     pub folder: &'a str,
-    /// What stands between the parts of a path.
+    /// Of paths.
     pub separator: char,
-    /// The pause image, with its registry.
+    /// With its registry.
     pub pause: String,
-    /// Where CNI plugins are.
     pub cni_programs: &'a str,
-    /// Where CNI configuration is.
     pub cni_configuration: &'a str,
-    /// Whether pods' control groups are systemd's (Linux).
+    /// Linux only.
     pub systemd_cgroups: bool,
-    /// Where it keeps everything. Windows only: its defaults there hang on the
-    /// environment that a service happens to have.
+    /// The data folder. Windows only: the defaults there depend on the environment of the
+    /// service.
     pub data: Option<&'a str>,
 }
 
 impl<'a> Containerd<'a> {
-    /// The configuration of a host; none where Docker runs the containers.
+    /// `None` if Docker runs the containers.
     pub fn of(kubelet: &Kubelet<'a>) -> Option<Self> {
-        let places = kubelet.places;
+        let paths = kubelet.paths;
         let Runtime::Containerd(series) = kubelet.release.runtime() else {
             return None;
         };
         Some(Self {
             series,
-            folder: &places.containerd,
-            separator: places.separator,
+            folder: &paths.containerd,
+            separator: paths.separator,
             pause: kubelet.pause(),
-            cni_programs: places.cni_programs,
-            cni_configuration: places.cni_configuration,
+            cni_programs: paths.cni_programs,
+            cni_configuration: paths.cni_configuration,
             systemd_cgroups: !kubelet.host.os.is_windows(),
             data: kubelet
                 .host
                 .os
                 .is_windows()
-                .then_some(places.containerd_data),
+                .then_some(paths.containerd_data),
         })
     }
 
-    /// Where the folders of registries are.
+    /// The folder with one subfolder per registry.
     pub fn registries(&self) -> String {
         format!("{}{}certs.d", self.folder, self.separator)
     }
 
-    /// `config.toml`, in the newest form that this line reads. The tables that
-    /// version 4 moved (`grpc`, `debug`, `metrics`) keep their defaults.
+    /// `config.toml`, in the newest version that this series reads. The tables that version 4
+    /// moved (`grpc`, `debug`, `metrics`) keep their defaults.
     pub fn configuration(&self) -> String {
         let mut plugins = if self.series.config_version < 3 {
             let mut cri = table([
@@ -83,21 +79,21 @@ impl<'a> Containerd<'a> {
             ])
         };
         let version = Value::Integer(self.series.config_version.into());
-        let mut whole = table([("version", version)]);
+        let mut configuration = table([("version", version)]);
         if let Some(data) = self.data {
             let folder = |name: &str| text(&format!("{data}{}{name}", self.separator));
-            whole.extend(table([
+            configuration.extend(table([
                 ("root", folder("root")),
                 ("state", folder("state")),
             ]));
             let opt = table([("path", folder("opt"))]);
             plugins.extend(table([("io.containerd.internal.v1.opt", opt.into())]));
         }
-        whole.extend(table([("plugins", plugins.into())]));
-        whole.to_string()
+        configuration.extend(table([("plugins", plugins.into())]));
+        configuration.to_string()
     }
 
-    /// The part of containerd that brings images.
+    /// The plugin that pulls images.
     pub fn image_plugin(&self) -> &'static str {
         if self.series.config_version < 3 {
             "io.containerd.grpc.v1.cri"
@@ -120,7 +116,7 @@ impl<'a> Containerd<'a> {
         table([("config_path", text(&self.registries()))])
     }
 
-    /// Only Linux says anything about them: Windows' defaults are right.
+    /// Linux only: the defaults are correct on Windows.
     fn runtimes(&self) -> Option<(String, Value)> {
         let options = table([("SystemdCgroup", Value::Boolean(true))]);
         let runc = table([
@@ -133,8 +129,8 @@ impl<'a> Containerd<'a> {
             .then(|| ("containerd".to_owned(), containerd.into()))
     }
 
-    /// The folder of one registry's `hosts.toml`. A colon cannot be in a name on
-    /// Windows; containerd looks for the port between underscores, on Linux too.
+    /// The folder of a registry's `hosts.toml`. Windows does not allow a colon in a name, so
+    /// containerd also looks for the port between underscores, on Linux too.
     pub fn registry_folder(&self, registry: &str) -> String {
         let name = match registry.split_once(':') {
             Some((host, port)) => format!("{host}_{port}_"),
@@ -144,7 +140,7 @@ impl<'a> Containerd<'a> {
     }
 }
 
-/// `hosts.toml` for a registry that shows a certificate of its own CA.
+/// `hosts.toml` for a registry with a private CA.
 pub fn registry_hosts(registry: &str, ca_file: &str) -> String {
     let server = format!("https://{registry}");
     let host = table([
@@ -197,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_stay_as_windows_writes_them() {
+    fn windows_paths_are_kept() {
         let read = read((2, 3));
         let images = &read["plugins"]["io.containerd.cri.v1.images"];
         assert_eq!(
@@ -215,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn each_line_gets_the_form_that_it_reads() {
+    fn each_series_gets_a_configuration_version_that_it_reads() {
         let old = read((1, 7));
         assert_eq!(old["version"].as_integer(), Some(2));
         let cri = &old["plugins"]["io.containerd.grpc.v1.cri"];
@@ -228,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn linux_leaves_control_groups_to_systemd() {
+    fn linux_uses_systemd_cgroups() {
         for series in [(1, 7), (2, 3)] {
             let mut linux = containerd(series);
             assert!(!linux.configuration().contains("SystemdCgroup"));
@@ -238,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn a_registry_with_a_port_has_a_folder_that_windows_allows() {
+    fn registry_folder_name_is_valid_on_windows() {
         let containerd = containerd((2, 3));
         assert_eq!(
             containerd.registry_folder("198.18.0.10:5000"),

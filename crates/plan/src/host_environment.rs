@@ -1,22 +1,22 @@
-//! What a host's own programs and rules need around them: open ports, what
-//! Defender leaves alone, and the way out.
+//! The environment of a host's programs: firewall rules, Defender exclusions, proxy settings.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use casement_resource::wire::PullProxy;
 use casement_resource::{
-    DefenderExclusion, Exclusion, FirewallRule, Protocol, Secret, WebAddress, in_url,
+    DefenderExclusion, Exclusion, FirewallRule, Protocol, Secret, WebAddress, percent_encode,
 };
-use casement_spec::{Backend, Cluster, DefenderPolicy, Host, NetworkAgent, WindowsComponents};
+use casement_spec::{Cluster, DefenderPolicy, Host, WindowsComponents};
 use ipnet::IpNet;
 
 use crate::accounts::PROXY_PASSWORD;
 use crate::facts::Inputs;
-use crate::places::Places;
+use crate::modes;
+use crate::node_paths::NodePaths;
 use crate::release::{Release, Runtime};
 
-/// What may come in.
+/// Inbound rules.
 pub fn firewall(cluster: &Cluster) -> Vec<FirewallRule> {
     let rule = |name: &str, protocol: Protocol, port: u16| FirewallRule {
         name: name.to_owned(),
@@ -29,26 +29,26 @@ pub fn firewall(cluster: &Cluster) -> Vec<FirewallRule> {
     std::iter::once(kubelet).chain(vxlan).collect()
 }
 
-/// What Defender leaves alone; empty where its settings are kept.
+/// Empty with `defender: keep`.
 pub fn defender(
     cluster: &Cluster,
     host: &Host,
     release: Release,
-    places: &Places,
+    paths: &NodePaths,
 ) -> Vec<DefenderExclusion> {
     let policy = cluster.spec.windows.defender;
     if !host.os.is_windows() || policy == DefenderPolicy::Keep {
         return Vec::new();
     }
-    let containerd = |name: &str| places.below(&places.containerd, &[name]);
-    let mut folders = vec![places.programs.clone(), places.kubelet.to_owned()];
-    let mut programs = vec![places.program("kubelet")];
+    let containerd = |name: &str| paths.below(&paths.containerd, &[name]);
+    let mut folders = vec![paths.programs.clone(), paths.kubelet.to_owned()];
+    let mut programs = vec![paths.program("kubelet")];
     if cluster.spec.windows.components == WindowsComponents::Services {
-        programs.push(places.program("kube-proxy"));
-        programs.extend(daemon(cluster).map(|name| places.program(name)));
+        programs.push(paths.program("kube-proxy"));
+        programs.extend(daemon(cluster).map(|name| paths.program(name)));
     }
     if matches!(release.runtime(), Runtime::Containerd(_)) {
-        folders.push(places.containerd_data.to_owned());
+        folders.push(paths.containerd_data.to_owned());
         programs.push(containerd("containerd.exe"));
         programs.push(containerd("containerd-shim-runhcs-v1.exe"));
     }
@@ -60,101 +60,95 @@ pub fn defender(
         .collect()
 }
 
-/// The program that keeps flannel's contract on a Windows host.
+/// The network daemon of a Windows host.
 pub fn daemon(cluster: &Cluster) -> Option<&'static str> {
-    match cluster.spec.network.backend {
-        Backend::FlannelOverlay { agent, .. } | Backend::FlannelHostGw { agent } => {
-            Some(match agent {
-                NetworkAgent::Flannel => "flanneld",
-                NetworkAgent::Casement => "casement-overlay",
-            })
-        }
-        Backend::L3Routes | Backend::CalicoVxlan { .. } => None,
-    }
+    modes::of(cluster).daemon()
 }
 
-/// The variables of programs that reach the outside: services read them at each
-/// start, while machine-wide ones need a reboot to reach a service.
+/// Proxy variables of services, which read them at each start. Machine-wide variables would
+/// need a reboot to reach services.
 pub fn proxy(cluster: &Cluster) -> BTreeMap<String, String> {
     let proxy = &cluster.spec.proxy;
-    let given = [("HTTP_PROXY", &proxy.http), ("HTTPS_PROXY", &proxy.https)];
-    let given = given.into_iter().filter_map(|(name, url)| {
+    let configured = [("HTTP_PROXY", &proxy.http), ("HTTPS_PROXY", &proxy.https)];
+    let configured = configured.into_iter().filter_map(|(name, url)| {
         let url = url.as_ref()?.to_string();
         Some((name.to_owned(), url))
     });
-    let mut variables: BTreeMap<String, String> = given.collect();
+    let mut variables: BTreeMap<String, String> = configured.collect();
     if variables.is_empty() {
         return variables;
     }
     if proxy.credentials.is_some() {
-        // They are in a file of their own, with the account in them.
+        // They contain the account, so they are in a file that only SYSTEM can read.
         variables.clear();
     }
-    variables.insert("NO_PROXY".to_owned(), without_proxy(cluster).join(","));
+    variables.insert("NO_PROXY".to_owned(), no_proxy(cluster).join(","));
     variables
 }
 
-/// The cluster's own networks, its API server and its hosts, and what the spec
-/// adds.
-fn without_proxy(cluster: &Cluster) -> Vec<String> {
+/// `NO_PROXY`: the cluster's networks, its API server, its hosts, and the entries of the
+/// spec.
+fn no_proxy(cluster: &Cluster) -> Vec<String> {
     let spec = &cluster.spec;
     let kubernetes = &spec.kubernetes;
-    let mut places = vec!["localhost".to_owned(), "127.0.0.1".to_owned()];
-    places.extend([".svc".to_owned(), format!(".{}", kubernetes.domain())]);
-    places.extend(kubernetes.pod_cidr.iter().map(|net| net.to_string()));
-    places.extend(kubernetes.service_cidr.iter().map(|net| net.to_string()));
-    places.extend(kubernetes.endpoint.iter().map(|end| end.host.to_string()));
-    places.extend(spec.hosts.iter().map(|host| host.address.to_string()));
-    places.extend(spec.proxy.no.iter().map(ToString::to_string));
+    let mut entries = vec!["localhost".to_owned(), "127.0.0.1".to_owned()];
+    entries.extend([".svc".to_owned(), format!(".{}", kubernetes.domain())]);
+    entries.extend(kubernetes.pod_cidr.iter().map(|net| net.to_string()));
+    entries.extend(kubernetes.service_cidr.iter().map(|net| net.to_string()));
+    entries.extend(kubernetes.endpoint.iter().map(|end| end.host.to_string()));
+    entries.extend(spec.hosts.iter().map(|host| host.address.to_string()));
+    entries.extend(spec.proxy.no.iter().map(ToString::to_string));
     let mut seen = std::collections::BTreeSet::new();
-    places.retain(|place| seen.insert(place.clone()));
-    places
+    entries.retain(|entry| seen.insert(entry.clone()));
+    entries
 }
 
-/// Through which proxy hosts fetch what is at an address: the spec's, where it has
-/// any, and what it excepts not at all.
+/// The proxy through which hosts pull from a URL.
 pub fn pull_proxy(cluster: &Cluster, inputs: &Inputs, url: &str) -> PullProxy {
     let proxy = &cluster.spec.proxy;
     let address = url.parse::<WebAddress>().ok();
-    let given = proxy.http.is_some() || proxy.https.is_some();
-    let Some(address) = address.filter(|_| given) else {
-        return PullProxy::HostsOwn;
+    let configured = proxy.http.is_some() || proxy.https.is_some();
+    let Some(address) = address.filter(|_| configured) else {
+        return PullProxy::HostDefault;
     };
-    let given = match address.secure {
+    let url = match address.secure {
         true => &proxy.https,
         false => &proxy.http,
     };
-    let excepted = without_proxy(cluster);
-    let excepted = excepted.iter().any(|place| covers(place, &address.host));
-    let Some(given) = given.as_ref().filter(|_| !excepted) else {
+    let exempt = no_proxy(cluster);
+    let exempt = exempt.iter().any(|entry| covers(entry, &address.host));
+    let Some(url) = url.as_ref().filter(|_| !exempt) else {
         return PullProxy::Direct;
     };
-    let given = given.to_string();
+    let url = url.to_string();
     let mut secrets = inputs.secrets.iter();
     let password = secrets.find(|(name, _)| name.as_str() == PROXY_PASSWORD);
     let account = proxy.credentials.as_ref().zip(password);
-    PullProxy::At(Secret::new(match (account, given.split_once("://")) {
+    PullProxy::At(Secret::new(match (account, url.split_once("://")) {
         (Some((account, (_, password))), Some((scheme, rest))) => {
-            let (user, password) = (in_url(&account.user), in_url(password.expose()));
+            let (user, password) = (
+                percent_encode(&account.user),
+                percent_encode(password.expose()),
+            );
             format!("{scheme}://{user}:{password}@{rest}")
         }
-        _ => given,
+        _ => url,
     }))
 }
 
-/// Whether an exception from a proxy (a name, a domain, an address or a network) is
-/// one for this host, as programs of Kubernetes read it.
-fn covers(place: &str, host: &str) -> bool {
+/// Whether a `NO_PROXY` entry (a name, domain, address or network) matches a host, with the
+/// rules of Go's net/http.
+fn covers(entry: &str, host: &str) -> bool {
     let host = host.trim_matches(['[', ']']).to_ascii_lowercase();
-    let place = place.to_ascii_lowercase();
+    let entry = entry.to_ascii_lowercase();
     if let Ok(address) = host.parse::<IpAddr>() {
-        let network = place.parse::<IpNet>();
-        return place.parse() == Ok(address) || network.is_ok_and(|it| it.contains(&address));
+        let network = entry.parse::<IpNet>();
+        return entry.parse() == Ok(address) || network.is_ok_and(|it| it.contains(&address));
     }
-    let domain = place.trim_start_matches('.');
+    let domain = entry.trim_start_matches('.');
     let below = host.strip_suffix(domain);
     below.is_some_and(|rest| match rest {
-        "" => domain == place,
+        "" => domain == entry,
         rest => rest.ends_with('.'),
     })
 }
@@ -164,8 +158,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_exception_covers_names_domains_and_networks() {
-        for (place, host, wanted) in [
+    fn no_proxy_entries_match_names_domains_and_networks() {
+        for (entry, host, expected) in [
             ("mirror.example", "Mirror.Example", true),
             (".shop.example", "mirror.shop.example", true),
             (".shop.example", "shop.example", false),
@@ -177,12 +171,12 @@ mod tests {
             ("fd00::/8", "[fd00::9]", true),
             ("10.3.0.0/16", "mirror", false),
         ] {
-            assert_eq!(covers(place, host), wanted, "{place} and {host}");
+            assert_eq!(covers(entry, host), expected, "{entry} and {host}");
         }
     }
 
     #[test]
-    fn hosts_fetch_through_the_spec_s_proxy_where_there_is_one() {
+    fn hosts_pull_through_the_proxy_of_the_spec() {
         let read = |proxy: &str| {
             let spec = format!(
                 "apiVersion: casement.dev/v1alpha1
@@ -208,13 +202,13 @@ spec:
         let none = read("{}");
         assert_eq!(
             pull_proxy(&none, &inputs, "http://m/x"),
-            PullProxy::HostsOwn
+            PullProxy::HostDefault
         );
         let with = read(
             "{http: 'http://p:3128', no: [.in.example], credentials: {user: anna, password: {env: P}}}",
         );
-        inputs.give(&with, PROXY_PASSWORD.parse().unwrap(), secret("p:w"));
-        for (url, wanted) in [
+        inputs.add_secret(&with, PROXY_PASSWORD.parse().unwrap(), secret("p:w"));
+        for (url, expected) in [
             (
                 "http://m/x",
                 PullProxy::At(secret("http://anna:p%3Aw@p:3128")),
@@ -223,7 +217,7 @@ spec:
             ("http://m.in.example/x", PullProxy::Direct),
             ("http://198.18.0.11/x", PullProxy::Direct),
         ] {
-            assert_eq!(pull_proxy(&with, &inputs, url), wanted, "{url}");
+            assert_eq!(pull_proxy(&with, &inputs, url), expected, "{url}");
         }
     }
 }

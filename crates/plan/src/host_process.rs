@@ -1,43 +1,36 @@
-//! The programs of Windows nodes as HostProcess containers: `components: host-process`.
+//! `components: host-process`: the node programs of Windows hosts as HostProcess containers.
 //!
-//! The objects are casement's own; the kubelet, containerd and what they need stay
-//! services of the host. kube-proxy's image and Calico's are published for this;
-//! flannel's is not, so it runs only where `images.overrides` names one.
+//! casement owns the objects; the kubelet and containerd stay services of the host. The
+//! images of kube-proxy and Calico are published for this; flannel's is not, so it runs only
+//! if `images.overrides` names one.
 
-mod calico;
-mod flannel;
+pub(crate) mod calico;
+pub(crate) mod flannel;
 mod kube_proxy;
 
-use casement_spec::{Cluster, NetworkMode, WindowsComponents};
+use casement_spec::{Cluster, WindowsComponents};
 use serde_json::{Value, json};
 
 use crate::facts::ClusterFacts;
+use crate::modes;
 
-/// What marks objects as casement's.
 const OWNED: (&str, &str) = ("app.kubernetes.io/managed-by", "casement");
 
 const CALICO: &str = "v3.32.1";
 
-/// Every object, in the order in which they are made; none unless the file says so.
+/// In the order of creation; empty without `components: host-process`.
 pub fn host_process(cluster: &Cluster, facts: &ClusterFacts) -> Vec<Value> {
     if cluster.spec.windows.components != WindowsComponents::HostProcess {
         return Vec::new();
     }
     let server = Server::of(facts);
-    let mut objects = match cluster.spec.network.mode() {
-        NetworkMode::FlannelOverlay | NetworkMode::FlannelHostGw => {
-            flannel::objects(cluster, &server)
-        }
-        NetworkMode::CalicoVxlan => calico::objects(cluster, &server),
-        NetworkMode::L3Routes => Vec::new(),
-    };
+    let mut objects = modes::of(cluster).host_process_objects(cluster, &server);
     objects.push(kube_proxy::daemon_set(cluster, &server));
     objects
 }
 
-/// The API server as host processes reach it: before kube-proxy runs, the address of
-/// its Service leads nowhere.
-struct Server {
+/// The API server's real address: its Service address does not work before kube-proxy runs.
+pub(crate) struct Server {
     host: String,
     port: String,
 }
@@ -63,7 +56,7 @@ impl Server {
 }
 
 fn image(cluster: &Cluster, name: &str, tag: &str) -> String {
-    match cluster.spec.images.instead_of(name) {
+    match cluster.spec.images.override_for(name) {
         Some(image) => image.to_string(),
         None => format!("{name}:{tag}"),
     }
@@ -81,8 +74,8 @@ fn host_path(name: &str, path: &str) -> Value {
     })
 }
 
-/// A DaemonSet of host processes on Windows nodes: SYSTEM, the host's network, and
-/// every taint tolerated, since nothing works there before it runs.
+/// Runs as SYSTEM in the host's network and tolerates every taint, since nothing works on
+/// the node before it runs.
 fn daemon_set(namespace: &str, name: &str, account: &str, mut pod: Value) -> Value {
     let (key, value) = OWNED;
     let labels = json!({"k8s-app": name});

@@ -1,18 +1,16 @@
-//! Stage B: from a prepared host to a Node, on either system.
+//! Stage join: turns a prepared host into a Node.
 
 use casement_resource::{Join, NodeDocument, Patch, Resource, SecretName, Stage};
 use casement_spec::{Cluster, Host, JoinMethod};
 
 use crate::facts::ClusterFacts;
 use crate::kubelet::Kubelet;
-use crate::places::Places;
+use crate::node_paths::NodePaths;
 use crate::release::Release;
 use crate::steps::{PlanError, Steps, path};
 
-/// The name under which the controller sends the token.
 pub const BOOTSTRAP_TOKEN: &str = "bootstrap-token";
 
-/// The document of stage B.
 pub fn join(
     cluster: &Cluster,
     host: &Host,
@@ -27,7 +25,6 @@ pub fn join(
     steps.finish(host.name.as_str(), Stage::Join)
 }
 
-/// The join itself.
 pub(crate) fn resource(
     cluster: &Cluster,
     host: &Host,
@@ -35,15 +32,15 @@ pub(crate) fn resource(
 ) -> Result<Join, PlanError> {
     let release = Release::of(cluster)?;
     release.check(host)?;
-    let places = Places::of(cluster, host, release);
+    let paths = NodePaths::of(cluster, host, release);
     let kubelet = Kubelet {
         cluster,
         host,
         release,
-        places: &places,
+        paths: &paths,
     };
     let arguments = host.kubelet_args.iter();
-    // Taints hold from the first second only if the kubelet registers with them.
+    // The kubelet must register with the taints, or pods could be scheduled before them.
     let patches = kubelet.patch().map(|content| Patch {
         file_name: "kubeletconfiguration0+merge.json".to_owned(),
         content,
@@ -55,15 +52,15 @@ pub(crate) fn resource(
         api_server: facts.api_server.clone(),
         ca_hashes: facts.ca_hashes.clone(),
         token: BOOTSTRAP_TOKEN.parse::<SecretName>()?,
-        cri_socket: places.cri_socket.to_owned(),
+        cri_socket: paths.cri_socket.to_owned(),
         patches: patches.into_iter().collect(),
         taints: kubelet.taints(),
         kubelet_arguments: arguments
             .map(|(name, value)| (name.to_string(), value.to_string()))
             .collect(),
-        kubeadm: path(&places.program("kubeadm"))?,
-        kubernetes_dir: path(places.kubernetes)?,
-        kubelet_dir: path(places.kubelet)?,
+        kubeadm: path(&paths.program("kubeadm"))?,
+        kubernetes_dir: path(paths.kubernetes)?,
+        kubelet_dir: path(paths.kubelet)?,
         timeout_seconds: 300,
     })
 }

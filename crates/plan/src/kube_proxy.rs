@@ -3,15 +3,15 @@
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 
-use casement_catalog::Behaviour;
-use casement_net::Late;
-use casement_spec::{Cluster, Host, HostOs};
+use casement_catalog::{Behavior, windows_of_os};
+use casement_net::Deferred;
+use casement_spec::{Cluster, Host, Named as _};
 use ipnet::Ipv4Net;
 use serde::Serialize;
 
 use crate::release::Release;
 
-/// `KubeProxyConfiguration`, the fields that a Windows node decides.
+/// `KubeProxyConfiguration`: the fields that a Windows node needs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct KubeProxy {
@@ -37,30 +37,29 @@ struct ClientConnection {
 #[serde(rename_all = "camelCase")]
 struct Winkernel {
     network_name: String,
-    /// On an overlay only: a bridge has none, and the field is refused there.
+    /// On an overlay only; kube-proxy rejects the field on a bridge.
     #[serde(skip_serializing_if = "Option::is_none")]
-    source_vip: Option<Late<Ipv4Addr>>,
+    source_vip: Option<Deferred<Ipv4Addr>>,
     #[serde(rename = "enableDSR", skip_serializing_if = "std::ops::Not::not")]
     enable_dsr: bool,
 }
 
 impl KubeProxy {
-    /// The configuration of a host; the source VIP is the address of the node's
-    /// pod network that no pod gets.
+    /// The source VIP is an address of the node's pod network that is reserved for it.
     ///
-    /// The Node's name is given: with another one, local pods would look remote.
-    /// So is the address: the host's MAC is found by it.
+    /// The Node's name is set because local pods would look remote with another one, the bind
+    /// address because kube-proxy finds the host's MAC by it.
     pub fn new(
         cluster: &Cluster,
         host: &Host,
         release: Release,
-        source_vip: Late<Ipv4Addr>,
+        source_vip: Deferred<Ipv4Addr>,
         kubeconfig: &str,
     ) -> Self {
         let spec = &cluster.spec;
         let overlay = spec.network.mode().is_vxlan();
         let mut gates: BTreeMap<String, bool> = crate::kubelet::gates(cluster, release);
-        if overlay && release.holds(Behaviour::OverlayNeedsDualStackOff) {
+        if overlay && release.holds(Behavior::OverlayNeedsDualStackOff) {
             gates.insert("IPv6DualStack".to_owned(), false);
         }
         Self {
@@ -77,22 +76,21 @@ impl KubeProxy {
             winkernel: Winkernel {
                 network_name: spec.network.hns_network.as_str().to_owned(),
                 source_vip: overlay.then_some(source_vip),
-                enable_dsr: returns_directly(cluster, host, release),
+                enable_dsr: has_direct_server_return(cluster, host, release),
             },
         }
     }
 
-    /// The file; JSON is YAML too, and needs no quoting rules of its own.
+    /// JSON, which is valid YAML without quoting rules.
     pub fn text(&self) -> String {
         casement_net::text(self)
     }
 }
 
-/// Direct server return saves a block of ports for each service; it is used on
-/// an overlay, where neither Kubernetes nor Windows has to be asked whether it
-/// is there.
-pub(crate) fn returns_directly(cluster: &Cluster, host: &Host, release: Release) -> bool {
+/// Direct server return saves a block of ports per service. It is used on an overlay, with
+/// releases of Kubernetes and Windows that support it by default.
+pub(crate) fn has_direct_server_return(cluster: &Cluster, host: &Host, release: Release) -> bool {
     cluster.spec.network.mode().is_vxlan()
         && release.on_by_default("WinDSR")
-        && matches!(host.os, HostOs::Windows2022 | HostOs::Windows2025)
+        && windows_of_os(host.os.name()).is_some_and(|release| release.direct_server_return)
 }

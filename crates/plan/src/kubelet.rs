@@ -1,26 +1,26 @@
-//! The kubelet's configuration and flags, for each release and both systems.
+//! The kubelet's configuration and flags, for each release and both operating systems.
 //!
-//! With kubeadm, the cluster's own `kubelet-config` is what a node starts from:
-//! casement patches what a node of this system needs. Where kubeadm cannot patch
-//! yet, flags say the same. Without kubeadm the whole file is casement's.
+//! With kubeadm, a node starts from the cluster's `kubelet-config`, and casement patches what
+//! the operating system needs. Releases whose kubeadm cannot patch get flags instead. Without
+//! kubeadm, casement writes the whole file.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
-use casement_catalog::{Behaviour, Program, System};
+use casement_catalog::{Behavior, Program, System, windows_of_os};
 use casement_resource::{Effect, Taint};
-use casement_spec::{Cluster, Host, HostOs, ImageRef, JoinMethod};
+use casement_spec::{Cluster, Host, ImageRef, JoinMethod, Named as _};
 use serde::Serialize;
 
-use crate::places::Places;
+use crate::node_paths::NodePaths;
 use crate::release::{Release, Runtime};
 
-/// `KubeletConfiguration`, the fields that casement decides.
+/// `KubeletConfiguration`: the fields that casement sets.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct KubeletConfiguration {
     #[serde(flatten)]
-    whole: Option<Whole>,
+    standalone: Option<Standalone>,
     #[serde(skip_serializing_if = "Option::is_none")]
     container_runtime_endpoint: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -33,10 +33,10 @@ pub struct KubeletConfiguration {
     feature_gates: BTreeMap<String, bool>,
 }
 
-/// What only a file that stands alone has.
+/// The fields of a standalone file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Whole {
+struct Standalone {
     api_version: &'static str,
     kind: &'static str,
     authentication: Authentication,
@@ -72,20 +72,15 @@ struct Mode {
     mode: &'static str,
 }
 
-/// The name of a pause image that a host makes for itself.
+/// A pause image that the host builds.
 pub const OWN_PAUSE: &str = "kubeletwin/pause:latest";
 
-/// What decides the kubelet of a host.
 #[derive(Debug, Clone, Copy)]
 pub struct Kubelet<'a> {
-    /// The cluster.
     pub cluster: &'a Cluster,
-    /// The host.
     pub host: &'a Host,
-    /// The release.
     pub release: Release,
-    /// Where things are.
-    pub places: &'a Places,
+    pub paths: &'a NodePaths,
 }
 
 impl Kubelet<'_> {
@@ -101,11 +96,11 @@ impl Kubelet<'_> {
         }
     }
 
-    /// The pause image, with its registry.
+    /// With its registry.
     pub fn pause(&self) -> String {
         let images = &self.cluster.spec.images;
         if let Some(pause) = &images.pause {
-            return self.in_place_of(pause).to_string();
+            return self.overridden(pause).to_string();
         }
         if self.own_pause().is_some() {
             return OWN_PAUSE.to_owned();
@@ -114,26 +109,21 @@ impl Kubelet<'_> {
         let registry = registry.map_or("registry.k8s.io", |registry| registry.as_str());
         let pause = format!("{registry}/pause:{}", self.release.pause());
         match pause.parse() {
-            Ok(image) => self.in_place_of(&image).to_string(),
+            Ok(image) => self.overridden(&image).to_string(),
             Err(_) => pause,
         }
     }
 
-    /// The image that the spec wants in the place of another; mostly that one.
-    pub fn in_place_of<'b>(&'b self, image: &'b ImageRef) -> &'b ImageRef {
+    /// Applies `images.overrides`.
+    pub fn overridden<'b>(&'b self, image: &'b ImageRef) -> &'b ImageRef {
         let overrides = &self.cluster.spec.images.overrides;
         overrides.get(image).unwrap_or(image)
     }
 
-    /// The base of a pause image that the host makes for itself: nobody
-    /// publishes one for what is older than Windows Server 2019.
+    /// The base of a pause image that the host builds itself, for Windows releases without a
+    /// published one.
     pub fn own_pause(&self) -> Option<String> {
-        let tag = match self.host.os {
-            HostOs::Windows2016 => "sac2016",
-            HostOs::Windows1709 => "1709",
-            HostOs::Windows1803 => "1803",
-            _ => return None,
-        };
+        let tag = windows_of_os(self.host.os.name())?.pause_base?;
         let images = &self.cluster.spec.images;
         if images.pause.is_some() {
             return None;
@@ -143,107 +133,106 @@ impl Kubelet<'_> {
         Some(format!("{registry}/windows/nanoserver:{tag}"))
     }
 
-    /// The taints that the Node has from its first second.
+    /// The taints that the Node registers with.
     pub fn taints(&self) -> Vec<Taint> {
         self.host.taints.iter().map(taint).collect()
     }
 
-    /// The configuration: whole for a plain bootstrap, else what is laid over
-    /// the cluster's own.
+    /// Complete for a plain bootstrap, otherwise a patch of the cluster's configuration.
     pub fn configuration(&self) -> KubeletConfiguration {
         let release = self.release;
         let socket = release.endpoint_in_configuration();
         let taints = release.taints_in_configuration().then(|| self.taints());
         KubeletConfiguration {
-            whole: self.stands_alone().then(|| self.whole()),
-            container_runtime_endpoint: socket.then(|| self.places.cri_socket.to_owned()),
+            standalone: self.is_standalone().then(|| self.standalone()),
+            container_runtime_endpoint: socket.then(|| self.paths.cri_socket.to_owned()),
             register_with_taints: taints.filter(|taints| self.windows() || !taints.is_empty()),
-            // Control groups and their kin are nothing that Windows has.
+            // Windows has no cgroups.
             cgroups_per_qos: self.windows().then_some(false),
             enforce_node_allocatable: self.windows().then_some([]),
             feature_gates: gates(self.cluster, release),
         }
     }
 
-    /// Whether no cluster-wide configuration is below it.
-    pub fn stands_alone(&self) -> bool {
+    /// Whether there is no cluster-wide configuration.
+    pub fn is_standalone(&self) -> bool {
         self.cluster.spec.join.method == JoinMethod::Bootstrap
     }
 
-    fn whole(&self) -> Whole {
+    fn standalone(&self) -> Standalone {
         let kubernetes = &self.cluster.spec.kubernetes;
-        Whole {
+        Standalone {
             api_version: "kubelet.config.k8s.io/v1beta1",
             kind: "KubeletConfiguration",
             authentication: Authentication {
                 anonymous: Switch { enabled: false },
                 webhook: Switch { enabled: true },
                 x509: ClientCa {
-                    client_ca_file: self.places.in_kubernetes(&["pki", "ca.crt"]),
+                    client_ca_file: self.paths.in_kubernetes(&["pki", "ca.crt"]),
                 },
             },
             authorization: Mode { mode: "Webhook" },
             cluster_dns: [kubernetes.dns()],
             cluster_domain: kubernetes.domain().as_str().to_owned(),
             rotate_certificates: true,
-            // Windows has no such file, and the kubelet would look for it.
+            // Windows has no such file; the kubelet would look for it.
             resolv_conf: self.windows().then_some(""),
         }
     }
 
-    /// The patch for kubeadm, where it takes one.
+    /// `None` if kubeadm does not support patches.
     pub fn patch(&self) -> Option<String> {
-        let patched = !self.stands_alone() && self.release.patches_kubelet();
+        let patched = !self.is_standalone() && self.release.patches_kubelet();
         patched.then(|| casement_net::text(&self.configuration()))
     }
 
-    /// The flags, of which none is unknown to the release. What
-    /// `hosts[].kubeletArgs` says comes by way of kubeadm, or last.
+    /// Only flags that the release knows. `hosts[].kubeletArgs` are passed by kubeadm, or come
+    /// last.
     pub fn flags(&self) -> Vec<String> {
-        let mut flags = self.places_flags();
+        let mut flags = self.path_flags();
         flags.extend(self.runtime_flags());
-        if !self.stands_alone() && !self.release.patches_kubelet() {
+        if !self.is_standalone() && !self.release.patches_kubelet() {
             flags.extend(self.unpatched_flags());
         }
-        if self.stands_alone() && !self.release.taints_in_configuration() {
+        if self.is_standalone() && !self.release.taints_in_configuration() {
             let taints: Vec<String> = self.taints().iter().map(ToString::to_string).collect();
             flags.push(("register-with-taints", taints.join(",")));
         }
-        let known = |name: &str| self.release.takes(Program::Kubelet, self.system(), name);
+        let known = |name: &str| self.release.has_flag(Program::Kubelet, self.system(), name);
         let flags = flags.into_iter().filter(|(name, _)| known(name));
         let mut lines: Vec<String> = flags
             .map(|(name, value)| format!("--{name}={value}"))
             .collect();
-        if self.stands_alone() {
-            let further = self.host.kubelet_args.iter();
-            lines.extend(further.map(|(name, value)| format!("--{name}={value}")));
+        if self.is_standalone() {
+            let extra = self.host.kubelet_args.iter();
+            lines.extend(extra.map(|(name, value)| format!("--{name}={value}")));
         }
         lines
     }
 
-    fn places_flags(&self) -> Vec<(&'static str, String)> {
-        let places = self.places;
+    fn path_flags(&self) -> Vec<(&'static str, String)> {
+        let paths = self.paths;
         vec![
             (
                 "bootstrap-kubeconfig",
-                places.in_kubernetes(&["bootstrap-kubelet.conf"]),
+                paths.in_kubernetes(&["bootstrap-kubelet.conf"]),
             ),
-            ("kubeconfig", places.in_kubernetes(&["kubelet.conf"])),
-            ("config", places.in_kubelet(&["config.yaml"])),
-            ("cert-dir", places.in_kubelet(&["pki"])),
+            ("kubeconfig", paths.in_kubernetes(&["kubelet.conf"])),
+            ("config", paths.in_kubelet(&["config.yaml"])),
+            ("cert-dir", paths.in_kubelet(&["pki"])),
             ("hostname-override", self.host.name.to_string()),
             ("node-ip", self.host.address.to_string()),
         ]
     }
 
     fn runtime_flags(&self) -> Vec<(&'static str, String)> {
-        let places = self.places;
-        let socket = || ("container-runtime-endpoint", places.cri_socket.to_owned());
+        let paths = self.paths;
+        let socket = || ("container-runtime-endpoint", paths.cri_socket.to_owned());
         match self.release.runtime() {
             Runtime::Dockershim => vec![
                 ("network-plugin", "cni".to_owned()),
-                ("cni-bin-dir", places.cni_programs.to_owned()),
-                ("cni-conf-dir", places.cni_configuration.to_owned()),
+                ("cni-bin-dir", paths.cni_programs.to_owned()),
+                ("cni-conf-dir", paths.cni_configuration.to_owned()),
                 ("image-pull-progress-deadline", "20m".to_owned()),
                 ("pod-infra-container-image", self.pause()),
             ],
@@ -252,8 +241,8 @@ impl Kubelet<'_> {
         }
     }
 
-    /// What a patch would say, for releases whose kubeadm takes none. Taints are
-    /// kubeadm's to say.
+    /// In place of a patch, for releases whose kubeadm does not support one. kubeadm passes the
+    /// taints.
     fn unpatched_flags(&self) -> Vec<(&'static str, String)> {
         if !self.windows() {
             return Vec::new();
@@ -263,8 +252,8 @@ impl Kubelet<'_> {
             ("enforce-node-allocatable", String::new()),
             ("resolv-conf", String::new()),
         ];
-        if self.release.holds(Behaviour::CaBesideKubelet) {
-            let ca = self.places.in_kubernetes(&["pki", "ca.crt"]);
+        if self.release.holds(Behavior::CaBesideKubelet) {
+            let ca = self.paths.in_kubernetes(&["pki", "ca.crt"]);
             flags.push(("client-ca-file", ca));
         }
         let gates = gates(self.cluster, self.release);
@@ -279,8 +268,8 @@ impl Kubelet<'_> {
     }
 }
 
-/// The feature gates of the spec that the release still has: a gate that is gone
-/// stops the program that is given it.
+/// The feature gates of the spec that the release has: programs do not start with an unknown
+/// gate.
 pub fn gates(cluster: &Cluster, release: Release) -> BTreeMap<String, bool> {
     let gates = cluster.spec.kubernetes.feature_gates.iter();
     gates

@@ -1,62 +1,51 @@
-//! Where things are on a node of either system.
+//! The paths of a node.
 //!
-//! Programs of Windows are below `windows.baseDir`; the kubelet, kubeadm and CNI
-//! have places that other software of a cluster expects to find them in.
+//! Windows programs are below `windows.baseDir`; the kubelet, kubeadm and CNI have the paths
+//! that other software expects.
 
 use casement_spec::{Cluster, Host};
 
 use crate::release::{Release, Runtime};
 
-/// The places of one host.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Places {
-    /// What stands between the parts of a path.
+pub struct NodePaths {
     pub separator: char,
-    /// The programs of Kubernetes.
+    /// The folder of Kubernetes' programs.
     pub programs: String,
-    /// What the name of a program ends with.
+    /// Of program names.
     pub suffix: &'static str,
-    /// containerd's programs and files.
+    /// The folder of containerd's programs and files.
     pub containerd: String,
-    /// What containerd keeps: images, containers, their state.
+    /// Images, containers and their state.
     pub containerd_data: &'static str,
-    /// Where kubeadm and the kubelet keep their configuration and keys.
+    /// Configuration and keys of kubeadm and the kubelet.
     pub kubernetes: &'static str,
-    /// The kubelet's state, which containers read their volumes through.
+    /// The kubelet's state, which includes the volumes of containers.
     pub kubelet: &'static str,
-    /// CNI plugins, where DaemonSets put theirs too.
+    /// Shared with the CNI plugins of DaemonSets.
     pub cni_programs: &'static str,
-    /// CNI configuration.
     pub cni_configuration: &'static str,
-    /// Logs, a folder for each service.
+    /// With one folder per service.
     pub logs: &'static str,
-    /// The runtime's socket as the kubelet and kubeadm name it.
+    /// As the kubelet and kubeadm write it.
     pub cri_socket: &'static str,
 }
 
-/// Where logs are, on Windows.
 const WINDOWS_LOGS: &str = r"C:\var\log";
-/// Where logs are, on Linux.
 const LINUX_LOGS: &str = "/var/log";
-/// Where Docker's makers put the program that speaks to it, on Windows.
+/// Where Docker's installer puts the CLI.
 pub const WINDOWS_DOCKER: &str = r"C:\Program Files\docker\docker.exe";
-/// containerd's pipe as the file system names it.
 pub const CONTAINERD_PIPE: &str = r"\\.\pipe\containerd-containerd";
-/// containerd's socket on Linux.
 pub const CONTAINERD_SOCKET: &str = "/run/containerd/containerd.sock";
-/// What `host-local` has given away, on Windows.
+/// The leases of `host-local`.
 pub const WINDOWS_CNI_LEASES: &str = r"C:\var\lib\cni\networks";
-/// What the CNI plugins themselves keep, on Windows.
 pub const WINDOWS_CNI_STATE: &str = r"C:\var\lib\cni";
-/// Where the kubelet looks for volume plugins, and makes the folder if need be,
-/// on Windows.
+/// The kubelet creates it if it does not exist.
 pub const WINDOWS_VOLUME_PLUGINS: &str = r"C:\usr\libexec\kubernetes";
-/// Where flannel's daemon leaves word for its CNI plugin, on Windows.
+/// flanneld writes the node's subnet there for its CNI plugin.
 pub const WINDOWS_FLANNEL_STATE: &str = r"C:\run\flannel";
-/// Where flannel looks for its configuration, on Windows.
 pub const WINDOWS_FLANNEL: &str = r"C:\etc\kube-flannel";
 
-/// The log file of a service that casement runs on a host.
 #[must_use]
 pub fn log_file(host: &Host, service: &str) -> String {
     let (logs, separator) = match host.os.is_windows() {
@@ -70,8 +59,7 @@ fn log_below(logs: &str, separator: char, service: &str) -> String {
     format!("{logs}{separator}{service}{separator}{service}.log")
 }
 
-impl Places {
-    /// The places of a host.
+impl NodePaths {
     pub fn of(cluster: &Cluster, host: &Host, release: Release) -> Self {
         if host.os.is_windows() {
             Self::windows(cluster.spec.windows.base_dir.as_str(), release)
@@ -120,7 +108,6 @@ impl Places {
         }
     }
 
-    /// A path below a folder.
     pub fn below(&self, folder: &str, parts: &[&str]) -> String {
         let mut path = folder.to_owned();
         for part in parts {
@@ -130,27 +117,22 @@ impl Places {
         path
     }
 
-    /// A path below kubeadm's folder.
     pub fn in_kubernetes(&self, parts: &[&str]) -> String {
         self.below(self.kubernetes, parts)
     }
 
-    /// A path below the kubelet's state.
     pub fn in_kubelet(&self, parts: &[&str]) -> String {
         self.below(self.kubelet, parts)
     }
 
-    /// A program of Kubernetes.
     pub fn program(&self, name: &str) -> String {
         self.below(&self.programs, &[&format!("{name}{}", self.suffix)])
     }
 
-    /// The folder of a service's logs.
     pub fn log_folder(&self, service: &str) -> String {
         self.below(self.logs, &[service])
     }
 
-    /// The log file of a service.
     pub fn log(&self, service: &str) -> String {
         log_below(self.logs, self.separator, service)
     }

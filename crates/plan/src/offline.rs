@@ -1,4 +1,4 @@
-//! The documents of all hosts from the spec alone.
+//! The documents of all hosts, planned from the spec alone.
 
 use casement_resource::{NodeDocument, Stage};
 use casement_spec::{Cluster, Host, Program, Role};
@@ -8,33 +8,29 @@ use crate::release::Release;
 use crate::steps::PlanError;
 use crate::{linux, windows};
 
-/// What one host would be, as far as the spec tells.
 #[derive(Debug)]
 pub struct HostPlan<'a> {
-    /// The host.
     pub host: &'a Host,
-    /// The documents that can be made, in the order of the stages.
+    /// In the order of the stages.
     pub documents: Vec<NodeDocument>,
-    /// Stages without a document: they need what is known after the join, or are
-    /// a plain TLS bootstrap.
-    pub open: Vec<Stage>,
-    /// Programs that the host needs and whose hash is not known.
-    pub open_programs: Vec<Program>,
+    /// Stages that need facts from after the join, or a plain TLS bootstrap.
+    pub deferred: Vec<Stage>,
+    /// Required programs without a known hash.
+    pub missing_programs: Vec<Program>,
 }
 
-/// The documents of every host that casement may change and that runs pods, in
-/// the file's order.
+/// The documents of every managed worker, in the file's order.
 ///
 /// # Errors
-/// When the spec asks for what cannot be: a version that is not covered, a pod
-/// network too small, Windows without containerd.
+/// The spec has an unsupported version, a pod network that is too small, or containerd on a
+/// Windows release without it.
 pub fn documents<'a>(
     cluster: &'a Cluster,
     inputs: &Inputs,
     facts: &ClusterFacts,
 ) -> Result<Vec<HostPlan<'a>>, PlanError> {
     let inputs = Inputs {
-        open_programs: true,
+        allow_missing_programs: true,
         ..inputs.clone()
     };
     let workers = cluster.hosts_with(Role::Worker);
@@ -48,7 +44,7 @@ impl HostPlan<'_> {
     fn join(&mut self, cluster: &Cluster, facts: &ClusterFacts) -> Result<(), PlanError> {
         match crate::join::join(cluster, self.host, facts) {
             Ok(document) => self.documents.push(document),
-            Err(PlanError::Bootstrap(_)) => self.open.push(Stage::Join),
+            Err(PlanError::Bootstrap(_)) => self.deferred.push(Stage::Join),
             Err(error) => return Err(error),
         }
         Ok(())
@@ -64,14 +60,14 @@ fn host_plan<'a>(
     let mut plan = HostPlan {
         host,
         documents: Vec::new(),
-        open: Vec::new(),
-        open_programs: Vec::new(),
+        deferred: Vec::new(),
+        missing_programs: Vec::new(),
     };
     let network = if host.os.is_windows() {
         plan.documents
             .push(windows::prepare(cluster, host, inputs)?);
         plan.join(cluster, facts)?;
-        plan.open_programs = windows::names(cluster, Release::of(cluster)?)
+        plan.missing_programs = windows::names(cluster, Release::of(cluster)?)
             .filter(|program| !inputs.programs.contains_key(program))
             .collect();
         windows::network(cluster, host, facts)
@@ -85,7 +81,7 @@ fn host_plan<'a>(
     };
     match network {
         Ok(document) => plan.documents.push(document),
-        Err(PlanError::NoPodNetwork(_)) => plan.open.push(Stage::Network),
+        Err(PlanError::NoPodNetwork(_)) => plan.deferred.push(Stage::Network),
         Err(error) => return Err(error),
     }
     Ok(plan)

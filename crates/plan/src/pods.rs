@@ -1,90 +1,51 @@
-//! The pod network of a cluster and of each host, in every mode: which documents
-//! of `net` they are, filled in from the spec and from facts.
+//! The network documents of a cluster and of each host, filled in from the spec and the
+//! facts. What differs by network mode is in [`modes`].
 
 use std::collections::BTreeSet;
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::Ipv4Addr;
 
-use casement_net::Late;
-use casement_net::cni::{Calico, Dialect, LinuxRoutes, WindowsPods};
-use casement_net::flannel::{Backend as FlannelBackend, CniConf, NetConf};
-use casement_net::hns::{NetworkType, Wanted};
+use casement_net::Deferred;
+use casement_net::cni::{Dialect, WindowsPods};
+use casement_net::flannel::{CniConf, NetConf};
+use casement_net::hns::NetworkSpec;
 use casement_net::pod_network::{PodNetwork, TooSmall};
-use casement_net::routes::{Carrier, Neighbour, RouteTable, System};
-use casement_spec::{Backend, Cluster, Host, NetworkAgent, NetworkMode};
+use casement_net::routes::{Neighbor, RouteTable, System};
+use casement_spec::{Cluster, Host};
 use ipnet::Ipv4Net;
 
 use crate::facts::ClusterFacts;
-use crate::places;
+use crate::modes;
 use crate::release::{Release, Runtime};
 
-/// flannel's `net-conf.json`, in a mode that has flannel.
+/// flannel's `net-conf.json`; `None` in modes without flannel.
 pub fn net_conf(cluster: &Cluster) -> Option<NetConf> {
-    let network = &cluster.spec.network;
-    let name = network.hns_network.as_str();
-    let mtu = network.mtu.map(|mtu| mtu.get());
-    let backend = match network.backend {
-        Backend::FlannelOverlay { vxlan, .. } => {
-            FlannelBackend::vxlan(vxlan.vni.get(), vxlan.port, name, mtu)
-        }
-        Backend::FlannelHostGw { .. } => FlannelBackend::host_gw(name),
-        Backend::L3Routes | Backend::CalicoVxlan { .. } => return None,
-    };
-    Some(NetConf::new(
-        cluster.spec.kubernetes.pod_cidr.net(),
-        backend,
-    ))
+    modes::of(cluster).net_conf(cluster)
 }
 
-/// flannel's `cni-conf.json` for Linux nodes, in a mode that has flannel.
+/// flannel's `cni-conf.json` for Linux nodes; `None` in modes without flannel.
 pub fn cni_conf(cluster: &Cluster) -> Option<CniConf> {
     let network = &cluster.spec.network;
     let flannel = network.mode().is_flannel();
     flannel.then(|| CniConf::new(network.cni_name.as_str()))
 }
 
-/// What carries packets between hosts.
-pub fn carrier(cluster: &Cluster) -> Carrier {
-    match cluster.spec.network.backend {
-        Backend::FlannelOverlay { vxlan, .. } => Carrier::FlannelVxlan {
-            vni: vxlan.vni.get(),
-        },
-        Backend::FlannelHostGw { .. } => Carrier::FlannelHostGw,
-        Backend::L3Routes => Carrier::Routes,
-        Backend::CalicoVxlan { vxlan } => Carrier::CalicoVxlan {
-            vni: vxlan.vni.get(),
-        },
-    }
-}
-
-/// The pods of a host, where they are known. In `calico-vxlan` it is the block
-/// that Calico gave to the node.
-pub fn of_host(host: &Host, facts: &ClusterFacts) -> Result<Late<PodNetwork>, TooSmall> {
+/// In `calico-vxlan`, the block that Calico assigned to the node.
+pub fn of_host(host: &Host, facts: &ClusterFacts) -> Result<Deferred<PodNetwork>, TooSmall> {
     let pods = facts.pods_of(host.name.as_str());
     Ok(pods.map(PodNetwork::new).transpose()?.into())
 }
 
-/// The name of the file that the runtime reads.
-pub fn conflist_name(cluster: &Cluster, host: &Host) -> &'static str {
-    match cluster.spec.network.mode() {
-        NetworkMode::CalicoVxlan => "10-calico.conflist",
-        NetworkMode::FlannelOverlay | NetworkMode::FlannelHostGw if !host.os.is_windows() => {
-            "10-flannel.conflist"
-        }
-        _ => "10-casement.conflist",
-    }
-}
-
-/// The conflist of a host, as text; none where somebody else's installer writes
-/// it (Calico's on Linux).
+/// The conflist of a host; `None` if another installer writes it, as Calico's does on Linux.
 pub fn conflist(
     cluster: &Cluster,
     host: &Host,
     release: Release,
-    pods: Late<PodNetwork>,
+    pods: Deferred<PodNetwork>,
     facts: &ClusterFacts,
 ) -> Option<String> {
+    let mode = modes::of(cluster);
     if !host.os.is_windows() {
-        return linux_conflist(cluster, pods);
+        return mode.linux_conflist(cluster, pods);
     }
     let windows = WindowsPods {
         network: cluster.spec.network.hns_network.as_str(),
@@ -94,37 +55,11 @@ pub fn conflist(
         dialect: dialect(release),
         dockershim: release.runtime() == Runtime::Dockershim,
     };
-    let leases = places::WINDOWS_CNI_LEASES;
-    let document = match cluster.spec.network.backend {
-        Backend::L3Routes => windows.bridge(pods, leases),
-        Backend::FlannelHostGw { agent } => match agent {
-            NetworkAgent::Flannel => windows.flannel_bridge(),
-            NetworkAgent::Casement => windows.bridge(pods, leases),
-        },
-        Backend::FlannelOverlay { agent, .. } => match agent {
-            NetworkAgent::Flannel => windows.flannel_overlay(),
-            NetworkAgent::Casement => windows.overlay(pods, leases),
-        },
-        Backend::CalicoVxlan { vxlan } => windows.calico(calico(cluster, host, vxlan.vni.get())),
-    };
+    let document = mode.windows_conflist(&windows, pods, cluster, host);
     Some(casement_net::text(&document))
 }
 
-fn linux_conflist(cluster: &Cluster, pods: Late<PodNetwork>) -> Option<String> {
-    if let Some(flannel) = cni_conf(cluster) {
-        return Some(casement_net::text(&flannel));
-    }
-    let routed = cluster.spec.network.mode() == NetworkMode::L3Routes;
-    routed.then(|| {
-        let routes = LinuxRoutes {
-            network: cluster.spec.network.cni_name.as_str(),
-            pods: pods.map(PodNetwork::net),
-        };
-        casement_net::text(&routes.conflist())
-    })
-}
-
-/// Which interface of HNS the runtime's plugins speak to.
+/// The HNS API that the CNI plugins of the runtime use.
 pub fn dialect(release: Release) -> Dialect {
     match release.runtime() {
         Runtime::Containerd(_) => Dialect::Hcn,
@@ -132,8 +67,8 @@ pub fn dialect(release: Release) -> Dialect {
     }
 }
 
-/// Pods, services, and on a bridge the nodes, which see a pod's own address too:
-/// nothing answers for another one.
+/// Destinations without NAT: pods, services, and on a bridge also the nodes, which have
+/// routes to the pods.
 fn not_translated(cluster: &Cluster, facts: &ClusterFacts) -> Vec<Ipv4Net> {
     let kubernetes = &cluster.spec.kubernetes;
     let mut networks = vec![kubernetes.pod_cidr.net(), kubernetes.service_cidr.net()];
@@ -145,68 +80,46 @@ fn not_translated(cluster: &Cluster, facts: &ClusterFacts) -> Vec<Ipv4Net> {
     networks
 }
 
-fn calico(cluster: &Cluster, host: &Host, vni: u32) -> Calico {
-    let kubernetes = &cluster.spec.kubernetes;
-    let services = kubernetes.service_cidr.net();
-    let dns = match kubernetes.dns() {
-        IpAddr::V4(dns) => dns,
-        // Windows pods ask over IPv4; kubeadm's second address is the tenth too.
-        IpAddr::V6(_) => u32::from(services.network()).saturating_add(10).into(),
-    };
-    let domain = kubernetes.domain();
-    Calico::vxlan(vni, host.name.as_str(), services, dns, domain.as_str())
-}
-
-/// The HNS networks of a Windows host: the one that keeps the switch, where the
-/// mode has one, and the pods' own.
-pub fn hns_networks(cluster: &Cluster, host: &Host, pods: Late<PodNetwork>) -> Vec<Wanted> {
-    let network = &cluster.spec.network;
-    let name = network.hns_network.as_str();
+/// The HNS networks of a Windows host: the one that keeps the vSwitch alive, where the mode
+/// has one, and that of the pods.
+pub fn hns_networks(
+    cluster: &Cluster,
+    host: &Host,
+    pods: Deferred<PodNetwork>,
+) -> Vec<NetworkSpec> {
+    let mode = modes::of(cluster);
+    let name = cluster.spec.network.hns_network.as_str();
     let adapter = interface(cluster, host);
-    let external = external(network.mode()).map(|kind| Wanted::external(kind, adapter));
-    let own = match network.backend {
-        Backend::FlannelOverlay { vxlan, .. } | Backend::CalicoVxlan { vxlan } => {
-            Wanted::overlay(name, vxlan.vni.get(), pods, adapter)
-        }
-        Backend::FlannelHostGw { .. } | Backend::L3Routes => Wanted::bridge(name, pods, adapter),
-    };
+    let external = mode.external_network();
+    let external = external.map(|kind| NetworkSpec::external(kind, adapter));
+    let own = mode.hns_network(name, pods, adapter);
     external.into_iter().chain([own]).collect()
 }
 
-/// The kind of the network that keeps the switch while a daemon makes and
-/// deletes the pods' own. Where casement makes that once, there is none.
-pub fn external(mode: NetworkMode) -> Option<NetworkType> {
-    match mode {
-        NetworkMode::FlannelOverlay | NetworkMode::CalicoVxlan => Some(NetworkType::Overlay),
-        NetworkMode::FlannelHostGw => Some(NetworkType::L2Bridge),
-        NetworkMode::L3Routes => None,
-    }
-}
-
-/// Whether the mode's pods are on a bridge, where the host has an endpoint.
+/// Whether pods are on a bridge, where the host has an endpoint too.
 pub fn has_bridge(cluster: &Cluster) -> bool {
     !cluster.spec.network.mode().is_vxlan()
 }
 
-/// The adapter that carries pods, where the spec names it.
+/// The adapter for pod traffic, if the spec names one.
 pub fn interface<'a>(cluster: &'a Cluster, host: &'a Host) -> Option<&'a str> {
     let own = host.interface.as_ref();
     let interface = own.or(cluster.spec.network.interface.as_ref());
     interface.map(|name| name.as_str())
 }
 
-/// The ways from one host to all others' pods.
-pub fn table(cluster: &Cluster, host: &Host, facts: &ClusterFacts) -> RouteTable {
-    let own = Neighbour {
+/// The routes from one host to the pods of all others.
+pub fn route_table(cluster: &Cluster, host: &Host, facts: &ClusterFacts) -> RouteTable {
+    let own = Neighbor {
         name: host.name.to_string(),
         address: host.address,
         pods: facts.pods_of(host.name.as_str()).into(),
     };
-    let all: Vec<Neighbour> = facts
+    let all: Vec<Neighbor> = facts
         .nodes
         .iter()
         .filter_map(|node| {
-            Some(Neighbour {
+            Some(Neighbor {
                 name: node.name.clone(),
                 address: node.address?,
                 pods: node.pods.into(),
@@ -218,5 +131,5 @@ pub fn table(cluster: &Cluster, host: &Host, facts: &ClusterFacts) -> RouteTable
     } else {
         System::Linux
     };
-    RouteTable::new(&own, system, carrier(cluster), &all)
+    RouteTable::new(&own, system, modes::of(cluster).carrier(), &all)
 }

@@ -1,35 +1,31 @@
-//! What the version of Kubernetes decides.
+//! What depends on the Kubernetes version and the container runtime.
 
 use casement_catalog::{
-    Behaviour, Known, Minor, Program, Series, System, containerd_series, flag, gate, holds,
-    kubeadm_api, pause, recommended_containerd,
+    Behavior, Known, Minor, Program, Series, System, containerd_series, feature_gate, flag, holds,
+    kubeadm_api, pause, recommended_containerd, windows_of_os,
 };
 use casement_resource::KubeadmApi;
-use casement_spec::{Cluster, Host, HostOs, RuntimeKind};
+use casement_spec::{Cluster, Host, HostOs, Named as _, RuntimeKind};
 use semver::Version;
 
 use crate::steps::PlanError;
 
-/// The branch points of a release of Kubernetes and of its runtime.
 #[derive(Debug, Clone, Copy)]
 pub struct Release {
     minor: Minor,
     runtime: Runtime,
 }
 
-/// What runs the containers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Runtime {
-    /// containerd of a line.
     Containerd(&'static Series),
-    /// Docker, spoken to by the kubelet itself.
+    /// Docker, through the kubelet's own shim.
     Dockershim,
-    /// Docker, spoken to through cri-dockerd.
+    /// Docker, through cri-dockerd.
     CriDockerd,
 }
 
 impl Release {
-    /// The release and the runtime that a spec asks for.
     pub fn of(cluster: &Cluster) -> Result<Self, PlanError> {
         let version = cluster.spec.kubernetes.version.as_semver();
         let covered = Minor::of(version).filter(|minor| kubeadm_api(*minor).is_some());
@@ -37,25 +33,20 @@ impl Release {
             .filter(|minor| *minor <= Minor::NEWEST)
             .ok_or_else(|| PlanError::Version(version.to_string()))?;
         let runtime = match cluster.spec.runtime.kind {
-            RuntimeKind::Docker if holds(Behaviour::Dockershim, minor) => Runtime::Dockershim,
+            RuntimeKind::Docker if holds(Behavior::Dockershim, minor) => Runtime::Dockershim,
             RuntimeKind::Docker => Runtime::CriDockerd,
             RuntimeKind::Containerd => Runtime::Containerd(series(cluster, minor)?),
         };
         Ok(Self { minor, runtime })
     }
 
-    /// What runs the containers.
     pub fn runtime(self) -> Runtime {
         self.runtime
     }
 
-    /// A host whose Windows has no containerd cannot have one.
+    /// Fails for a Windows release without containerd.
     pub fn check(self, host: &Host) -> Result<(), PlanError> {
-        let old = matches!(
-            host.os,
-            HostOs::Windows2016 | HostOs::Windows1709 | HostOs::Windows1803
-        );
-        if old && matches!(self.runtime, Runtime::Containerd(_)) {
+        if is_docker_only(host.os) && matches!(self.runtime, Runtime::Containerd(_)) {
             return Err(PlanError::DockerOnly {
                 host: host.name.to_string(),
                 os: host.os,
@@ -69,7 +60,7 @@ impl Release {
         pause(self.minor).map_or("latest", |pause| pause.tag)
     }
 
-    /// The newest version of kubeadm's configuration that it reads.
+    /// The newest configuration version that kubeadm reads.
     pub fn kubeadm_api(self) -> KubeadmApi {
         match kubeadm_api(self.minor) {
             Some("v1beta2") => KubeadmApi::V1Beta2,
@@ -78,59 +69,59 @@ impl Release {
         }
     }
 
-    /// Whether kubeadm lets the kubelet's configuration be patched
+    /// Whether kubeadm can patch the kubelet's configuration
     /// (kubernetes/kubernetes#110405).
     pub fn patches_kubelet(self) -> bool {
         self.minor >= Minor::new(25)
     }
 
-    /// Whether the kubelet's configuration names the runtime's socket
-    /// (kubernetes/kubernetes#112136); before, a flag does.
+    /// Whether the runtime's socket is in the kubelet's configuration
+    /// (kubernetes/kubernetes#112136) rather than in a flag.
     pub fn endpoint_in_configuration(self) -> bool {
         self.minor >= Minor::new(27)
     }
 
-    /// Whether the kubelet's configuration has taints
-    /// (kubernetes/kubernetes#105437); before, a flag has.
+    /// Whether taints are in the kubelet's configuration (kubernetes/kubernetes#105437)
+    /// rather than in a flag.
     pub fn taints_in_configuration(self) -> bool {
         self.minor >= Minor::new(23)
     }
 
-    /// Whether something holds in this release.
-    pub fn holds(self, behaviour: Behaviour) -> bool {
-        holds(behaviour, self.minor)
+    pub fn holds(self, behavior: Behavior) -> bool {
+        holds(behavior, self.minor)
     }
 
-    /// Whether a program of this release takes a flag.
-    pub fn takes(self, program: Program, system: System, name: &str) -> bool {
+    pub fn has_flag(self, program: Program, system: System, name: &str) -> bool {
         flag(program, name).is_some_and(|flag| flag.known(self.minor, system) == Known::Yes)
     }
 
-    /// Whether this release has a feature gate.
     pub fn has_gate(self, name: &str) -> bool {
-        gate(name).is_some_and(|gate| gate.state(self.minor).is_some())
+        feature_gate(name).is_some_and(|gate| gate.state(self.minor).is_some())
     }
 
-    /// Whether a feature is on unless somebody says otherwise.
     pub fn on_by_default(self, name: &str) -> bool {
-        let state = gate(name).and_then(|gate| gate.state(self.minor));
+        let state = feature_gate(name).and_then(|gate| gate.state(self.minor));
         state.is_some_and(|state| state.default)
     }
 }
 
-/// The line of the containerd that the spec names, else of the one that the
-/// catalog takes.
+/// The series of the containerd version in the spec, or of the catalog's recommendation.
 fn series(cluster: &Cluster, minor: Minor) -> Result<&'static Series, PlanError> {
-    let said = cluster.spec.runtime.version.as_ref();
-    let version = match said {
+    let requested = cluster.spec.runtime.version.as_ref();
+    let version = match requested {
         Some(version) => {
-            let number = |at: usize| version.numbers().get(at).copied().unwrap_or(0);
+            let number = |index: usize| version.numbers().get(index).copied().unwrap_or(0);
             Some(Version::new(number(0), number(1), number(2)))
         }
         None => recommended_containerd(minor).map(|release| release.version()),
     };
     let series = version.as_ref().and_then(containerd_series);
     series.ok_or_else(|| PlanError::Containerd {
-        version: said.map_or_else(String::new, ToString::to_string),
+        version: requested.map_or_else(String::new, ToString::to_string),
     })
+}
+
+/// Whether the Windows release supports only Docker and the HNS v1 API.
+pub(crate) fn is_docker_only(os: HostOs) -> bool {
+    windows_of_os(os.name()).is_some_and(|release| !release.containerd)
 }

@@ -1,4 +1,4 @@
-//! What a Windows node is made of.
+//! The documents of a Windows node.
 
 mod images;
 mod network;
@@ -8,6 +8,7 @@ mod system;
 mod updates;
 
 pub use network::network;
+pub(crate) use network::node_identity;
 pub use prepare::prepare;
 pub(crate) use programs::names;
 pub(crate) use updates::floors;
@@ -19,9 +20,9 @@ use casement_spec::{Cluster, Host, RepairPolicy};
 
 use crate::steps::{PlanError, Steps};
 
-/// Keeps what the host's adapter has before a switch takes it; gives the step's
-/// id.
-fn adapter(steps: &mut Steps, host: &Host) -> Result<&'static str, PlanError> {
+/// Saves the settings of the host's adapter before a vSwitch takes it over. Returns the
+/// id of the step.
+pub(crate) fn adapter_settings(steps: &mut Steps, host: &Host) -> Result<&'static str, PlanError> {
     let id = "adapter";
     let address = host.address.into();
     let settings = AdapterSettings { address };
@@ -29,7 +30,6 @@ fn adapter(steps: &mut Steps, host: &Host) -> Result<&'static str, PlanError> {
     Ok(id)
 }
 
-/// What the agent of a Windows host does when the host drifts.
 fn repair(cluster: &Cluster) -> Repair {
     match cluster.spec.windows.repair {
         RepairPolicy::Auto => Repair::Auto,

@@ -5,7 +5,7 @@
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
-    reason = "a test that cannot go on has failed"
+    reason = "tests fail by panicking"
 )]
 
 use std::fs;
@@ -150,7 +150,7 @@ fn accounts_are_named_in_documents_and_their_passwords_are_not() {
     let mut inputs = inputs();
     for name in [REGISTRY_PASSWORD, PROXY_PASSWORD] {
         let secret = Secret::new(PASSWORD.to_owned());
-        inputs.give(&cluster, name.parse().unwrap(), secret);
+        inputs.add_secret(&cluster, name.parse().unwrap(), secret);
     }
     let win1 = host(&cluster, "win1");
     let prepare = windows::prepare(&cluster, win1, &inputs).unwrap();
@@ -171,7 +171,7 @@ fn accounts_are_named_in_documents_and_their_passwords_are_not() {
     assert!(!text.contains(PASSWORD) && !format!("{inputs:?}").contains(PASSWORD));
     // Another password makes another document, so that hosts ask for it.
     let other = Secret::new("another".to_owned());
-    inputs.give(&cluster, REGISTRY_PASSWORD.parse().unwrap(), other);
+    inputs.add_secret(&cluster, REGISTRY_PASSWORD.parse().unwrap(), other);
     let rotated = windows::prepare(&cluster, win1, &inputs).unwrap();
     assert_ne!(rotated, prepare);
 }

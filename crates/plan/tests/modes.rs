@@ -5,7 +5,7 @@
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
-    reason = "a test that cannot go on has failed"
+    reason = "tests fail by panicking"
 )]
 
 use std::fmt::Write as _;
@@ -54,8 +54,13 @@ fn listed(cluster: &Cluster, facts: &ClusterFacts) -> String {
                 writeln!(text, "  {}: {what} [{after}]", step.id).unwrap();
             }
         }
-        writeln!(text, "{} open {:?}", plan.host.name, plan.open).unwrap();
-        writeln!(text, "{} programs {:?}", plan.host.name, plan.open_programs).unwrap();
+        writeln!(text, "{} open {:?}", plan.host.name, plan.deferred).unwrap();
+        writeln!(
+            text,
+            "{} programs {:?}",
+            plan.host.name, plan.missing_programs
+        )
+        .unwrap();
     }
     text
 }
@@ -118,7 +123,7 @@ fn docker_is_asked_for_and_not_made() {
         let Resource::Wait(wait) = &daemon.unwrap().resource else {
             panic!("Docker is somebody else's");
         };
-        assert!(wait.remedy.as_ref().unwrap().contains("install Docker"));
+        assert!(wait.help.as_ref().unwrap().contains("install Docker"));
     }
 }
 
@@ -137,7 +142,7 @@ fn what_windows_itself_should_be_comes_before_the_one_reboot() {
         panic!("it is no reboot");
     };
     assert!(!reboot.allowed);
-    let reason = "the feature Containers and the host's name and KB5012637";
+    let reason = "the feature Containers and the host name and KB5012637";
     assert_eq!(reboot.reason, reason);
     let before: Vec<&str> = step("reboot").after.iter().map(|id| id.as_str()).collect();
     assert_eq!(
@@ -181,8 +186,11 @@ fn what_only_the_control_plane_knows_stays_open() {
         let cluster = cluster(*mode);
         let facts = ClusterFacts::of_spec(&cluster);
         let plans = documents(&cluster, &Inputs::default(), &facts).unwrap();
-        assert_eq!(plans[1].open, [Stage::Network], "{mode}");
-        assert!(plans[1].open_programs.contains(&Program::Kubelet), "{mode}");
+        assert_eq!(plans[1].deferred, [Stage::Network], "{mode}");
+        assert!(
+            plans[1].missing_programs.contains(&Program::Kubelet),
+            "{mode}"
+        );
     }
 }
 
@@ -192,7 +200,7 @@ fn a_plain_bootstrap_is_planned_without_a_join() {
     cluster.spec.join.method = JoinMethod::Bootstrap;
     let facts = ClusterFacts::assumed(&cluster).unwrap();
     let plans = documents(&cluster, &Inputs::default(), &facts).unwrap();
-    assert_eq!(plans[1].open, [Stage::Join]);
+    assert_eq!(plans[1].deferred, [Stage::Join]);
     let prepare = &plans[1].documents[0];
     assert!(
         prepare
@@ -232,7 +240,7 @@ fn an_image_is_replaced_by_the_one_that_the_spec_wants_in_its_place() {
     }
     let facts = ClusterFacts::assumed(&cluster).unwrap();
     let inputs = Inputs {
-        open_programs: true,
+        allow_missing_programs: true,
         ..Inputs::default()
     };
     let plans = documents(&cluster, &inputs, &facts).unwrap();

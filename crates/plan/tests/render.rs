@@ -5,7 +5,7 @@
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
-    reason = "a test that cannot go on has failed"
+    reason = "tests fail by panicking"
 )]
 
 use std::fmt::Write as _;

@@ -1,15 +1,15 @@
 //! What `apply` says to every scenario that reads without an error.
 //!
 //! `apply.txt` holds the words; a scenario without one is carried out.
-//! `BLESS=1 cargo test -p casement-plan --test not_yet` writes what it says now.
+//! `BLESS=1 cargo test -p casement-plan --test unsupported` writes what it says now.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
+#![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use casement_diag::{Diagnostic, Style, render_all, summary};
-use casement_plan::not_yet;
+use casement_plan::unsupported;
 use casement_source::load_bytes;
 
 fn folders() -> Vec<PathBuf> {
@@ -24,7 +24,7 @@ fn folders() -> Vec<PathBuf> {
 fn refused(text: &[u8]) -> Option<(Vec<Diagnostic>, String)> {
     let loaded = load_bytes("cluster.yaml", text);
     let cluster = loaded.cluster?;
-    let refusals = not_yet(&cluster, &|path| loaded.map.has(path));
+    let refusals = unsupported(&cluster, &|path| loaded.map.has(path));
     let shown = render_all(&refusals, Some(&loaded.map), Style::Plain);
     let shown = match summary(&refusals).as_str() {
         "" => String::new(),

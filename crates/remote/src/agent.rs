@@ -1,4 +1,4 @@
-//! The agent on a host: brought once, named by its hash, reused from then on.
+//! The agent on a host: copied once, named by its hash, and reused from then on.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -11,25 +11,21 @@ use casement_resource::wire::{PREFIX, PROTOCOL, ToAgent, ToController};
 use crate::channel::{Channel, ChannelEnd, Incoming};
 use crate::command::{CmdSwitch, HostOs, program_line};
 use crate::error::RemoteError;
-use crate::places::{Places, RemotePath, hash_file};
-use crate::sftp::{Progress, Sftp};
+use crate::paths::{AgentPaths, RemotePath, hash_file};
+use crate::sftp::{Sftp, TransferProgress};
 use crate::transport::Transport;
 
-/// The agent's executable here, for one system.
+/// The local agent executable for one operating system.
 #[derive(Debug, Clone)]
 pub struct Agent {
-    /// Where it is here.
     pub path: PathBuf,
-    /// Its hash, which names it there.
+    /// Names its directory on the host.
     pub hash: Sha256,
-    /// Its length.
     pub size: u64,
-    /// The system that it is for.
     pub os: HostOs,
 }
 
 impl Agent {
-    /// Hashes the executable at `path`.
     pub fn load(path: &Path, os: HostOs) -> Result<Self, RemoteError> {
         let (hash, size) = hash_file(path)?;
         Ok(Self {
@@ -41,160 +37,154 @@ impl Agent {
     }
 }
 
-/// What it took to have the agent there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Delivery {
-    /// It was there already.
     Reused,
-    /// So many bytes were sent.
+    /// The number of bytes.
     Sent(u64),
 }
 
-/// An agent that was spoken to.
+/// A running agent that has sent its first message.
 pub struct Opened {
-    /// The conversation.
     pub channel: Channel,
-    /// Its first message: `hello`, unless something is wrong.
-    pub answer: Box<ToController>,
-    /// What it took to have it there.
+    /// `hello`, unless something is wrong.
+    pub first_message: Box<ToController>,
     pub delivery: Delivery,
 }
 
 enum Greeting {
-    Answer(Channel, Box<ToController>),
-    /// The process ended without a message, or never said one; what came instead.
-    Silence(String),
-    /// A shell reads what the agent should: it was not told to run anything.
+    Message(Channel, Box<ToController>),
+    /// No message arrived; the other output of the process.
+    NoMessage(String),
+    /// A shell reads the messages: it did not understand the switch to run a command.
     Shell,
 }
 
-/// How long an agent may take to answer: a first start may wait for a virus scanner.
-const GREETING: Duration = Duration::from_secs(60);
-/// How often it is looked at who answers instead.
-const LOOK: Duration = Duration::from_millis(250);
+/// A first start may wait for a virus scanner.
+const GREETING_TIMEOUT: Duration = Duration::from_secs(60);
+/// How often the output is checked for a shell that answers instead.
+const SHELL_CHECK_INTERVAL: Duration = Duration::from_millis(250);
 
-/// Where an agent lives on a host.
+/// An agent and its paths on a host.
 #[derive(Debug, Clone)]
 pub struct AgentHome {
     agent: Agent,
-    places: Places,
+    paths: AgentPaths,
 }
 
 impl AgentHome {
-    /// The agent's home in the places of the design.
     pub fn new(agent: Agent) -> Self {
-        let places = Places::of(agent.os);
-        Self { agent, places }
+        let paths = AgentPaths::for_os(agent.os);
+        Self { agent, paths }
     }
 
-    /// The same with other folders, for hosts that keep their state elsewhere.
-    pub fn within(agent: Agent, places: Places) -> Self {
-        Self { agent, places }
+    /// For hosts that keep their state elsewhere.
+    pub fn with_paths(agent: Agent, paths: AgentPaths) -> Self {
+        Self { agent, paths }
     }
 
-    /// Its path on the host.
     pub fn path(&self) -> RemotePath {
-        self.places.agent(&self.agent.hash)
+        self.paths.agent(&self.agent.hash)
     }
 
-    /// The host's folders.
-    pub fn places(&self) -> &Places {
-        &self.places
+    pub fn paths(&self) -> &AgentPaths {
+        &self.paths
     }
 
-    /// The command line that starts it.
-    pub fn line(&self, arguments: &[&str]) -> String {
-        self.line_with(CmdSwitch::Plain, arguments)
+    pub fn command_line(&self, arguments: &[&str]) -> String {
+        self.command_line_with(CmdSwitch::Plain, arguments)
     }
 
-    fn line_with(&self, cmd: CmdSwitch, arguments: &[&str]) -> String {
-        let state = self.places.state.as_ref().map(RemotePath::native);
-        let state = state.as_deref().map(|folder| ["--state-dir", folder]);
-        let words: Vec<&str> = state.iter().flatten().chain(arguments).copied().collect();
-        program_line(self.agent.os, cmd, &self.path().native(), &words)
+    fn command_line_with(&self, switch: CmdSwitch, arguments: &[&str]) -> String {
+        let state = self.paths.state.as_ref().map(RemotePath::native);
+        let state = state.as_deref().map(|dir| ["--state-dir", dir]);
+        let arguments: Vec<&str> = state.iter().flatten().chain(arguments).copied().collect();
+        program_line(self.agent.os, switch, &self.path().native(), &arguments)
     }
 
-    /// Starts the agent's channel and says hello; brings the agent only when that
-    /// is not answered, so that a host which has it pays one command.
+    /// Starts the agent's channel and sends `hello`; copies the agent only if there is
+    /// no answer, so that a host that already has it costs one command.
     ///
-    /// The answer is the agent's `hello`, or whatever it said instead of it.
+    /// The returned message is the agent's `hello`, or whatever it sent instead.
     pub async fn open(
         &self,
         session: &impl Transport,
         controller: &str,
-        progress: impl FnMut(Progress) + Send,
+        progress: impl FnMut(TransferProgress) + Send,
     ) -> Result<Opened, RemoteError> {
-        let mut cmd = CmdSwitch::Plain;
-        let mut greeting = self.greet(session, controller, cmd).await?;
+        let mut switch = CmdSwitch::Plain;
+        let mut greeting = self.greet(session, controller, switch).await?;
         if let Greeting::Shell = greeting {
-            cmd = CmdSwitch::Doubled;
-            greeting = self.greet(session, controller, cmd).await?;
+            switch = CmdSwitch::Doubled;
+            greeting = self.greet(session, controller, switch).await?;
         }
         let opened = match greeting {
-            Greeting::Answer(channel, answer) if self.is_from_it(&answer) => {
+            Greeting::Message(channel, first_message)
+                if self.is_from_this_agent(&first_message) =>
+            {
                 return Ok(Opened {
                     channel,
-                    answer,
+                    first_message,
                     delivery: Delivery::Reused,
                 });
             }
-            Greeting::Answer(..) => {
+            Greeting::Message(..) => {
                 let delivery = self.deliver(session, progress).await?;
-                (self.greet(session, controller, cmd).await?, delivery)
+                (self.greet(session, controller, switch).await?, delivery)
             }
-            Greeting::Silence(_) | Greeting::Shell => {
+            Greeting::NoMessage(_) | Greeting::Shell => {
                 self.check_system(session).await?;
                 let delivery = self.deliver(session, progress).await?;
-                (self.greet(session, controller, cmd).await?, delivery)
+                (self.greet(session, controller, switch).await?, delivery)
             }
         };
-        let said = match opened {
-            (Greeting::Answer(channel, answer), delivery) => {
+        let output = match opened {
+            (Greeting::Message(channel, first_message), delivery) => {
                 return Ok(Opened {
                     channel,
-                    answer,
+                    first_message,
                     delivery,
                 });
             }
-            (Greeting::Silence(said), _) => said,
-            (Greeting::Shell, _) => "a shell that runs nothing".to_owned(),
+            (Greeting::NoMessage(output), _) => output,
+            (Greeting::Shell, _) => "a shell that does not run commands".to_owned(),
         };
-        Err(RemoteError::AgentBroken {
-            place: session.place().clone(),
+        Err(RemoteError::AgentFailed {
+            host: session.host().clone(),
             path: self.path().native(),
-            answer: said,
+            output,
         })
     }
 
-    /// Whether this agent said it, and not a damaged one in its place.
-    fn is_from_it(&self, answer: &ToController) -> bool {
-        match answer {
+    /// Whether the message is from this agent, not from a damaged copy.
+    fn is_from_this_agent(&self, first_message: &ToController) -> bool {
+        match first_message {
             ToController::Hello { agent, .. } => *agent == self.agent.hash,
             _ => true,
         }
     }
 
-    /// Before anything is put on a host for the first time: it must be one that
-    /// this agent runs on. A host that does not say what it is, is believed to be
-    /// what the file says.
+    /// Checks that this agent runs on the host before anything is copied to it for the
+    /// first time. A host that does not report its system is assumed to match the
+    /// cluster file.
     async fn check_system(&self, session: &impl Transport) -> Result<(), RemoteError> {
         let Some(found) = session.system().await? else {
             return Ok(());
         };
-        let ours = binary::architecture(&self.agent.path);
-        let other = |theirs: &String| ours.is_some_and(|ours| ours != theirs);
-        if found.os == self.agent.os && !found.architecture.as_ref().is_some_and(other) {
+        let built_for = binary::architecture(&self.agent.path);
+        let differs = |architecture: &String| built_for.is_some_and(|ours| ours != architecture);
+        if found.os == self.agent.os && !found.architecture.as_ref().is_some_and(differs) {
             return Ok(());
         }
-        let words = |os: HostOs, architecture: Option<&str>| match architecture {
+        let describe = |os: HostOs, architecture: Option<&str>| match architecture {
             Some(architecture) => format!("{os}, {architecture}"),
             None => os.to_string(),
         };
-        Err(RemoteError::WrongSystem {
-            place: session.place().clone(),
+        Err(RemoteError::SystemMismatch {
+            host: session.host().clone(),
             other_os: found.os != self.agent.os,
-            found: words(found.os, found.architecture.as_deref()),
-            agent: words(self.agent.os, ours),
+            found: describe(found.os, found.architecture.as_deref()),
+            agent: describe(self.agent.os, built_for),
         })
     }
 
@@ -202,66 +192,71 @@ impl AgentHome {
         &self,
         session: &impl Transport,
         controller: &str,
-        cmd: CmdSwitch,
+        switch: CmdSwitch,
     ) -> Result<Greeting, RemoteError> {
-        let process = session.start(&self.line_with(cmd, &["channel"])).await?;
+        let process = session
+            .start(&self.command_line_with(switch, &["channel"]))
+            .await?;
         let mut channel = Channel::new(process);
         let hello = ToAgent::Hello {
             protocol: PROTOCOL,
             controller: controller.to_owned(),
         };
-        // A program that is not there ends before it can be spoken to; its end
-        // says more than this error.
+        // If the program does not exist, the process ends before it can read; its exit
+        // explains more than this error.
         drop(channel.send(&hello).await);
-        let began = Instant::now();
+        let started = Instant::now();
         loop {
-            return match tokio::time::timeout(LOOK, channel.next()).await {
-                Ok(Ok(Incoming::Message(answer))) => Ok(Greeting::Answer(channel, answer)),
-                Ok(Ok(Incoming::End(ChannelEnd::Cut))) => Err(RemoteError::Lost {
-                    place: session.place().clone(),
-                    step: "starting the agent",
-                    source: None,
-                }),
+            return match tokio::time::timeout(SHELL_CHECK_INTERVAL, channel.next()).await {
+                Ok(Ok(Incoming::Message(first_message))) => {
+                    Ok(Greeting::Message(channel, first_message))
+                }
+                Ok(Ok(Incoming::End(ChannelEnd::ConnectionLost))) => {
+                    Err(RemoteError::ConnectionLost {
+                        host: session.host().clone(),
+                        step: "starting the agent",
+                        source: None,
+                    })
+                }
                 Ok(Err(error)) => Err(error),
-                // A shell repeats what it was told, or complains of it.
+                // A shell echoes its input, or complains about it.
                 Err(_) if channel.noise().any(|line| line.contains(PREFIX.trim_end())) => {
                     Ok(Greeting::Shell)
                 }
-                Err(_) if began.elapsed() < GREETING => continue,
+                Err(_) if started.elapsed() < GREETING_TIMEOUT => continue,
                 Ok(Ok(Incoming::End(_))) | Err(_) => {
                     let noise: Vec<_> = channel.noise().collect();
-                    Ok(Greeting::Silence(noise.join("\n")))
+                    Ok(Greeting::NoMessage(noise.join("\n")))
                 }
             };
         }
     }
 
-    /// Makes sure that it is there. One that is there and is something else is
-    /// replaced.
+    /// Copies the agent unless it is there; a file with other content is replaced.
     pub async fn deliver(
         &self,
         session: &impl Transport,
-        progress: impl FnMut(Progress) + Send,
+        progress: impl FnMut(TransferProgress) + Send,
     ) -> Result<Delivery, RemoteError> {
         session.deliver(&self.agent, &self.path(), progress).await
     }
 
-    /// Takes the agent away, and the folders above it that are empty then and
-    /// that only casement uses. Its process must have ended.
+    /// Removes the agent and the parent directories that are empty then and that only
+    /// casement uses. Its process must have ended.
     pub async fn remove(&self, session: &impl Transport) -> Result<(), RemoteError> {
-        session.take_away(&self.path()).await
+        session.remove_agent(&self.path()).await
     }
 
-    /// Brings a blob to the host's store. Returns the bytes that were sent.
+    /// Copies a blob to the host's store. Returns the number of bytes sent.
     pub async fn put_blob(
         &self,
         sftp: &Sftp,
         from: &Path,
         hash: &Sha256,
-        progress: impl FnMut(Progress),
+        progress: impl FnMut(TransferProgress),
     ) -> Result<u64, RemoteError> {
-        sftp.make_folders(&self.places.blobs).await?;
-        let to = self.places.blob(hash);
+        sftp.create_dirs(&self.paths.blobs).await?;
+        let to = self.paths.blob(hash);
         sftp.put_blob(from, hash, &to, progress).await
     }
 }

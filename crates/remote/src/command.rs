@@ -1,17 +1,13 @@
-//! Command lines that mean the same in every shell that a host may have.
+//! Command lines that every shell on a host reads the same way.
 //!
-//! sshd hands a command line to the account's shell: cmd or PowerShell on
-//! Windows (by `DefaultShell`), sh, bash or another one elsewhere. Only lines
-//! that all of them read alike are sent.
+//! sshd passes a command line to the login shell of the account: cmd or PowerShell on
+//! Windows (`DefaultShell`), sh, bash or another one elsewhere.
 
 use std::fmt;
 
-/// The operating system of a host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum HostOs {
-    /// Windows Server.
     Windows,
-    /// Linux.
     Linux,
 }
 
@@ -24,43 +20,38 @@ impl fmt::Display for HostOs {
     }
 }
 
-/// What reads the command lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shell {
     /// cmd.exe, the default on Windows.
     Cmd,
     /// Windows PowerShell or PowerShell 7.
     PowerShell,
-    /// sh, bash and their kin.
+    /// sh, bash and similar.
     Posix,
 }
 
-/// What a probe found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HostSystem {
-    /// The operating system.
     pub os: HostOs,
     /// The shell behind the SSH server.
     pub shell: Shell,
-    /// The processor that programs of the shell run on, in the words of `uname -m`; none
-    /// where it leaves that open.
+    /// The architecture that the shell runs programs on, in the form of `uname -m`;
+    /// `None` if unknown.
     pub architecture: Option<String>,
 }
 
-/// cmd echoes the whole line with what is between `%` replaced; PowerShell runs the
-/// first two commands and replaces what begins with `$env:`; a POSIX shell runs all
-/// three.
+/// cmd echoes the whole line and expands `%…%`; PowerShell runs the first two commands
+/// and expands `$env:…`; a POSIX shell runs all three.
 pub(crate) const PROBE: &str = "echo casement-cmd=%OS%/%PROCESSOR_ARCHITECTURE% ; \
      echo casement-env=$env:OS/$env:PROCESSOR_ARCHITECTURE ; uname -s -m";
 
-/// Reads the probe's answer.
-pub(crate) fn read_probe(answer: &str) -> Option<HostSystem> {
+pub(crate) fn parse_probe(output: &str) -> Option<HostSystem> {
     let windows = |shell, processor| HostSystem {
         os: HostOs::Windows,
         shell,
         architecture: windows_architecture(processor).map(str::to_owned),
     };
-    answer.lines().find_map(|line| {
+    output.lines().find_map(|line| {
         let line = line.trim();
         if let Some(rest) = line.strip_prefix("casement-cmd=Windows_NT/") {
             let processor = rest.split(' ').next().unwrap_or_default();
@@ -85,8 +76,8 @@ pub(crate) fn read_probe(answer: &str) -> Option<HostSystem> {
     })
 }
 
-/// A processor of Windows in the words of `uname -m`. A shell of 32 bits does not say
-/// what the host is.
+/// In the form of `uname -m`. A 32-bit shell does not report the architecture of the
+/// host.
 fn windows_architecture(processor: &str) -> Option<&'static str> {
     match processor {
         "AMD64" | "x86_64" => Some("x86_64"),
@@ -95,12 +86,11 @@ fn windows_architecture(processor: &str) -> Option<&'static str> {
     }
 }
 
-/// How cmd is told that a command follows.
+/// The switch of cmd that runs a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CmdSwitch {
-    /// To every shell but Git's bash.
+    /// For every shell but Git's bash.
     Plain,
-    /// To Git's bash.
     Doubled,
 }
 
@@ -113,37 +103,38 @@ impl CmdSwitch {
     }
 }
 
-/// The line that starts a program with plain words as arguments.
+/// The command line of a program with plain arguments.
 ///
-/// On Windows the path has blanks. PowerShell takes a quoted path for a string,
-/// cmd takes `&` for a separator, so the line calls cmd once more: cmd keeps the
-/// quotes of `cmd /c "path" word` when there are just two and the path between
-/// them is a program, and PowerShell passes an argument with blanks on in quotes.
+/// On Windows, the path contains spaces. PowerShell reads a quoted path as a string and
+/// cmd reads `&` as a separator, so the line calls cmd once more: cmd keeps the quotes
+/// of `cmd /c "path" argument` if there are exactly two and the path between them is a
+/// program, and PowerShell passes an argument with spaces in quotes.
 ///
-/// Git's bash makes a path of a word that begins with a slash, and cmd, which is told
-/// of no command then, reads commands. It leaves two slashes alone, but for one.
+/// Git's bash converts an argument that starts with a slash to a path, and cmd without
+/// `/c` reads commands from its input. It turns a leading double slash into a single
+/// one.
 pub(crate) fn program_line(os: HostOs, cmd: CmdSwitch, path: &str, arguments: &[&str]) -> String {
     let mut line = match os {
         HostOs::Windows => format!("cmd {} \"{path}\"", cmd.as_str()),
-        HostOs::Linux => quoted(path),
+        HostOs::Linux => quote(path),
     };
     for argument in arguments {
         line.push(' ');
         match os {
             HostOs::Windows => line.push_str(argument),
-            HostOs::Linux => line.push_str(&quoted(argument)),
+            HostOs::Linux => line.push_str(&quote(argument)),
         }
     }
     line
 }
 
-/// A word as every shell of Linux reads it.
-fn quoted(word: &str) -> String {
+/// An argument as every Linux shell reads it.
+fn quote(argument: &str) -> String {
     let plain = |it: char| it.is_ascii_alphanumeric() || "/._-+=:,@".contains(it);
-    if !word.is_empty() && word.chars().all(plain) {
-        return word.to_owned();
+    if !argument.is_empty() && argument.chars().all(plain) {
+        return argument.to_owned();
     }
-    format!("'{}'", word.replace('\'', r"'\''"))
+    format!("'{}'", argument.replace('\'', r"'\''"))
 }
 
 #[cfg(test)]
@@ -151,7 +142,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_word_with_blanks_and_quotes_stays_one_word_on_linux() {
+    fn argument_with_spaces_and_quotes_stays_one_argument_on_linux() {
         let line = program_line(
             HostOs::Linux,
             CmdSwitch::Plain,
@@ -162,12 +153,12 @@ mod tests {
     }
 
     #[test]
-    fn every_shell_answers_the_probe_in_its_own_way() {
-        let found = |answer: &str| {
-            let found = read_probe(answer)?;
+    fn probe_output_of_every_shell_is_parsed() {
+        let found = |output: &str| {
+            let found = parse_probe(output)?;
             Some((found.os, found.shell, found.architecture))
         };
-        let is = |os, shell, architecture: Option<&str>| {
+        let expected_system = |os, shell, architecture: Option<&str>| {
             Some((os, shell, architecture.map(str::to_owned)))
         };
         let rest = "; echo casement-env=$env:OS/$env:PROCESSOR_ARCHITECTURE ; uname -s -m\r\n";
@@ -177,20 +168,20 @@ mod tests {
             ("x86", None),
         ] {
             let cmd = format!("casement-cmd=Windows_NT/{processor} {rest}");
-            let wanted = is(HostOs::Windows, Shell::Cmd, architecture);
-            assert_eq!(found(&cmd), wanted);
+            let expected = expected_system(HostOs::Windows, Shell::Cmd, architecture);
+            assert_eq!(found(&cmd), expected);
             let unreplaced = "casement-cmd=%OS%/%PROCESSOR_ARCHITECTURE%";
             let powershell = format!("{unreplaced}\r\ncasement-env=Windows_NT/{processor}\r\n");
-            let wanted = is(HostOs::Windows, Shell::PowerShell, architecture);
-            assert_eq!(found(&powershell), wanted);
+            let expected = expected_system(HostOs::Windows, Shell::PowerShell, architecture);
+            assert_eq!(found(&powershell), expected);
         }
         let posix = "casement-cmd=%OS%/%PROCESSOR_ARCHITECTURE%\ncasement-env=:OS/:PROCESSOR_ARCHITECTURE\n";
         let git_bash = format!("{posix}MINGW64_NT-10.0-20348 x86_64\n");
-        let wanted = is(HostOs::Windows, Shell::Posix, Some("x86_64"));
-        assert_eq!(found(&git_bash), wanted);
+        let expected = expected_system(HostOs::Windows, Shell::Posix, Some("x86_64"));
+        assert_eq!(found(&git_bash), expected);
         let bash = format!("Welcome!\n{posix}Linux x86_64\n");
-        let wanted = is(HostOs::Linux, Shell::Posix, Some("x86_64"));
-        assert_eq!(found(&bash), wanted);
+        let expected = expected_system(HostOs::Linux, Shell::Posix, Some("x86_64"));
+        assert_eq!(found(&bash), expected);
         assert_eq!(found("FreeBSD amd64\n"), None);
     }
 }

@@ -1,4 +1,4 @@
-//! With what somebody logs in over SSH.
+//! Credentials for SSH.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -9,28 +9,23 @@ use russh::keys::{Certificate, PrivateKey, PublicKey};
 
 use crate::error::RemoteError;
 
-/// What shows a host that we are whom we say.
 #[derive(Clone)]
 pub enum Credential {
-    /// A private key, and what a certificate authority says about it.
     Key {
-        /// The key, already loaded (see [`crate::load_key`]).
+        /// See [`crate::load_key`].
         key: Arc<PrivateKey>,
-        /// Its certificate, where there is one.
         certificate: Option<Arc<Certificate>>,
     },
-    /// What an SSH agent holds.
     Agent {
-        /// Where it listens: `SSH_AUTH_SOCK`.
+        /// `SSH_AUTH_SOCK`.
         socket: PathBuf,
-        /// Only this key of it, where one is named.
+        /// The only key to use, if set.
         only: Option<Arc<PublicKey>>,
     },
-    /// A password.
     Password(Secret),
 }
 
-/// Secrets are left out.
+/// Does not show secrets.
 impl fmt::Debug for Credential {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {
@@ -56,8 +51,8 @@ impl From<Arc<PrivateKey>> for Credential {
     }
 }
 
-/// The certificate that lies beside a key, as OpenSSH names it: `KEY-cert.pub`.
-/// One that has run out is an error: a server would only say that it refuses it.
+/// Loads the certificate next to a key, `KEY-cert.pub` as in OpenSSH. An expired one is
+/// an error: a server would only reject it without a reason.
 pub fn load_certificate(key: &Path) -> Result<Option<Arc<Certificate>>, RemoteError> {
     let mut path = key.as_os_str().to_owned();
     path.push("-cert.pub");
@@ -67,19 +62,19 @@ pub fn load_certificate(key: &Path) -> Result<Option<Arc<Certificate>>, RemoteEr
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
         Err(source) => return Err(RemoteError::KeyFile { path, source }),
     };
-    let unusable = |reason: String| RemoteError::Certificate {
+    let invalid = |reason: String| RemoteError::Certificate {
         path: path.clone(),
         reason,
     };
     let certificate =
-        Certificate::from_openssh(&text).map_err(|error| unusable(error.to_string()))?;
+        Certificate::from_openssh(&text).map_err(|error| invalid(error.to_string()))?;
     let now = std::time::SystemTime::now()
         .duration_since(std::time::UNIX_EPOCH)
         .map_or(0, |since| since.as_secs());
-    let times = |from, to| format!("it is good from {from} to {to}, and now it is {now}");
+    let validity = |from, to| format!("valid from {from} to {to}, but now it is {now} (Unix time)");
     let (from, to) = (certificate.valid_after(), certificate.valid_before());
     if now < from || now >= to {
-        return Err(unusable(times(from, to)));
+        return Err(invalid(validity(from, to)));
     }
     Ok(Some(Arc::new(certificate)))
 }

@@ -1,5 +1,5 @@
-//! What can go wrong between here and a host: one code, one cause, the values
-//! that disagree, and the way on.
+//! Errors of host sessions: a stable code, the cause in one line, the values
+//! behind it, and a remedy.
 
 use std::fmt;
 use std::io;
@@ -12,9 +12,9 @@ use crate::winrm::{WinRmError, WinRmTarget};
 
 mod report;
 
-/// Where a host was looked for, as messages name it.
+/// A host as messages show it: `windows01 (10.3.0.4:22)`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place(Arc<Parts>);
+pub struct HostLabel(Arc<Parts>);
 
 #[derive(Debug, PartialEq, Eq)]
 struct Parts {
@@ -24,9 +24,8 @@ struct Parts {
     winrm: bool,
 }
 
-impl Place {
-    /// The place that a target names.
-    pub fn of(target: &Target) -> Self {
+impl HostLabel {
+    pub fn ssh(target: &Target) -> Self {
         Self(Arc::new(Parts {
             name: target.name.clone(),
             address: target.address.clone(),
@@ -35,8 +34,7 @@ impl Place {
         }))
     }
 
-    /// The place that a target over WinRM names.
-    pub fn of_winrm(target: &WinRmTarget) -> Self {
+    pub fn winrm(target: &WinRmTarget) -> Self {
         Self(Arc::new(Parts {
             name: target.name.clone(),
             address: target.address.clone(),
@@ -45,36 +43,39 @@ impl Place {
         }))
     }
 
-    /// Whether it is reached over WinRM.
     pub fn is_winrm(&self) -> bool {
         self.0.winrm
     }
 
-    /// The host's name in the user's file.
+    /// The host's name in the cluster file.
     pub fn name(&self) -> &str {
         &self.0.name
     }
 
-    /// Its address as written.
+    /// The address as written in the cluster file.
     pub fn address(&self) -> &str {
         &self.0.address
     }
 
-    /// The port of its SSH server, or of WinRM.
+    /// The port of the SSH server or of WinRM.
     pub fn port(&self) -> u16 {
         self.0.port
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for HostLabel {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let named = self.name() != self.address();
+        let (address, port) = (self.address(), self.port());
+        let named = self.name() != address;
         if named {
             write!(formatter, "{} (", self.name())?;
         }
-        formatter.write_str(self.address())?;
-        if self.is_winrm() || self.port() != 22 {
-            write!(formatter, " port {}", self.port())?;
+        if !named && !self.is_winrm() && port == 22 {
+            formatter.write_str(address)?;
+        } else if address.contains(':') {
+            write!(formatter, "[{address}]:{port}")?;
+        } else {
+            write!(formatter, "{address}:{port}")?;
         }
         if named {
             formatter.write_str(")")?;
@@ -84,262 +85,167 @@ impl fmt::Display for Place {
 }
 
 /// An error of a session. `Display` is the cause in one line; [`RemoteError::code`],
-/// [`RemoteError::details`] and [`RemoteError::remedy`] are the rest of the screen.
+/// [`RemoteError::details`] and [`RemoteError::remedy`] are the rest of the message.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RemoteError {
     /// `known_hosts` has no line for this host.
-    #[error("the key of {place} is not known")]
+    #[error("the host key of {host} is unknown")]
     HostKeyUnknown {
-        /// The host.
-        place: Place,
-        /// The fingerprint it offers, with its type.
+        host: HostLabel,
+        /// The fingerprint that the host presents, with its type.
         offered: String,
-        /// The file that was searched.
         known_hosts: PathBuf,
     },
     /// `known_hosts` has another key for this host.
-    #[error("the key of {place} has changed")]
+    #[error("the host key of {host} has changed")]
     HostKeyChanged {
-        /// The host.
-        place: Place,
-        /// The fingerprint it offers, with its type.
+        host: HostLabel,
+        /// The fingerprint that the host presents, with its type.
         offered: String,
-        /// The recorded one.
+        /// The fingerprint in `known_hosts`.
         recorded: String,
-        /// The file, and the line in it.
         known_hosts: PathBuf,
-        /// Counted from one.
+        /// Counted from 1.
         line: usize,
     },
-    /// `known_hosts` marks the offered key as revoked.
-    #[error("the key of {place} is revoked")]
+    /// `known_hosts` marks the presented key as revoked.
+    #[error("the host key of {host} is revoked")]
     HostKeyRevoked {
-        /// The host.
-        place: Place,
-        /// The fingerprint it offers, with its type.
+        host: HostLabel,
+        /// The fingerprint that the host presents, with its type.
         offered: String,
-        /// The file, and the line in it.
         known_hosts: PathBuf,
-        /// Counted from one.
+        /// Counted from 1.
         line: usize,
     },
-    /// The file exists and cannot be read, or a new key cannot be added to it.
-    #[error("`{}` cannot be used", path.display())]
-    KnownHosts {
-        /// The file.
-        path: PathBuf,
-        /// The cause.
-        source: io::Error,
-    },
-    /// The server refuses the key for that user.
-    #[error("{place} does not let `{user}` in")]
-    Refused {
-        /// The host.
-        place: Place,
-        /// The account.
+    /// The file exists but cannot be read, or a new key cannot be added to it.
+    #[error("failed to access the known hosts file `{}`", path.display())]
+    KnownHosts { path: PathBuf, source: io::Error },
+    /// The server rejects the key for this user.
+    #[error("authentication failed for `{user}` on {host}")]
+    AuthenticationFailed {
+        host: HostLabel,
         user: String,
-        /// The fingerprint of our key, with its type.
+        /// The fingerprints of the keys that were tried, one per line.
         key: String,
-        /// The methods that the server offers instead.
+        /// The methods that the server accepts.
         methods: Vec<String>,
     },
-    /// The server refuses the password, or passwords at all.
-    #[error("{place} does not take the password of `{user}`")]
-    PasswordRefused {
-        /// The host.
-        place: Place,
-        /// The account.
+    /// The server rejects the password, or does not accept passwords at all.
+    #[error("password authentication failed for `{user}` on {host}")]
+    PasswordRejected {
+        host: HostLabel,
         user: String,
-        /// The methods that the server offers.
+        /// The methods that the server accepts.
         methods: Vec<String>,
     },
-    /// The SSH agent cannot be asked, or does not hold what is needed.
-    #[error("the SSH agent at `{}` is of no use", socket.display())]
-    SshAgent {
-        /// Where it should listen.
-        socket: PathBuf,
-        /// Why not.
+    /// The SSH agent cannot be reached, or does not have the key.
+    #[error("the SSH agent at `{}` cannot be used", socket.display())]
+    SshAgent { socket: PathBuf, reason: String },
+    /// The certificate next to the key is invalid or expired.
+    #[error("the SSH certificate `{}` cannot be used", path.display())]
+    Certificate { path: PathBuf, reason: String },
+    /// The bastion does not forward the connection.
+    #[error("{host} is not reachable through {bastion}")]
+    ForwardingFailed {
+        host: HostLabel,
+        bastion: HostLabel,
         reason: String,
     },
-    /// A certificate beside the key cannot be used.
-    #[error("the certificate `{}` cannot be used", path.display())]
-    Certificate {
-        /// The file.
-        path: PathBuf,
-        /// Why not.
-        reason: String,
-    },
-    /// The bastion does not let us through.
-    #[error("{place} cannot be reached through {bastion}")]
-    NotForwarded {
-        /// The host.
-        place: Place,
-        /// The host on the way.
-        bastion: Place,
-        /// What the bastion says.
-        reason: String,
-    },
-    /// Nothing came back in time.
-    #[error("{place} does not answer")]
-    NoAnswer {
-        /// The host.
-        place: Place,
-        /// How long it was waited for.
-        waited: Duration,
-        /// What was being waited for.
+    #[error("connection to {host} timed out")]
+    TimedOut {
+        host: HostLabel,
+        timeout: Duration,
+        /// What was in progress.
         step: &'static str,
     },
-    /// The host answers, but nothing listens on the port.
-    #[error("{place} refuses the connection")]
-    NotListening {
-        /// The host.
-        place: Place,
-    },
-    /// There is no way to the address.
-    #[error("there is no route to {place}")]
-    NoRoute {
-        /// The host.
-        place: Place,
-        /// What the system says.
-        source: io::Error,
-    },
-    /// The name has no address.
-    #[error("`{}` has no address", place.address())]
-    NoAddress {
-        /// The host.
-        place: Place,
-        /// What the resolver says.
-        source: io::Error,
-    },
-    /// Something answers that does not speak our SSH.
-    #[error("{place} answers, but not as an SSH server that casement can talk to")]
+    /// The host is up, but nothing listens on the port.
+    #[error("connection refused by {host}")]
+    ConnectionRefused { host: HostLabel },
+    #[error("no route to {host}")]
+    NoRoute { host: HostLabel, source: io::Error },
+    #[error("failed to resolve `{}`", host.address())]
+    NameNotResolved { host: HostLabel, source: io::Error },
+    /// Something answers on the port that is not a compatible SSH server.
+    #[error("SSH handshake with {host} failed")]
     Handshake {
-        /// The host.
-        place: Place,
-        /// The cause.
+        host: HostLabel,
         source: russh::Error,
     },
-    /// The connection ended while something was under way.
-    #[error("the connection to {place} was lost")]
-    Lost {
-        /// The host.
-        place: Place,
-        /// What was under way.
+    /// The connection ended while something was in progress.
+    #[error("connection to {host} was lost")]
+    ConnectionLost {
+        host: HostLabel,
+        /// What was in progress.
         step: &'static str,
-        /// The cause, where there is one.
         source: Option<Box<dyn std::error::Error + Send + Sync>>,
     },
-    /// The host did not come back.
-    #[error("{place} did not come back within {} s", waited.as_secs())]
-    NotBack {
-        /// The host.
-        place: Place,
-        /// The deadline.
-        waited: Duration,
-        /// How often it was tried.
+    #[error("reconnecting to {host} timed out after {} s", timeout.as_secs())]
+    ReconnectTimedOut {
+        host: HostLabel,
+        timeout: Duration,
         attempts: u32,
-        /// The last failure.
         #[source]
         last: Box<RemoteError>,
     },
-    /// The file of the private key cannot be read.
-    #[error("the key file `{}` cannot be read", path.display())]
-    KeyFile {
-        /// The file.
-        path: PathBuf,
-        /// The cause.
-        source: io::Error,
-    },
-    /// The private key has a passphrase, and nobody said which.
-    #[error("the key `{}` has a passphrase", path.display())]
-    KeyEncrypted {
-        /// The file.
-        path: PathBuf,
-    },
-    /// The passphrase does not open the key.
-    #[error("the passphrase does not open the key `{}`", path.display())]
-    WrongPassphrase {
-        /// The file.
-        path: PathBuf,
-    },
-    /// The file is no private key.
-    #[error("`{}` is not a private key: {reason}", path.display())]
-    KeyUnreadable {
-        /// The file.
-        path: PathBuf,
-        /// Why not.
-        reason: String,
-    },
-    /// The server does not start commands, or no SFTP.
-    #[error("{place} does not start {what}")]
-    NotStarted {
-        /// The host.
-        place: Place,
-        /// The command or subsystem.
-        what: String,
-    },
-    /// The probe's answer fits no system that casement knows.
-    #[error("the system of {place} is not known")]
-    UnknownSystem {
-        /// The host.
-        place: Place,
-        /// What the probe printed.
-        answer: String,
-    },
-    /// The host is another machine than the agent was built for; nothing was brought.
-    #[error("the agent does not run on what {place} is")]
-    WrongSystem {
-        /// The host.
-        place: Place,
-        /// Whether the operating system is another one, not only the processor.
+    #[error("failed to read the key file `{}`", path.display())]
+    KeyFile { path: PathBuf, source: io::Error },
+    /// The private key is encrypted and no passphrase was given.
+    #[error("the private key `{}` requires a passphrase", path.display())]
+    KeyEncrypted { path: PathBuf },
+    #[error("wrong passphrase for the private key `{}`", path.display())]
+    WrongPassphrase { path: PathBuf },
+    #[error("`{}` is not a valid private key: {reason}", path.display())]
+    InvalidKey { path: PathBuf, reason: String },
+    /// The server refuses to start a command or SFTP.
+    #[error("{host} refused to start {what}")]
+    StartFailed { host: HostLabel, what: String },
+    /// The probe's output matches no supported system.
+    #[error("the operating system of {host} is not recognized")]
+    UnknownSystem { host: HostLabel, output: String },
+    /// The host's system is not the one that the agent was built for; nothing was
+    /// copied.
+    #[error("the agent was built for another system than {host}")]
+    SystemMismatch {
+        host: HostLabel,
+        /// Whether the operating system differs, not only the architecture.
         other_os: bool,
-        /// What the host says that it is.
         found: String,
         /// What the agent was built for.
         agent: String,
     },
-    /// The agent is there, and does not run or is not the one that was sent.
-    #[error("the agent on {place} does not run")]
-    AgentBroken {
-        /// The host.
-        place: Place,
-        /// Its path there.
+    /// The agent is on the host, but does not start or is not the one that was sent.
+    #[error("the agent on {host} failed to start")]
+    AgentFailed {
+        host: HostLabel,
         path: String,
-        /// What came instead of its answer.
-        answer: String,
+        /// What was read in place of its first message.
+        output: String,
     },
     /// A file operation on the host failed.
-    #[error("{action} `{path}` on {place}: {reason}")]
+    #[error("failed to {action} `{path}` on {host}: {reason}")]
     File {
-        /// The host.
-        place: Place,
-        /// "read", "write", "make the folder" and the like.
+        host: HostLabel,
+        /// "read", "write", "create the directory" and the like.
         action: &'static str,
-        /// The path there.
         path: String,
-        /// What the server says.
         reason: String,
     },
-    /// A file here cannot be read or written.
-    #[error("{action} `{}`", path.display())]
+    /// A local file cannot be read or written.
+    #[error("failed to {action} `{}`", path.display())]
     LocalFile {
-        /// "read" or "write".
+        /// "read", "write" and the like.
         action: &'static str,
-        /// The path here.
         path: PathBuf,
-        /// The cause.
         source: io::Error,
     },
-    /// Something that only WinRM knows.
     #[error(transparent)]
     WinRm(#[from] WinRmError),
-    /// The two sides do not understand each other.
-    #[error("the agent on {place} and this casement do not understand each other")]
+    /// A message cannot be encoded or decoded.
+    #[error("protocol error between casement and the agent on {host}")]
     Wire {
-        /// The host.
-        place: Place,
-        /// Which line, and why.
+        host: HostLabel,
         source: casement_resource::wire::LineError,
     },
 }

@@ -1,4 +1,4 @@
-//! A host on the way to others: one connection, shared by all that go through it.
+//! A bastion: one SSH connection, shared by all hosts behind it.
 
 use std::sync::Arc;
 
@@ -6,12 +6,12 @@ use russh::client::Msg;
 use russh::{Channel, ChannelOpenFailure};
 use tokio::sync::Mutex;
 
-use crate::error::{Place, RemoteError};
+use crate::error::{HostLabel, RemoteError};
 use crate::session::Session;
 use crate::target::Target;
 
-/// A bastion. Its clones share one connection, which is made when it is first
-/// needed and made anew when it is gone.
+/// Clones share one connection, which is opened on first use and reopened after it was
+/// lost.
 #[derive(Clone)]
 pub struct Hop(Arc<Shared>);
 
@@ -21,7 +21,7 @@ struct Shared {
 }
 
 impl Hop {
-    /// A hop that is reached as the target says; it may have a hop of its own.
+    /// The target may itself be behind another hop.
     pub fn new(target: Target) -> Self {
         Self(Arc::new(Shared {
             target,
@@ -29,36 +29,38 @@ impl Hop {
         }))
     }
 
-    /// Where it is.
-    pub fn place(&self) -> Place {
-        Place::of(&self.0.target)
+    pub fn host(&self) -> HostLabel {
+        HostLabel::ssh(&self.0.target)
     }
 
-    /// A stream to a place that is seen from there, and what keeps it open.
-    pub(crate) async fn through(
+    /// Opens a stream through the bastion to `host`, and returns the session that keeps
+    /// it open.
+    pub(crate) async fn open_stream(
         &self,
-        place: &Place,
+        host: &HostLabel,
     ) -> Result<(Channel<Msg>, Arc<Session>), RemoteError> {
         let session = self.session().await?;
-        let (address, port) = (place.address(), u32::from(place.port()));
+        let (address, port) = (host.address(), u32::from(host.port()));
         let opened = session
             .handle()
             .channel_open_direct_tcpip(address, port, "127.0.0.1", 0);
         let channel = opened.await.map_err(|error| match error {
-            russh::Error::ChannelOpenFailure(reason) => RemoteError::NotForwarded {
-                place: place.clone(),
-                bastion: self.place(),
+            russh::Error::ChannelOpenFailure(reason) => RemoteError::ForwardingFailed {
+                host: host.clone(),
+                bastion: self.host(),
                 reason: match reason {
                     ChannelOpenFailure::AdministrativelyProhibited => {
-                        "it does not forward connections".to_owned()
+                        "the bastion does not allow forwarding".to_owned()
                     }
-                    ChannelOpenFailure::ConnectFailed => "it cannot connect to it".to_owned(),
+                    ChannelOpenFailure::ConnectFailed => {
+                        "the bastion cannot connect to the host".to_owned()
+                    }
                     other => format!("{other:?}"),
                 },
             },
-            other => RemoteError::Lost {
-                place: self.place(),
-                step: "going on from it",
+            other => RemoteError::ConnectionLost {
+                host: self.host(),
+                step: "opening a forwarded connection",
                 source: Some(Box::new(other)),
             },
         })?;
@@ -70,7 +72,7 @@ impl Hop {
         if let Some(session) = open.as_ref().filter(|session| !session.is_closed()) {
             return Ok(Arc::clone(session));
         }
-        // A hop may be behind another one.
+        // Recursive: a hop may be behind another one.
         let session = Arc::new(Box::pin(Session::connect(&self.0.target)).await?);
         *open = Some(Arc::clone(&session));
         Ok(session)

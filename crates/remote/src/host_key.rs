@@ -1,4 +1,4 @@
-//! Judges the key that a server shows, against `known_hosts`.
+//! Verifies the key of an SSH server against `known_hosts`.
 
 use std::borrow::Cow;
 use std::io;
@@ -8,11 +8,10 @@ use std::path::Path;
 use russh::keys::{Algorithm, HashAlg, PublicKey, PublicKeyOrCertificate};
 use russh::{Preferred, client};
 
-use crate::error::{Place, RemoteError};
-use crate::known_hosts::{KnownHosts, Verdict, kind};
+use crate::error::{HostLabel, RemoteError};
+use crate::known_hosts::{KnownHosts, Verdict, key_type};
 use crate::target::{HostKeyPolicy, NewKey, Target};
 
-/// Why the handshake ended.
 #[derive(Debug)]
 pub(crate) enum HandshakeError {
     HostKey(Box<RemoteError>),
@@ -25,16 +24,16 @@ impl From<russh::Error> for HandshakeError {
     }
 }
 
-/// The side of the connection that russh calls.
-pub(crate) struct HostKeyJudge {
+/// russh's callbacks for one connection.
+pub(crate) struct HostKeyVerifier {
     known: KnownHosts,
-    place: Place,
+    host: HostLabel,
     target: Target,
 }
 
-impl HostKeyJudge {
-    /// Reads the target's `known_hosts`; a file that is not there is an empty one.
-    pub(crate) fn new(target: &Target, place: Place) -> Result<Self, RemoteError> {
+impl HostKeyVerifier {
+    /// Reads the target's `known_hosts`; a missing file counts as empty.
+    pub(crate) fn new(target: &Target, host: HostLabel) -> Result<Self, RemoteError> {
         let path = &target.known_hosts;
         let text = match std::fs::read(path) {
             Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
@@ -48,68 +47,67 @@ impl HostKeyJudge {
         };
         Ok(Self {
             known: KnownHosts::parse(&text),
-            place,
+            host,
             target: target.clone(),
         })
     }
 
-    /// The order in which types of keys are asked for: recorded ones first.
+    /// Recorded key types first, so that the server presents a key that can be compared.
     pub(crate) fn preferred_keys(&self) -> Cow<'static, [Algorithm]> {
-        let (name, port) = self.known_as();
+        let (name, port) = self.lookup_name();
         let recorded = self.known.algorithms(name, port);
-        let recorded: Vec<_> = recorded.iter().map(kind).collect();
+        let recorded: Vec<_> = recorded.iter().map(key_type).collect();
         let all = Preferred::DEFAULT.key;
         let (mut first, rest): (Vec<_>, Vec<_>) = all
             .iter()
             .cloned()
-            .partition(|algorithm| recorded.contains(&kind(algorithm)));
+            .partition(|algorithm| recorded.contains(&key_type(algorithm)));
         first.extend(rest);
         Cow::Owned(first)
     }
 
-    /// The name and port under which the file has the host. An alias stands for
-    /// both, as in OpenSSH.
-    fn known_as(&self) -> (&str, u16) {
-        match &self.target.known_as {
+    /// The name and port to look up. An alias replaces both, as in OpenSSH.
+    fn lookup_name(&self) -> (&str, u16) {
+        match &self.target.host_key_alias {
             Some(alias) => (alias, 22),
-            None => (self.place.address(), self.place.port()),
+            None => (self.host.address(), self.host.port()),
         }
     }
 
-    fn judge(&self, key: &PublicKey) -> Result<(), RemoteError> {
-        let place = self.place.clone();
+    fn verify(&self, key: &PublicKey) -> Result<(), RemoteError> {
+        let host = self.host.clone();
         let known_hosts = self.target.known_hosts.clone();
         let offered = fingerprint(key);
-        let (name, port) = self.known_as();
+        let (name, port) = self.lookup_name();
         match self.known.check(name, port, key) {
             Verdict::Known => Ok(()),
             Verdict::Unknown if self.target.host_keys == HostKeyPolicy::AcceptNew => {
-                let written = record(&known_hosts, (name, port), key);
+                let written = append(&known_hosts, (name, port), key);
                 written.map_err(|source| RemoteError::KnownHosts {
                     path: known_hosts.clone(),
                     source,
                 })?;
                 self.target.new_keys.add(NewKey {
-                    host: place.name().to_owned(),
+                    host: host.name().to_owned(),
                     fingerprint: offered,
                     known_hosts,
                 });
                 Ok(())
             }
             Verdict::Unknown => Err(RemoteError::HostKeyUnknown {
-                place,
+                host,
                 offered,
                 known_hosts,
             }),
             Verdict::Changed { line, recorded } => Err(RemoteError::HostKeyChanged {
-                place,
+                host,
                 offered,
                 recorded: fingerprint(&recorded),
                 known_hosts,
                 line,
             }),
             Verdict::Revoked { line } => Err(RemoteError::HostKeyRevoked {
-                place,
+                host,
                 offered,
                 known_hosts,
                 line,
@@ -118,17 +116,17 @@ impl HostKeyJudge {
     }
 }
 
-impl client::Handler for HostKeyJudge {
+impl client::Handler for HostKeyVerifier {
     type Error = HandshakeError;
 
     async fn check_server_key(
         &mut self,
-        shown: &PublicKeyOrCertificate,
+        presented: &PublicKeyOrCertificate,
     ) -> Result<bool, Self::Error> {
-        let PublicKeyOrCertificate::PublicKey { key, .. } = shown else {
+        let PublicKeyOrCertificate::PublicKey { key, .. } = presented else {
             return Ok(false);
         };
-        match self.judge(key) {
+        match self.verify(key) {
             Ok(()) => Ok(true),
             Err(error) => Err(HandshakeError::HostKey(Box::new(error))),
         }
@@ -137,19 +135,19 @@ impl client::Handler for HostKeyJudge {
 
 /// `SHA256:… (ED25519)`, as `ssh-keygen -l` prints it.
 pub(crate) fn fingerprint(key: &PublicKey) -> String {
-    let kind = match key.algorithm() {
+    let key_type = match key.algorithm() {
         Algorithm::Ed25519 => "ED25519".to_owned(),
         Algorithm::Rsa { .. } => "RSA".to_owned(),
         Algorithm::Ecdsa { .. } => "ECDSA".to_owned(),
         other => other.to_string(),
     };
-    format!("{} ({kind})", key.fingerprint(HashAlg::Sha256))
+    format!("{} ({key_type})", key.fingerprint(HashAlg::Sha256))
 }
 
-/// Adds a line; a last line without an end gets one first.
-fn record(path: &Path, (name, port): (&str, u16), key: &PublicKey) -> io::Result<()> {
-    if let Some(folder) = path.parent() {
-        std::fs::create_dir_all(folder)?;
+/// Appends a line, after a line break if the last line has none.
+fn append(path: &Path, (name, port): (&str, u16), key: &PublicKey) -> io::Result<()> {
+    if let Some(dir) = path.parent() {
+        std::fs::create_dir_all(dir)?;
     }
     let name = match port {
         22 => name.to_owned(),
@@ -157,11 +155,11 @@ fn record(path: &Path, (name, port): (&str, u16), key: &PublicKey) -> io::Result
     };
     let text = key.to_openssh().map_err(io::Error::other)?;
     let text = text.split(' ').take(2).collect::<Vec<_>>().join(" ");
-    let unfinished = match std::fs::read(path) {
+    let incomplete = match std::fs::read(path) {
         Ok(bytes) => bytes.last().is_some_and(|last| *last != b'\n'),
         Err(_) => false,
     };
-    let start = if unfinished { "\n" } else { "" };
+    let start = if incomplete { "\n" } else { "" };
     let mut file = std::fs::OpenOptions::new()
         .append(true)
         .create(true)

@@ -1,4 +1,4 @@
-//! Reads keys from files.
+//! Loads SSH keys from files.
 
 use std::io;
 use std::path::Path;
@@ -8,37 +8,34 @@ use russh::keys::{PrivateKey, PublicKey, decode_secret_key};
 
 use crate::error::RemoteError;
 
-/// Loads a private key without a passphrase.
-///
-/// OpenSSH's own format, PKCS#8 and PKCS#1 are read.
+/// Loads an unencrypted private key in OpenSSH's format, PKCS#8 or PKCS#1.
 pub fn load_key(path: &Path) -> Result<PrivateKey, RemoteError> {
     decode_key(&read(path)?, path)
 }
 
-/// The same from text that came from elsewhere; `path` is where, for messages.
+/// Like [`load_key`], from text; `path` is for messages only.
 pub fn decode_key(text: &str, path: &Path) -> Result<PrivateKey, RemoteError> {
-    let unreadable = |reason: String| RemoteError::KeyUnreadable {
+    let invalid = |reason: String| RemoteError::InvalidKey {
         path: path.to_owned(),
         reason,
     };
     if is_public(text) {
-        return Err(unreadable("it is the public half".to_owned()));
+        return Err(invalid("it is a public key".to_owned()));
     }
-    let locked = || RemoteError::KeyEncrypted {
+    let encrypted = || RemoteError::KeyEncrypted {
         path: path.to_owned(),
     };
     match decode_secret_key(text, None) {
-        Ok(key) if key.is_encrypted() => Err(locked()),
+        Ok(key) if key.is_encrypted() => Err(encrypted()),
         Ok(key) => Ok(key),
-        Err(russh::keys::Error::KeyIsEncrypted) => Err(locked()),
-        Err(_) if text.contains("ENCRYPTED") => Err(locked()),
-        Err(error) => Err(unreadable(error.to_string())),
+        Err(russh::keys::Error::KeyIsEncrypted) => Err(encrypted()),
+        Err(_) if text.contains("ENCRYPTED") => Err(encrypted()),
+        Err(error) => Err(invalid(error.to_string())),
     }
 }
 
-/// Loads a private key that a passphrase opens; one without a passphrase is
-/// opened by any.
-pub fn load_locked_key(path: &Path, passphrase: &Secret) -> Result<PrivateKey, RemoteError> {
+/// Loads a private key; the passphrase is ignored if the key is not encrypted.
+pub fn load_encrypted_key(path: &Path, passphrase: &Secret) -> Result<PrivateKey, RemoteError> {
     let text = read(path)?;
     match decode_key(&text, path) {
         Err(RemoteError::KeyEncrypted { .. }) => {}
@@ -52,17 +49,15 @@ pub fn load_locked_key(path: &Path, passphrase: &Secret) -> Result<PrivateKey, R
     }
 }
 
-/// Whether a key needs a passphrase.
-pub fn is_locked(path: &Path) -> bool {
+pub fn is_encrypted(path: &Path) -> bool {
     matches!(load_key(path), Err(RemoteError::KeyEncrypted { .. }))
 }
 
-/// The public half of a key: the file itself where it is one, else the one that
-/// lies beside it. None if there is none.
+/// The public key in the file itself or in `PATH.pub`, if any.
 pub fn load_public_key(path: &Path) -> Option<PublicKey> {
-    let mut beside = path.as_os_str().to_owned();
-    beside.push(".pub");
-    let texts = [path, Path::new(&beside)].map(std::fs::read_to_string);
+    let mut public_path = path.as_os_str().to_owned();
+    public_path.push(".pub");
+    let texts = [path, Path::new(&public_path)].map(std::fs::read_to_string);
     let mut texts = texts.into_iter().flatten().filter(|text| is_public(text));
     texts.find_map(|text| PublicKey::from_openssh(text.trim()).ok())
 }
@@ -76,7 +71,7 @@ fn is_public(text: &str) -> bool {
 
 fn read(path: &Path) -> Result<String, RemoteError> {
     std::fs::read_to_string(path).map_err(|source| match source.kind() {
-        io::ErrorKind::InvalidData => RemoteError::KeyUnreadable {
+        io::ErrorKind::InvalidData => RemoteError::InvalidKey {
             path: path.to_owned(),
             reason: "it is not text".to_owned(),
         },

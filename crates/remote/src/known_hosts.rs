@@ -1,44 +1,39 @@
-//! The `known_hosts` file: which keys a host may show.
+//! The `known_hosts` file: which keys a host may present.
 //!
-//! Plain, wildcard, negated and hashed names, `[host]:port`, `@revoked`; lines
-//! for certificate authorities are passed over, because certificates are not
-//! asked for. A line that cannot be read is passed over too, as OpenSSH does.
+//! Supports plain, wildcard, negated and hashed names, `[host]:port` and `@revoked`.
+//! Lines for certificate authorities are ignored, because host certificates are not
+//! requested. Invalid lines are ignored too, as in OpenSSH.
 
 use hmac::{Hmac, KeyInit, Mac};
 use russh::keys::ssh_key::known_hosts::{Entry, HostPatterns, Marker};
 use russh::keys::{Algorithm, PublicKey};
 use sha1::Sha1;
 
-/// The lines of a file that name keys.
 #[derive(Debug, Default)]
 pub struct KnownHosts {
     lines: Vec<(usize, Entry)>,
 }
 
-/// What the file says about a key.
+/// The result of looking up a key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
-    /// A line has this key for this host.
     Known,
-    /// No line names this host.
     Unknown,
-    /// Lines name this host, none with this key; the one of the same type, else
-    /// the first.
+    /// There are lines for this host, but none with this key. Reports the line with the
+    /// same key type, otherwise the first.
     Changed {
-        /// Counted from one.
+        /// Counted from 1.
         line: usize,
-        /// What is recorded there.
         recorded: Box<PublicKey>,
     },
-    /// The key must not be used, whatever else the file says.
+    /// Takes precedence over every other line.
     Revoked {
-        /// Counted from one.
+        /// Counted from 1.
         line: usize,
     },
 }
 
 impl KnownHosts {
-    /// Reads the text of a file.
     pub fn parse(text: &str) -> Self {
         let numbered = text.lines().enumerate();
         let entries = numbered.filter_map(|(index, line)| {
@@ -54,11 +49,11 @@ impl KnownHosts {
         }
     }
 
-    /// Whether `address` may show `key` on `port`.
+    /// Looks up `key` for `address` and `port`.
     pub fn check(&self, address: &str, port: u16, key: &PublicKey) -> Verdict {
         let mut other: Option<(usize, &PublicKey)> = None;
         let mut known = false;
-        for (line, entry) in self.of(address, port) {
+        for (line, entry) in self.entries_for(address, port) {
             let recorded = entry.public_key();
             let same = recorded.key_data() == key.key_data();
             match entry.marker() {
@@ -66,9 +61,9 @@ impl KnownHosts {
                 Some(_) => {}
                 None if same => known = true,
                 None => {
-                    let same_type = |key: &PublicKey| kind(&key.algorithm());
-                    let better = other.is_none_or(|(_, held)| {
-                        same_type(held) != same_type(key) && same_type(recorded) == same_type(key)
+                    let same_type = |key: &PublicKey| key_type(&key.algorithm());
+                    let better = other.is_none_or(|(_, kept)| {
+                        same_type(kept) != same_type(key) && same_type(recorded) == same_type(key)
                     });
                     if better {
                         other = Some((*line, recorded));
@@ -86,17 +81,17 @@ impl KnownHosts {
         }
     }
 
-    /// The types of key that are recorded for a host. A server has several keys
-    /// and shows one: it is asked for one of these first.
+    /// The recorded key types of a host. A server has several keys and presents one, so
+    /// it is asked for one of these first.
     pub fn algorithms(&self, address: &str, port: u16) -> Vec<Algorithm> {
-        let entries = self.of(address, port);
+        let entries = self.entries_for(address, port);
         let usable = entries.filter(|(_, entry)| entry.marker().is_none());
         usable
             .map(|(_, entry)| entry.public_key().algorithm())
             .collect()
     }
 
-    fn of(&self, address: &str, port: u16) -> impl Iterator<Item = &(usize, Entry)> {
+    fn entries_for(&self, address: &str, port: u16) -> impl Iterator<Item = &(usize, Entry)> {
         let address = address.to_ascii_lowercase();
         let name = match port {
             22 => address,
@@ -104,19 +99,19 @@ impl KnownHosts {
         };
         self.lines
             .iter()
-            .filter(move |(_, entry)| names(entry.host_patterns(), &name))
+            .filter(move |(_, entry)| matches_name(entry.host_patterns(), &name))
     }
 }
 
-/// A key's type without the hash that RSA signatures carry.
-pub(crate) fn kind(algorithm: &Algorithm) -> Algorithm {
+/// The key type without the hash of RSA signatures.
+pub(crate) fn key_type(algorithm: &Algorithm) -> Algorithm {
     match algorithm {
         Algorithm::Rsa { .. } => Algorithm::Rsa { hash: None },
         other => other.clone(),
     }
 }
 
-fn names(patterns: &HostPatterns, name: &str) -> bool {
+fn matches_name(patterns: &HostPatterns, name: &str) -> bool {
     match patterns {
         HostPatterns::HashedName { salt, hash } => Hmac::<Sha1>::new_from_slice(salt)
             .is_ok_and(|mac| mac.chain_update(name).verify_slice(hash).is_ok()),
@@ -125,9 +120,11 @@ fn names(patterns: &HostPatterns, name: &str) -> bool {
             for pattern in patterns {
                 let pattern = pattern.to_ascii_lowercase();
                 match pattern.strip_prefix('!') {
-                    Some(refused) if matches(refused.as_bytes(), name.as_bytes()) => return false,
+                    Some(negated) if matches_pattern(negated.as_bytes(), name.as_bytes()) => {
+                        return false;
+                    }
                     Some(_) => {}
-                    None => found |= matches(pattern.as_bytes(), name.as_bytes()),
+                    None => found |= matches_pattern(pattern.as_bytes(), name.as_bytes()),
                 }
             }
             found
@@ -135,18 +132,20 @@ fn names(patterns: &HostPatterns, name: &str) -> bool {
     }
 }
 
-/// `*` stands for any run of characters, `?` for one.
-fn matches(pattern: &[u8], name: &[u8]) -> bool {
+/// `*` matches any sequence of characters, `?` exactly one.
+fn matches_pattern(pattern: &[u8], name: &[u8]) -> bool {
     match (pattern.split_first(), name.split_first()) {
         (None, None) => true,
         (Some((b'*', rest)), _) => {
-            matches(rest, name)
+            matches_pattern(rest, name)
                 || name
                     .split_first()
-                    .is_some_and(|(_, shorter)| matches(pattern, shorter))
+                    .is_some_and(|(_, shorter)| matches_pattern(pattern, shorter))
         }
-        (Some((b'?', rest)), Some((_, shorter))) => matches(rest, shorter),
-        (Some((wanted, rest)), Some((found, shorter))) => wanted == found && matches(rest, shorter),
+        (Some((b'?', rest)), Some((_, shorter))) => matches_pattern(rest, shorter),
+        (Some((expected, rest)), Some((found, shorter))) => {
+            expected == found && matches_pattern(rest, shorter)
+        }
         _ => false,
     }
 }

@@ -1,10 +1,9 @@
-//! Sessions with hosts over SSH (strict host keys, files by SFTP) and WinRM (TLS or
-//! sealed messages, files as lines): commands, the agent's delivery and its
-//! control channel, and coming back after a cut.
+//! Sessions with hosts over SSH (strict host keys, files over SFTP) and WinRM (TLS or
+//! sealed messages): commands, delivery of the agent, its control channel, and
+//! reconnecting.
 //!
-//! What travels is opaque here: messages of [`casement_resource::wire`], and blobs
-//! named by their SHA-256. Nothing in this crate knows what a document means, nor
-//! what a host should look like.
+//! Payloads are opaque here: messages of [`casement_resource::wire`], and blobs named
+//! by their SHA-256.
 //!
 //! ```no_run
 //! # async fn example() -> Result<(), casement_remote::RemoteError> {
@@ -29,8 +28,7 @@ mod host_key;
 mod key;
 mod known_hosts;
 mod login;
-#[path = "paths.rs"]
-mod places;
+mod paths;
 mod process;
 mod reconnect;
 mod session;
@@ -44,15 +42,15 @@ pub use casement_resource::Sha256;
 pub use channel::{Channel, ChannelEnd, Incoming, MessageSender};
 pub use command::{HostOs, HostSystem, Shell};
 pub use credential::{Credential, load_certificate};
-pub use error::{Place, RemoteError};
+pub use error::{HostLabel, RemoteError};
 pub use hop::Hop;
-pub use key::{decode_key, is_locked, load_key, load_locked_key, load_public_key};
+pub use key::{decode_key, is_encrypted, load_encrypted_key, load_key, load_public_key};
 pub use known_hosts::{KnownHosts, Verdict};
-pub use places::{Places, RemotePath, hash_file};
+pub use paths::{AgentPaths, RemotePath, hash_file};
 pub use process::{Output, Process, ProcessEvent};
 pub use reconnect::{Attempt, Reconnect};
 pub use russh::keys::{PrivateKey, PublicKey};
 pub use session::Session;
-pub use sftp::{FileFacts, Progress, Sftp};
+pub use sftp::{FileStat, Sftp, TransferProgress};
 pub use target::{HostKeyPolicy, NewKey, NewKeys, Target};
-pub use transport::{Connection, Dial, Transport, Way};
+pub use transport::{Connect, Connection, HostEndpoint, Transport};

@@ -1,4 +1,4 @@
-//! Logging in: a key, its certificate, an agent's keys, or a password.
+//! SSH authentication: a key, its certificate, the keys of an SSH agent, or a password.
 
 use std::sync::Arc;
 
@@ -7,23 +7,21 @@ use russh::keys::{Certificate, HashAlg, PrivateKey, PrivateKeyWithHashAlg, Publi
 use russh::{MethodKind, MethodSet};
 
 use crate::credential::Credential;
-use crate::error::{Place, RemoteError};
-use crate::host_key::{HostKeyJudge, fingerprint};
+use crate::error::{HostLabel, RemoteError};
+use crate::host_key::{HostKeyVerifier, fingerprint};
 use crate::target::Target;
 
-/// Servers hang up after so many keys that they do not know (`MaxAuthTries`).
+/// Servers disconnect after this many unknown keys (`MaxAuthTries`).
 #[cfg(unix)]
-const MOST_KEYS: usize = 6;
+const MAX_KEYS: usize = 6;
 
-/// A login that is under way.
 pub(crate) struct Login<'a> {
-    pub(crate) handle: &'a mut Handle<HostKeyJudge>,
+    pub(crate) handle: &'a mut Handle<HostKeyVerifier>,
     pub(crate) target: &'a Target,
-    pub(crate) place: &'a Place,
+    pub(crate) host: &'a HostLabel,
 }
 
 impl Login<'_> {
-    /// Logs in, or says with what it was tried.
     pub(crate) async fn log_in(mut self) -> Result<(), RemoteError> {
         let target = self.target;
         match &target.credential {
@@ -45,7 +43,7 @@ impl Login<'_> {
                     let _: &Option<Arc<PublicKey>> = only;
                     Err(RemoteError::SshAgent {
                         socket: socket.clone(),
-                        reason: "agents are not asked on this system".to_owned(),
+                        reason: "SSH agents are not supported on this system".to_owned(),
                     })
                 }
             }
@@ -53,10 +51,10 @@ impl Login<'_> {
         }
     }
 
-    fn lost(&self, source: russh::Error) -> RemoteError {
-        RemoteError::Lost {
-            place: self.place.clone(),
-            step: "logging in",
+    fn connection_lost(&self, source: russh::Error) -> RemoteError {
+        RemoteError::ConnectionLost {
+            host: self.host.clone(),
+            step: "authentication",
             source: Some(Box::new(source)),
         }
     }
@@ -66,7 +64,9 @@ impl Login<'_> {
             return Ok(None);
         }
         let best = self.handle.best_supported_rsa_hash().await;
-        Ok(best.map_err(|source| self.lost(source))?.flatten())
+        Ok(best
+            .map_err(|source| self.connection_lost(source))?
+            .flatten())
     }
 
     async fn with_certificate(
@@ -75,43 +75,45 @@ impl Login<'_> {
         certificate: &Certificate,
     ) -> Result<bool, RemoteError> {
         let user = self.target.user.as_str();
-        let answer =
+        let result =
             self.handle
                 .authenticate_openssh_cert(user, Arc::clone(key), certificate.clone());
-        let answer = answer.await;
-        answer
-            .map(|answer| answer.success())
-            .map_err(|source| self.lost(source))
+        let result = result.await;
+        result
+            .map(|result| result.success())
+            .map_err(|source| self.connection_lost(source))
     }
 
     async fn with_key(&mut self, key: &Arc<PrivateKey>) -> Result<(), RemoteError> {
         let hash = self.rsa_hash(key.public_key()).await?;
         let with_hash = PrivateKeyWithHashAlg::new(Arc::clone(key), hash);
         let user = self.target.user.as_str();
-        let answer = self.handle.authenticate_publickey(user, with_hash).await;
-        match answer.map_err(|source| self.lost(source))? {
+        let result = self.handle.authenticate_publickey(user, with_hash).await;
+        match result.map_err(|source| self.connection_lost(source))? {
             AuthResult::Success => Ok(()),
             AuthResult::Failure {
                 remaining_methods, ..
-            } if self.is_cut(&remaining_methods) => Err(self.lost(russh::Error::Disconnect)),
+            } if self.is_disconnected(&remaining_methods) => {
+                Err(self.connection_lost(russh::Error::Disconnect))
+            }
             AuthResult::Failure {
                 remaining_methods, ..
-            } => Err(self.refused(vec![fingerprint(key.public_key())], &remaining_methods)),
+            } => Err(self.rejected(vec![fingerprint(key.public_key())], &remaining_methods)),
         }
     }
 
-    /// Whether nobody has answered: a host that went down meanwhile, as at a reboot,
-    /// is reported as if it had refused, without a word on what it would take.
-    fn is_cut(&self, methods: &MethodSet) -> bool {
+    /// Whether the connection was lost: russh reports a host that went down meanwhile,
+    /// as in a reboot, as a rejection without accepted methods.
+    fn is_disconnected(&self, methods: &MethodSet) -> bool {
         methods.is_empty() && self.handle.is_closed()
     }
 
-    fn refused(&self, keys: Vec<String>, methods: &MethodSet) -> RemoteError {
-        RemoteError::Refused {
-            place: self.place.clone(),
+    fn rejected(&self, keys: Vec<String>, methods: &MethodSet) -> RemoteError {
+        RemoteError::AuthenticationFailed {
+            host: self.host.clone(),
             user: self.target.user.clone(),
             key: keys.join("\n"),
-            methods: names(methods),
+            methods: method_names(methods),
         }
     }
 
@@ -129,37 +131,40 @@ impl Login<'_> {
         };
         let agent = AgentClient::connect_uds(socket).await;
         let mut agent = agent.map_err(|error| unusable(error.to_string()))?;
-        let held = agent.request_identities().await;
-        let mut held = held.map_err(|error| unusable(error.to_string()))?;
+        let identities = agent.request_identities().await;
+        let mut identities = identities.map_err(|error| unusable(error.to_string()))?;
         if let Some(only) = only {
-            held.retain(|it| it.public_key().key_data() == only.key_data());
-            if held.is_empty() {
-                return Err(unusable(format!("it does not hold {}", fingerprint(only))));
+            identities.retain(|it| it.public_key().key_data() == only.key_data());
+            if identities.is_empty() {
+                return Err(unusable(format!(
+                    "the agent has no key with the fingerprint {}",
+                    fingerprint(only)
+                )));
             }
         }
-        if held.is_empty() {
-            return Err(unusable("it holds no key".to_owned()));
+        if identities.is_empty() {
+            return Err(unusable("the agent has no keys".to_owned()));
         }
         let (mut tried, mut methods) = (Vec::new(), MethodSet::empty());
-        for identity in held.into_iter().take(MOST_KEYS) {
+        for identity in identities.into_iter().take(MAX_KEYS) {
             let public = identity.public_key().into_owned();
             let hash = self.rsa_hash(&public).await?;
             let user = self.target.user.as_str();
-            let answer = match identity {
+            let result = match identity {
                 AgentIdentity::PublicKey { key, .. } => {
-                    let asked = &mut *self.handle;
-                    asked
+                    let handle = &mut *self.handle;
+                    handle
                         .authenticate_publickey_with(user, key, hash, &mut agent)
                         .await
                 }
                 AgentIdentity::Certificate { certificate, .. } => {
-                    let asked = &mut *self.handle;
-                    asked
+                    let handle = &mut *self.handle;
+                    handle
                         .authenticate_certificate_with(user, certificate, hash, &mut agent)
                         .await
                 }
             };
-            match answer.map_err(|error| unusable(error.to_string()))? {
+            match result.map_err(|error| unusable(error.to_string()))? {
                 AuthResult::Success => return Ok(()),
                 AuthResult::Failure {
                     remaining_methods, ..
@@ -167,56 +172,62 @@ impl Login<'_> {
             }
             tried.push(fingerprint(&public));
         }
-        Err(self.refused(tried, &methods))
+        Err(self.rejected(tried, &methods))
     }
 
     async fn with_password(&mut self, password: &str) -> Result<(), RemoteError> {
         let user = self.target.user.as_str();
-        let answer = self.handle.authenticate_password(user, password).await;
-        let methods = match answer.map_err(|source| self.lost(source))? {
+        let result = self.handle.authenticate_password(user, password).await;
+        let methods = match result.map_err(|source| self.connection_lost(source))? {
             AuthResult::Success => return Ok(()),
             AuthResult::Failure {
                 remaining_methods, ..
             } => remaining_methods,
         };
-        // Many servers have switched the method `password` off, and ask for it in
-        // a conversation instead.
-        if methods.contains(&MethodKind::KeyboardInteractive) && self.converse(password).await? {
+        // Many servers disable the method `password` and use keyboard-interactive
+        // instead.
+        if methods.contains(&MethodKind::KeyboardInteractive)
+            && self.keyboard_interactive(password).await?
+        {
             return Ok(());
         }
-        Err(RemoteError::PasswordRefused {
-            place: self.place.clone(),
+        Err(RemoteError::PasswordRejected {
+            host: self.host.clone(),
             user: self.target.user.clone(),
-            methods: names(&methods),
+            methods: method_names(&methods),
         })
     }
 
-    /// Answers the one hidden question of a keyboard-interactive login.
-    async fn converse(&mut self, password: &str) -> Result<bool, RemoteError> {
+    /// Answers the single password prompt of a keyboard-interactive login.
+    async fn keyboard_interactive(&mut self, password: &str) -> Result<bool, RemoteError> {
         use KeyboardInteractiveAuthResponse::{Failure, InfoRequest, Success};
         let user = self.target.user.as_str();
-        let started = &mut *self.handle;
-        let started = started.authenticate_keyboard_interactive_start(user, None);
-        let mut answer = started.await.map_err(|source| self.lost(source))?;
-        let mut answered = false;
+        let handle = &mut *self.handle;
+        let started = handle.authenticate_keyboard_interactive_start(user, None);
+        let mut result = started
+            .await
+            .map_err(|source| self.connection_lost(source))?;
+        let mut password_sent = false;
         loop {
-            let answers = match &answer {
+            let responses = match &result {
                 Success => return Ok(true),
                 Failure { .. } => return Ok(false),
                 InfoRequest { prompts, .. } if prompts.is_empty() => Vec::new(),
-                InfoRequest { prompts, .. } if !answered && prompts.len() == 1 => {
-                    answered = true;
+                InfoRequest { prompts, .. } if !password_sent && prompts.len() == 1 => {
+                    password_sent = true;
                     vec![password.to_owned()]
                 }
                 InfoRequest { .. } => return Ok(false),
             };
-            let asked = &mut *self.handle;
-            let said = asked.authenticate_keyboard_interactive_respond(answers);
-            answer = said.await.map_err(|source| self.lost(source))?;
+            let handle = &mut *self.handle;
+            let response = handle.authenticate_keyboard_interactive_respond(responses);
+            result = response
+                .await
+                .map_err(|source| self.connection_lost(source))?;
         }
     }
 }
 
-fn names(methods: &MethodSet) -> Vec<String> {
+fn method_names(methods: &MethodSet) -> Vec<String> {
     methods.iter().map(String::from).collect()
 }

@@ -1,4 +1,4 @@
-//! Where casement's own files are on a host, and how paths are written there.
+//! casement's own files on a host, and paths in the host's and in SFTP's notation.
 
 use std::fmt;
 use std::path::Path;
@@ -8,21 +8,21 @@ use casement_resource::Sha256;
 use crate::command::HostOs;
 use crate::error::RemoteError;
 
-/// The digest of a file here, and its length.
+/// The hash and the length of a local file.
 pub fn hash_file(path: &Path) -> Result<(Sha256, u64), RemoteError> {
     use sha2::Digest as _;
     use std::io::Read as _;
-    let unreadable = |source| RemoteError::LocalFile {
+    let read_error = |source| RemoteError::LocalFile {
         action: "read",
         path: path.to_owned(),
         source,
     };
-    let mut file = std::fs::File::open(path).map_err(unreadable)?;
+    let mut file = std::fs::File::open(path).map_err(read_error)?;
     let mut hasher = sha2::Sha256::new();
     let mut buffer = vec![0; 256 * 1024];
     let mut length = 0;
     loop {
-        let count = file.read(&mut buffer).map_err(unreadable)?;
+        let count = file.read(&mut buffer).map_err(read_error)?;
         if count == 0 {
             break;
         }
@@ -32,17 +32,18 @@ pub fn hash_file(path: &Path) -> Result<(Sha256, u64), RemoteError> {
     Ok((Sha256::from_bytes(hasher.finalize().into()), length))
 }
 
-/// An absolute path on a host, in the host's own form or in SFTP's.
+/// An absolute path on a host.
 ///
 /// `C:\k\x.exe`, `C:/k/x.exe` and `/C:/k/x.exe` are the same path.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct RemotePath {
-    /// Forward slashes, starting with one: what SFTP servers on both systems take.
+    /// With forward slashes and a leading one, which SFTP servers on both systems
+    /// accept.
     sftp: String,
 }
 
 impl RemotePath {
-    /// Reads a path in any of its forms.
+    /// Parses a path in any of its notations.
     pub fn new(path: &str) -> Self {
         let bytes = path.as_bytes();
         let drive = |at: usize| {
@@ -56,28 +57,27 @@ impl RemotePath {
         Self { sftp }
     }
 
-    /// A name inside this folder.
     pub fn join(&self, name: &str) -> Self {
         Self {
             sftp: format!("{}/{name}", self.sftp.trim_end_matches('/')),
         }
     }
 
-    /// The folder that it is in; none for a root or a drive.
+    /// `None` for a root or a drive.
     pub fn parent(&self) -> Option<Self> {
-        let (folder, _) = self.sftp.trim_end_matches('/').rsplit_once('/')?;
-        let root = folder.is_empty() || (folder.len() == 3 && folder.ends_with(':'));
+        let (dir, _) = self.sftp.trim_end_matches('/').rsplit_once('/')?;
+        let root = dir.is_empty() || (dir.len() == 3 && dir.ends_with(':'));
         (!root).then(|| Self {
-            sftp: folder.to_owned(),
+            sftp: dir.to_owned(),
         })
     }
 
-    /// The form that SFTP servers take.
+    /// The notation of SFTP.
     pub fn sftp(&self) -> &str {
         &self.sftp
     }
 
-    /// The form that the host's programs take.
+    /// The notation of the host's programs.
     pub fn native(&self) -> String {
         match self.sftp.as_bytes() {
             [b'/', drive, b':', ..] if drive.is_ascii_alphabetic() => {
@@ -94,22 +94,19 @@ impl fmt::Display for RemotePath {
     }
 }
 
-/// casement's folders on a host.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Places {
-    /// The system, which decides on names and command lines.
+pub struct AgentPaths {
     pub os: HostOs,
-    /// Holds one folder per agent, named by its hash.
+    /// One directory per agent, named by its hash.
     pub agents: RemotePath,
-    /// Holds blobs, each named by its hash.
+    /// One file per blob, named by its hash.
     pub blobs: RemotePath,
-    /// Where the agent keeps its state, if that is not its usual place.
+    /// The agent's state directory, if it is not the default.
     pub state: Option<RemotePath>,
 }
 
-impl Places {
-    /// The places of the design.
-    pub fn of(os: HostOs) -> Self {
+impl AgentPaths {
+    pub fn for_os(os: HostOs) -> Self {
         let (agents, blobs) = match os {
             HostOs::Windows => (
                 r"C:\Program Files\casement\agent",
@@ -125,9 +122,9 @@ impl Places {
         }
     }
 
-    /// Everything below one folder, for hosts that keep their state elsewhere.
-    pub fn below(os: HostOs, folder: &str) -> Self {
-        let state = RemotePath::new(folder);
+    /// Everything below one directory, for hosts that keep their state elsewhere.
+    pub fn below(os: HostOs, dir: &str) -> Self {
+        let state = RemotePath::new(dir);
         Self {
             os,
             agents: state.join("agent"),
@@ -136,7 +133,6 @@ impl Places {
         }
     }
 
-    /// The agent with this hash.
     pub fn agent(&self, hash: &Sha256) -> RemotePath {
         let name = match self.os {
             HostOs::Windows => "casement-node.exe",
@@ -145,7 +141,6 @@ impl Places {
         self.agents.join(&hash.to_string()).join(name)
     }
 
-    /// The blob with this hash.
     pub fn blob(&self, hash: &Sha256) -> RemotePath {
         self.blobs.join(&hash.to_string())
     }
@@ -156,7 +151,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_path_has_one_form_for_sftp_and_one_for_the_host() {
+    fn path_has_one_notation_for_sftp_and_one_for_the_host() {
         for form in [
             r"C:\Program Files\x",
             "C:/Program Files/x",
@@ -167,9 +162,9 @@ mod tests {
             assert_eq!(path.native(), r"C:\Program Files\x");
         }
         assert_eq!(RemotePath::new("/var/lib").native(), "/var/lib");
-        let folder = RemotePath::new(r"C:\k\x").parent().unwrap();
-        assert_eq!(folder.native(), r"C:\k");
-        assert_eq!(folder.parent(), None);
+        let dir = RemotePath::new(r"C:\k\x").parent().unwrap();
+        assert_eq!(dir.native(), r"C:\k");
+        assert_eq!(dir.parent(), None);
         assert_eq!(RemotePath::new("/var").parent(), None);
     }
 }

@@ -1,143 +1,133 @@
-//! A command on a host: its streams, and its end.
+//! A command that runs on a host: its streams and its exit.
 
 use bytes::Bytes;
 use russh::client::Msg;
 use russh::{ChannelMsg, ChannelReadHalf, ChannelWriteHalf};
 use tokio::sync::{mpsc, watch};
 
-use crate::error::{Place, RemoteError};
+use crate::error::{HostLabel, RemoteError};
 use crate::winrm;
 
-/// What comes from a process, in the order in which it came.
+/// In the order of arrival.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ProcessEvent {
-    /// From its standard output.
     Stdout(Bytes),
-    /// From its standard error.
     Stderr(Bytes),
-    /// The channel is closed: nothing follows. The status is missing when the
-    /// process was killed, or the connection cut.
+    /// The last event. The status is missing if the process was killed or the connection
+    /// was lost.
     End {
-        /// The exit status, where the server gave one.
         status: Option<u32>,
-        /// False when the connection ended instead of the process.
+        /// False if the connection ended, not the process.
         closed: bool,
     },
 }
 
-/// What a process said, and its exit status.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Output {
-    /// The exit status; none when a signal ended it.
+    /// `None` if a signal ended the process.
     pub status: Option<u32>,
-    /// Its standard output.
     pub stdout: Vec<u8>,
-    /// Its standard error.
     pub stderr: Vec<u8>,
 }
 
-/// A process that runs on the host.
 pub struct Process {
     events: mpsc::UnboundedReceiver<ProcessEvent>,
     stdin: Stdin,
-    place: Place,
+    host: HostLabel,
 }
 
-/// The way to a process's standard input.
 pub(crate) struct Stdin {
-    way: StdinWay,
+    channel: StdinChannel,
     ended: watch::Receiver<bool>,
-    pub(crate) place: Place,
+    pub(crate) host: HostLabel,
 }
 
-enum StdinWay {
+enum StdinChannel {
     Ssh(ChannelWriteHalf<Msg>),
     WinRm(winrm::Input),
 }
 
 impl Process {
-    /// Starts `line` and waits until the server has accepted it.
+    /// Starts `line` and waits until the server accepts it.
     pub(crate) async fn exec(
         channel: russh::Channel<Msg>,
         line: &str,
-        place: Place,
+        host: HostLabel,
     ) -> Result<Self, RemoteError> {
-        let lost = |source| RemoteError::Lost {
-            place: place.clone(),
+        let connection_lost = |source| RemoteError::ConnectionLost {
+            host: host.clone(),
             step: "starting a command",
             source,
         };
         let (mut reader, writer) = channel.split();
-        let asked = writer.exec(true, line).await;
-        asked.map_err(|source| lost(Some(Box::new(source))))?;
+        let requested = writer.exec(true, line).await;
+        requested.map_err(|source| connection_lost(Some(Box::new(source))))?;
         let mut early = Vec::new();
         loop {
             match reader.wait().await {
                 Some(ChannelMsg::Success) => break,
                 Some(ChannelMsg::Failure | ChannelMsg::Close) => {
-                    return Err(RemoteError::NotStarted {
-                        place,
+                    return Err(RemoteError::StartFailed {
+                        host,
                         what: format!("`{line}`"),
                     });
                 }
                 Some(other) => early.push(other),
-                None => return Err(lost(None)),
+                None => return Err(connection_lost(None)),
             }
         }
         let (sender, events) = mpsc::unbounded_channel();
         let (end, ended) = watch::channel(false);
         tokio::spawn(pump(reader, early, sender, end));
         let stdin = Stdin {
-            way: StdinWay::Ssh(writer),
+            channel: StdinChannel::Ssh(writer),
             ended,
-            place: place.clone(),
+            host: host.clone(),
         };
         Ok(Self {
             events,
             stdin,
-            place,
+            host,
         })
     }
 
-    /// A command of a WinRM shell that was started.
-    pub(crate) fn over_winrm(
+    pub(crate) fn from_winrm(
         events: mpsc::UnboundedReceiver<ProcessEvent>,
         input: winrm::Input,
         ended: watch::Receiver<bool>,
-        place: Place,
+        host: HostLabel,
     ) -> Self {
         let stdin = Stdin {
-            way: StdinWay::WinRm(input),
+            channel: StdinChannel::WinRm(input),
             ended,
-            place: place.clone(),
+            host: host.clone(),
         };
         Self {
             events,
             stdin,
-            place,
+            host,
         }
     }
 
-    /// The next event; `None` after the end. May be dropped half-way.
+    /// The next event; `None` after the last. Cancel safe.
     pub async fn next(&mut self) -> Option<ProcessEvent> {
         self.events.recv().await
     }
 
-    /// Writes to the standard input.
     pub async fn write(&self, data: impl Into<Bytes>) -> Result<(), RemoteError> {
         self.stdin.write(data.into()).await
     }
 
-    /// Ends the standard input. A process that has ended already does not mind.
+    /// Closes standard input; has no effect on a process that has ended.
     pub async fn send_eof(&self) {
-        match &self.stdin.way {
-            StdinWay::Ssh(channel) => drop(channel.eof().await),
-            StdinWay::WinRm(input) => drop(input.end().await),
+        match &self.stdin.channel {
+            StdinChannel::Ssh(channel) => drop(channel.eof().await),
+            StdinChannel::WinRm(input) => drop(input.end().await),
         }
     }
 
-    /// Collects everything until exit status *and* close have come: a server may
-    /// send either first, and output after the status.
+    /// Collects the output until exit status *and* close have arrived: a server may send
+    /// either first, and output after the status.
     pub async fn output(mut self) -> Result<Output, RemoteError> {
         let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
         while let Some(event) = self.next().await {
@@ -157,8 +147,8 @@ impl Process {
                 ProcessEvent::End { closed: false, .. } => break,
             }
         }
-        Err(RemoteError::Lost {
-            place: self.place,
+        Err(RemoteError::ConnectionLost {
+            host: self.host,
             step: "running a command",
             source: None,
         })
@@ -170,33 +160,33 @@ impl Process {
 }
 
 impl Stdin {
-    /// Waits for room in the window, but not longer than the process lives:
-    /// nobody opens the window of a closed channel.
+    /// Waits for space in the channel window, but only while the process runs: the
+    /// window of a closed channel never opens.
     pub(crate) async fn write(&self, data: Bytes) -> Result<(), RemoteError> {
-        let lost = |source| RemoteError::Lost {
-            place: self.place.clone(),
+        let connection_lost = |source| RemoteError::ConnectionLost {
+            host: self.host.clone(),
             step: "writing to a command",
             source,
         };
         let mut ended = self.ended.clone();
-        let channel = match &self.way {
-            StdinWay::Ssh(channel) => channel,
-            StdinWay::WinRm(_) if *ended.borrow() => return Err(lost(None)),
-            // The host answers in any case; a request that is given up half-way
-            // would take the connection along.
-            StdinWay::WinRm(input) => return input.write(&data).await,
+        let channel = match &self.channel {
+            StdinChannel::Ssh(channel) => channel,
+            StdinChannel::WinRm(_) if *ended.borrow() => return Err(connection_lost(None)),
+            // The host responds in any case; canceling a request would break the
+            // connection.
+            StdinChannel::WinRm(input) => return input.write(&data).await,
         };
         tokio::select! {
             written = channel.data_bytes(data) => {
-                written.map_err(|source| lost(Some(Box::new(source))))
+                written.map_err(|source| connection_lost(Some(Box::new(source))))
             }
-            _ = ended.wait_for(|ended| *ended) => Err(lost(None)),
+            _ = ended.wait_for(|ended| *ended) => Err(connection_lost(None)),
         }
     }
 }
 
-/// Moves messages on as they come. An unread channel would hold up every other
-/// channel of the session, so the queue behind it has no bound.
+/// Forwards messages as they arrive. An unread channel would block every other channel
+/// of the session, so the queue is unbounded.
 async fn pump(
     mut reader: ChannelReadHalf,
     early: Vec<ChannelMsg>,
@@ -234,6 +224,6 @@ async fn pump(
     }
     end.send_replace(true);
     let closed = closed || status.is_some();
-    // Nobody listens any more: nobody is to be told.
+    // The receiver may be gone.
     drop(events.send(ProcessEvent::End { status, closed }));
 }

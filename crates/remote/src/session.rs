@@ -1,4 +1,4 @@
-//! A connection to one host, logged in: commands and SFTP start from here.
+//! An authenticated SSH connection to a host, for commands and SFTP.
 
 use std::io;
 use std::sync::Arc;
@@ -11,14 +11,14 @@ use tokio::net::TcpStream;
 use tokio::time::timeout;
 
 use crate::command::{self, HostSystem};
-use crate::error::{Place, RemoteError};
-use crate::host_key::{HandshakeError, HostKeyJudge};
+use crate::error::{HostLabel, RemoteError};
+use crate::host_key::{HandshakeError, HostKeyVerifier};
 use crate::login::Login;
 use crate::process::{Output, Process};
 use crate::sftp::Sftp;
 use crate::target::Target;
 
-/// AES-GCM first: every server has it, and the processor does it.
+/// AES-GCM first: every server supports it, and CPUs accelerate it.
 const CIPHERS: &[cipher::Name] = &[
     cipher::AES_256_GCM,
     cipher::CHACHA20_POLY1305,
@@ -26,146 +26,143 @@ const CIPHERS: &[cipher::Name] = &[
     cipher::AES_128_CTR,
 ];
 
-/// So long a host that refuses something may take to say that it is still there.
-const PONG: Duration = Duration::from_secs(10);
+/// How long a host that refuses a request may take to answer a ping.
+const PING_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// A connection that is logged in. It ends when it is dropped.
+/// Disconnects when dropped.
 pub struct Session {
-    handle: Handle<HostKeyJudge>,
-    place: Place,
-    /// The bastion's session: it must not end before this one.
+    handle: Handle<HostKeyVerifier>,
+    host: HostLabel,
+    /// The bastion's session, which must outlive this one.
     _hop: Option<Arc<Session>>,
 }
 
 impl Session {
-    /// Connects, checks the host's key, and logs in.
+    /// Connects, verifies the host key, and authenticates.
     pub async fn connect(target: &Target) -> Result<Self, RemoteError> {
-        let place = Place::of(target);
-        let waited = target.connect_timeout;
-        let late = |step| {
-            let place = place.clone();
-            move |_| RemoteError::NoAnswer {
-                place,
-                waited,
+        let host = HostLabel::ssh(target);
+        let limit = target.connect_timeout;
+        let timed_out = |step| {
+            let host = host.clone();
+            move |_| RemoteError::TimedOut {
+                host,
+                timeout: limit,
                 step,
             }
         };
-        let judge = HostKeyJudge::new(target, place.clone())?;
+        let verifier = HostKeyVerifier::new(target, host.clone())?;
         let mut hop = None;
-        let shaken = match &target.via {
+        let handle = match &target.via {
             None => {
-                let stream = timeout(waited, dial(&place))
+                let stream = timeout(limit, connect_tcp(&host))
                     .await
-                    .map_err(late("a connection"))??;
-                timeout(waited, shake_hands(stream, judge, &place)).await
+                    .map_err(timed_out("connecting"))??;
+                timeout(limit, handshake(stream, verifier, &host)).await
             }
             Some(via) => {
-                let (channel, session) = timeout(waited, via.through(&place))
+                let (channel, session) = timeout(limit, via.open_stream(&host))
                     .await
-                    .map_err(late("a connection through the bastion"))??;
+                    .map_err(timed_out("connecting through the bastion"))??;
                 hop = Some(session);
                 let stream = channel.into_stream();
-                timeout(waited, shake_hands(stream, judge, &place)).await
+                timeout(limit, handshake(stream, verifier, &host)).await
             }
         };
-        let mut handle = shaken.map_err(late("the SSH handshake"))??;
+        let mut handle = handle.map_err(timed_out("the SSH handshake"))??;
         let login = Login {
             handle: &mut handle,
             target,
-            place: &place,
+            host: &host,
         };
-        timeout(waited, login.log_in())
+        timeout(limit, login.log_in())
             .await
-            .map_err(late("the login"))??;
+            .map_err(timed_out("authentication"))??;
         Ok(Self {
             handle,
-            place,
+            host,
             _hop: hop,
         })
     }
 
-    pub(crate) fn handle(&self) -> &Handle<HostKeyJudge> {
+    pub(crate) fn handle(&self) -> &Handle<HostKeyVerifier> {
         &self.handle
     }
 
-    /// The host, as messages name it.
-    pub fn place(&self) -> &Place {
-        &self.place
+    pub fn host(&self) -> &HostLabel {
+        &self.host
     }
 
-    /// Whether the connection has ended.
     pub fn is_closed(&self) -> bool {
         self.handle.is_closed()
     }
 
-    /// Starts a command line; the host's shell reads it.
+    /// The host's login shell interprets `line`.
     pub async fn start(&self, line: &str) -> Result<Process, RemoteError> {
         let channel = self.open("a command").await?;
-        Process::exec(channel, line, self.place.clone()).await
+        Process::exec(channel, line, self.host.clone()).await
     }
 
-    /// Runs a command line to its end, with nothing on its standard input.
+    /// Runs a command line to its end, with empty standard input.
     pub async fn run(&self, line: &str) -> Result<Output, RemoteError> {
         let process = self.start(line).await?;
         process.send_eof().await;
         process.output().await
     }
 
-    /// Finds out what the host is, whatever its shell.
+    /// Detects the host's system with any login shell.
     pub async fn probe(&self) -> Result<HostSystem, RemoteError> {
         let output = self.run(command::PROBE).await?;
-        let answer = String::from_utf8_lossy(&output.stdout).into_owned();
-        command::read_probe(&answer).ok_or_else(|| RemoteError::UnknownSystem {
-            place: self.place.clone(),
-            answer: answer.trim().to_owned(),
+        let output = String::from_utf8_lossy(&output.stdout).into_owned();
+        command::parse_probe(&output).ok_or_else(|| RemoteError::UnknownSystem {
+            host: self.host.clone(),
+            output: output.trim().to_owned(),
         })
     }
 
-    /// Opens SFTP.
     pub async fn sftp(&self) -> Result<Sftp, RemoteError> {
         let mut channel = self.open("SFTP").await?;
-        let asked = channel.request_subsystem(true, "sftp").await;
-        if asked.is_err() || !accepted(&mut channel).await {
-            return Err(self.no_sftp().await);
+        let requested = channel.request_subsystem(true, "sftp").await;
+        if requested.is_err() || !is_accepted(&mut channel).await {
+            return Err(self.sftp_error().await);
         }
-        match Sftp::start(channel.into_stream(), self.place.clone()).await {
-            Err(RemoteError::NotStarted { .. }) => Err(self.no_sftp().await),
+        match Sftp::start(channel.into_stream(), self.host.clone()).await {
+            Err(RemoteError::StartFailed { .. }) => Err(self.sftp_error().await),
             started => started,
         }
     }
 
-    /// Why SFTP did not start: the host does not do it, or the connection is gone,
-    /// which looks the same from within.
-    async fn no_sftp(&self) -> RemoteError {
-        let alive = timeout(PONG, self.handle.send_ping()).await;
-        let place = self.place.clone();
-        if matches!(alive, Ok(Ok(()))) && !self.is_closed() {
+    /// Why SFTP did not start: the host does not support it, or the connection was lost,
+    /// which look alike here.
+    async fn sftp_error(&self) -> RemoteError {
+        let pong = timeout(PING_TIMEOUT, self.handle.send_ping()).await;
+        let host = self.host.clone();
+        if matches!(pong, Ok(Ok(()))) && !self.is_closed() {
             let what = "SFTP".to_owned();
-            return RemoteError::NotStarted { place, what };
+            return RemoteError::StartFailed { host, what };
         }
-        RemoteError::Lost {
-            place,
+        RemoteError::ConnectionLost {
+            host,
             step: "starting SFTP",
             source: None,
         }
     }
 
-    /// Says goodbye. Dropping a session does without.
+    /// Disconnects cleanly. Dropping a session just closes the connection.
     pub async fn close(self) {
-        let ended = self.handle.disconnect(Disconnect::ByApplication, "", "");
-        // The other side may be gone already, which is what was wanted.
-        drop(ended.await);
+        let disconnected = self.handle.disconnect(Disconnect::ByApplication, "", "");
+        // The connection may be closed already.
+        drop(disconnected.await);
     }
 
     async fn open(&self, what: &str) -> Result<russh::Channel<client::Msg>, RemoteError> {
         let opened = self.handle.channel_open_session().await;
         opened.map_err(|error| match error {
-            russh::Error::ChannelOpenFailure(_) => RemoteError::NotStarted {
-                place: self.place.clone(),
+            russh::Error::ChannelOpenFailure(_) => RemoteError::StartFailed {
+                host: self.host.clone(),
                 what: what.to_owned(),
             },
-            other => RemoteError::Lost {
-                place: self.place.clone(),
+            other => RemoteError::ConnectionLost {
+                host: self.host.clone(),
                 step: "opening a channel",
                 source: Some(Box::new(other)),
             },
@@ -173,8 +170,8 @@ impl Session {
     }
 }
 
-/// Waits until the server has said whether it does what it was asked for.
-async fn accepted(channel: &mut russh::Channel<client::Msg>) -> bool {
+/// Waits for the response to a channel request.
+async fn is_accepted(channel: &mut russh::Channel<client::Msg>) -> bool {
     loop {
         match channel.wait().await {
             Some(ChannelMsg::Success) => return true,
@@ -184,60 +181,60 @@ async fn accepted(channel: &mut russh::Channel<client::Msg>) -> bool {
     }
 }
 
-pub(crate) async fn dial(place: &Place) -> Result<TcpStream, RemoteError> {
-    let found = tokio::net::lookup_host((place.address(), place.port())).await;
-    let place = || place.clone();
+pub(crate) async fn connect_tcp(host: &HostLabel) -> Result<TcpStream, RemoteError> {
+    let found = tokio::net::lookup_host((host.address(), host.port())).await;
+    let host = || host.clone();
     let addresses: Vec<_> = found
-        .map_err(|source| RemoteError::NoAddress {
-            place: place(),
+        .map_err(|source| RemoteError::NameNotResolved {
+            host: host(),
             source,
         })?
         .collect();
     let stream = TcpStream::connect(addresses.as_slice()).await;
     let stream = stream.map_err(|source| match source.kind() {
-        io::ErrorKind::ConnectionRefused => RemoteError::NotListening { place: place() },
-        io::ErrorKind::TimedOut => RemoteError::NoAnswer {
-            place: place(),
-            waited: Duration::from_secs(0),
-            step: "a connection",
+        io::ErrorKind::ConnectionRefused => RemoteError::ConnectionRefused { host: host() },
+        io::ErrorKind::TimedOut => RemoteError::TimedOut {
+            host: host(),
+            timeout: Duration::from_secs(0),
+            step: "connecting",
         },
-        io::ErrorKind::ConnectionReset => RemoteError::Lost {
-            place: place(),
+        io::ErrorKind::ConnectionReset => RemoteError::ConnectionLost {
+            host: host(),
             step: "connecting",
             source: Some(Box::new(source)),
         },
         _ => RemoteError::NoRoute {
-            place: place(),
+            host: host(),
             source,
         },
     })?;
-    // Small lines go both ways: waiting to fill a packet only costs time.
+    // Messages are small; batching them only adds latency.
     drop(stream.set_nodelay(true));
     Ok(stream)
 }
 
-async fn shake_hands(
+async fn handshake(
     stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
-    judge: HostKeyJudge,
-    place: &Place,
-) -> Result<Handle<HostKeyJudge>, RemoteError> {
+    verifier: HostKeyVerifier,
+    host: &HostLabel,
+) -> Result<Handle<HostKeyVerifier>, RemoteError> {
     let config = client::Config {
         keepalive_interval: Some(Duration::from_secs(5)),
         keepalive_max: 3,
         nodelay: true,
         window_size: 8 * 1024 * 1024,
         preferred: Preferred {
-            key: judge.preferred_keys(),
+            key: verifier.preferred_keys(),
             cipher: CIPHERS.into(),
             ..Preferred::DEFAULT
         },
         ..client::Config::default()
     };
-    let shaken = client::connect_stream(Arc::new(config), stream, judge).await;
-    shaken.map_err(|error| match error {
+    let handle = client::connect_stream(Arc::new(config), stream, verifier).await;
+    handle.map_err(|error| match error {
         HandshakeError::HostKey(error) => *error,
         HandshakeError::Ssh(source) => RemoteError::Handshake {
-            place: place.clone(),
+            host: host.clone(),
             source,
         },
     })

@@ -1,4 +1,4 @@
-//! Files on a host, by SFTP: a subsystem, with no shell in between.
+//! Files on a host over SFTP.
 
 use std::sync::Arc;
 
@@ -8,97 +8,93 @@ use russh_sftp::client::{Config, RawSftpSession};
 use russh_sftp::protocol::{FileAttributes, OpenFlags, StatusCode};
 use tokio::io::{AsyncRead, AsyncWrite};
 
-use crate::error::{Place, RemoteError};
-use crate::places::RemotePath;
+use crate::error::{HostLabel, RemoteError};
+use crate::paths::RemotePath;
 
 mod agent;
 mod blob;
 mod transfer;
 
-pub use blob::Progress;
+pub use blob::TransferProgress;
 
-/// What every server takes in one request.
-const SAFE_SIZE: usize = 32 * 1024;
-/// More in one request gains nothing.
-const LARGEST_SIZE: usize = 255 * 1024;
-/// So many bytes are on the way at once, to each host. Each is held a few times until
-/// it is acknowledged, which with a hundred hosts is most of the controller's memory;
-/// OpenSSH takes two megabytes at most before it wants to be waited for.
-const IN_FLIGHT: usize = 1024 * 1024;
-/// A server on a busy disk may take its time with one request.
-const PATIENCE_SECONDS: u64 = 60;
+/// Accepted by every server in one request.
+const SAFE_REQUEST_SIZE: usize = 32 * 1024;
+/// Larger requests are not faster.
+const MAX_REQUEST_SIZE: usize = 255 * 1024;
+/// Unacknowledged bytes per host. Each is buffered several times, which with a hundred
+/// hosts is most of the controller's memory; OpenSSH accepts two megabytes before it
+/// blocks.
+const MAX_IN_FLIGHT: usize = 1024 * 1024;
+/// Per request: a server with a busy disk may be slow.
+const REQUEST_TIMEOUT_SECONDS: u64 = 60;
 
-/// What a path on the host is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct FileFacts {
-    /// Its length in bytes.
+pub struct FileStat {
+    /// In bytes.
     pub size: u64,
-    /// Whether it is a folder.
-    pub is_folder: bool,
+    pub is_dir: bool,
 }
 
-/// An SFTP session.
 pub struct Sftp {
     raw: Arc<RawSftpSession>,
-    place: Place,
+    host: HostLabel,
     read_size: usize,
     write_size: usize,
     can_sync: bool,
 }
 
 impl Sftp {
-    pub(crate) async fn start<S>(stream: S, place: Place) -> Result<Self, RemoteError>
+    pub(crate) async fn start<S>(stream: S, host: HostLabel) -> Result<Self, RemoteError>
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
         let config = Config {
             max_packet_len: 1024 * 1024,
-            request_timeout_secs: PATIENCE_SECONDS,
+            request_timeout_secs: REQUEST_TIMEOUT_SECONDS,
             ..Config::default()
         };
         let mut raw = RawSftpSession::new_with_config(stream, config);
-        let refused = |error: SftpError| match error {
-            SftpError::Timeout => RemoteError::Lost {
-                place: place.clone(),
+        let start_error = |error: SftpError| match error {
+            SftpError::Timeout => RemoteError::ConnectionLost {
+                host: host.clone(),
                 step: "starting SFTP",
                 source: Some(Box::new(error)),
             },
-            _ => RemoteError::NotStarted {
-                place: place.clone(),
+            _ => RemoteError::StartFailed {
+                host: host.clone(),
                 what: "SFTP".to_owned(),
             },
         };
-        let version = raw.init().await.map_err(refused)?;
-        let offers = |name: &str| version.extensions.contains_key(name);
-        let (mut read_size, mut write_size) = (SAFE_SIZE, SAFE_SIZE);
-        if offers("limits@openssh.com") {
-            let limits = Limits::from(raw.limits().await.map_err(refused)?);
+        let version = raw.init().await.map_err(start_error)?;
+        let supports = |name: &str| version.extensions.contains_key(name);
+        let (mut read_size, mut write_size) = (SAFE_REQUEST_SIZE, SAFE_REQUEST_SIZE);
+        if supports("limits@openssh.com") {
+            let limits = Limits::from(raw.limits().await.map_err(start_error)?);
             read_size = clamp(limits.read_len);
             write_size = clamp(limits.write_len);
             raw.set_limits(limits);
         }
         Ok(Self {
-            can_sync: offers("fsync@openssh.com"),
+            can_sync: supports("fsync@openssh.com"),
             raw: Arc::new(raw),
-            place,
+            host,
             read_size,
             write_size,
         })
     }
 
-    /// What is there, if anything.
-    pub async fn stat(&self, path: &RemotePath) -> Result<Option<FileFacts>, RemoteError> {
+    pub async fn stat(&self, path: &RemotePath) -> Result<Option<FileStat>, RemoteError> {
         match self.raw.stat(path.sftp()).await {
-            Ok(found) => Ok(Some(FileFacts {
+            Ok(found) => Ok(Some(FileStat {
                 size: found.attrs.size.unwrap_or(0),
-                is_folder: found.attrs.is_dir(),
+                is_dir: found.attrs.is_dir(),
             })),
             Err(error) if is_missing(&error) => Ok(None),
-            Err(error) => Err(self.failed("look at", path, error)),
+            Err(error) => Err(self.failed("inspect", path, error)),
         }
     }
 
-    /// The names in a folder, in their order; none if it is not there.
+    /// The sorted names in a directory; empty if it does not exist.
     pub async fn list(&self, path: &RemotePath) -> Result<Vec<String>, RemoteError> {
         let handle = match self.raw.opendir(path.sftp()).await {
             Ok(opened) => opened.handle,
@@ -123,43 +119,39 @@ impl Sftp {
         Ok(names)
     }
 
-    /// Makes a folder and those that it is in, for the owner only where the
-    /// system knows modes.
-    pub async fn make_folders(&self, path: &RemotePath) -> Result<(), RemoteError> {
+    /// Creates a directory and its parents, for the owner only where the system has
+    /// modes.
+    pub async fn create_dirs(&self, path: &RemotePath) -> Result<(), RemoteError> {
         let mut missing = Vec::new();
         let mut next = Some(path.clone());
-        while let Some(folder) = next {
-            match self.stat(&folder).await? {
-                Some(found) if found.is_folder => break,
+        while let Some(dir) = next {
+            match self.stat(&dir).await? {
+                Some(found) if found.is_dir => break,
                 Some(_) => {
                     return Err(RemoteError::File {
-                        place: self.place.clone(),
-                        action: "make the folder",
-                        path: folder.native(),
-                        reason: "a file has that name".to_owned(),
+                        host: self.host.clone(),
+                        action: "create the directory",
+                        path: dir.native(),
+                        reason: "a file with this name exists".to_owned(),
                     });
                 }
                 None => {}
             }
-            next = folder.parent();
-            missing.push(folder);
+            next = dir.parent();
+            missing.push(dir);
         }
-        for folder in missing.into_iter().rev() {
-            let made = self.raw.mkdir(folder.sftp(), mode(0o700)).await;
-            let Err(error) = made else { continue };
-            // Another run may have been faster.
-            if !self
-                .stat(&folder)
-                .await?
-                .is_some_and(|found| found.is_folder)
-            {
-                return Err(self.failed("make the folder", &folder, error));
+        for dir in missing.into_iter().rev() {
+            let created = self.raw.mkdir(dir.sftp(), mode(0o700)).await;
+            let Err(error) = created else { continue };
+            // Another run may have created it.
+            if !self.stat(&dir).await?.is_some_and(|found| found.is_dir) {
+                return Err(self.failed("create the directory", &dir, error));
             }
         }
         Ok(())
     }
 
-    /// Removes a file; one that is not there is fine.
+    /// A missing file is not an error.
     pub async fn remove(&self, path: &RemotePath) -> Result<(), RemoteError> {
         match self.raw.remove(path.sftp()).await {
             Ok(_) => Ok(()),
@@ -168,18 +160,18 @@ impl Sftp {
         }
     }
 
-    /// Removes a folder if it is empty; says whether it is gone now.
-    pub async fn remove_empty(&self, path: &RemotePath) -> Result<bool, RemoteError> {
+    /// Removes a directory if it is empty; returns whether it is gone.
+    pub async fn remove_empty_dir(&self, path: &RemotePath) -> Result<bool, RemoteError> {
         match self.raw.rmdir(path.sftp()).await {
             Ok(_) => Ok(true),
             Err(error) if is_missing(&error) => Ok(true),
-            // The protocol has no word for "not empty".
+            // SFTP has no status code for "not empty".
             Err(russh_sftp::client::error::Error::Status(_)) => Ok(false),
-            Err(error) => Err(self.failed("remove the folder", path, error)),
+            Err(error) => Err(self.failed("remove the directory", path, error)),
         }
     }
 
-    /// Renames a file; the new name must be free.
+    /// The new name must not exist.
     pub async fn rename(&self, from: &RemotePath, to: &RemotePath) -> Result<(), RemoteError> {
         let renamed = self.raw.rename(from.sftp(), to.sftp()).await;
         renamed.map_err(|error| self.failed("rename", from, error))?;
@@ -206,7 +198,7 @@ impl Sftp {
     ) -> RemoteError {
         match error {
             SftpError::Status(status) => RemoteError::File {
-                place: self.place.clone(),
+                host: self.host.clone(),
                 action,
                 path: path.native(),
                 reason: match status.error_message.is_empty() {
@@ -214,8 +206,8 @@ impl Sftp {
                     false => status.error_message.to_lowercase(),
                 },
             },
-            other => RemoteError::Lost {
-                place: self.place.clone(),
+            other => RemoteError::ConnectionLost {
+                host: self.host.clone(),
                 step: "copying files",
                 source: Some(Box::new(other)),
             },
@@ -225,14 +217,14 @@ impl Sftp {
 
 fn clamp(limit: Option<u64>) -> usize {
     let limit = limit.and_then(|limit| usize::try_from(limit).ok());
-    limit.map_or(SAFE_SIZE, |limit| limit.clamp(1, LARGEST_SIZE))
+    limit.map_or(SAFE_REQUEST_SIZE, |limit| limit.clamp(1, MAX_REQUEST_SIZE))
 }
 
 fn is_missing(error: &SftpError) -> bool {
     matches!(error, SftpError::Status(status) if status.status_code == StatusCode::NoSuchFile)
 }
 
-/// Attributes that say nothing but who may do what.
+/// Attributes with permissions only.
 pub(crate) fn mode(permissions: u32) -> FileAttributes {
     FileAttributes {
         permissions: Some(permissions),

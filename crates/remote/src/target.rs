@@ -1,4 +1,4 @@
-//! Whom to speak to, as whom, and what is known about the host beforehand.
+//! SSH targets: a host, an account, and the expected host key.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -8,28 +8,25 @@ use std::time::Duration;
 use crate::credential::Credential;
 use crate::hop::Hop;
 
-/// What to do with a host key that `known_hosts` has no line for.
+/// How to treat a host key that is not in `known_hosts`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum HostKeyPolicy {
-    /// An unknown key is an error.
     #[default]
     Strict,
-    /// An unknown key is written to `known_hosts`; a *changed* one stays an error.
+    /// An unknown key is added to `known_hosts`; a *changed* key is still an error.
     AcceptNew,
 }
 
-/// A host key that was not known, and is now.
+/// A host key that was added to `known_hosts`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewKey {
-    /// The host's name in the user's file.
     pub host: String,
-    /// The key's fingerprint, with its type.
+    /// With the key type.
     pub fingerprint: String,
-    /// Where it was written down.
     pub known_hosts: PathBuf,
 }
 
-/// The keys that were written down; clones share one list.
+/// The keys that were added; clones share one list.
 #[derive(Debug, Clone, Default)]
 pub struct NewKeys(Arc<Mutex<Vec<NewKey>>>);
 
@@ -41,41 +38,36 @@ impl NewKeys {
             .push(key);
     }
 
-    /// Those that came since this was asked last.
+    /// The keys that were added since the last call.
     pub fn take(&self) -> Vec<NewKey> {
         std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
-/// One host, and how to log in there.
+/// A host and how to log in there.
 #[derive(Clone)]
 pub struct Target {
-    /// The host's name in the user's file; used in messages only.
+    /// The host's name in the cluster file; for messages only.
     pub name: String,
-    /// An IP address or a DNS name; also what `known_hosts` is asked for.
+    /// An IP address or a DNS name; also looked up in `known_hosts`.
     pub address: String,
-    /// The port of the SSH server.
     pub port: u16,
-    /// The account to log in as.
     pub user: String,
-    /// With what.
     pub credential: Credential,
-    /// The `known_hosts` file.
     pub known_hosts: PathBuf,
-    /// The name under which `known_hosts` has it, if that is another one.
-    pub known_as: Option<String>,
-    /// What to do with an unknown host key.
+    /// The name to look up in `known_hosts`, if not the address.
+    pub host_key_alias: Option<String>,
     pub host_keys: HostKeyPolicy,
-    /// Hears of keys that were written down.
+    /// Collects the keys that are added.
     pub new_keys: NewKeys,
-    /// The host on the way to it, where it cannot be reached directly.
+    /// The bastion, if any.
     pub via: Option<Hop>,
-    /// How long connecting and logging in may take.
+    /// For each of connecting, handshake and authentication.
     pub connect_timeout: Duration,
 }
 
 impl Target {
-    /// A target on port 22, strict about host keys, with a time-out of 10 s.
+    /// Port 22, strict host keys, timeout of 10 s.
     pub fn new(
         name: impl Into<String>,
         address: impl Into<String>,
@@ -90,7 +82,7 @@ impl Target {
             user: user.into(),
             credential: credential.into(),
             known_hosts,
-            known_as: None,
+            host_key_alias: None,
             host_keys: HostKeyPolicy::Strict,
             new_keys: NewKeys::default(),
             via: None,
@@ -99,7 +91,7 @@ impl Target {
     }
 }
 
-/// The key is left out: a target ends up in logs.
+/// Without the credential: targets are logged.
 impl fmt::Debug for Target {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter

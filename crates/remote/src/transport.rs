@@ -1,4 +1,4 @@
-//! What a session offers, whatever it runs on: commands, and files for the agent.
+//! What every session offers: commands, and files for the agent.
 
 use std::future::Future;
 use std::path::Path;
@@ -8,113 +8,111 @@ use casement_resource::Sha256;
 
 use crate::agent::{Agent, AgentHome, Delivery};
 use crate::command::{self, HostSystem};
-use crate::error::{Place, RemoteError};
-use crate::places::RemotePath;
+use crate::error::{HostLabel, RemoteError};
+use crate::paths::RemotePath;
 use crate::process::Process;
 use crate::session::Session;
-use crate::sftp::Progress;
+use crate::sftp::TransferProgress;
 use crate::target::Target;
 use crate::winrm::{WinRmSession, WinRmTarget};
 
-/// A session with a host.
 pub trait Transport: Send + Sync {
-    /// The host, as messages name it.
-    fn place(&self) -> &Place;
+    fn host(&self) -> &HostLabel;
 
-    /// Starts a command line; the host's shell reads it.
+    /// The host's shell interprets `line`.
     fn start(&self, line: &str) -> impl Future<Output = Result<Process, RemoteError>> + Send;
 
-    /// What the host is, as far as it says so itself.
+    /// The host's system; `None` if it cannot be detected.
     fn system(&self) -> impl Future<Output = Result<Option<HostSystem>, RemoteError>> + Send {
         async {
             let process = self.start(command::PROBE).await?;
             process.send_eof().await;
-            let said = process.output().await?;
-            Ok(command::read_probe(&String::from_utf8_lossy(&said.stdout)))
+            let output = process.output().await?;
+            Ok(command::parse_probe(&String::from_utf8_lossy(
+                &output.stdout,
+            )))
         }
     }
 
-    /// Makes sure that the agent is at `path`; one that is something else is
+    /// Copies the agent to `path` unless it is there; a file with other content is
     /// replaced.
     fn deliver(
         &self,
         agent: &Agent,
         path: &RemotePath,
-        progress: impl FnMut(Progress) + Send,
+        progress: impl FnMut(TransferProgress) + Send,
     ) -> impl Future<Output = Result<Delivery, RemoteError>> + Send;
 
-    /// Takes the agent away, and the folders above it that are empty then and
-    /// that only casement uses.
-    fn take_away(&self, path: &RemotePath) -> impl Future<Output = Result<(), RemoteError>> + Send;
+    /// Removes the agent and the parent directories that are empty then and that only
+    /// casement uses.
+    fn remove_agent(
+        &self,
+        path: &RemotePath,
+    ) -> impl Future<Output = Result<(), RemoteError>> + Send;
 
-    /// Brings blobs to the host's store; those that are there are not sent.
-    /// Returns the bytes that were sent.
-    fn bring(
+    /// Copies blobs to the host's store, except those that are there. Returns the number
+    /// of bytes sent.
+    fn send_blobs(
         &self,
         home: &AgentHome,
         blobs: &[(&Path, Sha256)],
-        progress: impl FnMut(Progress) + Send,
+        progress: impl FnMut(TransferProgress) + Send,
     ) -> impl Future<Output = Result<u64, RemoteError>> + Send;
 }
 
-/// A way to a host, which makes a session.
-pub trait Dial: Clone + Send + Sync {
-    /// The session that it makes.
+/// Something that a session can be opened to.
+pub trait Connect: Clone + Send + Sync {
     type Session: Send;
 
-    /// Where it leads.
-    fn place(&self) -> Place;
+    fn host(&self) -> HostLabel;
 
-    /// Connects and logs in.
     fn connect(&self) -> impl Future<Output = Result<Self::Session, RemoteError>> + Send;
 
-    /// How long connecting and logging in may take.
-    fn patience(&mut self) -> &mut Duration;
+    /// For each step of connecting and authenticating.
+    fn connect_timeout_mut(&mut self) -> &mut Duration;
 }
 
-impl Dial for Target {
+impl Connect for Target {
     type Session = Session;
 
-    fn place(&self) -> Place {
-        Place::of(self)
+    fn host(&self) -> HostLabel {
+        HostLabel::ssh(self)
     }
 
     async fn connect(&self) -> Result<Session, RemoteError> {
         Session::connect(self).await
     }
 
-    fn patience(&mut self) -> &mut Duration {
+    fn connect_timeout_mut(&mut self) -> &mut Duration {
         &mut self.connect_timeout
     }
 }
 
-impl Dial for WinRmTarget {
+impl Connect for WinRmTarget {
     type Session = WinRmSession;
 
-    fn place(&self) -> Place {
-        Place::of_winrm(self)
+    fn host(&self) -> HostLabel {
+        HostLabel::winrm(self)
     }
 
     async fn connect(&self) -> Result<WinRmSession, RemoteError> {
         WinRmSession::connect(self).await
     }
 
-    fn patience(&mut self) -> &mut Duration {
+    fn connect_timeout_mut(&mut self) -> &mut Duration {
         &mut self.connect_timeout
     }
 }
 
-/// The way to a host that a spec names.
+/// How a host is reached.
 #[derive(Debug, Clone)]
-pub enum Way {
-    /// Over SSH.
+pub enum HostEndpoint {
     Ssh(Target),
-    /// Over WinRM.
     WinRm(WinRmTarget),
 }
 
-impl Way {
-    /// The host's name in the user's file.
+impl HostEndpoint {
+    /// The host's name in the cluster file.
     pub fn name(&self) -> &str {
         match self {
             Self::Ssh(target) => &target.name,
@@ -123,28 +121,26 @@ impl Way {
     }
 }
 
-impl From<Target> for Way {
+impl From<Target> for HostEndpoint {
     fn from(target: Target) -> Self {
         Self::Ssh(target)
     }
 }
 
-impl From<WinRmTarget> for Way {
+impl From<WinRmTarget> for HostEndpoint {
     fn from(target: WinRmTarget) -> Self {
         Self::WinRm(target)
     }
 }
 
-/// A session that came by a [`Way`].
+/// An open session with a [`HostEndpoint`].
 pub enum Connection {
-    /// Over SSH.
     Ssh(Session),
-    /// Over WinRM.
     WinRm(WinRmSession),
 }
 
 impl Connection {
-    /// Says goodbye. Dropping a connection does without.
+    /// Disconnects cleanly. Dropping a connection just closes it.
     pub async fn close(self) {
         match self {
             Self::Ssh(session) => session.close().await,
@@ -153,13 +149,13 @@ impl Connection {
     }
 }
 
-impl Dial for Way {
+impl Connect for HostEndpoint {
     type Session = Connection;
 
-    fn place(&self) -> Place {
+    fn host(&self) -> HostLabel {
         match self {
-            Self::Ssh(target) => target.place(),
-            Self::WinRm(target) => target.place(),
+            Self::Ssh(target) => target.host(),
+            Self::WinRm(target) => target.host(),
         }
     }
 
@@ -170,17 +166,17 @@ impl Dial for Way {
         })
     }
 
-    fn patience(&mut self) -> &mut Duration {
+    fn connect_timeout_mut(&mut self) -> &mut Duration {
         match self {
-            Self::Ssh(target) => target.patience(),
-            Self::WinRm(target) => target.patience(),
+            Self::Ssh(target) => target.connect_timeout_mut(),
+            Self::WinRm(target) => target.connect_timeout_mut(),
         }
     }
 }
 
 impl Transport for Session {
-    fn place(&self) -> &Place {
-        Self::place(self)
+    fn host(&self) -> &HostLabel {
+        Self::host(self)
     }
 
     async fn start(&self, line: &str) -> Result<Process, RemoteError> {
@@ -191,20 +187,20 @@ impl Transport for Session {
         &self,
         agent: &Agent,
         path: &RemotePath,
-        progress: impl FnMut(Progress) + Send,
+        progress: impl FnMut(TransferProgress) + Send,
     ) -> Result<Delivery, RemoteError> {
         self.sftp().await?.deliver(agent, path, progress).await
     }
 
-    async fn take_away(&self, path: &RemotePath) -> Result<(), RemoteError> {
-        self.sftp().await?.take_away(path).await
+    async fn remove_agent(&self, path: &RemotePath) -> Result<(), RemoteError> {
+        self.sftp().await?.remove_agent(path).await
     }
 
-    async fn bring(
+    async fn send_blobs(
         &self,
         home: &AgentHome,
         blobs: &[(&Path, Sha256)],
-        mut progress: impl FnMut(Progress) + Send,
+        mut progress: impl FnMut(TransferProgress) + Send,
     ) -> Result<u64, RemoteError> {
         let sftp = self.sftp().await?;
         let mut sent = 0;
@@ -216,8 +212,8 @@ impl Transport for Session {
 }
 
 impl Transport for WinRmSession {
-    fn place(&self) -> &Place {
-        Self::place(self)
+    fn host(&self) -> &HostLabel {
+        Self::host(self)
     }
 
     async fn start(&self, line: &str) -> Result<Process, RemoteError> {
@@ -228,20 +224,20 @@ impl Transport for WinRmSession {
         &self,
         agent: &Agent,
         path: &RemotePath,
-        progress: impl FnMut(Progress) + Send,
+        progress: impl FnMut(TransferProgress) + Send,
     ) -> Result<Delivery, RemoteError> {
         Self::deliver(self, agent, path, progress).await
     }
 
-    async fn take_away(&self, path: &RemotePath) -> Result<(), RemoteError> {
-        Self::take_away(self, path).await
+    async fn remove_agent(&self, path: &RemotePath) -> Result<(), RemoteError> {
+        Self::remove_agent(self, path).await
     }
 
-    async fn bring(
+    async fn send_blobs(
         &self,
         home: &AgentHome,
         blobs: &[(&Path, Sha256)],
-        mut progress: impl FnMut(Progress) + Send,
+        mut progress: impl FnMut(TransferProgress) + Send,
     ) -> Result<u64, RemoteError> {
         let mut sent = 0;
         for (from, hash) in blobs {
@@ -252,10 +248,10 @@ impl Transport for WinRmSession {
 }
 
 impl Transport for Connection {
-    fn place(&self) -> &Place {
+    fn host(&self) -> &HostLabel {
         match self {
-            Self::Ssh(session) => session.place(),
-            Self::WinRm(session) => session.place(),
+            Self::Ssh(session) => session.host(),
+            Self::WinRm(session) => session.host(),
         }
     }
 
@@ -270,7 +266,7 @@ impl Transport for Connection {
         &self,
         agent: &Agent,
         path: &RemotePath,
-        progress: impl FnMut(Progress) + Send,
+        progress: impl FnMut(TransferProgress) + Send,
     ) -> Result<Delivery, RemoteError> {
         match self {
             Self::Ssh(session) => Transport::deliver(session, agent, path, progress).await,
@@ -278,22 +274,22 @@ impl Transport for Connection {
         }
     }
 
-    async fn take_away(&self, path: &RemotePath) -> Result<(), RemoteError> {
+    async fn remove_agent(&self, path: &RemotePath) -> Result<(), RemoteError> {
         match self {
-            Self::Ssh(session) => Transport::take_away(session, path).await,
-            Self::WinRm(session) => Transport::take_away(session, path).await,
+            Self::Ssh(session) => Transport::remove_agent(session, path).await,
+            Self::WinRm(session) => Transport::remove_agent(session, path).await,
         }
     }
 
-    async fn bring(
+    async fn send_blobs(
         &self,
         home: &AgentHome,
         blobs: &[(&Path, Sha256)],
-        progress: impl FnMut(Progress) + Send,
+        progress: impl FnMut(TransferProgress) + Send,
     ) -> Result<u64, RemoteError> {
         match self {
-            Self::Ssh(session) => session.bring(home, blobs, progress).await,
-            Self::WinRm(session) => session.bring(home, blobs, progress).await,
+            Self::Ssh(session) => session.send_blobs(home, blobs, progress).await,
+            Self::WinRm(session) => session.send_blobs(home, blobs, progress).await,
         }
     }
 }

@@ -1,7 +1,10 @@
-//! A run as one page: what the cluster is, what happened when, what changed, what
-//! went wrong. One HTML file without scripts that asks nobody for anything.
+//! Renders a run as one HTML page: summary, topology, timeline, changes and errors.
+//! The page has no scripts and loads no external resources.
 //!
-//! Pure: records and a spec come in, text goes out.
+//! Pure: maps a run record and a spec to text.
+
+// This crate is pure; see clippy.toml.
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 
 mod page;
 mod run;

@@ -1,19 +1,18 @@
-//! The page.
+//! The HTML page.
 
 use casement_spec::Cluster;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use crate::run::{Change, HostRun, Run, StepRun, StepState};
 use crate::time;
-use crate::timeline::{colour, timeline};
+use crate::timeline::{color, timeline};
 use crate::topology::topology;
 
-/// Everything about a run, as one HTML file. Without a cluster file there is no
-/// picture of the cluster.
+/// A run as one HTML page. Without a cluster file it has no topology.
 #[must_use]
 pub fn page(run: &Run, cluster: Option<&Cluster>) -> String {
-    let name = cluster.map_or("a cluster", |cluster| cluster.metadata.name.as_str());
-    let title = format!("casement {} of {name}", run.verb);
+    let name = cluster.map_or("unknown cluster", |cluster| cluster.metadata.name.as_str());
+    let title = format!("casement {}: {name}", run.verb);
     let markup = html! {
         (DOCTYPE)
         html lang="en" {
@@ -25,21 +24,22 @@ pub fn page(run: &Run, cluster: Option<&Cluster>) -> String {
             }
             body {
                 h1 { (title) }
+                h2 { "Summary" }
                 (summary(run))
                 (failures(run))
                 @if let Some(cluster) = cluster {
-                    h2 { "Cluster" }
+                    h2 { "Topology" }
                     (topology(cluster, run))
                 }
-                h2 { "When" }
+                h2 { "Timeline" }
                 (legend(run))
                 (timeline(run))
-                h2 { "What changed" }
+                h2 { "Changes" }
                 (objects(run))
                 @for host in &run.hosts {
                     (host_steps(host))
                 }
-                // The same in numbers, for programs.
+                // The data of the page, for programs.
                 script type="application/json" id="run" { (PreEscaped(data(run))) }
             }
         }
@@ -50,31 +50,35 @@ pub fn page(run: &Run, cluster: Option<&Cluster>) -> String {
 fn summary(run: &Run) -> Markup {
     let changed: u32 = run.hosts.iter().map(|host| host.changed).sum();
     let failed = run.hosts.iter().filter(|it| it.error.is_some()).count();
+    let outcome = match run.is_cut_off() {
+        true => "incomplete",
+        false => run.outcome.as_str(),
+    };
     html! {
         p.summary {
-            b class=(run.outcome) { (run.outcome) }
+            b class=(run.outcome) { (outcome) }
             @if run.is_cut_off() { " after " } @else { " in " }
-            span #took { (time::words(run.milliseconds)) }
-            ": " span #hosts { (run.hosts.len()) } " hosts, "
-            span #changed { (changed) } " things changed on them, "
-            span #objects { (run.objects.len()) } " objects of the cluster, "
-            span #failed { (failed) } @if failed == 1 { " host failed." } @else { " hosts failed." }
+            span #took { (time::duration(run.milliseconds)) }
+            ": " span #hosts { (run.hosts.len()) } (plural(run.hosts.len(), " host")) ", "
+            span #changed { (changed) } (plural(changed as usize, " change")) " on hosts, "
+            span #objects { (run.objects.len()) } (plural(run.objects.len(), " cluster object")) " changed, "
+            span #failed { (failed) } (plural(failed, " host")) " failed."
         }
         @if run.is_cut_off() {
-            p { "It left no summary: it was killed, or is still at work. The same command goes on from there." }
+            p { "There is no summary: the run was killed, or is still in progress. Run the same command again to resume." }
         }
-        p.small { "Began " (run.began) " (UTC), casement " (run.version) "." }
+        p.small { "Started " (run.began) " (UTC), casement " (run.version) "." }
     }
 }
 
-/// What the colours of the timeline stand for.
+/// The colors of the timeline.
 fn legend(run: &Run) -> Markup {
     let first = run.hosts.iter().max_by_key(|host| host.parts.len());
     let parts = first.map(|host| host.parts.as_slice()).unwrap_or_default();
     html! {
         p.small {
             @for part in parts {
-                span class={ "key part-" (colour(&part.name)) } {} " " (part.name) " "
+                span class={ "key part-" (color(&part.name)) } {} " " (part.name) " "
             }
         }
     }
@@ -98,10 +102,10 @@ fn failure(step: &StepRun) -> Markup {
     html! {
         @if let Some(failure) = &step.failure {
             p {
-                code { (failure.code) } " in " code { (step.span.name) } ": " (failure.what)
-                @if let Some(wanted) = &failure.wanted { br; "wanted " code { (wanted) } }
+                code { (failure.code) } " in " code { (step.span.name) } ": " (failure.message)
+                @if let Some(expected) = &failure.expected { br; "expected " code { (expected) } }
                 @if let Some(found) = &failure.found { br; "found " code { (found) } }
-                br; "remedy: " (failure.remedy)
+                br; "help: " (failure.help)
             }
         }
     }
@@ -111,7 +115,7 @@ fn objects(run: &Run) -> Markup {
     html! {
         @if !run.objects.is_empty() {
             details open {
-                summary { "Objects of the cluster (" (run.objects.len()) ")" }
+                summary { "Cluster objects (" (run.objects.len()) ")" }
                 ul { @for object in &run.objects { li { code { (object) } } } }
             }
         }
@@ -121,17 +125,17 @@ fn objects(run: &Run) -> Markup {
 fn host_steps(host: &HostRun) -> Markup {
     html! {
         details {
-            summary { (host.name) " (" (host.steps.len()) " steps)" }
+            summary { (host.name) " (" (host.steps.len()) (plural(host.steps.len(), " step")) ")" }
             table {
-                thead { tr { th { "Step" } th { "Part" } th { "How" } th { "Took" } th { "Change" } } }
+                thead { tr { th { "Step" } th { "Stage" } th { "Status" } th { "Duration" } th { "Changes" } } }
                 tbody {
                     @for step in &host.steps {
-                        tr class=(word(step.state)) {
+                        tr class=(label(step.state)) {
                             td { code { (step.span.name) } }
                             td { (step.part) }
-                            td { (word(step.state)) }
-                            td.number { (time::words(step.span.to - step.span.from)) }
-                            td { @for change in &step.changes { (one(change)) } }
+                            td { (label(step.state)) }
+                            td.number { (time::duration(step.span.to - step.span.from)) }
+                            td { @for change in &step.changes { (field_change(change)) } }
                         }
                     }
                 }
@@ -140,29 +144,36 @@ fn host_steps(host: &HostRun) -> Markup {
     }
 }
 
-fn one(change: &Change) -> Markup {
+fn field_change(change: &Change) -> Markup {
     html! {
         div {
             (change.field) ": "
             @if let Some(before) = &change.before { del { (before) } " → " }
-            @if let Some(after) = &change.after { ins { (after) } } @else { "nothing" }
+            @if let Some(after) = &change.after { ins { (after) } } @else { "(none)" }
         }
     }
 }
 
-fn word(state: StepState) -> &'static str {
+fn label(state: StepState) -> &'static str {
     match state {
-        StepState::Begun => "begun",
+        StepState::Begun => "incomplete",
         StepState::Changed => "changed",
         StepState::Removed => "removed",
         StepState::Failed => "failed",
-        StepState::Skipped => "left out",
+        StepState::Skipped => "skipped",
     }
 }
 
-/// JSON that cannot end the element which holds it.
+/// JSON that cannot close the script element around it.
 fn data(run: &Run) -> String {
-    // Only maps with odd keys cannot be written, and there are none.
+    // Only maps with non-string keys fail to serialize, and there are none.
     let json = serde_json::to_string(run).unwrap_or_default();
     json.replace('<', "\\u003c")
+}
+
+fn plural(count: usize, noun: &str) -> String {
+    match count {
+        1 => noun.to_owned(),
+        _ => format!("{noun}s"),
+    }
 }

@@ -1,116 +1,94 @@
-//! A run, read from the record that it left.
+//! A run, read from its record.
 
 use std::collections::BTreeMap;
 
-use casement_resource::Failure;
-use casement_resource::wire::{Event, What};
+use casement_resource::wire::{Event, EventKind};
+use casement_resource::{Failure, ResourceId};
 use serde::{Deserialize, Serialize};
 
-/// Why a record cannot be read.
 #[derive(Debug, thiserror::Error)]
-#[error("{file} cannot be understood: {source}")]
+#[error("failed to parse {file}: {source}")]
 pub struct ReadError {
-    /// Which of the record's files, and where in it.
+    /// A file of the record, with the line.
     pub file: String,
-    /// What is wrong there.
     source: serde_json::Error,
 }
 
-/// How a run ended that did not come to say how: it was killed, or is still at work.
-pub const CUT_OFF: &str = "cut off";
+/// The outcome of a run without a summary: it was killed, or is still in progress.
+pub const CUT_OFF: &str = "incomplete";
 
-/// A run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Run {
     /// `apply`, `reset`.
     pub verb: String,
-    /// When, in UTC.
+    /// Start time in UTC.
     pub began: String,
-    /// How long, in milliseconds.
+    /// Duration.
     pub milliseconds: u64,
     /// `done`, `failed`, `stopped`, [`CUT_OFF`].
     pub outcome: String,
-    /// casement's version.
+    /// The version of casement.
     pub version: String,
-    /// What changed in the cluster.
+    /// Changed cluster objects.
     pub objects: Vec<String>,
-    /// Each host.
     pub hosts: Vec<HostRun>,
 }
 
-/// One host's part.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct HostRun {
-    /// Its name.
     pub name: String,
-    /// How many things changed.
+    /// The number of changes.
     pub changed: u32,
-    /// Why it did not end well.
     pub error: Option<String>,
-    /// The network of its pods.
+    /// The pod network.
     pub pods: Option<String>,
-    /// The parts of the run, as they were at work.
+    /// The stages of the run.
     pub parts: Vec<Span>,
-    /// Everything that was done.
     pub steps: Vec<StepRun>,
 }
 
-/// Some time of a run, in milliseconds since its first event.
+/// A period, in milliseconds since the first event of the run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Span {
-    /// What was going on.
     pub name: String,
-    /// From when.
     pub from: u64,
-    /// Until when.
     pub to: u64,
 }
 
-/// One step that did something.
+/// A step that changed something, failed or was skipped.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct StepRun {
-    /// When it was at work; its name is the step's id.
+    /// Its name is the id of the step.
     #[serde(flatten)]
     pub span: Span,
-    /// In which part.
+    /// The stage.
     pub part: String,
-    /// How it ended.
     pub state: StepState,
-    /// What it changed.
     pub changes: Vec<Change>,
-    /// Why it failed.
     pub failure: Option<Failure>,
 }
 
-/// How a step ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum StepState {
-    /// The run ended before it did.
+    /// The run ended before the step.
     Begun,
-    /// It changed something.
     Changed,
-    /// It took something back.
     Removed,
-    /// It could not.
     Failed,
-    /// It was left out, since one before it failed.
+    /// A step it depends on failed.
     Skipped,
 }
 
-/// One field of a change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Change {
-    /// Which field.
     pub field: String,
-    /// What it was.
     pub before: Option<String>,
-    /// What it is.
     pub after: Option<String>,
 }
 
@@ -143,7 +121,7 @@ enum Planned {
     Host { host: String },
 }
 
-/// What is known of a run from its beginning on.
+/// Written at the start of a run.
 #[derive(Debug, Clone, Default, Deserialize)]
 struct Head {
     casement: String,
@@ -159,10 +137,10 @@ struct EventLine {
 }
 
 impl Run {
-    /// Reads the files of a record; one that was cut off has no summary.
+    /// Reads the files of a record; an incomplete run has no summary.
     pub fn read(plan: &str, events: &str, summary: Option<&str>) -> Result<Self, ReadError> {
-        let plan: Vec<Planned> = serde_json::from_str(plan).map_err(wrong("plan.json"))?;
-        // What was killed may have been writing its last line.
+        let plan: Vec<Planned> = serde_json::from_str(plan).map_err(parse_error("plan.json"))?;
+        // The last line of a killed run may be incomplete.
         let events = match (summary, events.rsplit_once('\n')) {
             (None, Some((whole, _))) => whole,
             (None, None) => "",
@@ -171,13 +149,13 @@ impl Run {
         let lines = events.lines().enumerate();
         let events: Vec<EventLine> = lines
             .map(|(at, line)| {
-                let place = format!("events.jsonl, line {}", at + 1);
-                serde_json::from_str(line).map_err(wrong(&place))
+                let location = format!("events.jsonl, line {}", at + 1);
+                serde_json::from_str(line).map_err(parse_error(&location))
             })
             .collect::<Result<_, _>>()?;
         let summary = match summary {
-            Some(text) => serde_json::from_str(text).map_err(wrong("summary.json"))?,
-            None => Summary::of_cut_off(&plan, &events),
+            Some(text) => serde_json::from_str(text).map_err(parse_error("summary.json"))?,
+            None => Summary::of_incomplete(&plan, &events),
         };
         let objects = plan.into_iter().flat_map(|planned| match planned {
             Planned::Cluster { cluster } => cluster,
@@ -188,7 +166,7 @@ impl Run {
         #[expect(
             clippy::cast_possible_truncation,
             clippy::cast_sign_loss,
-            reason = "a run takes less than an age, and never less than nothing"
+            reason = "the duration of a run is not negative and far below u64::MAX milliseconds"
         )]
         let milliseconds = (summary.seconds.max(0.0) * 1000.0) as u64;
         Ok(Self {
@@ -202,13 +180,13 @@ impl Run {
         })
     }
 
-    /// Whether nothing says how it ended.
+    /// Whether the run has no summary.
     #[must_use]
     pub fn is_cut_off(&self) -> bool {
         self.outcome == CUT_OFF
     }
 
-    /// When the last thing happened, counted from the first.
+    /// The time of the last event, in milliseconds since the first.
     #[must_use]
     pub fn end(&self) -> u64 {
         let steps = self.hosts.iter().flat_map(|host| &host.steps);
@@ -218,14 +196,14 @@ impl Run {
     }
 }
 
-fn wrong(file: &str) -> impl FnOnce(serde_json::Error) -> ReadError {
+fn parse_error(file: &str) -> impl FnOnce(serde_json::Error) -> ReadError {
     let file = file.to_owned();
     move |source| ReadError { file, source }
 }
 
 impl Summary {
-    /// What is known of a run without one.
-    fn of_cut_off(plan: &[Planned], events: &[EventLine]) -> Self {
+    /// The summary of a run that did not write one.
+    fn of_incomplete(plan: &[Planned], events: &[EventLine]) -> Self {
         let head = plan.iter().find_map(|planned| match planned {
             Planned::Head(head) => Some(head.clone()),
             _ => None,
@@ -236,16 +214,16 @@ impl Summary {
             Planned::Host { host } => Some(host),
             _ => None,
         });
-        // What is only taken back is not planned step by step.
+        // Hosts with only removals are not part of the plan.
         for name in planned.chain(events.iter().map(|line| &line.host)) {
             if !hosts.iter().any(|host| host.name == *name) {
-                hosts.push(HostSummary::of_cut_off(name, events));
+                hosts.push(HostSummary::of_incomplete(name, events));
             }
         }
         let times = || events.iter().map(|line| line.event.at);
-        let took = times().max().unwrap_or(0) - times().min().unwrap_or(0);
+        let elapsed = times().max().unwrap_or(0) - times().min().unwrap_or(0);
         #[expect(clippy::cast_precision_loss, reason = "milliseconds of one run")]
-        let seconds = took as f64 / 1000.0;
+        let seconds = elapsed as f64 / 1000.0;
         Self {
             casement: head.casement,
             verb: head.verb,
@@ -258,12 +236,12 @@ impl Summary {
 }
 
 impl HostSummary {
-    fn of_cut_off(name: &str, events: &[EventLine]) -> Self {
+    fn of_incomplete(name: &str, events: &[EventLine]) -> Self {
         let changed = events.iter().filter(|line| line.host == name);
         let changed = changed.filter(|line| {
             matches!(
-                line.event.what,
-                What::StepChanged { .. } | What::StepRemoved { .. }
+                line.event.kind,
+                EventKind::StepChanged { .. } | EventKind::StepRemoved { .. }
             )
         });
         Self {
@@ -285,17 +263,17 @@ fn host_run(summary: &HostSummary, events: &[EventLine], start: u64) -> HostRun 
         pods: summary.pods.clone(),
         ..HostRun::default()
     };
-    let mut begun = BTreeMap::new();
+    let mut started = BTreeMap::new();
     for line in events.iter().filter(|line| line.host == summary.name) {
         let at = line.event.at.saturating_sub(start);
-        host.stretch(&line.part, at);
-        host.take(&line.part, at, &line.event.what, &mut begun);
+        host.extend_stage(&line.part, at);
+        host.record(&line.part, at, &line.event.kind, &mut started);
     }
     host
 }
 
 impl HostRun {
-    fn stretch(&mut self, part: &str, at: u64) {
+    fn extend_stage(&mut self, part: &str, at: u64) {
         match self.parts.last_mut() {
             Some(last) if last.name == part => last.to = at,
             _ => self.parts.push(Span {
@@ -306,10 +284,18 @@ impl HostRun {
         }
     }
 
-    fn take(&mut self, part: &str, at: u64, what: &What, begun: &mut BTreeMap<String, usize>) {
-        let (id, state, failure) = match what {
-            What::StepBegan { id, changes, .. } => {
-                begun.insert(id.to_string(), self.steps.len());
+    fn record(
+        &mut self,
+        part: &str,
+        at: u64,
+        event: &EventKind,
+        started: &mut BTreeMap<String, usize>,
+    ) {
+        let (id, name, state, failure) = match event {
+            EventKind::StepBegan {
+                id, name, changes, ..
+            } => {
+                started.insert(id.to_string(), self.steps.len());
                 let changes = changes.iter().map(|change| Change {
                     field: change.field.clone(),
                     before: change.before.clone(),
@@ -317,7 +303,7 @@ impl HostRun {
                 });
                 self.steps.push(StepRun {
                     span: Span {
-                        name: id.to_string(),
+                        name: step_name(id, name),
                         from: at,
                         to: at,
                     },
@@ -328,23 +314,27 @@ impl HostRun {
                 });
                 return;
             }
-            What::StepChanged { id, .. } => (id, StepState::Changed, None),
-            What::StepRemoved { id, .. } => (id, StepState::Removed, None),
-            What::StepFailed { id, failure } => (id, StepState::Failed, Some(failure.clone())),
-            What::StepSkipped { id, .. } => (id, StepState::Skipped, None),
+            EventKind::StepChanged { id, .. } => (id, "", StepState::Changed, None),
+            EventKind::StepRemoved { id, thing } => (id, thing.as_str(), StepState::Removed, None),
+            EventKind::StepFailed { id, failure } => {
+                (id, "", StepState::Failed, Some(failure.clone()))
+            }
+            EventKind::StepSkipped { id, name, .. } => {
+                (id, name.as_str(), StepState::Skipped, None)
+            }
             _ => return,
         };
-        let known = begun.get(&id.to_string()).copied();
-        match known.and_then(|place| self.steps.get_mut(place)) {
+        let known = started.get(&id.to_string()).copied();
+        match known.and_then(|index| self.steps.get_mut(index)) {
             Some(step) => {
                 step.span.to = at;
                 step.state = state;
                 step.failure = failure;
             }
-            // It failed, or was left out, before it began.
+            // It failed or was skipped before it started.
             None => self.steps.push(StepRun {
                 span: Span {
-                    name: id.to_string(),
+                    name: step_name(id, name),
                     from: at,
                     to: at,
                 },
@@ -354,5 +344,13 @@ impl HostRun {
                 failure,
             }),
         }
+    }
+}
+
+/// The name that the plan shows; the id in records of older versions.
+fn step_name(id: &ResourceId, name: &str) -> String {
+    match name {
+        "" => id.to_string(),
+        name => name.to_owned(),
     }
 }

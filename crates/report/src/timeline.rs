@@ -1,4 +1,4 @@
-//! Who did what when, as a picture: one lane for each host.
+//! The timeline as SVG, with one lane per host.
 
 use maud::{Markup, html};
 
@@ -10,7 +10,6 @@ const LEFT: u64 = 130;
 const LANE: u64 = 34;
 const TOP: u64 = 26;
 
-/// The picture of a run.
 pub fn timeline(run: &Run) -> Markup {
     let scale = Scale {
         end: run.end().max(1),
@@ -18,21 +17,21 @@ pub fn timeline(run: &Run) -> Markup {
     let lanes = run.hosts.len() as u64;
     let height = TOP + lanes * LANE + 6;
     html! {
-        svg.timeline viewBox={ "0 0 " (WIDTH) " " (height) } role="img" aria-label="What each host did when" {
+        svg.timeline viewBox={ "0 0 " (WIDTH) " " (height) } role="img" aria-label="Timeline of each host" {
             @for tick in scale.ticks() {
                 @let x = scale.x(tick);
                 line.tick x1=(x) y1=(TOP - 6) x2=(x) y2=(height - 6) {}
-                text.time x=(x) y="14" { (time::words(tick)) }
+                text.time x=(x) y="14" { (time::duration(tick)) }
             }
-            @for (place, host) in (0_u64..).zip(&run.hosts) {
-                (lane(host, TOP + place * LANE, &scale))
+            @for (index, host) in (0_u64..).zip(&run.hosts) {
+                (lane(host, TOP + index * LANE, &scale))
             }
         }
     }
 }
 
-/// The same part has the same colour on every host, whichever it begins with.
-pub fn colour(part: &str) -> usize {
+/// A stage has the same color on every host.
+pub fn color(part: &str) -> usize {
     match part {
         "join" => 1,
         "network" => 2,
@@ -44,7 +43,7 @@ fn lane(host: &HostRun, y: u64, scale: &Scale) -> Markup {
     html! {
         text.name x="0" y=(y + 20) { (host.name) }
         @for part in &host.parts {
-            (bar(part, &format!("part part-{}", colour(&part.name)), y + 2, LANE - 8, scale))
+            (bar(part, &format!("part part-{}", color(&part.name)), y + 2, LANE - 8, scale))
         }
         @for step in &host.steps {
             @let class = if step.state == StepState::Failed { "step failed" } else { "step" };
@@ -56,10 +55,10 @@ fn lane(host: &HostRun, y: u64, scale: &Scale) -> Markup {
 fn bar(span: &Span, class: &str, y: u64, height: u64, scale: &Scale) -> Markup {
     let x = scale.x(span.from);
     let width = scale.x(span.to).saturating_sub(x).max(2);
-    let took = time::words(span.to.saturating_sub(span.from));
+    let duration = time::duration(span.to.saturating_sub(span.from));
     html! {
         rect class=(class) x=(x) y=(y) width=(width) height=(height) rx="2" {
-            title { (span.name) ", " (took) }
+            title { (span.name) ", " (duration) }
         }
     }
 }
@@ -73,7 +72,7 @@ impl Scale {
         LEFT + at.min(self.end) * (WIDTH - LEFT - 40) / self.end
     }
 
-    /// About eight round times.
+    /// At most nine ticks at round times.
     fn ticks(&self) -> impl Iterator<Item = u64> {
         const ROUND: [u64; 10] = [
             100, 500, 1_000, 2_000, 5_000, 10_000, 30_000, 60_000, 300_000, 600_000,

@@ -1,6 +1,6 @@
-//! The cluster as a picture: its hosts, their systems, what connects their pods.
+//! The topology as SVG: hosts, their operating systems, and the pod network.
 
-use casement_spec::{Backend, Cluster, Host, NetworkMode};
+use casement_spec::{Cluster, Host};
 use maud::{Markup, html};
 
 use crate::run::Run;
@@ -11,7 +11,7 @@ const GAP: usize = 26;
 const COLUMNS: usize = 4;
 const TOP: usize = 92;
 
-/// The picture. A host's frame says how the run ended for it, in a word too.
+/// The border and the status line of a host show the result of the run.
 pub fn topology(cluster: &Cluster, run: &Run) -> Markup {
     let hosts = &cluster.spec.hosts;
     let columns = hosts.len().clamp(1, COLUMNS);
@@ -20,51 +20,49 @@ pub fn topology(cluster: &Cluster, run: &Run) -> Markup {
     let height = TOP + rows * (BOX_HEIGHT + GAP);
     let center = width / 2;
     html! {
-        svg.topology viewBox={ "0 0 " (width) " " (height) } role="img" aria-label="The hosts and what connects them" {
-            @for (place, _) in hosts.iter().enumerate() {
-                @let (x, y) = corner(place);
+        svg.topology viewBox={ "0 0 " (width) " " (height) } role="img" aria-label="Hosts and pod network" {
+            @for (index, _) in hosts.iter().enumerate() {
+                @let (x, y) = corner(index);
                 line.wire x1=(center) y1="58" x2=(x + BOX_WIDTH / 2) y2=(y) {}
             }
             rect.network x=(center.saturating_sub(200)) y="10" width="400" height="48" rx="8" {}
             text.center x=(center) y="30" { (cluster.metadata.name) ", Kubernetes " (cluster.spec.kubernetes.version) }
-            text.center.small x=(center) y="48" { (connected_by(cluster)) }
-            @for (place, host) in hosts.iter().enumerate() {
-                (host_box(host, corner(place), run))
+            text.center.small x=(center) y="48" { (network_title(cluster)) }
+            @for (index, host) in hosts.iter().enumerate() {
+                (host_box(host, corner(index), run))
             }
         }
     }
 }
 
-fn corner(place: usize) -> (usize, usize) {
-    let x = GAP + place % COLUMNS * (BOX_WIDTH + GAP);
-    let y = TOP + place / COLUMNS * (BOX_HEIGHT + GAP);
+fn corner(index: usize) -> (usize, usize) {
+    let x = GAP + index % COLUMNS * (BOX_WIDTH + GAP);
+    let y = TOP + index / COLUMNS * (BOX_HEIGHT + GAP);
     (x, y)
 }
 
-fn connected_by(cluster: &Cluster) -> String {
+fn network_title(cluster: &Cluster) -> String {
     let network = &cluster.spec.network;
-    match network.mode() {
-        NetworkMode::L3Routes => "pods reach each other over routes of the hosts".to_owned(),
-        mode => match network.backend {
-            Backend::FlannelOverlay { vxlan, .. } | Backend::CalicoVxlan { vxlan } => format!(
-                "{mode}: VXLAN {} over UDP {} between the hosts",
-                vxlan.vni.get(),
-                vxlan.port
-            ),
-            _ => format!("{mode}: routes of the hosts"),
-        },
+    let mode = network.mode();
+    match network.backend.vxlan() {
+        Some(vxlan) => format!(
+            "{mode}: VXLAN {} over UDP {} between the hosts",
+            vxlan.vni.get(),
+            vxlan.port
+        ),
+        None => format!("{mode}: routes between the hosts"),
     }
 }
 
 fn host_box(host: &Host, (x, y): (usize, usize), run: &Run) -> Markup {
-    let ended = run.hosts.iter().find(|it| it.name == host.name.as_str());
-    let (class, word) = match ended {
+    let result = run.hosts.iter().find(|it| it.name == host.name.as_str());
+    let (class, status) = match result {
         None => ("", "not in this run"),
         Some(host) if host.error.is_some() => ("failed", "✗ failed"),
-        Some(host) if host.changed == 0 => ("right", "✓ as it should be"),
-        Some(_) => ("right", "✓ done"),
+        Some(host) if host.changed == 0 => ("ok", "✓ in sync"),
+        Some(_) => ("ok", "✓ changed"),
     };
-    let pods = ended.and_then(|host| host.pods.as_deref());
+    let pods = result.and_then(|host| host.pods.as_deref());
     html! {
         rect class={ "host " (class) } x=(x) y=(y) width=(BOX_WIDTH) height=(BOX_HEIGHT) rx="6" {}
         text.name x=(x + 12) y=(y + 22) { (host.name) }
@@ -73,6 +71,6 @@ fn host_box(host: &Host, (x, y): (usize, usize), run: &Run) -> Markup {
         @if let Some(pods) = pods {
             text.small x=(x + 12) y=(y + 72) { "pods " (pods) }
         }
-        text.small.word x=(x + 12) y=(y + 90) { (word) }
+        text.small.status x=(x + 12) y=(y + 90) { (status) }
     }
 }

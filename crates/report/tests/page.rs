@@ -1,6 +1,6 @@
-//! A page from a record as `apply` leaves it.
+//! Pages from records of `apply`.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
+#![allow(clippy::unwrap_used, reason = "a failed unwrap reports its location")]
 
 use std::process::Command;
 
@@ -61,7 +61,7 @@ spec:
 }
 
 #[test]
-fn a_record_says_what_each_host_did_and_when() {
+fn a_record_contains_the_steps_and_times_of_each_host() {
     let run = run();
     assert_eq!(run.objects, ["RuntimeClass windows-2022"]);
     let [win1, win2] = run.hosts.as_slice() else {
@@ -79,15 +79,19 @@ fn a_record_says_what_each_host_did_and_when() {
 }
 
 #[test]
-fn a_page_shows_the_failure_with_both_values_and_the_remedy() {
+fn a_page_shows_the_failure_with_both_values_and_help() {
     let text = page(&run(), Some(&cluster()));
     for words in [
-        "casement apply of shop",
+        "casement apply: shop",
         "CAS-NODE-008",
-        "wanted <code>running</code>",
+        "expected <code>running</code>",
         "found <code>stopped</code>",
-        "remedy: look at its log",
+        "help: look at its log",
         "a &lt;folder&gt;",
+        "<h2>Summary</h2>",
+        "<h2>Topology</h2>",
+        "<h2>Timeline</h2>",
+        "<h2>Changes</h2>",
         "windows-2025",
         "not in this run",
         "✗ failed",
@@ -97,7 +101,7 @@ fn a_page_shows_the_failure_with_both_values_and_the_remedy() {
 }
 
 #[test]
-fn a_page_asks_nobody_for_anything() {
+fn a_page_loads_no_external_resources() {
     let text = page(&run(), Some(&cluster()));
     for word in ["http:", "https:", "src=", "<link", "@import", "url("] {
         assert!(!text.contains(word), "`{word}` is in the page");
@@ -105,7 +109,7 @@ fn a_page_asks_nobody_for_anything() {
 }
 
 #[test]
-fn what_a_host_said_cannot_leave_its_place() {
+fn host_output_is_escaped() {
     let evil = SUMMARY.replace("1 of the steps", "</script><script>alert(1)</script>");
     let run = Run::read(PLAN, &events(), Some(&evil)).unwrap();
     let text = page(&run, None);
@@ -114,21 +118,23 @@ fn what_a_host_said_cannot_leave_its_place() {
 }
 
 #[test]
-fn a_record_that_was_cut_off_names_the_line() {
+fn a_truncated_record_is_reported_with_its_line() {
     let events = events();
     let cut = &events[..events.len() - 20];
     let error = Run::read(PLAN, cut, Some(SUMMARY)).unwrap_err();
     assert!(
-        error.to_string().starts_with("events.jsonl, line 5"),
+        error
+            .to_string()
+            .starts_with("failed to parse events.jsonl, line 5"),
         "{error}"
     );
 }
 
 #[test]
-fn a_run_that_was_killed_is_shown_as_far_as_it_came() {
+fn a_killed_run_is_shown_up_to_its_last_event() {
     let head = r#"{"casement": "0.1.0", "verb": "apply", "began": "2026-11-15T17-38-02Z"}"#;
     let plan = PLAN.replacen('[', &format!("[{head}, "), 1);
-    // Its last line is half a line.
+    // The last line is incomplete.
     let events = events();
     let torn = &events[..events.len() - 20];
     let run = Run::read(&plan, torn, None).unwrap();
@@ -138,27 +144,35 @@ fn a_run_that_was_killed_is_shown_as_far_as_it_came() {
     let hosts = run.hosts.iter().map(|it| (it.name.as_str(), it.changed));
     assert_eq!(hosts.collect::<Vec<_>>(), [("win1", 1), ("win2", 0)]);
     let text = page(&run, None);
-    for words in ["casement apply of", "cut off", " after ", "still at work"] {
+    for words in [
+        "casement apply: ",
+        "incomplete",
+        " after ",
+        "still in progress",
+    ] {
         assert!(text.contains(words), "`{words}` is not in the page");
     }
     // Killed before anything was planned.
     let bare = Run::read(&format!("[{head}]"), "", None).unwrap();
-    assert!(page(&bare, None).contains("cut off"));
+    assert!(page(&bare, None).contains("incomplete"));
 }
 
 #[test]
-fn a_run_in_which_nothing_happened_has_a_page_too() {
+fn an_empty_run_has_a_page() {
     let summary = r#"{"casement":"0.1.0","verb":"apply","began":"x","seconds":0,"outcome":"done","hosts":[]}"#;
     let run = Run::read("[]", "", Some(summary)).unwrap();
     assert!(page(&run, None).contains("0.0 s"));
 }
 
-/// What a browser makes of a page, and what it complained about.
+/// The DOM of a page in a browser, and its console messages.
 fn in_a_browser(text: &str) -> (String, String) {
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("report.html");
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("report.html");
     std::fs::write(&file, text).unwrap();
-    let home = format!("--user-data-dir={}", folder.path().join("home").display());
+    let home = format!(
+        "--user-data-dir={}",
+        directory.path().join("home").display()
+    );
     let output = Command::new("timeout")
         .args([
             "120",
@@ -171,25 +185,25 @@ fn in_a_browser(text: &str) -> (String, String) {
         .arg(format!("file://{}", file.display()))
         .output()
         .unwrap();
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(
         output.status.success(),
-        "chromium did not show the page; `apt-get install chromium` brings it: {said}"
+        "chromium failed to load the page (install it with `apt-get install chromium`): {stderr}"
     );
-    let complaints = said.lines().filter(|line| line.contains("CONSOLE"));
-    let complaints = complaints.map(str::to_owned).collect::<Vec<_>>();
-    let shown = String::from_utf8_lossy(&output.stdout).into_owned();
-    (shown, complaints.join("\n"))
+    let console = stderr.lines().filter(|line| line.contains("CONSOLE"));
+    let console = console.map(str::to_owned).collect::<Vec<_>>();
+    let dom = String::from_utf8_lossy(&output.stdout).into_owned();
+    (dom, console.join("\n"))
 }
 
 #[test]
-fn a_browser_shows_the_numbers_of_the_run_and_complains_of_nothing() {
+fn a_browser_shows_the_page_without_console_messages() {
     let run = run();
-    let (shown, complaints) = in_a_browser(&page(&run, Some(&cluster())));
-    assert_eq!(complaints, "");
+    let (dom, console) = in_a_browser(&page(&run, Some(&cluster())));
+    assert_eq!(console, "");
     let number = |id: &str| {
-        let start = shown.find(&format!("id=\"{id}\">")).expect(id) + id.len() + 6;
-        let text: String = shown[start..].chars().take_while(|c| *c != '<').collect();
+        let start = dom.find(&format!("id=\"{id}\">")).expect(id) + id.len() + 6;
+        let text: String = dom[start..].chars().take_while(|c| *c != '<').collect();
         text
     };
     assert_eq!(number("hosts"), run.hosts.len().to_string());
@@ -198,9 +212,9 @@ fn a_browser_shows_the_numbers_of_the_run_and_complains_of_nothing() {
     assert_eq!(number("changed"), changed.to_string());
     assert_eq!(number("failed"), "1");
     assert_eq!(number("took"), "0:55");
-    // A page that a browser had to mend would have lost its pictures.
-    assert_eq!(shown.matches("</svg>").count(), 2);
-    // And a fault in a page is seen: this one runs a script that fails.
-    let faulty = "<!DOCTYPE html><html><body><script>nobody()</script></body></html>";
-    assert!(in_a_browser(faulty).1.contains("nobody"));
+    // Invalid markup would lose the SVG images.
+    assert_eq!(dom.matches("</svg>").count(), 2);
+    // The check detects errors: this page runs a failing script.
+    let faulty = "<!DOCTYPE html><html><body><script>undefinedFunction()</script></body></html>";
+    assert!(in_a_browser(faulty).1.contains("undefinedFunction"));
 }

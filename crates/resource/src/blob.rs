@@ -1,22 +1,21 @@
-//! Files that are known by what they hold.
+//! Files identified by their hash.
 
 use serde::{Deserialize, Serialize};
 
 use crate::Sha256;
 
-/// A file that hosts get. The store of a host keeps it under its hash, so that the same
-/// bytes are there once, whatever they are called elsewhere.
+/// A file that is sent to hosts. It is stored under its hash, so that the same bytes
+/// are stored once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Blob {
-    /// Its hash, which is its name on a host.
+    /// Also its file name on a host.
     pub sha256: Sha256,
-    /// Its length in bytes.
+    /// In bytes.
     pub size: u64,
 }
 
 impl Blob {
-    /// The blob of these bytes.
     #[must_use]
     pub fn of(bytes: &[u8]) -> Self {
         Self {

@@ -1,4 +1,4 @@
-//! What a comparison of a resource with facts gives.
+//! The result of comparing a resource with facts.
 
 use std::fmt::Display;
 
@@ -6,56 +6,55 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Access, AccessFacts, Sha256};
 
-/// The outcome of comparing what should be with what is.
+/// The result of comparing desired and observed state.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub enum Diff {
-    /// Nothing to do.
-    Right {
-        /// Why: what was seen (`running since …`, `same content, 812 bytes`).
+    #[serde(rename = "right")]
+    InSync {
+        /// What was observed (`running since …`, `same content, 812 bytes`).
         reason: String,
         /// Fields that the platform cannot observe: not known to be equal.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         unobserved: Vec<String>,
     },
-    /// Something differs; never empty.
+    /// Never empty.
     Changes(Vec<Change>),
 }
 
 impl Diff {
-    /// Right, with every field observed.
-    pub fn right(reason: impl Into<String>) -> Self {
-        Self::Right {
+    /// In sync, with every field observed.
+    pub fn unchanged(reason: impl Into<String>) -> Self {
+        Self::InSync {
             reason: reason.into(),
             unobserved: Vec::new(),
         }
     }
 
-    /// The changes if there are any, else right for the reason given.
+    /// The changes, or in sync with this reason if there are none.
     pub fn from_changes(changes: Vec<Change>, reason: impl FnOnce() -> String) -> Self {
         if changes.is_empty() {
-            Self::right(reason())
+            Self::unchanged(reason())
         } else {
             Self::Changes(changes)
         }
     }
 
-    /// Whether nothing is to do.
     #[must_use]
-    pub fn is_right(&self) -> bool {
-        matches!(self, Self::Right { .. })
+    pub fn in_sync(&self) -> bool {
+        matches!(self, Self::InSync { .. })
     }
 }
 
-/// One field that differs. Contents are shown by hash, secrets not at all.
+/// One field that differs. Contents are shown by hash, secrets never.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Change {
     /// The field, or `exists`.
     pub field: String,
-    /// What is there; none if nothing is.
+    /// None if absent.
     pub before: Option<String>,
-    /// What should be there; none if nothing should.
+    /// None if it should be absent.
     pub after: Option<String>,
 }
 
@@ -66,13 +65,13 @@ impl Display for Change {
         write!(formatter, "{}: ", self.field)?;
         match (before, after) {
             (None, Some(after)) => formatter.write_str(after),
-            (Some(before), None) => write!(formatter, "{before} → nothing"),
+            (Some(before), None) => write!(formatter, "{before} → (absent)"),
             (before, after) => {
                 write!(
                     formatter,
                     "{} → {}",
-                    before.unwrap_or("nothing"),
-                    after.unwrap_or("nothing")
+                    before.unwrap_or("(absent)"),
+                    after.unwrap_or("(absent)")
                 )
             }
         }
@@ -80,7 +79,6 @@ impl Display for Change {
 }
 
 impl Change {
-    /// A field with another value.
     pub fn field(field: &str, before: impl Display, after: impl Display) -> Self {
         Self {
             field: field.to_owned(),
@@ -89,7 +87,7 @@ impl Change {
         }
     }
 
-    /// Something that is not there yet.
+    /// A value that is missing.
     pub fn missing(field: &str, after: impl Display) -> Self {
         Self {
             field: field.to_owned(),
@@ -111,26 +109,25 @@ pub(crate) fn compare<T: PartialEq + ToString>(
     }
 }
 
-/// How contents are shown.
 pub(crate) fn content(sha256: &Sha256, size: u64) -> String {
     format!("{size} bytes, sha256 {}", sha256.short())
 }
 
-/// Adds a change if access should be narrow, or of a mode, and is not.
+/// Adds a change if access differs.
 pub(crate) fn compare_access(changes: &mut Vec<Change>, wanted: Access, facts: &AccessFacts) {
-    let (right, after) = match wanted {
+    let (in_sync, after) = match wanted {
         Access::Inherited => return,
         Access::AdministratorsOnly => {
             let after = "administrators only".to_owned();
             (facts.administrators_only, after)
         }
-        // The descriptor of Linux begins with the mode.
+        // On Linux the descriptor starts with the mode.
         Access::Mode(mode) => {
             let found = facts.descriptor.split(' ').next();
             (found == Some(mode.to_string().as_str()), mode.to_string())
         }
     };
-    if !right {
+    if !in_sync {
         changes.push(Change::field("access", &facts.descriptor, after));
     }
 }

@@ -1,4 +1,4 @@
-//! The document: what one host should be at one stage of a run.
+//! The document: the desired state of one host at one stage of a run.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -8,25 +8,24 @@ use serde_json::Value;
 
 use crate::{Resource, ResourceId};
 
-/// The newest form of a document that is understood here. A form is new when
-/// an agent that does not know it would do something else than is meant.
+/// The newest supported document version. It increases when an older agent would
+/// misinterpret a document.
 pub const DOCUMENT_VERSION: u32 = 1;
 
-/// Which part of a run a document belongs to; each is planned when its facts
-/// are there.
+/// A part of a run; each stage is planned when its facts are available.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Stage {
-    /// Runtime, files, services: what needs nothing of the cluster.
+    /// Runtime, files and services: needs nothing from the cluster.
     Prepare,
-    /// Becoming a node.
+    /// Joins the cluster.
     Join,
-    /// What needs the node's pod CIDR.
+    /// Needs the node's pod CIDR.
     Network,
 }
 
 impl Stage {
-    /// Its name, as the wire has it.
+    /// The name on the wire.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -37,14 +36,14 @@ impl Stage {
     }
 }
 
-/// What the agent does by itself when the host is found to differ.
+/// What the agent does about drift on its own.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Repair {
-    /// It puts it right.
+    /// Fixes the drift.
     #[default]
     Auto,
-    /// It says so, and leaves it to a person.
+    /// Only reports the drift.
     Report,
 }
 
@@ -57,70 +56,56 @@ impl fmt::Display for Repair {
     }
 }
 
-/// One resource with its place in the order.
+/// A resource with its dependencies.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Step {
-    /// Its name for ever.
+    /// Stable across documents and stages.
     pub id: ResourceId,
-    /// What must be right before it.
+    /// Steps that must be in sync first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub after: Vec<ResourceId>,
-    /// It may cut the connection to the host.
+    /// It may drop the connection to the host.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub disruptive: bool,
-    /// What should be.
     pub resource: Resource,
 }
 
-/// Why steps are no document.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DocumentError {
-    /// Two steps with one id.
     #[error("two steps have the id `{0}`")]
     Duplicate(ResourceId),
-    /// Two steps about one thing would undo each other.
-    #[error("steps `{first}` and `{second}` are both about {what}")]
-    SameThing {
-        /// The one.
+    /// Two steps for one object would undo each other.
+    #[error("steps `{first}` and `{second}` both manage {what}")]
+    SameTarget {
         first: ResourceId,
-        /// The other.
         second: ResourceId,
-        /// What both are about.
         what: String,
     },
-    /// A dependency on a step that does not exist.
-    #[error("step `{step}` comes after `{missing}`, which is not in the document")]
+    /// A dependency on a missing step.
+    #[error("step `{step}` depends on `{missing}`, which is not in the document")]
     Missing {
-        /// Who depends.
         step: ResourceId,
-        /// On what.
         missing: ResourceId,
     },
-    /// Steps that wait for each other.
-    #[error("these steps wait for each other: {}", .0.iter().map(|id| format!("`{id}`")).collect::<Vec<_>>().join(", "))]
+    #[error("these steps depend on each other: {}", .0.iter().map(|id| format!("`{id}`")).collect::<Vec<_>>().join(", "))]
     Cycle(Vec<ResourceId>),
-    /// A form that only later versions know.
+    /// A version that only newer agents support.
     #[error(
-        "the document has version {found}, and only versions up to {DOCUMENT_VERSION} are known here"
+        "document version {found} is not supported; the newest supported version is {DOCUMENT_VERSION}"
     )]
-    Newer {
-        /// Its version.
-        found: u64,
-    },
-    /// Something else than a document, or a document with something unknown.
+    Newer { found: u64 },
+    /// Not a document, or a document with unknown fields.
     #[error("{0}")]
     Unknown(String),
-    /// A service without a program.
     #[error("service step `{0}` has an empty program")]
     EmptyProgram(ResourceId),
 }
 
-/// What one host should be at one stage: steps whose ids are unique, whose
-/// dependencies exist and form no cycle, in the order in which they are
-/// carried out.
+/// Steps with unique ids, whose dependencies exist and form no cycle, in the order of
+/// execution.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "serde_json::Value", into = "Written")]
+#[serde(try_from = "serde_json::Value", into = "DocumentJson")]
 pub struct NodeDocument {
     host: String,
     stage: Stage,
@@ -130,8 +115,8 @@ pub struct NodeDocument {
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct Written {
-    /// Left out of the first one.
+struct DocumentJson {
+    /// Omitted for version 1.
     #[serde(default = "first", skip_serializing_if = "is_first")]
     version: u32,
     host: String,
@@ -150,11 +135,10 @@ fn is_first(version: &u32) -> bool {
 }
 
 impl NodeDocument {
-    /// Checks the steps and puts them in order: dependencies first, and among
-    /// those that could come next, the one that was given first, so that the
-    /// same steps always give the same bytes.
+    /// Validates and sorts the steps: dependencies first, ties in the given order, so
+    /// that the same steps always result in the same bytes.
     pub fn new(host: String, stage: Stage, steps: Vec<Step>) -> Result<Self, DocumentError> {
-        check_things(&steps)?;
+        check_steps(&steps)?;
         let steps = ordered(steps)?;
         Ok(Self {
             host,
@@ -164,9 +148,9 @@ impl NodeDocument {
         })
     }
 
-    /// The same, with what is done when the host is found to differ later.
+    /// Sets what the agent does about later drift.
     #[must_use]
-    pub fn kept(self, repair: Repair) -> Self {
+    pub fn with_repair(self, repair: Repair) -> Self {
         Self { repair, ..self }
     }
 
@@ -182,37 +166,36 @@ impl NodeDocument {
         self.stage
     }
 
-    /// What is done when the host is found to differ later.
+    /// What the agent does about later drift.
     #[must_use]
     pub fn repair(&self) -> Repair {
         self.repair
     }
 
-    /// A step by its name.
     #[must_use]
     pub fn step(&self, id: &ResourceId) -> Option<&Step> {
         self.steps.iter().find(|step| step.id == *id)
     }
 
-    /// The same without some steps; what came after them goes without.
+    /// Removes steps, and dependencies on them.
     #[must_use]
-    pub fn without(mut self, gone: &[ResourceId]) -> Self {
-        self.steps.retain(|step| !gone.contains(&step.id));
+    pub fn without(mut self, removed: &[ResourceId]) -> Self {
+        self.steps.retain(|step| !removed.contains(&step.id));
         for step in &mut self.steps {
-            step.after.retain(|id| !gone.contains(id));
+            step.after.retain(|id| !removed.contains(id));
         }
         self
     }
 
-    /// The steps, each after what it depends on.
+    /// The steps, dependencies first.
     #[must_use]
     pub fn steps(&self) -> &[Step] {
         &self.steps
     }
 }
 
-/// By way of a value, so that the version is known before anything that only
-/// another one has is stumbled over.
+/// Deserialized from a value, so that the version is checked before unknown fields
+/// cause an error.
 impl TryFrom<Value> for NodeDocument {
     type Error = DocumentError;
     fn try_from(value: Value) -> Result<Self, DocumentError> {
@@ -220,14 +203,14 @@ impl TryFrom<Value> for NodeDocument {
         if let Some(found) = version.filter(|found| *found > DOCUMENT_VERSION.into()) {
             return Err(DocumentError::Newer { found });
         }
-        let written = serde_json::from_value::<Written>(value);
+        let written = serde_json::from_value::<DocumentJson>(value);
         let written = written.map_err(|error| DocumentError::Unknown(error.to_string()))?;
         let document = Self::new(written.host, written.stage, written.steps)?;
-        Ok(document.kept(written.repair))
+        Ok(document.with_repair(written.repair))
     }
 }
 
-impl From<NodeDocument> for Written {
+impl From<NodeDocument> for DocumentJson {
     fn from(document: NodeDocument) -> Self {
         let NodeDocument {
             host,
@@ -245,9 +228,9 @@ impl From<NodeDocument> for Written {
     }
 }
 
-fn check_things(steps: &[Step]) -> Result<(), DocumentError> {
+fn check_steps(steps: &[Step]) -> Result<(), DocumentError> {
     let mut ids = BTreeSet::new();
-    let mut things = BTreeMap::new();
+    let mut targets = BTreeMap::new();
     for step in steps {
         if !ids.insert(&step.id) {
             return Err(DocumentError::Duplicate(step.id.clone()));
@@ -257,13 +240,13 @@ fn check_things(steps: &[Step]) -> Result<(), DocumentError> {
         {
             return Err(DocumentError::EmptyProgram(step.id.clone()));
         }
-        // Waiting twice for one thing, at two places of the order, is fine.
+        // Two waits for the same condition, at different positions, are fine.
         if matches!(step.resource, Resource::Wait(_)) {
             continue;
         }
         let what = step.resource.identity();
-        if let Some(first) = things.insert(what.to_lowercase(), &step.id) {
-            return Err(DocumentError::SameThing {
+        if let Some(first) = targets.insert(what.to_lowercase(), &step.id) {
+            return Err(DocumentError::SameTarget {
                 first: first.clone(),
                 second: step.id.clone(),
                 what,
@@ -273,7 +256,7 @@ fn check_things(steps: &[Step]) -> Result<(), DocumentError> {
     Ok(())
 }
 
-/// Kahn's algorithm; the position in which steps were given breaks ties.
+/// Kahn's algorithm; the original position breaks ties.
 fn ordered(steps: Vec<Step>) -> Result<Vec<Step>, DocumentError> {
     let positions: BTreeMap<_, _> = steps
         .iter()
@@ -352,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_document_is_refused() {
+    fn invalid_documents_are_rejected() {
         let error = |steps| document(steps).unwrap_err().to_string();
         assert!(error(vec![step("a", &[]), step("a", &[])]).contains("`a`"));
         assert!(error(vec![step("a", &["b"])]).contains("`b`"));
@@ -360,11 +343,11 @@ mod tests {
         assert!(cycle.contains("`a`, `b`"), "{cycle}");
         let mut same = step("other", &[]);
         same.resource = step("A", &[]).resource;
-        assert!(error(vec![step("a", &[]), same]).contains("both about env"));
+        assert!(error(vec![step("a", &[]), same]).contains("both manage env"));
     }
 
     #[test]
-    fn reading_checks_as_making_does() {
+    fn deserialization_validates() {
         let json = r#"{"host":"h","stage":"join","steps":[{"id":"a","after":["b"],"resource":{"kind":"env","name":"n","value":"v"}}]}"#;
         assert!(serde_json::from_str::<NodeDocument>(json).is_err());
         let unknown = r#"{"host":"h","stage":"join","steps":[{"id":"a","resource":{"kind":"env","name":"n","value":"v","x":1}}]}"#;
@@ -372,19 +355,19 @@ mod tests {
     }
 
     #[test]
-    fn a_newer_document_is_refused_for_its_version_whatever_else_it_has() {
+    fn a_newer_version_is_rejected_before_unknown_fields() {
         let json = r#"{"paint":"blue","version":2,"host":"h","stage":"decorate","steps":[]}"#;
-        let refused = serde_json::from_str::<NodeDocument>(json).unwrap_err();
-        let said = "the document has version 2, and only versions up to 1 are known here";
-        assert_eq!(refused.to_string(), said);
+        let error = serde_json::from_str::<NodeDocument>(json).unwrap_err();
+        let expected = "document version 2 is not supported; the newest supported version is 1";
+        assert_eq!(error.to_string(), expected);
         let first = r#"{"version":1,"host":"h","stage":"join","steps":[]}"#;
         assert!(serde_json::from_str::<NodeDocument>(first).is_ok());
     }
 
     #[test]
     fn the_same_document_has_the_same_bytes() {
-        let made = document(vec![step("z", &["a"]), step("a", &[])]).unwrap();
-        let json = serde_json::to_string(&made).unwrap();
+        let document = document(vec![step("z", &["a"]), step("a", &[])]).unwrap();
+        let json = serde_json::to_string(&document).unwrap();
         let read: NodeDocument = serde_json::from_str(&json).unwrap();
         assert_eq!(serde_json::to_string(&read).unwrap(), json);
     }

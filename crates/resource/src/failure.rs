@@ -1,76 +1,74 @@
-//! Why a step could not be carried out, as data that travels.
+//! Why a step failed, as data for the wire.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// What kind of thing went wrong; stable for ever, explained by `explain`.
+/// Stable error codes, documented by `casement explain`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Code {
-    /// The platform has no such thing (a registry on Linux).
+    /// Not supported on this platform (a registry on Linux).
     #[serde(rename = "CAS-NODE-001")]
     Unsupported,
-    /// A call of the operating system failed.
+    /// An operating system call failed.
     #[serde(rename = "CAS-NODE-002")]
     System,
-    /// After the change, the host is not what it should be.
+    /// The host still differs after the change.
     #[serde(rename = "CAS-NODE-003")]
     NotConverged,
-    /// Something foreign is in the way; casement does not touch it.
+    /// A foreign object has the same name; casement does not touch it.
     #[serde(rename = "CAS-NODE-004")]
     Foreign,
     /// The blob that an artifact needs is not on the host.
     #[serde(rename = "CAS-NODE-005")]
     BlobMissing,
-    /// A blob or a member of an archive is not what its hash says.
+    /// A blob or archive member does not match its hash.
     #[serde(rename = "CAS-NODE-006")]
-    BlobWrong,
-    /// A condition did not come true before its deadline.
+    BlobMismatch,
+    /// A condition was not met before its deadline.
     #[serde(rename = "CAS-NODE-007")]
     TimedOut,
     /// A service stopped, or did not start.
     #[serde(rename = "CAS-NODE-008")]
     ServiceFailed,
-    /// A program ended with an error.
     #[serde(rename = "CAS-NODE-009")]
     ProgramFailed,
-    /// A path that exists belongs to somebody who is not trusted.
+    /// An existing path has an untrusted owner.
     #[serde(rename = "CAS-NODE-010")]
     Untrusted,
-    /// The state folder cannot be read or written.
+    /// Reading or writing the state folder failed.
     #[serde(rename = "CAS-NODE-011")]
     State,
-    /// No interface has the address that names it.
+    /// No interface has the configured address.
     #[serde(rename = "CAS-NODE-012")]
     InterfaceMissing,
-    /// The service `casement` does not answer.
+    /// The service `casement` does not respond.
     #[serde(rename = "CAS-NODE-013")]
-    Backstage,
-    /// The controller said something that makes no sense here.
+    ServiceUnreachable,
+    /// An unexpected message from the controller.
     #[serde(rename = "CAS-NODE-014")]
     Protocol,
-    /// A secret did not come.
+    /// A secret was not received.
     #[serde(rename = "CAS-NODE-015")]
     SecretMissing,
-    /// What was recorded cannot be restored.
+    /// A recorded prior state cannot be restored.
     #[serde(rename = "CAS-NODE-016")]
     Restore,
-    /// What was taken back is there again.
+    /// A removed object still exists or reappeared.
     #[serde(rename = "CAS-NODE-017")]
     LeftBehind,
-    /// The agent runs as somebody who may not change the host.
+    /// The agent's user is not an administrator.
     #[serde(rename = "CAS-NODE-018")]
     NotElevated,
-    /// Something is missing that only a person can bring.
+    /// The user has to do something first.
     #[serde(rename = "CAS-NODE-019")]
-    Needed,
-    /// A download did not come whole: the mirror does not have it, or broke off.
+    ActionRequired,
+    /// A download failed or was incomplete.
     #[serde(rename = "CAS-NODE-020")]
-    NotFetched,
-    /// Nothing comes from the mirror: the host cannot reach or trust it, or has
-    /// nothing to fetch with.
+    DownloadFailed,
+    /// The host cannot reach or trust the mirror, or has no download program.
     #[serde(rename = "CAS-NODE-021")]
-    NoMirror,
+    MirrorUnreachable,
 }
 
 impl fmt::Display for Code {
@@ -79,46 +77,44 @@ impl fmt::Display for Code {
     }
 }
 
-/// A failure with both values and the way on. It never holds a secret.
+/// A failure with both values and help. It never contains a secret.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-#[error("{code}: {what}")]
+#[error("{code}: {message}")]
 pub struct Failure {
-    /// What kind.
     pub code: Code,
-    /// One line: the thing, by name, and what happened to it.
-    pub what: String,
-    /// What should be.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub wanted: Option<String>,
-    /// What is.
+    /// One line that names the object and what happened to it.
+    #[serde(rename = "what")]
+    pub message: String,
+    #[serde(rename = "wanted", default, skip_serializing_if = "Option::is_none")]
+    pub expected: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub found: Option<String>,
-    /// What a person can do.
-    pub remedy: String,
+    /// What the user can do about it.
+    #[serde(rename = "remedy")]
+    pub help: String,
 }
 
 impl Failure {
-    /// A failure without values.
-    pub fn new(code: Code, what: impl Into<String>, remedy: impl Into<String>) -> Self {
+    pub fn new(code: Code, message: impl Into<String>, help: impl Into<String>) -> Self {
         Self {
             code,
-            what: what.into(),
-            wanted: None,
+            message: message.into(),
+            expected: None,
             found: None,
-            remedy: remedy.into(),
+            help: help.into(),
         }
     }
 
-    /// With the two values that disagree.
+    /// Adds the two values that differ.
     #[must_use]
-    pub fn values(mut self, wanted: impl Into<String>, found: impl Into<String>) -> Self {
-        self.wanted = Some(wanted.into());
+    pub fn values(mut self, expected: impl Into<String>, found: impl Into<String>) -> Self {
+        self.expected = Some(expected.into());
         self.found = Some(found.into());
         self
     }
 
-    /// With what was seen.
+    /// Adds the observed value.
     #[must_use]
     pub fn found(mut self, found: impl Into<String>) -> Self {
         self.found = Some(found.into());
@@ -131,13 +127,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_code_reads_the_same_in_text_and_on_the_wire() {
+    fn a_code_is_the_same_in_text_and_on_the_wire() {
         for code in [
             Code::Unsupported,
             Code::Restore,
             Code::NotElevated,
-            Code::Needed,
-            Code::NoMirror,
+            Code::ActionRequired,
+            Code::MirrorUnreachable,
         ] {
             assert_eq!(serde_json::to_string(&code).unwrap(), format!("\"{code}\""));
         }

@@ -1,4 +1,4 @@
-//! The kinds of resource, one file each, and what is kept of the time before.
+//! The kinds of resource, one file each, and the prior state that is saved.
 
 use std::collections::BTreeMap;
 
@@ -41,57 +41,50 @@ pub(crate) mod time_sync;
 pub(crate) mod update;
 pub(crate) mod wait;
 
-/// One thing that a host should have.
+/// One item of a host's desired state.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "camelCase")]
 pub enum Resource {
-    /// A folder.
     Directory(directory::Directory),
-    /// A file with its bytes.
     File(file::File),
-    /// A file with secrets in its text.
+    /// A file whose text contains secrets.
     SecretFile(secret_file::SecretFile),
-    /// Files out of a blob that is pinned by its hash.
+    /// Files from a blob that is pinned by its hash.
     Artifact(artifact::Artifact),
-    /// A machine-wide environment variable.
     Env(env::Env),
     /// A folder on the machine-wide search path.
     PathEntry(env::PathEntry),
-    /// A value in the Windows registry.
     RegistryValue(registry::RegistryValue),
-    /// A service of the operating system.
+    /// An operating system service.
     Service(service::Service),
-    /// A network of the Host Networking Service.
+    /// A Host Networking Service network.
     HnsNetwork(hns::HnsNetwork),
     /// The host's own endpoint in such a network.
     HnsEndpoint(hns::HnsEndpoint),
     /// The address that kube-proxy uses as source.
     SourceVip(hns::SourceVip),
-    /// What the host's adapter is set to.
+    /// The settings of the host's adapter.
     AdapterSettings(adapter::AdapterSettings),
-    /// A route.
     Route(route::Route),
     /// Forwarding between interfaces.
     Forwarding(forwarding::Forwarding),
-    /// What may come in.
+    /// An inbound firewall rule.
     FirewallRule(firewall::FirewallRule),
-    /// Ports that the system gives out.
+    /// The dynamic port range.
     DynamicPorts(dynamic_ports::DynamicPorts),
-    /// What Windows Defender leaves alone.
+    /// A Windows Defender exclusion.
     DefenderExclusion(defender::DefenderExclusion),
-    /// An optional part of Windows.
     WindowsFeature(feature::WindowsFeature),
-    /// An update of Windows.
     WindowsUpdate(update::WindowsUpdate),
-    /// A reboot, where something waits for one.
+    /// A reboot, if a change is pending.
     Reboot(reboot::Reboot),
-    /// What the host calls itself.
+    /// The host name.
     Hostname(hostname::Hostname),
-    /// Where the host's clock is set from.
+    /// The host's time servers.
     TimeSync(time_sync::TimeSync),
-    /// An image that is there before a pod asks for it.
+    /// An image that is pulled in advance.
     Image(image::Image),
-    /// Where containerd keeps everything.
+    /// containerd's data folder.
     ContainerStore(container_store::ContainerStore),
     /// A condition with a deadline.
     Wait(wait::Wait),
@@ -99,35 +92,32 @@ pub enum Resource {
     Join(join::Join),
     /// A kubeconfig that uses the kubelet's own certificate.
     Kubeconfig(kubeconfig::Kubeconfig),
-    /// A symbolic link.
     Symlink(symlink::Symlink),
-    /// One line in a file.
     Line(line::Line),
     /// A command whose output decides whether another one runs.
     Check(check::Check),
-    /// A running value of the Linux kernel.
+    /// A running Linux kernel parameter.
     Sysctl(sysctl::Sysctl),
-    /// A module of the Linux kernel.
+    /// A Linux kernel module.
     KernelModule(kernel_module::KernelModule),
-    /// No swap.
     Swap(swap::SwapOff),
-    /// A package of the distribution.
+    /// A distribution package.
     Package(package::Package),
-    /// A unit of systemd that is not casement's own.
+    /// A systemd unit that casement did not create.
     SystemdUnit(systemd_unit::SystemdUnit),
-    /// A network link of Linux.
+    /// A Linux network link.
     NetworkLink(network_link::NetworkLink),
 }
 
 impl Resource {
-    /// Which thing on the host this is about, whatever values it should have:
-    /// a step whose identity changes, is another thing under an old name.
+    /// The object on the host, independent of its desired values: a step whose identity
+    /// changes manages another object.
     #[must_use]
     pub fn identity(&self) -> String {
         match self {
             Self::Directory(it) => format!("directory {}", it.path),
             Self::File(it) => format!("file {}", it.path),
-            // A file to everybody else: one that becomes the other stays in its place.
+            // Same identity as a file, so that one can become the other in place.
             Self::SecretFile(it) => format!("file {}", it.path),
             Self::Artifact(it) => format!("artifact {}", it.destination),
             Self::Env(it) => format!("env {}", it.name),
@@ -145,12 +135,12 @@ impl Resource {
             Self::DefenderExclusion(it) => format!("defenderExclusion {}", it.exclusion),
             Self::WindowsFeature(it) => format!("windowsFeature {}", it.name),
             Self::WindowsUpdate(it) => format!("windowsUpdate {}", it.article),
-            // Each one waits for what came before it.
+            // Several reboots are possible, for different reasons.
             Self::Reboot(it) => format!("reboot {}", it.reason),
             Self::Hostname(_) => "hostname".to_owned(),
             Self::TimeSync(_) => "timeSync".to_owned(),
             Self::Image(it) => format!("image {}", it.name),
-            // A folder to everybody else, and one that was a plain one stays.
+            // Same identity as a directory, so that one can become the other in place.
             Self::ContainerStore(it) => format!("directory {}", it.path),
             Self::Wait(it) => format!("wait {}", it.condition),
             Self::Join(it) => format!("join {}", it.node_name),
@@ -160,7 +150,7 @@ impl Resource {
                 Some(prefix) => format!("line {prefix} in {}", it.path),
                 None => format!("line {} in {}", it.rest, it.path),
             },
-            // Marked, wherever a plan is shown.
+            // Marked in every plan.
             Self::Check(it) => format!("check {} (last resort)", it.name),
             Self::Sysctl(it) => format!("sysctl {}", it.name),
             Self::KernelModule(it) => format!("kernelModule {}", it.name),
@@ -172,126 +162,111 @@ impl Resource {
     }
 }
 
-/// What was there before casement's first change of a resource; written to the
-/// host's disk before that change, read again by `remove`.
+/// The state before casement's first change of a resource; saved on the host before
+/// that change, and restored by `remove`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub enum Prior {
-    /// Before a directory or a container store.
+    /// For a directory or a container store.
     Directory {
-        /// It and those of its parents that were absent, outermost first.
+        /// The folder and its parents that were missing, outermost first.
         missing: Vec<HostPath>,
-        /// Its access, in the platform's own notation, if it was there.
+        /// The prior access in platform notation, if it existed.
         access: Option<String>,
     },
-    /// Before a file, with secrets or without, or a kubeconfig.
+    /// For a file, secret file or kubeconfig.
     File {
-        /// Parents that were absent, outermost first.
+        /// Parent folders that were missing, outermost first.
         missing: Vec<HostPath>,
-        /// What it held.
         saved: Option<SavedFile>,
     },
-    /// Before an artifact.
     Artifact {
-        /// Folders that were absent, outermost first.
+        /// Folders that were missing, outermost first.
         missing: Vec<HostPath>,
-        /// What each target held; none for one that was absent.
+        /// The prior file of each target; none if it was missing.
         targets: BTreeMap<HostPath, Option<SavedFile>>,
     },
-    /// Before an environment variable.
     Env(Option<String>),
-    /// Before a registry value.
     RegistryValue {
-        /// Keys that were absent, outermost first.
+        /// Keys that were missing, outermost first.
         missing_keys: Vec<String>,
         /// The value, if there was one.
         data: Option<RegistryData>,
     },
-    /// Before a Defender exclusion.
     DefenderExclusion {
-        /// Keys that were absent, outermost first.
+        /// Keys that were missing, outermost first.
         missing_keys: Vec<String>,
         /// The switch of the list that the exclusion is in.
         switch: Option<RegistryData>,
-        /// The exclusion's own entry, if there was one.
+        /// The exclusion's entry, if it existed.
         entry: Option<RegistryData>,
     },
-    /// Before a service: the platform's own description of the one that was
-    /// there under that name.
+    /// The prior service with that name, in platform notation.
     Service(Option<serde_json::Value>),
-    /// Before a firewall rule: the platform's own descriptions of those that
-    /// were there under that name.
+    /// The prior rules with that name, in platform notation.
     FirewallRule(Vec<serde_json::Value>),
-    /// Before a feature of Windows: whether it was there.
+    /// Whether the Windows feature was on.
     WindowsFeature(bool),
-    /// Before the host's name: the name that it had.
+    /// The prior host name.
     Hostname(String),
-    /// Before the source of the host's time.
+    /// For `timeSync`.
     TimeSync {
-        /// Keys that were absent, outermost first.
+        /// Keys that were missing, outermost first.
         missing_keys: Vec<String>,
-        /// The servers.
         servers: Option<RegistryData>,
-        /// The kind of source.
         source: Option<RegistryData>,
-        /// When the service started.
         start: StartType,
-        /// Whether it ran.
         running: bool,
     },
-    /// Before a reboot: the number of the boot that ends with it.
+    /// The number of the boot before the reboot.
     Reboot(u32),
-    /// Before dynamic ports: the range.
+    /// The prior range.
     DynamicPorts(dynamic_ports::DynamicPortsFacts),
-    /// Before a switch took the adapter: what it was set to.
-    AdapterSettings(adapter::AdapterSeen),
-    /// Before forwarding: whether it was on.
+    /// The adapter's settings before a virtual switch used it.
+    AdapterSettings(adapter::ObservedAdapter),
+    /// Whether forwarding was on.
     Forwarding(bool),
-    /// Before an image: its names, each with whether it was there.
+    /// For each name, whether the image existed.
     Image(BTreeMap<String, bool>),
-    /// Before a join: those of kubeadm's files that were there already.
+    /// kubeadm's files that existed before the join.
     Join(Vec<HostPath>),
-    /// Before a symbolic link.
     Symlink {
-        /// Parents that were absent, outermost first.
+        /// Parent folders that were missing, outermost first.
         missing: Vec<HostPath>,
-        /// What it said, if it was there.
+        /// The prior target, if it existed.
         target: Option<String>,
     },
-    /// Before a line in a file.
     Line {
-        /// Parents that were absent, outermost first.
+        /// Parent folders that were missing, outermost first.
         missing: Vec<HostPath>,
-        /// Whether the file was there.
         file: bool,
         /// The line that was replaced, if one was.
         line: Option<String>,
     },
-    /// Before a running value of the kernel: what it was.
+    /// The prior kernel parameter value.
     Sysctl(String),
-    /// Before a kernel module: whether it was loaded.
+    /// Whether the kernel module was loaded.
     KernelModule(bool),
-    /// Before swap was switched off: what was in use.
+    /// The swap areas that were in use.
     Swap(Vec<swap::SwapArea>),
-    /// Before a package: the version that was installed.
+    /// The version that was installed.
     Package(Option<PackageVersion>),
-    /// Before a unit: what it was, if it was there.
-    SystemdUnit(Option<systemd_unit::UnitSeen>),
-    /// Before a network link: what it was, if it was there.
-    NetworkLink(Option<network_link::LinkSeen>),
-    /// There was nothing (path entry, route, HNS objects), or there is nothing
-    /// to restore (wait, check).
+    /// The prior unit state, if the unit existed.
+    SystemdUnit(Option<systemd_unit::ObservedUnit>),
+    /// The prior link, if it existed.
+    NetworkLink(Option<network_link::ObservedLink>),
+    /// Nothing existed (path entry, route, HNS objects), or nothing can be restored
+    /// (wait, check).
     Nothing,
 }
 
-/// A file as it was; its bytes lie in the host's state folder under their hash.
+/// The prior file; its bytes are in the host's state folder under their hash.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct SavedFile {
     /// The hash of its bytes.
     pub sha256: Sha256,
-    /// How many bytes.
     pub size: u64,
-    /// Its access, in the platform's own notation.
+    /// In platform notation.
     pub access: String,
 }

@@ -1,20 +1,22 @@
-//! What a host should be.
+//! The desired state of a host.
 //!
-//! A [`NodeDocument`] is a list of [`Step`]s, each a typed [`Resource`] with an
-//! id and the ids that come before it. Every kind has facts (what a host was
-//! seen to be), a pure `diff` from facts to [`Change`]s, and the [`Prior`] that
-//! must be kept so that removing it restores what was there. [`wire`] carries
-//! documents, answers and events between the controller and the agent.
+//! A [`NodeDocument`] is a list of [`Step`]s, each a typed [`Resource`] with an id and
+//! its dependencies. Every kind has facts (the observed state), a pure `diff` from
+//! facts to [`Change`]s, and the [`Prior`] state that is saved so that a removal
+//! restores it. [`wire`] is the protocol between the controller and the agent.
 //!
-//! Nothing here looks at a host: the agent observes and changes, this crate
-//! only compares.
+//! Nothing here accesses a host: the agent observes and changes, this crate only
+//! compares.
 //!
 //! ```
 //! use casement_resource::{Diff, DirectoryFacts, Directory, Access};
 //!
-//! let wanted = Directory { path: r"C:\k".parse().unwrap(), access: Access::Inherited };
-//! assert!(matches!(wanted.diff(&DirectoryFacts::Absent), Diff::Changes(_)));
+//! let directory = Directory { path: r"C:\k".parse().unwrap(), access: Access::Inherited };
+//! assert!(matches!(directory.diff(&DirectoryFacts::Absent), Diff::Changes(_)));
 //! ```
+
+// This crate is pure; see clippy.toml.
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 
 pub mod wire;
 
@@ -34,7 +36,7 @@ pub use blob::Blob;
 pub use diff::{Change, Diff};
 pub use document::{DocumentError, NodeDocument, Repair, Stage, Step};
 pub use failure::{Code, Failure};
-pub use kind::adapter::{AdapterSeen, AdapterSettings, AdapterSettingsFacts};
+pub use kind::adapter::{AdapterSettings, AdapterSettingsFacts, ObservedAdapter};
 pub use kind::artifact::{
     Artifact, ArtifactFacts, ArtifactFormat, Member, MemberFacts, MemberFound, UnpackLimits,
 };
@@ -59,20 +61,22 @@ pub use kind::join::{Effect, Join, JoinFacts, KubeadmApi, Patch, Taint};
 pub use kind::kernel_module::{KernelModule, KernelModuleFacts};
 pub use kind::kubeconfig::Kubeconfig;
 pub use kind::line::{Line, LineFacts, LineFound};
-pub use kind::network_link::{LinkSeen, LinkType, NetworkLink, NetworkLinkFacts};
+pub use kind::network_link::{LinkType, NetworkLink, NetworkLinkFacts, ObservedLink};
 pub use kind::package::{Package, PackageFacts, PackageState};
-pub use kind::reboot::{Reboot, RebootFacts, WaitsForBoot};
+pub use kind::reboot::{PendingChange, Reboot, RebootFacts};
 pub use kind::registry::{RegistryData, RegistryFacts, RegistryValue};
 pub use kind::route::{Route, RouteEntry, RouteFacts};
-pub use kind::secret_file::{SecretFile, SecretFileFacts, SecretFileNote, TextPart, in_url};
+pub use kind::secret_file::{
+    SecretFile, SecretFileFacts, SecretFileRecord, TextPart, percent_encode,
+};
 pub use kind::service::{
-    RESTART_FIRST_SECONDS, RESTART_LONGEST_SECONDS, Run, Service, ServiceDefinition, ServiceFacts,
-    ServiceSeen, ServiceState, StartType,
+    ObservedService, RESTART_FIRST_SECONDS, RESTART_LONGEST_SECONDS, Run, Service,
+    ServiceDefinition, ServiceFacts, ServiceState, StartType,
 };
 pub use kind::swap::{SwapArea, SwapFacts, SwapOff};
 pub use kind::symlink::{Symlink, SymlinkFacts};
 pub use kind::sysctl::{Sysctl, SysctlFacts, SysctlName};
-pub use kind::systemd_unit::{Enablement, SystemdUnit, SystemdUnitFacts, UnitSeen, UnitState};
+pub use kind::systemd_unit::{Enablement, ObservedUnit, SystemdUnit, SystemdUnitFacts, UnitState};
 pub use kind::time_sync::{NTP, TimeSync, TimeSyncFacts};
 pub use kind::update::{UpdateFloor, UpdateInstalled, WindowsUpdate, WindowsUpdateFacts};
 pub use kind::wait::Wait;
@@ -85,4 +89,4 @@ pub use name::{
 pub use path::{HostPath, PathError};
 pub use secret::Secret;
 pub use sha256::{Sha256, Sha256Error};
-pub use web_address::{NoWebAddress, WebAccount, WebAddress, without_password};
+pub use web_address::{InvalidWebAddress, WebAccount, WebAddress, without_password};

@@ -1,22 +1,20 @@
-//! The mode of a file of Linux, as `chmod` takes it.
+//! A Linux file mode, as used by `chmod`.
 
 use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// Why a text is no mode.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is no mode: it has three or four digits from 0 to 7, as in `0640`")]
+#[error("`{0}` is not a valid mode: use three or four digits from 0 to 7, as in `0640`")]
 pub struct ModeError(String);
 
-/// Who may read, write and run a file: `0640`.
+/// For example `0640`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Mode(u32);
 
 impl Mode {
-    /// The bits.
     #[must_use]
     pub fn bits(self) -> u32 {
         self.0
@@ -58,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_mode_is_written_as_chmod_takes_it() {
+    fn modes_parse_and_print_like_chmod() {
         for (text, bits) in [("0640", 0o640), ("755", 0o755), ("4755", 0o4755)] {
             assert_eq!(text.parse::<Mode>().unwrap().bits(), bits);
         }

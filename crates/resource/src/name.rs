@@ -1,32 +1,26 @@
-//! The names that documents and the wire use: each its own type, so that one
-//! cannot stand where another is meant.
+//! Typed names for documents and the wire, so that they cannot be confused.
 
 use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// Why a text is no name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NameError {
-    /// Empty, or longer than a name may be.
-    #[error("a {what} has 1 to {limit} characters, `{text}` has {length}")]
+    /// Empty, or too long.
+    #[error("a {what} must have 1 to {limit} characters, but `{text}` has {length}")]
     Length {
-        /// Kind of name.
         what: &'static str,
-        /// Most characters allowed.
         limit: usize,
-        /// How many there are.
         length: usize,
         /// The text, shortened.
         text: String,
     },
-    /// A character that this kind of name does not have.
+    /// A character that is not allowed in this kind of name.
     #[error("a {what} cannot contain `{}`", character.escape_default())]
     Character {
-        /// Kind of name.
         what: &'static str,
-        /// The first one that is wrong.
+        /// The first invalid character.
         character: char,
     },
 }
@@ -60,7 +54,6 @@ macro_rules! name {
         pub struct $name(String);
 
         impl $name {
-            /// The name as text.
             #[must_use]
             pub fn as_str(&self) -> &str {
                 &self.0
@@ -97,66 +90,66 @@ macro_rules! name {
 }
 
 name!(
-    /// Names one step of a host for ever, across documents and stages: what was
-    /// there before it, is recorded under it. People read it (`service kubelet`).
+    /// A step's id (`service kubelet`), stable across documents and stages: the prior
+    /// state is recorded under it.
     ResourceId,
     "resource id",
     240,
     |character| !character.is_control()
 );
 name!(
-    /// Names one run; it is also a file name on the host.
+    /// A run's id, also used as a file name on the host.
     RunId,
     "run id",
     64,
     |character| character.is_ascii_alphanumeric() || character == '-'
 );
 name!(
-    /// Names a secret; the value travels apart and stays in memory.
+    /// A secret's name; its value is sent separately and stays in memory.
     SecretName,
     "secret name",
     64,
     |character| character.is_ascii_alphanumeric() || matches!(character, '-' | '_' | '.')
 );
 name!(
-    /// Names a kernel module; `-` and `_` mean the same to the kernel.
+    /// A kernel module name; the kernel treats `-` and `_` as equal.
     ModuleName,
-    "kernel module's name",
+    "kernel module name",
     64,
     |character| character.is_ascii_alphanumeric() || matches!(character, '-' | '_')
 );
 name!(
-    /// Names a package of apt or dnf, with its architecture if need be.
+    /// An apt or dnf package name, optionally with an architecture.
     PackageName,
-    "package's name",
+    "package name",
     128,
     |character| character.is_ascii_alphanumeric() || "+-._:".contains(character)
 );
 name!(
-    /// The version of a package, whole, as its manager writes it.
+    /// A package version in the package manager's format.
     PackageVersion,
-    "package's version",
+    "package version",
     128,
     |character| character.is_ascii_alphanumeric() || "+-._:~^".contains(character)
 );
 name!(
-    /// Names a unit of systemd, with its suffix (`dev-sda2.swap`).
+    /// A systemd unit name with suffix (`dev-sda2.swap`).
     UnitName,
-    "unit's name",
+    "unit name",
     255,
     |character| character.is_ascii_alphanumeric() || r":-_.\@".contains(character)
 );
 name!(
-    /// Names a network link; the kernel takes no longer ones.
+    /// A network link name; the length is the kernel's limit.
     LinkName,
-    "link's name",
+    "link name",
     15,
     |character| character.is_ascii_alphanumeric() || "-_.@".contains(character)
 );
 name!(
-    /// A piece of text within one line of a file.
+    /// Text within one line of a file.
     LineText,
-    "line's text",
+    "line text",
     4096,
     |character| !character.is_control() || character == '\t'
 );
@@ -173,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_is_one_line() {
+    fn a_line_has_no_line_break() {
         assert!("a\tb # c".parse::<LineText>().is_ok());
         assert!("a\nb".parse::<LineText>().is_err());
         assert!("sixteen-letters-".parse::<LinkName>().is_err());
@@ -182,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_checked_when_read() {
+    fn deserialized_names_are_validated() {
         assert!(serde_json::from_str::<ResourceId>("\"a\\nb\"").is_err());
         assert!(serde_json::from_str::<ResourceId>("\"service kubelet\"").is_ok());
     }

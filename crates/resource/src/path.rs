@@ -1,58 +1,49 @@
-//! A path on a host, of either system.
+//! A path on a Windows or Linux host.
 //!
-//! The controller plans Windows paths on Linux, so `std::path` cannot serve.
+//! The controller handles Windows paths on Linux, so `std::path` cannot be used.
 
 use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// Why a text is no path that a host may be given.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PathError {
     /// Neither `/…` nor `X:\…`.
-    #[error("`{0}` is not absolute: it starts neither with `/` nor with a drive such as `C:\\`")]
+    #[error("`{0}` is not an absolute path: it must start with `/` or a drive such as `C:\\`")]
     NotAbsolute(String),
     /// `.` or `..`, an empty part, a trailing separator.
-    #[error("`{path}` has the part `{part}`: write the plain path")]
-    Part {
-        /// The whole text.
-        path: String,
-        /// What is wrong in it.
-        part: String,
-    },
-    /// A character that names no file.
-    #[error("`{path}` contains `{}`", character.escape_default())]
+    #[error("`{path}` contains the component `{part}`, which is not allowed")]
+    Part { path: String, part: String },
+    /// A character that is not allowed in file names.
+    #[error("`{path}` contains the invalid character `{}`", character.escape_default())]
     Character {
-        /// The whole text.
         path: String,
-        /// The first that is wrong.
+        /// The first invalid character.
         character: char,
     },
 }
 
 /// An absolute path: `C:\k\kubelet.exe` or `/var/lib/kubelet`.
 ///
-/// Slashes in Windows paths become backslashes. Parts are never `.` or `..`, so
-/// a path cannot leave the folder that it seems to be in.
+/// Slashes in Windows paths become backslashes. Components are never `.` or `..`, so a
+/// path cannot escape its folder.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct HostPath(String);
 
 impl HostPath {
-    /// The path as text.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// Whether this is a path of Windows.
     #[must_use]
     pub fn is_windows(&self) -> bool {
         !self.0.starts_with('/')
     }
 
-    /// The folder that it is in; none for `/` and `C:\`.
+    /// None for `/` and `C:\`.
     #[must_use]
     pub fn parent(&self) -> Option<Self> {
         let (root, rest) = self.split_root();
@@ -66,22 +57,22 @@ impl HostPath {
         Some(Self(format!("{root}{kept}")))
     }
 
-    /// The last part; empty for a root.
+    /// Empty for a root.
     #[must_use]
     pub fn file_name(&self) -> &str {
         let (_, rest) = self.split_root();
         rest.rsplit(self.separator()).next().unwrap_or_default()
     }
 
-    /// A path below this one; `relative` may have several parts, separated by
-    /// `/` or the system's own separator.
+    /// `relative` may have several components, separated by `/` or the platform's
+    /// separator.
     pub fn join(&self, relative: &str) -> Result<Self, PathError> {
         let separator = self.separator();
         let base = self.0.trim_end_matches(separator);
         format!("{base}{separator}{relative}").parse()
     }
 
-    /// Whether `other` is this path or lies below it; Windows does not mind case.
+    /// Whether `other` is this path or below it; ignores case on Windows.
     #[must_use]
     pub fn contains(&self, other: &Self) -> bool {
         let fold = |path: &Self| {
@@ -178,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_cannot_climb() {
+    fn a_path_cannot_escape_its_folder() {
         for text in [
             r"C:\k\..\x",
             "/a/../b",
@@ -195,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn slashes_become_the_systems_own() {
+    fn slashes_become_platform_separators() {
         assert_eq!(path("C:/k/x").as_str(), r"C:\k\x");
         assert_eq!(
             path(r"C:\k").join("bin/x.exe").unwrap().as_str(),
@@ -205,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn windows_folders_contain_without_regard_to_case() {
+    fn windows_containment_ignores_case() {
         assert!(path(r"C:\K").contains(&path(r"c:\k\x")));
         assert!(!path(r"C:\K").contains(&path(r"c:\kx")));
         assert!(!path("/a").contains(&path("/A/b")));

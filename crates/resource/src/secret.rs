@@ -1,4 +1,4 @@
-//! A value that nobody prints.
+//! A secret value that is never printed.
 
 use std::fmt;
 
@@ -7,25 +7,24 @@ use zeroize::Zeroize;
 
 /// The value of a secret: `Debug` hides it, dropping it clears its memory.
 ///
-/// It serializes as plain text for the `secrets` and `pull` lines of the wire, and
-/// for nothing else; no journal, record, event or document has a field of this type.
+/// It serializes as plain text, only for the `secrets` and `pull` messages; no journal,
+/// record, event or document has a field of this type.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Secret(String);
 
 impl Secret {
-    /// Takes the value over.
     #[must_use]
     pub fn new(value: String) -> Self {
         Self(value)
     }
 
-    /// Four digits that change with the value (but for one time in 65,536), so that
-    /// a host can be told that it has another one.
+    /// Four hex digits that change with the value (except for 1 in 65,536), to detect a
+    /// rotated secret.
     ///
-    /// They stand in documents, so they must not help to guess: of a million
-    /// guesses a dozen fit as well as the value does, and each of them takes as
-    /// long as 65,536 hashes. `salt` keeps those of two places apart.
+    /// They are stored in documents, so they must not help to guess the value: of a
+    /// million guesses a dozen match, and each takes 65,536 hashes. `salt` separates
+    /// different uses.
     #[must_use]
     pub fn fingerprint(&self, salt: &str) -> String {
         const ROUNDS: u32 = 65_536;
@@ -36,7 +35,7 @@ impl Secret {
         hash.to_string().chars().take(4).collect()
     }
 
-    /// The value, for the one place that needs it.
+    /// The plain value.
     #[must_use]
     pub fn expose(&self) -> &str {
         &self.0
@@ -60,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_fingerprint_changes_with_the_value_and_with_its_place() {
+    fn a_fingerprint_depends_on_value_and_salt() {
         let print = |value: &str, salt: &str| Secret::new(value.to_owned()).fingerprint(salt);
         assert_eq!(print("a", "shop"), print("a", "shop"));
         assert_ne!(print("a", "shop"), print("b", "shop"));

@@ -1,4 +1,4 @@
-//! SHA-256 as a type: what pins a blob, and how contents are shown.
+//! SHA-256 digests: pin blobs, and represent contents in diffs.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,9 +6,8 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 use sha2::Digest;
 
-/// The text is not 64 hexadecimal digits.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is no SHA-256: 64 hexadecimal digits are needed")]
+#[error("`{0}` is not a valid SHA-256: it must have 64 hexadecimal digits")]
 pub struct Sha256Error(String);
 
 /// A SHA-256 digest; as text, 64 lower-case hexadecimal digits.
@@ -17,7 +16,6 @@ pub struct Sha256Error(String);
 pub struct Sha256([u8; 32]);
 
 impl Sha256 {
-    /// The digest of `bytes`.
     #[must_use]
     pub fn of(bytes: &[u8]) -> Self {
         Self(sha2::Sha256::digest(bytes).into())
@@ -29,13 +27,12 @@ impl Sha256 {
         Self(bytes)
     }
 
-    /// The bytes.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8; 32] {
         &self.0
     }
 
-    /// The first digits, for people.
+    /// The first digits, for display.
     #[must_use]
     pub fn short(&self) -> String {
         self.to_string().chars().take(12).collect()

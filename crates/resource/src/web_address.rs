@@ -1,52 +1,51 @@
-//! Addresses on the web, whose passwords are used and never shown.
+//! HTTP URLs whose passwords are used but never shown.
 
 use std::str::FromStr;
 
 use crate::Secret;
 
-/// What stands where a password was.
+/// Replaces a password.
 const MASK: &str = "********";
 
-/// An `http://` or `https://` address in its parts.
+/// A parsed `http://` or `https://` URL.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WebAddress {
-    /// Whether it is spoken to over TLS.
+    /// Whether it uses TLS.
     pub secure: bool,
-    /// The account that is written in it.
+    /// The account in the URL.
     pub account: Option<WebAccount>,
-    /// The host; an IPv6 address in its brackets.
+    /// An IPv6 address keeps its brackets.
     pub host: String,
-    /// The port; the scheme's own where none is written.
+    /// The scheme's default if omitted.
     pub port: u16,
-    /// The path with what follows it, as it stands in a request.
+    /// Path and query, as in a request line.
     pub path: String,
 }
 
-/// A user and a password, as they are when nothing in them is escaped.
+/// Not percent-encoded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WebAccount {
-    /// The user.
     pub user: String,
     /// The password; empty where none is written.
     pub password: Secret,
 }
 
-/// The text is no address on the web. It is not repeated: it may hold a password.
+/// The text is not repeated, because it may contain a password.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("it is no address that begins with `http://` or `https://` and names a host")]
-pub struct NoWebAddress;
+#[error("not a valid URL: it must start with `http://` or `https://` and contain a host")]
+pub struct InvalidWebAddress;
 
 impl FromStr for WebAddress {
-    type Err = NoWebAddress;
+    type Err = InvalidWebAddress;
 
-    fn from_str(text: &str) -> Result<Self, NoWebAddress> {
+    fn from_str(text: &str) -> Result<Self, InvalidWebAddress> {
         if text.contains(|it: char| it.is_control() || it.is_whitespace()) {
-            return Err(NoWebAddress);
+            return Err(InvalidWebAddress);
         }
         let (secure, rest) = match text.split_once("://") {
             Some(("https", rest)) => (true, rest),
             Some(("http", rest)) => (false, rest),
-            _ => return Err(NoWebAddress),
+            _ => return Err(InvalidWebAddress),
         };
         let (rest, _) = rest.split_once('#').unwrap_or((rest, ""));
         let (authority, path) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));
@@ -54,7 +53,7 @@ impl FromStr for WebAddress {
             Some((account, place)) => (Some(WebAccount::read(account)), place),
             None => (None, authority),
         };
-        let (host, port) = host_and_port(place, secure).ok_or(NoWebAddress)?;
+        let (host, port) = host_and_port(place, secure).ok_or(InvalidWebAddress)?;
         let slash = if path.starts_with('/') { "" } else { "/" };
         Ok(Self {
             secure,
@@ -77,21 +76,21 @@ impl WebAccount {
 }
 
 fn host_and_port(place: &str, secure: bool) -> Option<(&str, u16)> {
-    let usual = if secure { 443 } else { 80 };
-    // The colons within the brackets of an IPv6 address begin no port.
+    let default = if secure { 443 } else { 80 };
+    // Colons within the brackets of an IPv6 address do not start a port.
     let from = place.find(']').map_or(0, |end| end + 1);
     let (host, port) = match place.get(from..)?.find(':') {
         Some(at) => (place.get(..from + at)?, place.get(from + at + 1..)?),
         None => (place, ""),
     };
     let port = match port {
-        "" => usual,
+        "" => default,
         port => port.parse().ok().filter(|port| *port > 0)?,
     };
     (!host.is_empty()).then_some((host, port))
 }
 
-/// With what `%41` and its like stand for.
+/// Percent-decodes.
 fn unescaped(text: &str) -> String {
     let mut bytes = Vec::new();
     let mut rest = text.as_bytes();
@@ -112,7 +111,7 @@ fn unescaped(text: &str) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// Any address as it may be shown: as it was written, but for the password.
+/// Any URL with its password masked, for display.
 #[must_use]
 pub fn without_password(url: &str) -> String {
     let Some((scheme, rest)) = url.split_once("://") else {
@@ -131,7 +130,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_address_is_taken_apart_and_its_password_is_not_shown() {
+    fn a_url_is_parsed_and_its_password_hidden() {
         let text = "https://an%40na:p%3Aw%2f@mirror.example:8443/k/x.exe?v=1#top";
         let address: WebAddress = text.parse().unwrap();
         let account = address.account.as_ref().unwrap();
@@ -148,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_out_is_the_scheme_s_own() {
+    fn omitted_parts_default_to_the_scheme() {
         for (text, host, port, path) in [
             ("http://mirror", "mirror", 80, "/"),
             ("https://mirror?x", "mirror", 443, "/?x"),
@@ -172,12 +171,12 @@ mod tests {
             "http://a/ b",
             "http://a/\nproxy = x",
         ] {
-            assert_eq!(bad.parse::<WebAddress>(), Err(NoWebAddress), "{bad}");
+            assert_eq!(bad.parse::<WebAddress>(), Err(InvalidWebAddress), "{bad}");
         }
     }
 
     #[test]
-    fn any_text_is_shown_without_a_password() {
+    fn passwords_are_masked_in_any_url() {
         for (text, shown) in [
             ("ftp://anna:geheim@mirror/x", "ftp://anna:********@mirror/x"),
             ("http://anna@mirror/x", "http://anna@mirror/x"),

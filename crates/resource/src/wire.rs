@@ -1,8 +1,7 @@
-//! What the controller and the agent say to each other: one message per line.
+//! The protocol between the controller and the agent: one message per line.
 //!
-//! [`line`] makes lines of messages and messages of lines; the messages are
-//! [`ToAgent`] and [`ToController`]. The same lines go between the channel
-//! process and the service `casement` on the host.
+//! [`line`] encodes and decodes; the messages are [`ToAgent`] and [`ToController`].
+//! The channel process and the service `casement` on the host use the same protocol.
 
 mod event;
 mod line;
@@ -10,11 +9,11 @@ mod message;
 mod pull;
 mod receive;
 
-pub use event::{Event, Outcome, RunKind, Tally, What};
+pub use event::{Event, EventKind, Outcome, RunKind, Tally};
 pub use line::{Decoder, LIMIT, Line, LineError, PREFIX, encode};
 pub use message::{
     Busy, HostFacts, InterfaceFacts, LockHolder, ObservedStep, OperatingSystem, PROTOCOL,
-    RemoveWhat, ToAgent, ToController,
+    RemoveScope, ToAgent, ToController,
 };
 pub use pull::{Pull, PullProxy};
 pub use receive::{FromReceiver, ToReceiver};

@@ -1,31 +1,31 @@
-//! One host: its session, its agent, and the conversation with it.
+//! The controller's side of one agent: session, control channel, requests.
 
-#[path = "link/again.rs"]
-mod again;
-#[path = "agent_client/deliver.rs"]
-mod bring;
+mod deliver;
+mod resume;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use casement_remote::{Agent, AgentHome, Channel, Connection, HostOs, Incoming, Reconnect, Way};
+use casement_remote::{
+    Agent, AgentHome, Channel, Connection, HostEndpoint, HostOs, Incoming, Reconnect,
+};
 use casement_resource::wire::{
-    Event, HostFacts, ObservedStep, Outcome, RemoveWhat, Tally, ToAgent, ToController, What,
+    Event, EventKind, HostFacts, ObservedStep, Outcome, RemoveScope, Tally, ToAgent, ToController,
 };
 use casement_resource::{
     Diff, HostPath, NodeDocument, Resource, ResourceId, RunId, SecretName, Sha256,
 };
 use tokio::time::timeout;
 
+use crate::cancel::CancelToken;
+use crate::connect::connect;
 use crate::error::RunError;
-use crate::first_contact::first_contact;
 use crate::secrets::{NoSecrets, Secrets};
-use crate::stop::Stop;
 
-/// How long a host may take over a good-bye.
-const GOOD_BYE: Duration = Duration::from_secs(5);
+/// How long a host may take to acknowledge the end of the session.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The agents that can be brought to hosts, one for each system.
+/// The agent executables for delivery, one per operating system.
 #[derive(Debug, Clone)]
 pub struct Agents {
     /// `casement-node.exe`.
@@ -34,41 +34,39 @@ pub struct Agents {
     pub linux: Option<Agent>,
 }
 
-/// An open conversation with one host's agent.
-pub struct Link {
-    way: Way,
+pub struct AgentClient {
+    endpoint: HostEndpoint,
     home: AgentHome,
     session: Connection,
     channel: Channel,
     controller: String,
     facts: HostFacts,
-    stop: Stop,
+    cancel: CancelToken,
 }
 
-/// What a document would change on a host.
+/// The differences between a document and a host.
 #[derive(Debug, Clone)]
 pub struct Observed {
-    /// One for each step.
+    /// One per step of the document.
     pub steps: Vec<ObservedStep>,
-    /// Blobs that the host lacks and a change needs.
+    /// Blobs that pending changes need and the host does not have.
     pub missing: Vec<Sha256>,
-    /// Whether the agent keeps the host to this document.
+    /// The document that the agent reconciles the host with, compared to this one.
     pub kept: Diff,
 }
 
 impl Observed {
-    /// Whether nothing is to be done.
     #[must_use]
-    pub fn is_right(&self) -> bool {
-        self.kept.is_right() && self.steps.iter().all(ObservedStep::is_right)
+    pub fn in_sync(&self) -> bool {
+        self.kept.in_sync() && self.steps.iter().all(ObservedStep::in_sync)
     }
 }
 
-impl Link {
-    /// Connects, brings the agent where it is missing, and says hello. The file
-    /// says which system the host runs, so that nothing has to be guessed.
+impl AgentClient {
+    /// Connects, delivers the agent if it is missing, and starts it. The operating system
+    /// comes from the file, not from a guess.
     pub async fn open(
-        way: &Way,
+        endpoint: &HostEndpoint,
         os: HostOs,
         agents: &Agents,
         controller: &str,
@@ -76,45 +74,48 @@ impl Link {
         let agent = match os {
             HostOs::Windows => agents.windows.clone(),
             HostOs::Linux => agents.linux.clone().ok_or_else(|| RunError::NoAgent {
-                host: way.name().to_owned(),
+                host: endpoint.name().to_owned(),
                 os,
             })?,
         };
-        Self::open_at(way, AgentHome::new(agent), controller).await
+        Self::open_at(endpoint, AgentHome::new(agent), controller).await
     }
 
-    /// The same for an agent that lives in a place of its own.
-    pub async fn open_at(way: &Way, home: AgentHome, controller: &str) -> Result<Self, RunError> {
-        let (session, opened) = first_contact(way, &home, controller).await?;
-        let mut link = Self {
-            way: way.clone(),
+    /// The same for an agent with its own folders.
+    pub async fn open_at(
+        endpoint: &HostEndpoint,
+        home: AgentHome,
+        controller: &str,
+    ) -> Result<Self, RunError> {
+        let (session, opened) = connect(endpoint, &home, controller).await?;
+        let mut client = Self {
+            endpoint: endpoint.clone(),
             home,
             session,
             channel: opened.channel,
             controller: controller.to_owned(),
             facts: unknown_facts(),
-            stop: Stop::default(),
+            cancel: CancelToken::default(),
         };
-        link.take_hello(*opened.answer)?;
-        Ok(link)
+        client.accept_hello(*opened.first_message)?;
+        Ok(client)
     }
 
-    /// Who may stop the runs on this host from now on.
-    pub fn heed(&mut self, stop: Stop) {
-        self.stop = stop;
+    /// Cancels the later runs on this host.
+    pub fn set_cancel_token(&mut self, cancel: CancelToken) {
+        self.cancel = cancel;
     }
 
-    /// What the host is.
     pub fn facts(&self) -> &HostFacts {
         &self.facts
     }
 
     /// The host's name in the spec.
     pub fn name(&self) -> &str {
-        self.way.name()
+        self.endpoint.name()
     }
 
-    fn take_hello(&mut self, message: ToController) -> Result<(), RunError> {
+    fn accept_hello(&mut self, message: ToController) -> Result<(), RunError> {
         match message {
             ToController::Hello { facts, .. } => {
                 self.facts = facts;
@@ -126,10 +127,10 @@ impl Link {
 
     /// Compares a document with the host; changes nothing.
     pub async fn observe(&mut self, document: &NodeDocument) -> Result<Observed, RunError> {
-        let ask = ToAgent::Observe {
+        let request = ToAgent::Observe {
             document: document.clone(),
         };
-        match self.ask(&ask).await? {
+        match self.request(&request).await? {
             ToController::Observed {
                 steps,
                 missing_blobs,
@@ -143,12 +144,12 @@ impl Link {
         }
     }
 
-    /// The end of a text file on the host; none if it is not there.
+    /// The last `last` bytes of a text file on the host; `None` if it does not exist.
     pub async fn read(&mut self, path: &HostPath, last: u32) -> Result<Option<String>, RunError> {
         Ok(self.read_since(path, last, None).await?.0)
     }
 
-    /// The same of what came after so many bytes; and where that ends.
+    /// The same for the part after `since` bytes, with the offset of its end.
     pub async fn read_since(
         &mut self,
         path: &HostPath,
@@ -156,21 +157,20 @@ impl Link {
         since: Option<u64>,
     ) -> Result<(Option<String>, u64), RunError> {
         let path = path.clone();
-        let ask = ToAgent::Read { path, last, since };
-        match self.ask(&ask).await? {
+        let request = ToAgent::Read { path, last, since };
+        match self.request(&request).await? {
             ToController::Text { text, end } => Ok((text, end)),
             other => Err(self.unexpected(other)),
         }
     }
 
-    /// Everything that the agent can tell for somebody who looks for a cause: names
-    /// of files, and what they hold.
+    /// Diagnostic files of the host: name and content.
     pub async fn collect(&mut self) -> Result<BTreeMap<String, String>, RunError> {
-        self.say_again(&[&ToAgent::Collect], Reconnect::default())
+        self.send_all(&[&ToAgent::Collect], Reconnect::default())
             .await?;
         let mut parts = BTreeMap::<String, String>::new();
         loop {
-            match self.hear().await? {
+            match self.receive().await? {
                 ToController::Part { name, text } => {
                     parts.entry(name).or_default().push_str(&text);
                 }
@@ -180,113 +180,113 @@ impl Link {
         }
     }
 
-    /// Makes the host what the document says; comes back after every cut.
+    /// Converges the host to the document; reconnects after every connection loss.
     pub async fn converge(
         &mut self,
         run: &RunId,
         document: &NodeDocument,
         secrets: &impl Secrets,
-        tell: impl FnMut(&Event),
+        on_event: impl FnMut(&Event),
     ) -> Result<Tally, RunError> {
-        let ask = ToAgent::Converge {
+        let request = ToAgent::Converge {
             run: run.clone(),
             document: document.clone(),
         };
-        self.follow(run, &ask, secrets, tell).await
+        self.follow(run, &request, secrets, on_event).await
     }
 
-    /// Takes back everything that casement made on the host.
+    /// Removes everything that casement created on the host and restores prior values.
     pub async fn remove(
         &mut self,
         run: &RunId,
-        tell: impl FnMut(&Event),
+        on_event: impl FnMut(&Event),
     ) -> Result<Tally, RunError> {
-        let ask = ToAgent::Remove {
+        let request = ToAgent::Remove {
             run: run.clone(),
-            what: RemoveWhat::All,
+            scope: RemoveScope::All,
         };
-        self.follow(run, &ask, &NoSecrets, tell).await
+        self.follow(run, &request, &NoSecrets, on_event).await
     }
 
-    /// Takes the agent's own service, its state and the agent itself away, after
-    /// everything else.
-    pub async fn leave(mut self) -> Result<(), RunError> {
-        match self.ask(&ToAgent::Retire).await? {
+    /// Removes the agent's service, its state and its executable, after everything else.
+    pub async fn retire(mut self) -> Result<(), RunError> {
+        match self.request(&ToAgent::Retire).await? {
             ToController::Retired => {}
             other => return Err(self.unexpected(other)),
         }
-        if self.say(&ToAgent::Bye).await.is_ok() {
-            // Its program can be deleted when its process has ended.
-            while self.hear().await.is_ok() {}
+        if self.send(&ToAgent::Bye).await.is_ok() {
+            // Windows deletes an executable only after its process has exited.
+            while self.receive().await.is_ok() {}
         }
-        self.take_agent_away().await?;
+        self.delete_agent().await?;
         self.session.close().await;
         Ok(())
     }
 
-    /// Says good-bye; a host that does not answer it any more is left alone.
+    /// Does not wait for a host that stopped responding.
     pub async fn close(mut self) {
-        let said = async move {
-            if self.say(&ToAgent::Bye).await.is_ok() {
-                let _ = self.hear().await;
+        let closed = async move {
+            if self.send(&ToAgent::Bye).await.is_ok() {
+                let _ = self.receive().await;
             }
             self.session.close().await;
         };
-        // What is cut off in the middle is closed by being dropped.
-        let _ = timeout(GOOD_BYE, said).await;
+        // On a timeout, dropping the session closes it.
+        let _ = timeout(CLOSE_TIMEOUT, closed).await;
     }
 
-    /// Hears a run to its end. The same question after a cut continues the same
-    /// run, so it is simply asked again; events that were heard are skipped.
+    /// Follows a run to its end. The agent continues a run when it gets the same request
+    /// again, so after a connection loss the request is repeated, and events that were
+    /// already received are skipped.
     async fn follow(
         &mut self,
         run: &RunId,
-        ask: &ToAgent,
+        request: &ToAgent,
         secrets: &impl Secrets,
-        mut tell: impl FnMut(&Event),
+        mut on_event: impl FnMut(&Event),
     ) -> Result<Tally, RunError> {
         let mut next = 1;
-        let mut stop = self.stop.clone();
-        let halt = ToAgent::Stop { run: run.clone() };
-        // All that is said again after a cut.
-        let mut words = vec![ask];
-        let mut patience = Reconnect::default();
-        self.say_again(&words, patience).await?;
+        let mut cancel = self.cancel.clone();
+        let cancel_request = ToAgent::Stop { run: run.clone() };
+        // Repeated after a connection loss.
+        let mut requests = vec![request];
+        let mut reconnect = Reconnect::default();
+        self.send_all(&requests, reconnect).await?;
         loop {
-            let heard = tokio::select! {
-                heard = self.hear() => heard,
-                () = stop.asked(), if words.len() == 1 => {
-                    words.push(&halt);
-                    match self.say(&halt).await {
+            let received = tokio::select! {
+                received = self.receive() => received,
+                () = cancel.canceled(), if requests.len() == 1 => {
+                    requests.push(&cancel_request);
+                    match self.send(&cancel_request).await {
                         Ok(()) => continue,
                         Err(error) => Err(error),
                     }
                 }
             };
-            let event = match heard {
+            let event = match received {
                 Ok(ToController::Event(event)) if event.run == *run => event,
-                // The end of one that was stopped before.
+                // The end of an earlier, canceled run.
                 Ok(ToController::Event(_)) => continue,
-                Err(RunError::Cut { .. }) => {
-                    self.reopen(patience).await?;
-                    self.say_again(&words, patience).await?;
+                Err(RunError::ConnectionLost { .. }) => {
+                    self.reopen(reconnect).await?;
+                    self.send_all(&requests, reconnect).await?;
                     continue;
                 }
-                heard => return Err(self.unexpected(heard?)),
+                received => return Err(self.unexpected(received?)),
             };
-            // The last one is heeded again: what was sent for it may have gone with the
-            // cut.
+            // The last event is handled again: the response to it may have been lost with
+            // the connection.
             if event.sequence + 1 < next {
                 continue;
             }
             if event.sequence >= next {
                 next = event.sequence + 1;
-                tell(&event);
+                on_event(&event);
             }
-            match event.what {
-                What::StepBegan { ref id, .. } => patience = patience_with(ask, id),
-                What::NeedSecret { names, .. } => self.reveal(run, &names, secrets).await?,
-                What::Finished { outcome, tally } => return self.ended(outcome, tally),
+            match event.kind {
+                EventKind::StepBegan { ref id, .. } => reconnect = reconnect_during(request, id),
+                EventKind::NeedSecret { names, .. } => self.reveal(run, &names, secrets).await?,
+                EventKind::Finished { outcome, tally } => return self.ended(outcome, tally),
                 _ => {}
             }
         }
@@ -297,12 +297,12 @@ impl Link {
         match outcome {
             Outcome::Done => Ok(tally),
             Outcome::Failed => Err(RunError::Failed { host, tally }),
-            Outcome::Stopped => Err(RunError::Stopped { host }),
+            Outcome::Stopped => Err(RunError::Canceled { host }),
         }
     }
 
-    /// Sends what the host asked for. If there is nothing to send, the run is
-    /// stopped: it would wait for ever.
+    /// Sends the requested secrets. If one is missing, the run is canceled: the agent
+    /// would wait for it forever.
     async fn reveal(
         &mut self,
         run: &RunId,
@@ -318,42 +318,42 @@ impl Link {
                 })
             })
         });
-        let said = match revealed {
-            Ok(values) => self.say(&ToAgent::Secrets { values }).await,
+        let sent = match revealed {
+            Ok(values) => self.send(&ToAgent::Secrets { values }).await,
             Err(error) => {
-                let _ = self.say(&ToAgent::Stop { run: run.clone() }).await;
+                let _ = self.send(&ToAgent::Stop { run: run.clone() }).await;
                 return Err(error);
             }
         };
-        // A cut here is noticed, and mended, by whoever listens.
-        match said {
-            Err(RunError::Cut { .. }) => Ok(()),
-            said => said,
+        // `follow` notices a connection loss and reconnects.
+        match sent {
+            Err(RunError::ConnectionLost { .. }) => Ok(()),
+            sent => sent,
         }
     }
 
-    async fn say(&mut self, message: &ToAgent) -> Result<(), RunError> {
+    async fn send(&mut self, message: &ToAgent) -> Result<(), RunError> {
         self.channel.send(message).await.map_err(|error| {
             if error.is_transient() {
-                self.cut()
+                self.connection_lost()
             } else {
                 error.into()
             }
         })
     }
 
-    async fn hear(&mut self) -> Result<ToController, RunError> {
+    async fn receive(&mut self) -> Result<ToController, RunError> {
         match self.channel.next().await? {
             Incoming::Message(message) => Ok(*message),
-            Incoming::End(_) => Err(self.cut()),
+            Incoming::End(_) => Err(self.connection_lost()),
         }
     }
 
-    fn cut(&self) -> RunError {
+    fn connection_lost(&self) -> RunError {
         let noise: Vec<&str> = self.channel.noise().collect();
-        RunError::Cut {
+        RunError::ConnectionLost {
             host: self.name().to_owned(),
-            said: noise.join("\n"),
+            noise: noise.join("\n"),
         }
     }
 
@@ -376,23 +376,23 @@ impl Link {
     }
 }
 
-/// How long a host may be away while a step is made: a network that is being
-/// made takes a minute, a reboot as long as the document says.
-fn patience_with(ask: &ToAgent, id: &ResourceId) -> Reconnect {
-    let patience = Reconnect::default();
-    let ToAgent::Converge { document, .. } = ask else {
-        return patience;
+/// How long a host may be unreachable during a step: about a minute while its network is
+/// created, as long as the document allows during a reboot.
+fn reconnect_during(request: &ToAgent, id: &ResourceId) -> Reconnect {
+    let default = Reconnect::default();
+    let ToAgent::Converge { document, .. } = request else {
+        return default;
     };
     match document.step(id).map(|step| &step.resource) {
         Some(Resource::Reboot(reboot)) => Reconnect {
-            deadline: reboot.longest().max(patience.deadline),
-            ..patience
+            timeout: reboot.max_duration().max(default.timeout),
+            ..default
         },
-        _ => patience,
+        _ => default,
     }
 }
 
-/// Until the agent has said hello.
+/// Before the agent's `hello`.
 fn unknown_facts() -> HostFacts {
     HostFacts {
         os: casement_resource::wire::OperatingSystem::Windows,

@@ -1,4 +1,4 @@
-//! Where the blobs that hosts lack can be had.
+//! Where the blobs of a plan come from: a local file, or a mirror that hosts can reach.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -6,78 +6,62 @@ use std::path::PathBuf;
 use casement_resource::wire::Pull;
 use casement_resource::{Failure, Sha256};
 
-/// Files that hosts may need, by their hash.
-pub type Blobs = BTreeMap<Sha256, Source>;
+pub type Blobs = BTreeMap<Sha256, BlobSource>;
 
-/// Where one is.
 #[derive(Debug, Clone)]
-pub struct Source {
-    /// Here; it is sent from here.
+pub struct BlobSource {
     pub path: PathBuf,
-    /// On the mirror, where hosts may fetch it themselves.
-    pub mirror: Option<Mirrored>,
+    pub mirror: Option<MirroredBlob>,
 }
 
-/// A blob on a mirror.
 #[derive(Debug, Clone)]
-pub struct Mirrored {
-    /// What people call the download that it is, or comes in.
+pub struct MirroredBlob {
+    /// The artifact that is, or contains, the blob.
     pub name: String,
-    /// What a host is told to fetch.
     pub pull: Pull,
 }
 
-impl From<PathBuf> for Source {
-    /// A file that is nowhere but here.
+impl From<PathBuf> for BlobSource {
+    /// Not on a mirror.
     fn from(path: PathBuf) -> Self {
         Self { path, mirror: None }
     }
 }
 
-/// How blobs come to a host, for whoever shows it.
 #[derive(Debug, Clone, Copy)]
-pub enum Bringing<'a> {
-    /// So many bytes of all that is missing are there.
+pub enum BlobProgress<'a> {
+    /// In bytes, over all missing blobs.
     Progress {
-        /// So many.
         done: u64,
-        /// All.
         size: u64,
-        /// The host fetches them; else they are sent.
+        /// Whether the host pulls them from the mirror.
         pulled: bool,
     },
-    /// The host could not fetch some downloads, which are sent instead.
-    NotPulled {
-        /// Their names.
+    /// These artifacts are sent instead.
+    PullFailed {
         names: &'a [&'a str],
-        /// Why.
-        why: &'a Failure,
+        failure: &'a Failure,
     },
-    /// Everything is there.
-    Brought {
-        /// How many bytes the host has fetched.
-        pulled: u64,
-        /// How many were sent to it.
-        sent: u64,
-    },
+    /// In bytes.
+    Delivered { pulled: u64, sent: u64 },
 }
 
-/// What a host fetches for its missing blobs: one download for all that come in it.
-pub(crate) fn pulls(missing: &[Sha256], blobs: &Blobs) -> Vec<Mirrored> {
+/// One pull per download, however many of the missing blobs it contains.
+pub(crate) fn pulls(missing: &[Sha256], blobs: &Blobs) -> Vec<MirroredBlob> {
     let sources = missing.iter().filter_map(|hash| blobs.get(hash));
-    let mut pulls: Vec<Mirrored> = Vec::new();
-    for wanted in sources.filter_map(|source| source.mirror.as_ref()) {
+    let mut pulls: Vec<MirroredBlob> = Vec::new();
+    for mirrored in sources.filter_map(|source| source.mirror.as_ref()) {
         let mut known = pulls.iter_mut();
-        match known.find(|it| it.pull.download == wanted.pull.download) {
-            Some(known) => known.pull.members.extend(&wanted.pull.members),
-            None => pulls.push(wanted.clone()),
+        match known.find(|it| it.pull.download == mirrored.pull.download) {
+            Some(known) => known.pull.members.extend(&mirrored.pull.members),
+            None => pulls.push(mirrored.clone()),
         }
     }
     pulls
 }
 
-/// The blobs that are there when a download is.
-pub(crate) fn brought_by(pull: &Pull) -> impl Iterator<Item = Sha256> {
+/// The blobs that a download provides.
+pub(crate) fn contained_blobs(pull: &Pull) -> impl Iterator<Item = Sha256> {
     let itself = pull.members.is_empty().then_some(&pull.download);
     pull.members.iter().chain(itself).map(|blob| blob.sha256)
 }
@@ -93,10 +77,10 @@ mod tests {
         Blob::of(text.as_bytes())
     }
 
-    fn source(download: &str, members: &[&str]) -> Source {
-        Source {
+    fn source(download: &str, members: &[&str]) -> BlobSource {
+        BlobSource {
             path: PathBuf::new(),
-            mirror: Some(Mirrored {
+            mirror: Some(MirroredBlob {
                 name: download.to_owned(),
                 pull: Pull {
                     from: Secret::new(format!("http://mirror/{download}")),
@@ -109,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn an_archive_is_fetched_once_for_all_that_come_in_it() {
+    fn an_archive_is_pulled_once_for_all_blobs_in_it() {
         let hash = |text: &str| blob(text).sha256;
         let blobs = Blobs::from([
             (hash("kubelet"), source("kubelet", &[])),
@@ -121,8 +105,8 @@ mod tests {
         let pulls = pulls(&missing, &blobs);
         let names: Vec<&str> = pulls.iter().map(|it| it.name.as_str()).collect();
         assert_eq!(names, ["containerd", "kubelet"]);
-        let brought = |at: usize| brought_by(&pulls[at].pull).collect::<Vec<_>>();
-        assert_eq!(brought(0), [hash("ctr"), hash("shim")]);
-        assert_eq!(brought(1), [hash("kubelet")]);
+        let contained = |index: usize| contained_blobs(&pulls[index].pull).collect::<Vec<_>>();
+        assert_eq!(contained(0), [hash("ctr"), hash("shim")]);
+        assert_eq!(contained(1), [hash("kubelet")]);
     }
 }

@@ -1,65 +1,62 @@
-//! A person's wish that a run end after what it is at.
+//! Cancellation of a run, checked between steps.
 
 use tokio::sync::watch;
 
 use crate::error::RunError;
 
-/// Whoever may say stop.
+/// Cancels every [`CancelToken`] that belongs to it.
 #[derive(Debug)]
-pub struct StopSwitch(watch::Sender<bool>);
+pub struct CancelSource(watch::Sender<bool>);
 
-/// Whoever has to heed it.
 #[derive(Debug, Clone)]
-pub struct Stop(watch::Receiver<bool>);
+pub struct CancelToken(watch::Receiver<bool>);
 
-impl StopSwitch {
-    /// A switch, and what hangs on it.
+impl CancelSource {
     #[must_use]
-    pub fn new() -> (Self, Stop) {
+    pub fn new() -> (Self, CancelToken) {
         let (sender, receiver) = watch::channel(false);
-        (Self(sender), Stop(receiver))
+        (Self(sender), CancelToken(receiver))
     }
 
-    /// Says stop, for good.
-    pub fn stop(&self) {
+    /// Cannot be undone.
+    pub fn cancel(&self) {
         self.0.send_replace(true);
     }
 }
 
-impl Stop {
-    /// Whether stop was said.
+impl CancelToken {
     #[must_use]
-    pub fn is_asked(&self) -> bool {
+    pub fn is_canceled(&self) -> bool {
         *self.0.borrow()
     }
 
-    /// Comes back when stop is said; never, if nobody can say it any more.
-    pub async fn asked(&mut self) {
-        if self.0.wait_for(|asked| *asked).await.is_err() {
+    /// Never returns if the source is gone without a cancellation.
+    pub async fn canceled(&mut self) {
+        if self.0.wait_for(|canceled| *canceled).await.is_err() {
             std::future::pending().await
         }
     }
 
-    /// What work for a host comes to, unless stop is said: then it is left where it
-    /// is. For waits, and for what the next run goes on with.
-    pub async fn heeded<T>(
+    /// Drops `work` at its current await point on cancellation: for waits, and for
+    /// work that the next run resumes.
+    pub async fn run<T>(
         &self,
         host: &str,
         work: impl Future<Output = Result<T, RunError>>,
     ) -> Result<T, RunError> {
-        let mut stop = self.clone();
+        let mut token = self.clone();
         tokio::select! {
             biased;
-            () = stop.asked() => Err(RunError::Stopped { host: host.to_owned() }),
-            done = work => done,
+            () = token.canceled() => Err(RunError::Canceled { host: host.to_owned() }),
+            result = work => result,
         }
     }
 }
 
-/// A run that nobody stops.
-impl Default for Stop {
+/// A token that is never canceled.
+impl Default for CancelToken {
     fn default() -> Self {
-        StopSwitch::new().1
+        CancelSource::new().1
     }
 }
 
@@ -68,17 +65,19 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn what_is_waited_for_is_left_when_stop_is_said_and_not_begun_after_it() {
-        let (switch, stop) = StopSwitch::new();
-        let done = stop.heeded("win1", async { Ok(1) }).await;
-        assert_eq!(done.unwrap(), 1);
+    async fn cancellation_drops_pending_work_and_prevents_new_work() {
+        let (source, token) = CancelSource::new();
+        let result = token.run("win1", async { Ok(1) }).await;
+        assert_eq!(result.unwrap(), 1);
         let wait = std::future::pending::<Result<(), RunError>>();
-        let (left, ()) = tokio::join!(stop.heeded("win1", wait), async { switch.stop() });
-        assert!(matches!(left, Err(RunError::Stopped { host }) if host == "win1"));
-        let begun = stop.heeded("win1", async { panic!("it was begun") });
+        let (dropped, ()) = tokio::join!(token.run("win1", wait), async { source.cancel() });
+        assert!(matches!(dropped, Err(RunError::Canceled { host }) if host == "win1"));
+        let started = token.run("win1", async {
+            panic!("work started after the cancellation")
+        });
         assert!(matches!(
-            begun.await,
-            Err::<(), _>(RunError::Stopped { .. })
+            started.await,
+            Err::<(), _>(RunError::Canceled { .. })
         ));
     }
 }

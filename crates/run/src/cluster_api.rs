@@ -1,4 +1,5 @@
-//! What a run asks of the cluster; [`casement_cluster`] answers it, and tests do.
+//! What a run needs from the Kubernetes API: implemented with [`casement_cluster`], and by
+//! fakes in tests.
 
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -12,74 +13,71 @@ use crate::error::RunError;
 /// A bootstrap token for one host.
 #[derive(Debug, Clone)]
 pub struct Token {
-    /// The public half, by which it is deleted.
+    /// The public part, which names the token's Secret.
     pub id: String,
-    /// The whole, for the host only.
+    /// The complete token; only the host gets it.
     pub value: Secret,
 }
 
-/// The Kubernetes API, as far as a run needs it.
-pub trait Api: Sync {
-    /// What the cluster is now.
+pub trait ClusterApi: Sync {
     fn facts(&self) -> impl Future<Output = Result<ClusterFacts, RunError>> + Send;
 
-    /// Makes a token for one host, for at most an hour.
-    fn mint(&self, host: &str) -> impl Future<Output = Result<Token, RunError>> + Send;
+    /// Valid for at most one hour.
+    fn create_token(&self, host: &str) -> impl Future<Output = Result<Token, RunError>> + Send;
 
-    /// Deletes a token; one that is gone already is no error.
-    fn revoke(&self, id: &str) -> impl Future<Output = Result<(), RunError>> + Send;
+    /// Succeeds if the token does not exist.
+    fn delete_token(&self, id: &str) -> impl Future<Output = Result<(), RunError>> + Send;
 
-    /// Deletes the tokens that runs which were cut off have left for these hosts:
-    /// they have joined, so nobody needs one any more.
-    fn sweep(&self, hosts: &[&str]) -> impl Future<Output = Result<(), RunError>> + Send;
-
-    /// Waits until the Node exists and has a pod network.
-    fn joined(&self, node: &str) -> impl Future<Output = Result<NodeFacts, RunError>> + Send;
-
-    /// Waits until the Node is Ready; `tell` hears why it is not yet.
-    fn ready(
+    /// Deletes the tokens that interrupted runs left for these hosts, which have joined.
+    fn delete_leftover_tokens(
         &self,
-        node: &str,
-        tell: &(dyn Fn(String) + Sync),
+        hosts: &[&str],
     ) -> impl Future<Output = Result<(), RunError>> + Send;
 
-    /// Lets pods be scheduled on the Node, or not.
-    fn schedulable(
+    /// Waits until the Node exists and has a pod CIDR.
+    fn wait_joined(&self, node: &str) -> impl Future<Output = Result<NodeFacts, RunError>> + Send;
+
+    /// `on_wait` gets the reason why the Node is not Ready.
+    fn wait_ready(
         &self,
         node: &str,
-        yes: bool,
+        on_wait: &(dyn Fn(String) + Sync),
     ) -> impl Future<Output = Result<(), RunError>> + Send;
 
-    /// Puts labels on the Node.
+    /// Uncordons or cordons the Node.
+    fn set_schedulable(
+        &self,
+        node: &str,
+        schedulable: bool,
+    ) -> impl Future<Output = Result<(), RunError>> + Send;
+
     fn label(
         &self,
         node: &str,
         labels: &BTreeMap<String, String>,
     ) -> impl Future<Output = Result<(), RunError>> + Send;
 
-    /// Puts taints on the Node that it lacks.
+    /// Adds missing taints.
     fn taint(
         &self,
         node: &str,
         taints: &[Taint],
     ) -> impl Future<Output = Result<(), RunError>> + Send;
 
-    /// Stands by while a node joins: watches its certificate request, and approves
-    /// it where nobody else does. Ends only with an error; it is dropped when the
-    /// node has joined.
-    fn attend(
+    /// Watches the certificate request of a joining node and approves it if the cluster
+    /// does not. Returns only with an error; dropped when the node has joined.
+    fn watch_join(
         &self,
         node: &str,
-        tell: &(dyn Fn(String) + Sync),
+        on_wait: &(dyn Fn(String) + Sync),
     ) -> impl Future<Output = Result<(), RunError>> + Send;
 
-    /// Moves pods off the Node.
     fn drain(
         &self,
         node: &str,
-        tell: &(dyn Fn(String) + Sync),
+        on_wait: &(dyn Fn(String) + Sync),
     ) -> impl Future<Output = Result<(), RunError>> + Send;
 
-    /// Takes the Node, and what was made for it, out of the cluster.
-    fn forget(&self, node: &str) -> impl Future<Output = Result<(), RunError>> + Send;
+    /// Deletes the Node and the objects created for it.
+    fn remove_node(&self, node: &str) -> impl Future<Output = Result<(), RunError>> + Send;
 }

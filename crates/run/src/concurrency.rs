@@ -1,5 +1,5 @@
-//! The same work on many hosts at once, and not on too many: each takes a
-//! connection, a process of the host and a share of this machine.
+//! Bounded parallelism over hosts: each costs a connection, a process on the host and
+//! memory here.
 
 use std::fmt;
 use std::num::NonZeroU16;
@@ -8,41 +8,41 @@ use std::str::FromStr;
 use futures_util::StreamExt as _;
 use futures_util::stream;
 
-/// How many hosts are worked on at once.
+/// The maximum number of hosts in parallel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct AtOnce(NonZeroU16);
+pub struct Concurrency(NonZeroU16);
 
-impl AtOnce {
-    /// What each of them comes to, in their order.
+impl Concurrency {
+    /// Results are in the order of `work`.
     pub async fn all<F: Future>(self, work: impl IntoIterator<Item = F>) -> Vec<F::Output> {
         let work = work.into_iter().enumerate();
-        let work = work.map(|(at, work)| async move { (at, work.await) });
+        let work = work.map(|(index, work)| async move { (index, work.await) });
         let work = stream::iter(work).buffer_unordered(self.0.get().into());
         let mut done: Vec<_> = work.collect().await;
-        done.sort_by_key(|(at, _)| *at);
+        done.sort_by_key(|(index, _)| *index);
         done.into_iter().map(|(_, result)| result).collect()
     }
 }
 
-impl Default for AtOnce {
-    /// As many as a small machine can serve.
+impl Default for Concurrency {
+    /// What a small controller machine can handle.
     fn default() -> Self {
         Self(const { NonZeroU16::new(32).unwrap() })
     }
 }
 
-impl fmt::Display for AtOnce {
+impl fmt::Display for Concurrency {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(formatter)
     }
 }
 
-impl FromStr for AtOnce {
+impl FromStr for Concurrency {
     type Err = &'static str;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let hosts = text.parse().map(Self);
-        hosts.map_err(|_| "give a number of hosts from 1 to 65535")
+        hosts.map_err(|_| "expected a number of hosts from 1 to 65535")
     }
 }
 
@@ -52,7 +52,7 @@ mod tests {
 
     use super::*;
 
-    async fn most_at_once(at_once: AtOnce) -> usize {
+    async fn peak(concurrency: Concurrency) -> usize {
         let (now, most) = (AtomicUsize::new(0), AtomicUsize::new(0));
         let (now, most_seen) = (&now, &most);
         let work = (0..100_u64).map(|host| async move {
@@ -61,18 +61,18 @@ mod tests {
             now.fetch_sub(1, Ordering::SeqCst);
             host
         });
-        let done = at_once.all(work).await;
+        let done = concurrency.all(work).await;
         assert!(done.iter().copied().eq(0..100));
         most.into_inner()
     }
 
     #[tokio::test(start_paused = true)]
-    async fn no_more_than_so_many_are_worked_on_and_the_order_stays() {
-        assert_eq!(most_at_once(AtOnce::default()).await, 32);
-        assert_eq!(most_at_once("1".parse().unwrap()).await, 1);
-        assert_eq!(most_at_once("64".parse().unwrap()).await, 64);
-        for wrong in ["0", "-1", "many", "65536"] {
-            assert!(AtOnce::from_str(wrong).is_err(), "{wrong}");
+    async fn parallelism_is_bounded_and_results_keep_their_order() {
+        assert_eq!(peak(Concurrency::default()).await, 32);
+        assert_eq!(peak("1".parse().unwrap()).await, 1);
+        assert_eq!(peak("64".parse().unwrap()).await, 64);
+        for invalid in ["0", "-1", "many", "65536"] {
+            assert!(Concurrency::from_str(invalid).is_err(), "{invalid}");
         }
     }
 }

@@ -1,25 +1,23 @@
-//! The first connection to a host. One that does not answer is told at once; one
-//! that takes the connection and drops it is tried again for a while: a run that
-//! goes on there without a controller may be changing its network.
+//! The first connection to a host. An unreachable host fails at once; a dropped
+//! connection is retried for a while, since an earlier run that continues without its
+//! controller may be changing the host's network.
 
 use std::time::Duration;
 
-use casement_remote::{AgentHome, Connection, Dial, Opened, RemoteError};
+use casement_remote::{AgentHome, Connect, Connection, Opened, RemoteError};
 use tokio::time::Instant;
 
-/// How long that may take.
-const A_WHILE: Duration = Duration::from_secs(15);
-/// How long to wait before the next attempt.
-const PAUSE: Duration = Duration::from_millis(500);
+const RETRY_FOR: Duration = Duration::from_secs(15);
+const RETRY_INTERVAL: Duration = Duration::from_millis(500);
 
-/// Connects, and starts the agent.
-pub async fn first_contact(
-    way: &impl Dial<Session = Connection>,
+/// Connects and starts the agent.
+pub async fn connect(
+    endpoint: &impl Connect<Session = Connection>,
     home: &AgentHome,
     controller: &str,
 ) -> Result<(Connection, Opened), RemoteError> {
     let open = async || {
-        let session = way.connect().await?;
+        let session = endpoint.connect().await?;
         let opened = home.open(&session, controller, |_| {}).await?;
         Ok((session, opened))
     };
@@ -27,16 +25,16 @@ pub async fn first_contact(
     let mut dropped = false;
     loop {
         match open().await {
-            Err(error) if since.elapsed() < A_WHILE && again(&error, dropped) => {
+            Err(error) if since.elapsed() < RETRY_FOR && is_retryable(&error, dropped) => {
                 dropped = true;
-                tokio::time::sleep(PAUSE).await;
+                tokio::time::sleep(RETRY_INTERVAL).await;
             }
-            met => return met,
+            result => return result,
         }
     }
 }
 
-/// Whoever has been there once may be out of reach for a moment.
-fn again(error: &RemoteError, dropped: bool) -> bool {
-    error.is_cut() || (dropped && error.is_transient())
+/// A host that was reached once may be unreachable for a moment.
+fn is_retryable(error: &RemoteError, dropped: bool) -> bool {
+    error.is_disconnect() || (dropped && error.is_transient())
 }

@@ -1,58 +1,55 @@
-//! What a run asks of a host; [`Link`] answers it, and tests do.
+//! What a run needs from a host: implemented by [`AgentClient`], and by fakes in tests.
 
 use std::future::Future;
 
 use casement_resource::wire::{Event, HostFacts, Tally};
 use casement_resource::{NodeDocument, RunId, Sha256};
 
+use crate::agent_client::{AgentClient, Observed};
+use crate::blob_source::{BlobProgress, Blobs};
 use crate::error::RunError;
-use crate::link::{Link, Observed};
 use crate::secrets::Secrets;
-use crate::source::{Blobs, Bringing};
 
-/// One host with an agent on it.
-pub trait Host: Send {
-    /// Its name in the spec.
+pub trait HostAgent: Send {
+    /// The name in the file.
     fn name(&self) -> &str;
 
-    /// What it is.
     fn facts(&self) -> &HostFacts;
 
-    /// Compares; changes nothing.
+    /// Changes nothing on the host.
     fn observe(
         &mut self,
         document: &NodeDocument,
     ) -> impl Future<Output = Result<Observed, RunError>> + Send;
 
-    /// Brings files that it lacks; `tell` hears how they come.
-    fn bring(
+    fn deliver(
         &mut self,
         missing: &[Sha256],
         blobs: &Blobs,
-        tell: &(dyn Fn(Bringing<'_>) + Sync),
+        on_progress: &(dyn Fn(BlobProgress<'_>) + Sync),
     ) -> impl Future<Output = Result<(), RunError>> + Send;
 
-    /// Makes it what the document says; `secrets` is asked for what that needs.
+    /// `secrets` is called for each secret that a change needs.
     fn converge(
         &mut self,
         run: &RunId,
         document: &NodeDocument,
         secrets: &impl Secrets,
-        tell: &(dyn Fn(&Event) + Sync),
+        on_event: &(dyn Fn(&Event) + Sync),
     ) -> impl Future<Output = Result<Tally, RunError>> + Send;
 
-    /// Takes back everything that casement made there.
+    /// Removes everything that casement created on the host and restores prior values.
     fn remove(
         &mut self,
         run: &RunId,
-        tell: &(dyn Fn(&Event) + Sync),
+        on_event: &(dyn Fn(&Event) + Sync),
     ) -> impl Future<Output = Result<Tally, RunError>> + Send;
 
-    /// Takes the agent itself away, after everything else.
-    fn leave(self) -> impl Future<Output = Result<(), RunError>> + Send;
+    /// Removes the agent itself, after everything else.
+    fn retire(self) -> impl Future<Output = Result<(), RunError>> + Send;
 }
 
-impl Host for Link {
+impl HostAgent for AgentClient {
     fn name(&self) -> &str {
         Self::name(self)
     }
@@ -65,13 +62,13 @@ impl Host for Link {
         Self::observe(self, document).await
     }
 
-    async fn bring(
+    async fn deliver(
         &mut self,
         missing: &[Sha256],
         blobs: &Blobs,
-        tell: &(dyn Fn(Bringing<'_>) + Sync),
+        on_progress: &(dyn Fn(BlobProgress<'_>) + Sync),
     ) -> Result<(), RunError> {
-        Self::bring(self, missing, blobs, tell).await
+        Self::deliver(self, missing, blobs, on_progress).await
     }
 
     async fn converge(
@@ -79,20 +76,20 @@ impl Host for Link {
         run: &RunId,
         document: &NodeDocument,
         secrets: &impl Secrets,
-        tell: &(dyn Fn(&Event) + Sync),
+        on_event: &(dyn Fn(&Event) + Sync),
     ) -> Result<Tally, RunError> {
-        Self::converge(self, run, document, secrets, tell).await
+        Self::converge(self, run, document, secrets, on_event).await
     }
 
     async fn remove(
         &mut self,
         run: &RunId,
-        tell: &(dyn Fn(&Event) + Sync),
+        on_event: &(dyn Fn(&Event) + Sync),
     ) -> Result<Tally, RunError> {
-        Self::remove(self, run, tell).await
+        Self::remove(self, run, on_event).await
     }
 
-    async fn leave(self) -> Result<(), RunError> {
-        Self::leave(self).await
+    async fn retire(self) -> Result<(), RunError> {
+        Self::retire(self).await
     }
 }

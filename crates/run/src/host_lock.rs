@@ -1,40 +1,39 @@
-//! Waiting for one's turn on a host.
+//! Waits for a host that another run has locked.
 
 use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
 
+use crate::cancel::CancelToken;
 use crate::error::RunError;
-use crate::stop::Stop;
 
-/// A run ends by itself, whatever became of the controller that began it.
-const PATIENCE: Duration = Duration::from_secs(600);
-const LOOK_AGAIN: Duration = Duration::from_millis(500);
+/// A run on a host ends by itself, even if its controller is gone.
+const LOCK_TIMEOUT: Duration = Duration::from_secs(600);
+const POLL_INTERVAL: Duration = Duration::from_millis(500);
 
-/// Asks until the host is free, or somebody says stop; `tell` hears once whose run is
-/// at work.
-pub async fn in_turn<T>(
-    stop: &Stop,
-    tell: impl Fn(String),
-    mut ask: impl AsyncFnMut() -> Result<T, RunError>,
+/// Repeats `request` until the host is free; `on_wait` gets the holder of the lock once.
+pub async fn when_unlocked<T>(
+    cancel: &CancelToken,
+    on_wait: impl Fn(String),
+    mut request: impl AsyncFnMut() -> Result<T, RunError>,
 ) -> Result<T, RunError> {
-    let end = Instant::now() + PATIENCE;
-    let mut told = None;
+    let deadline = Instant::now() + LOCK_TIMEOUT;
+    let mut reported = None;
     loop {
-        let (host, busy) = match ask().await {
-            Err(RunError::Busy { host, busy }) if Instant::now() < end => (host, busy),
-            answer => return answer,
+        let (host, busy) = match request().await {
+            Err(RunError::Busy { host, busy }) if Instant::now() < deadline => (host, busy),
+            result => return result,
         };
-        if told.as_ref() != Some(&busy.holder.run) {
+        if reported.as_ref() != Some(&busy.holder.run) {
             let holder = &busy.holder.controller;
-            tell(format!("waits for a run that {holder} began"));
-            told = Some(busy.holder.run.clone());
+            on_wait(format!("waiting for a run started by {holder}"));
+            reported = Some(busy.holder.run.clone());
         }
         let pause = async {
-            sleep(LOOK_AGAIN).await;
+            sleep(POLL_INTERVAL).await;
             Ok(())
         };
-        stop.heeded(&host, pause).await?;
+        cancel.run(&host, pause).await?;
     }
 }
 
@@ -43,11 +42,11 @@ mod tests {
     use casement_resource::wire::{Busy, LockHolder};
 
     use super::*;
-    use crate::stop::StopSwitch;
+    use crate::cancel::CancelSource;
 
     #[tokio::test]
-    async fn who_waits_for_a_turn_ends_when_stop_is_said() {
-        let (switch, stop) = StopSwitch::new();
+    async fn cancellation_ends_the_wait_for_a_locked_host() {
+        let (source, token) = CancelSource::new();
         let busy = async || {
             let holder = LockHolder {
                 run: "r1".parse().unwrap(),
@@ -60,7 +59,7 @@ mod tests {
                 busy: Box::new(Busy { run, holder }),
             })
         };
-        let waited = in_turn(&stop, |_| switch.stop(), busy).await;
-        assert!(matches!(waited, Err(RunError::Stopped { host }) if host == "win1"));
+        let waited = when_unlocked(&token, |_| source.cancel(), busy).await;
+        assert!(matches!(waited, Err(RunError::Canceled { host }) if host == "win1"));
     }
 }

@@ -1,102 +1,99 @@
-//! One document on one host: look, bring, change.
+//! Converges one host to one document: observe, deliver, change.
 
-use casement_resource::wire::{Event, Tally, What};
+use casement_resource::wire::{Event, EventKind, Tally};
 use casement_resource::{NodeDocument, Resource, RunId};
 
-use crate::apply::Happening;
+use crate::apply::RunEvent;
+use crate::blob_source::{BlobProgress, Blobs};
+use crate::cancel::CancelToken;
 use crate::error::RunError;
-use crate::host::Host;
+use crate::host_agent::HostAgent;
+use crate::host_lock::when_unlocked;
 use crate::secrets::Secrets;
-use crate::source::{Blobs, Bringing};
-use crate::stop::Stop;
-use crate::turn::in_turn;
-use crate::unavailable::Away;
+use crate::unavailable::UnavailablePermit;
 
-/// What is the same for all documents of a run.
 pub struct Job<'a> {
-    /// The files behind the documents.
     pub blobs: &'a Blobs,
-    /// The name of the run; each document adds its stage.
+    /// The prefix of the run id; each document appends its stage.
     pub run: &'a str,
-    /// Heeded until a host is changed; the host heeds it from then on.
-    pub stop: &'a Stop,
-    /// Hears what happens.
-    pub tell: &'a (dyn Fn(Happening<'_>) + Sync),
+    /// Checked until the host is changed; from then on the agent handles cancellation.
+    pub cancel: &'a CancelToken,
+    pub on_event: &'a (dyn Fn(RunEvent<'_>) + Sync),
 }
 
 impl Job<'_> {
-    /// Makes a host what a document says, and says how many things changed. A host
-    /// that is right already pays for the look only; one that goes away counts as
-    /// away from here on.
-    pub async fn converge<H: Host>(
+    /// Returns the number of changes. A host that is in sync costs one observation; one
+    /// that becomes unavailable holds `permit` from here on.
+    pub async fn converge<H: HostAgent>(
         &self,
         host: &mut H,
         document: &NodeDocument,
         secrets: &impl Secrets,
-        away: &mut Away<'_>,
+        permit: &mut UnavailablePermit<'_>,
     ) -> Result<u32, RunError> {
         let (name, stage) = (host.name().to_owned(), document.stage());
-        let seen = self.stop.heeded(&name, host.observe(document)).await?;
-        (self.tell)(Happening::Seen {
+        let observed = self.cancel.run(&name, host.observe(document)).await?;
+        (self.on_event)(RunEvent::Observed {
             host: &name,
-            stage,
-            observed: &seen,
+            document,
+            observed: &observed,
         });
-        if seen.is_right() {
-            let right = u32::try_from(seen.steps.len()).unwrap_or(u32::MAX);
+        if observed.in_sync() {
+            let in_sync = u32::try_from(observed.steps.len()).unwrap_or(u32::MAX);
             let tally = Tally {
-                right,
+                in_sync,
                 ..Tally::default()
             };
             let host = &name;
-            (self.tell)(Happening::Finished { host, stage, tally });
+            (self.on_event)(RunEvent::Finished { host, stage, tally });
             return Ok(0);
         }
-        let bringing = |how: Bringing<'_>| {
+        let on_progress = |progress: BlobProgress<'_>| {
             let host = &name;
-            (self.tell)(Happening::Bringing { host, how });
+            (self.on_event)(RunEvent::BlobProgress { host, progress });
         };
-        let bring = host.bring(&seen.missing, self.blobs, &bringing);
-        self.stop.heeded(&name, bring).await?;
-        let waits = || {
-            let (host, reason) = (name.as_str(), "waits until another host is back".to_owned());
-            (self.tell)(Happening::Waiting { host, reason });
+        let deliver = host.deliver(&observed.missing, self.blobs, &on_progress);
+        self.cancel.run(&name, deliver).await?;
+        let on_wait = || {
+            let (host, reason) = (
+                name.as_str(),
+                "waiting until another host is available again".to_owned(),
+            );
+            (self.on_event)(RunEvent::Waiting { host, reason });
         };
-        let leave = away.leave(document, &seen, waits);
-        self.stop.heeded(&name, leave).await?;
+        let acquire = permit.acquire(document, &observed, on_wait);
+        self.cancel.run(&name, acquire).await?;
         let run = format!("{}-{}", self.run, stage.name());
         let run: RunId = run.parse().map_err(casement_plan::PlanError::from)?;
-        let tell = |event: &Event| {
+        let on_step = |event: &Event| {
             let host = &name;
-            (self.tell)(Happening::Step { host, stage, event });
-            if let Some(reason) = going_away(document, event) {
-                (self.tell)(Happening::Waiting { host, reason });
+            (self.on_event)(RunEvent::Step { host, stage, event });
+            if let Some(reason) = reboot_notice(document, event) {
+                (self.on_event)(RunEvent::Waiting { host, reason });
             }
         };
         let waiting = |reason| {
             let host = &name;
-            (self.tell)(Happening::Waiting { host, reason });
+            (self.on_event)(RunEvent::Waiting { host, reason });
         };
-        let converge = async || host.converge(&run, document, secrets, &tell).await;
-        let tally = in_turn(self.stop, waiting, converge).await?;
+        let converge = async || host.converge(&run, document, secrets, &on_step).await;
+        let tally = when_unlocked(self.cancel, waiting, converge).await?;
         let host = &name;
-        (self.tell)(Happening::Finished { host, stage, tally });
-        // What the agent keeps has changed, if nothing else has.
+        (self.on_event)(RunEvent::Finished { host, stage, tally });
+        // At least the document that the agent reconciles with has changed.
         Ok(tally.changed.max(1))
     }
 }
 
-/// What a person should know before a host is not to be seen for a while.
-pub(crate) fn going_away(document: &NodeDocument, event: &Event) -> Option<String> {
-    let What::StepBegan { id, .. } = &event.what else {
+/// Announces a reboot, during which the host is unreachable.
+pub(crate) fn reboot_notice(document: &NodeDocument, event: &Event) -> Option<String> {
+    let EventKind::StepBegan { id, .. } = &event.kind else {
         return None;
     };
     let Resource::Reboot(reboot) = &document.step(id)?.resource else {
         return None;
     };
-    let minutes = reboot.longest().as_secs().div_ceil(60);
+    let minutes = reboot.max_duration().as_secs().div_ceil(60);
     let reason = &reboot.reason;
-    Some(format!(
-        "reboots for {reason}; it has {minutes} minutes to come back"
-    ))
+    Some(format!("rebooting for {reason}; timeout {minutes} min"))
 }

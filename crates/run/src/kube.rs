@@ -1,73 +1,70 @@
-//! The real cluster behind a run.
+//! [`ClusterApi`] over a real cluster.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use casement_catalog::{WINDOWS, WindowsRelease, windows_of_build, windows_of_year};
+use casement_catalog::{WINDOWS, WindowsRelease, windows_of_build, windows_of_os};
 use casement_cluster::{
-    Cluster, ClusterChange, ClusterError, ClusterFacts as SeenFacts, Joining, NodeState, NodeTaint,
-    RIGHTS, Restored, TokenOrder, Way, calico_rights, flannel_rights, host_process_refs,
-    host_process_rights, node_proxier_binding, node_proxier_binding_ref, overlay_binding,
-    overlay_binding_ref, overlay_role, overlay_role_ref, runtime_class, runtime_class_ref,
+    BootstrapTokenRequest, ChangeMethod, ClusterChange, ClusterClient, ClusterError, JoiningNode,
+    NodeState, NodeTaint, ObservedCluster, PERMISSIONS, RestoredField, calico_permissions,
+    flannel_permissions, host_process_permissions, host_process_refs, node_proxier_binding,
+    node_proxier_binding_ref, overlay_binding, overlay_binding_ref, overlay_role, overlay_role_ref,
+    runtime_class, runtime_class_ref,
 };
 use casement_plan::{ClusterFacts, NodeFacts, host_process};
 use casement_resource::Secret;
-use casement_spec::{Cluster as Spec, NetworkMode, Taint, WindowsComponents};
+use casement_spec::{Cluster, Taint, WindowsComponents};
 use secrecy::ExposeSecret as _;
 use serde_json::Value;
 use tokio::time::{sleep, timeout};
 
-use crate::api::{Api, Token};
+use crate::cluster_api::{ClusterApi, Token};
 use crate::error::RunError;
-use crate::fit::{calico, unfit};
+use crate::preflight::{calico, preflight};
 
-/// How long a kubelet may take to show its Node.
-const TO_EXIST: Duration = Duration::from_secs(120);
-/// How long a Node may take from its network to Ready.
-const TO_BE_READY: Duration = Duration::from_secs(300);
-/// How long pods may take to leave a Node: longer than most grace periods.
-const TO_DRAIN: Duration = Duration::from_secs(180);
-/// Until a server that did not answer is asked again.
-const LOOK_AGAIN: Duration = Duration::from_secs(1);
-/// A token is used within minutes; it must outlive a slow host.
-const TOKEN: Duration = Duration::from_secs(1800);
+/// How long a kubelet may take to register its Node.
+const REGISTER_TIMEOUT: Duration = Duration::from_secs(120);
+/// How long a Node may take to become Ready after its network was configured.
+const READY_TIMEOUT: Duration = Duration::from_secs(300);
+/// Longer than most termination grace periods.
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(180);
+const RETRY_INTERVAL: Duration = Duration::from_secs(1);
+/// Tokens are used within minutes; slow hosts need some margin.
+const TOKEN_LIFETIME: Duration = Duration::from_secs(1800);
 
-/// A cluster, and the run that it is spoken to for.
 #[derive(Clone)]
-pub struct Kube {
-    /// The API.
-    pub cluster: Cluster,
-    /// The run's name, which marks its tokens.
+pub struct KubeApi {
+    pub cluster: ClusterClient,
+    /// Marks the bootstrap tokens of this run.
     pub run: String,
 }
 
-impl Kube {
-    /// Everything that has to change in the cluster: each as a change, and only what
-    /// is not there yet. What stops pods comes last.
+impl KubeApi {
+    /// The pending changes of the cluster's objects; those that interrupt pods come last.
     ///
     /// # Errors
-    /// [`RunError::Unfit`] with all that is in the way, before anything changed.
+    /// [`RunError::PreflightFailed`] with every problem, before anything is changed.
     pub async fn changes(
         &self,
-        spec: &Spec,
+        spec: &Cluster,
         builds: &BTreeSet<u32>,
     ) -> Result<Vec<ClusterChange>, RunError> {
-        let facts = self.cluster.facts().await?;
+        let facts = self.cluster.observe().await?;
         let overlay = spec.spec.network.mode().is_flannel();
         let flannel = match overlay {
             true => self.cluster.flannel(&facts).await?,
             false => None,
         };
-        let mut problems = unfit(spec, &facts, flannel.as_ref());
-        if spec.spec.network.mode() == NetworkMode::CalicoVxlan {
-            problems.extend(calico::unfit(spec, &self.cluster.calico().await?));
+        let mut problems = preflight(spec, &facts, flannel.as_ref());
+        if spec.spec.network.mode().is_calico() {
+            problems.extend(calico::preflight(spec, &self.cluster.calico().await?));
         }
         if !problems.is_empty() {
-            return Err(RunError::Unfit(problems));
+            return Err(RunError::PreflightFailed(problems));
         }
         let mut changes = facts.os_selector_changes();
         let components = host_process(spec, &facts_of(&facts));
-        for manifest in wanted(spec, builds).iter().chain(&components) {
+        for manifest in owned_manifests(spec, builds).iter().chain(&components) {
             changes.extend(self.cluster.plan_owned(manifest).await?);
         }
         if let (Some(flannel), Some(net_conf)) = (flannel, casement_plan::net_conf(spec)) {
@@ -76,26 +73,27 @@ impl Kube {
         Ok(changes)
     }
 
-    /// Fails with all rights that a run for this file lacks.
-    pub async fn check_rights(&self, spec: &Spec) -> Result<(), RunError> {
-        let mut rights = RIGHTS.to_vec();
+    /// Fails with every permission that is missing for this file.
+    pub async fn check_permissions(&self, spec: &Cluster) -> Result<(), RunError> {
+        let mut permissions = PERMISSIONS.to_vec();
         if spec.spec.network.mode().is_flannel() {
-            let facts = self.cluster.facts().await?;
-            let place = facts.cni.and_then(|cni| cni.daemon_set.namespace);
-            rights.extend(place.iter().flat_map(|place| flannel_rights(place)));
+            let facts = self.cluster.observe().await?;
+            let namespace = facts.cni.and_then(|cni| cni.daemon_set.namespace);
+            let flannel = namespace.iter().flat_map(|it| flannel_permissions(it));
+            permissions.extend(flannel);
         }
-        if spec.spec.network.mode() == NetworkMode::CalicoVxlan {
-            rights.extend(calico_rights());
+        if spec.spec.network.mode().is_calico() {
+            permissions.extend(calico_permissions());
         }
         if spec.spec.windows.components == WindowsComponents::HostProcess {
-            rights.extend(host_process_rights());
+            permissions.extend(host_process_permissions());
         }
-        Ok(self.cluster.check_these_rights(&rights).await?)
+        Ok(self.cluster.check_permission_list(&permissions).await?)
     }
 
-    /// What taking the cluster's objects back comes to: casement's own go, and
-    /// others get their values back; what stops pods comes last.
-    pub async fn changes_back(&self) -> Result<Vec<ClusterChange>, RunError> {
+    /// Deletes casement's own objects and restores the prior values of others; changes
+    /// that interrupt pods come last.
+    pub async fn restore_changes(&self) -> Result<Vec<ClusterChange>, RunError> {
         let releases = WINDOWS.iter().filter(|release| release.containerd);
         let classes = releases.map(|release| runtime_class_ref(&class_name(release)));
         let mut changes = Vec::new();
@@ -104,77 +102,78 @@ impl Kube {
         }
         for object in host_process_refs() {
             match self.cluster.plan_removal(&object).await {
-                // Who may not even look has not made it.
+                // Without permission to read it, this account cannot have created it.
                 Err(ClusterError::Forbidden { .. }) => {}
                 planned => changes.extend(planned?),
             }
         }
-        let (later, now): (Vec<_>, Vec<_>) = self
+        let (outages, others): (Vec<_>, Vec<_>) = self
             .cluster
             .plan_restore()
             .await?
             .into_iter()
             .partition(|change| change.outage.is_some());
-        changes.extend(now);
-        changes.extend(later);
+        changes.extend(others);
+        changes.extend(outages);
         Ok(changes)
     }
 
-    /// Gives the cluster's objects back what they held, and starts flannel anew
-    /// where that changed its network.
-    pub async fn restore(&self, tell: &(dyn Fn(String) + Sync)) -> Result<Vec<Restored>, RunError> {
-        for change in self.changes_back().await? {
-            if change.way == Way::Delete {
-                self.cluster.carry_out(&change).await?;
+    /// Also restarts flannel if its network configuration changed.
+    pub async fn restore(
+        &self,
+        on_wait: &(dyn Fn(String) + Sync),
+    ) -> Result<Vec<RestoredField>, RunError> {
+        for change in self.restore_changes().await? {
+            if change.method == ChangeMethod::Delete {
+                self.cluster.apply(&change).await?;
             }
         }
         let restored = self.cluster.restore().await?;
-        if self.cluster.is_restart_due().await? {
-            let facts = self.cluster.facts().await?;
+        if self.cluster.is_restart_pending().await? {
+            let facts = self.cluster.observe().await?;
             if let Some(flannel) = self.cluster.flannel(&facts).await?
-                && let Some(restart) = flannel.restart_as_it_is(&facts.nodes)
+                && let Some(restart) = flannel.restart_with_current_config(&facts.nodes)
             {
-                self.cluster.carry_out_telling(&restart, tell).await?;
+                self.cluster.apply_with_progress(&restart, on_wait).await?;
             }
         }
         Ok(restored)
     }
 
-    /// Waits for a state of the Node; the error has the last state seen.
+    /// The error of a timeout has the last observed state.
     async fn wait(
         &self,
         node: &str,
         limit: Duration,
-        what: &'static str,
-        tell: &(dyn Fn(String) + Sync),
-        fits: impl Fn(&NodeState) -> bool + Send,
+        expected: &'static str,
+        on_wait: &(dyn Fn(String) + Sync),
+        reached: impl Fn(&NodeState) -> bool + Send,
     ) -> Result<NodeState, RunError> {
         let mut watch = self.cluster.watch_node(node);
         let mut last = NodeState::default();
         let waited = timeout(limit, async {
             loop {
                 last = watch.next().await?;
-                if fits(&last) {
+                if reached(&last) {
                     return Ok::<_, RunError>(());
                 }
-                tell(described(&last));
+                on_wait(describe(&last));
             }
         });
         match waited.await {
             Ok(Ok(())) => Ok(last),
             Ok(Err(error)) => Err(error),
-            Err(_) => Err(RunError::NodeNot {
+            Err(_) => Err(RunError::NodeTimeout {
                 node: node.to_owned(),
-                what,
+                expected,
                 seconds: limit.as_secs(),
-                last: described(&last),
+                last: describe(&last),
             }),
         }
     }
 }
 
-/// What a plan needs of what was seen.
-fn facts_of(facts: &SeenFacts) -> ClusterFacts {
+fn facts_of(facts: &ObservedCluster) -> ClusterFacts {
     let nodes = facts.nodes.iter().map(|node| NodeFacts {
         name: node.name.clone(),
         address: node.addresses.iter().find_map(|text| text.parse().ok()),
@@ -188,20 +187,20 @@ fn facts_of(facts: &SeenFacts) -> ClusterFacts {
     }
 }
 
-/// The objects of casement's own.
-fn wanted(spec: &Spec, builds: &BTreeSet<u32>) -> Vec<Value> {
-    let mut wanted: Vec<Value> = builds
+/// The objects that casement owns.
+fn owned_manifests(spec: &Cluster, builds: &BTreeSet<u32>) -> Vec<Value> {
+    let mut manifests: Vec<Value> = builds
         .iter()
         .filter_map(|build| windows_of_build(*build))
         .map(|release| runtime_class(&class_name(release), &release.node_label()))
         .collect();
     let nodes = || spec.windows_hosts().map(|host| host.name.as_str());
-    wanted.extend(nodes().map(node_proxier_binding));
+    manifests.extend(nodes().map(node_proxier_binding));
     if spec.spec.network.mode().is_flannel() {
-        wanted.push(overlay_role());
-        wanted.extend(nodes().map(overlay_binding));
+        manifests.push(overlay_role());
+        manifests.extend(nodes().map(overlay_binding));
     }
-    wanted
+    manifests
 }
 
 /// `windows-2022`.
@@ -210,65 +209,66 @@ fn class_name(release: &WindowsRelease) -> String {
     format!("windows-{}", name.unwrap_or(release.name).to_lowercase())
 }
 
-/// The builds of Windows that the file names; hosts whose release is to be found
-/// out say theirs themselves.
-pub fn builds_of(spec: &Spec) -> BTreeSet<u32> {
-    let years = spec.windows_hosts().map(|host| host.os.to_string());
-    let releases = years.filter_map(|os| windows_of_year(os.strip_prefix("windows-")?));
+/// The Windows builds that the file names; hosts without a release in the file report
+/// theirs.
+pub fn builds_of(spec: &Cluster) -> BTreeSet<u32> {
+    let names = spec.windows_hosts().map(|host| host.os.to_string());
+    let releases = names.filter_map(|os| windows_of_os(&os));
     releases.map(|release| release.build).collect()
 }
 
-fn described(state: &NodeState) -> String {
+fn describe(state: &NodeState) -> String {
     let reason = match state.reason.as_str() {
         "" => String::new(),
         reason => format!(" ({reason})"),
     };
     match (state.exists, state.ready) {
-        (false, _) => "there is no Node yet".to_owned(),
-        (true, true) => "the Node is Ready".to_owned(),
-        (true, false) if state.message.is_empty() => format!("the Node is NotReady{reason}"),
-        (true, false) => format!("the Node is NotReady{reason}: {}", state.message),
+        (false, _) => "waiting for the Node to register".to_owned(),
+        (true, true) => "Node is Ready".to_owned(),
+        (true, false) if state.message.is_empty() => format!("Node is NotReady{reason}"),
+        (true, false) => format!("Node is NotReady{reason}: {}", state.message),
     }
 }
 
-impl Api for Kube {
+impl ClusterApi for KubeApi {
     async fn facts(&self) -> Result<ClusterFacts, RunError> {
-        Ok(facts_of(&self.cluster.facts().await?))
+        Ok(facts_of(&self.cluster.observe().await?))
     }
 
-    async fn mint(&self, host: &str) -> Result<Token, RunError> {
+    async fn create_token(&self, host: &str) -> Result<Token, RunError> {
         self.cluster
             .delete_leftover_tokens(&self.run, &[host])
             .await?;
-        let order = TokenOrder {
+        let request = BootstrapTokenRequest {
             host: host.to_owned(),
             run: self.run.clone(),
-            lifetime: TOKEN,
+            lifetime: TOKEN_LIFETIME,
         };
-        let token = self.cluster.mint_token(&order).await?;
+        let token = self.cluster.create_token(&request).await?;
         Ok(Token {
             id: token.id().to_owned(),
             value: Secret::new(token.value().expose_secret().to_owned()),
         })
     }
 
-    async fn revoke(&self, id: &str) -> Result<(), RunError> {
+    async fn delete_token(&self, id: &str) -> Result<(), RunError> {
         Ok(self.cluster.delete_token(id).await?)
     }
 
-    async fn sweep(&self, hosts: &[&str]) -> Result<(), RunError> {
+    async fn delete_leftover_tokens(&self, hosts: &[&str]) -> Result<(), RunError> {
         self.cluster
             .delete_leftover_tokens(&self.run, hosts)
             .await?;
         Ok(())
     }
 
-    async fn joined(&self, node: &str) -> Result<NodeFacts, RunError> {
-        // Both are there a moment after the Node is, and others' ways to its pods
-        // are made of them.
+    async fn wait_joined(&self, node: &str) -> Result<NodeFacts, RunError> {
+        // Both appear shortly after the Node; the routes of other hosts need them.
         let known = |state: &NodeState| state.pod_cidr.is_some() && state.address.is_some();
-        let what = "given a pod network and an address";
-        let state = self.wait(node, TO_EXIST, what, &|_| {}, known).await?;
+        let expected = "registered with a pod CIDR and an address";
+        let state = self
+            .wait(node, REGISTER_TIMEOUT, expected, &|_| {}, known)
+            .await?;
         Ok(NodeFacts {
             name: node.to_owned(),
             address: None,
@@ -276,14 +276,18 @@ impl Api for Kube {
         })
     }
 
-    async fn ready(&self, node: &str, tell: &(dyn Fn(String) + Sync)) -> Result<(), RunError> {
-        self.wait(node, TO_BE_READY, "Ready", tell, |state| state.ready)
+    async fn wait_ready(
+        &self,
+        node: &str,
+        on_wait: &(dyn Fn(String) + Sync),
+    ) -> Result<(), RunError> {
+        self.wait(node, READY_TIMEOUT, "Ready", on_wait, |state| state.ready)
             .await
             .map(drop)
     }
 
-    async fn schedulable(&self, node: &str, yes: bool) -> Result<(), RunError> {
-        if yes {
+    async fn set_schedulable(&self, node: &str, schedulable: bool) -> Result<(), RunError> {
+        if schedulable {
             self.cluster.uncordon(node).await?;
         } else {
             self.cluster.cordon(node).await?;
@@ -304,30 +308,34 @@ impl Api for Kube {
         Ok(())
     }
 
-    async fn attend(&self, node: &str, tell: &(dyn Fn(String) + Sync)) -> Result<(), RunError> {
-        let joining = Joining {
+    async fn watch_join(
+        &self,
+        node: &str,
+        on_wait: &(dyn Fn(String) + Sync),
+    ) -> Result<(), RunError> {
+        let joining = JoiningNode {
             node: node.to_owned(),
             run: self.run.clone(),
         };
         loop {
-            match self.cluster.attend_request(&joining, tell).await {
-                Err(error) if error.is_transient() => sleep(LOOK_AGAIN).await,
-                ended => return Ok(ended?),
+            match self.cluster.watch_join_request(&joining, on_wait).await {
+                Err(error) if error.is_transient() => sleep(RETRY_INTERVAL).await,
+                result => return Ok(result?),
             }
         }
     }
 
-    async fn drain(&self, node: &str, tell: &(dyn Fn(String) + Sync)) -> Result<(), RunError> {
-        self.cluster.drain(node, TO_DRAIN, tell).await?;
+    async fn drain(&self, node: &str, on_wait: &(dyn Fn(String) + Sync)) -> Result<(), RunError> {
+        self.cluster.drain(node, DRAIN_TIMEOUT, on_wait).await?;
         Ok(())
     }
 
-    async fn forget(&self, node: &str) -> Result<(), RunError> {
-        self.sweep(&[node]).await?;
+    async fn remove_node(&self, node: &str) -> Result<(), RunError> {
+        self.delete_leftover_tokens(&[node]).await?;
         self.cluster.delete_node(node).await?;
         for binding in [node_proxier_binding_ref(node), overlay_binding_ref(node)] {
             if let Some(change) = self.cluster.plan_removal(&binding).await? {
-                self.cluster.carry_out(&change).await?;
+                self.cluster.apply(&change).await?;
             }
         }
         Ok(())

@@ -1,114 +1,109 @@
-//! Whether a cluster can take the nodes that a file asks for; told before anything
-//! is changed, and all at once.
+//! Checks whether the cluster can accept the nodes of the file. All problems are reported
+//! together, before anything is changed.
 
-#[path = "preflight/calico.rs"]
 pub(crate) mod calico;
 
 use casement_catalog::{Minor, kubelet_range};
-use casement_cluster::{ClusterFacts, FlannelFacts};
+use casement_cluster::{FlannelFacts, ObservedCluster};
 use casement_diag::Problem;
 use casement_net::flannel::NetConf;
-use casement_spec::{Cluster, NetworkMode};
+use casement_spec::Cluster;
 
-/// Pod networks that have no way for packets on Windows, or none that fits a node
-/// that kubeadm joins.
-const NO_WINDOWS: &[(&str, &str)] = &[
-    ("Cilium", "it is made of eBPF programs of Linux"),
-    ("Canal", "its policies are Linux only"),
-    ("Kube-OVN", "its Windows side is an installation of its own"),
-    ("OVN-Kubernetes", "its hybrid overlay is its operator's"),
-    ("Antrea", "its Windows agent is an installation of its own"),
-    ("kube-router", "it has no Windows side"),
-    ("Weave Net", "it has no Windows side"),
-    ("Amazon VPC CNI", "its Windows side is made by EKS"),
-    ("Azure CNI", "its Windows side is made by AKS"),
-    ("kindnet", "it has no Windows side"),
+/// Pod networks without Windows support, or with one that kubeadm-joined nodes cannot use.
+const UNSUPPORTED_CNI: &[(&str, &str)] = &[
+    ("Cilium", "it needs eBPF in the Linux kernel"),
+    ("Canal", "its policies are Linux-only"),
+    ("Kube-OVN", "its Windows agent needs its own installer"),
+    (
+        "OVN-Kubernetes",
+        "its hybrid overlay is managed by its operator",
+    ),
+    ("Antrea", "its Windows agent needs its own installer"),
+    ("kube-router", "it does not support Windows"),
+    ("Weave Net", "it does not support Windows"),
+    ("Amazon VPC CNI", "its Windows support is part of EKS"),
+    ("Azure CNI", "its Windows support is part of AKS"),
+    ("kindnet", "it does not support Windows"),
 ];
 
-/// Everything that is in the way.
-pub fn unfit(
+pub fn preflight(
     cluster: &Cluster,
-    facts: &ClusterFacts,
+    facts: &ObservedCluster,
     flannel: Option<&FlannelFacts>,
 ) -> Vec<Problem> {
     let mut problems: Vec<Problem> = version(cluster, facts).into_iter().collect();
     problems.extend(networks(cluster, facts));
     match pod_network(cluster, facts) {
         Some(problem) => problems.push(problem),
-        None => problems.extend(flannel_fit(cluster, flannel)),
+        None => problems.extend(flannel_problems(cluster, flannel)),
     }
     problems.extend(names(cluster, facts));
     problems
 }
 
-/// What differs between the file and flannel's own configuration, beyond what a
-/// change of numbers mends.
-fn flannel_fit(cluster: &Cluster, flannel: Option<&FlannelFacts>) -> Vec<Problem> {
-    let wanted = casement_plan::net_conf(cluster);
-    let (Some(wanted), Some(flannel)) = (wanted, flannel) else {
+/// Differences from flannel's configuration that a new VNI or port does not fix.
+fn flannel_problems(cluster: &Cluster, flannel: Option<&FlannelFacts>) -> Vec<Problem> {
+    let expected = casement_plan::net_conf(cluster);
+    let (Some(expected), Some(flannel)) = (expected, flannel) else {
         return Vec::new();
     };
     let mut problems = Vec::new();
     let found = &flannel.net_conf;
-    let wanted_backend = match cluster.spec.network.mode() {
-        NetworkMode::FlannelHostGw => "host-gw",
-        _ => "vxlan",
+    let expected_backend = match cluster.spec.network.mode().is_vxlan() {
+        true => "vxlan",
+        false => "host-gw",
     };
-    if found.backend != wanted_backend {
-        let mode = match found.backend.as_str() {
-            "vxlan" => "`network.mode: flannel-overlay`",
-            "host-gw" => "`network.mode: flannel-host-gw`",
-            _ => "flannel with `vxlan` or `host-gw`: no other kind carries Windows",
+    if found.backend != expected_backend {
+        let help = match found.backend.as_str() {
+            "vxlan" => "set `network.mode: flannel-overlay`",
+            "host-gw" => "set `network.mode: flannel-host-gw`",
+            _ => "use flannel with `vxlan` or `host-gw`: Windows supports no other backend",
         };
         let problem = Problem::new(
             "CAS-FIT-008",
-            "flannel moves packets in another way than the file says",
-            format!("it takes {mode}"),
+            "flannel's backend does not match the cluster file",
+            help,
         );
-        problems.push(differ(problem, &found.backend, wanted_backend));
+        problems.push(differ(problem, &found.backend, expected_backend));
     }
-    problems.extend(flannel_network(&wanted, flannel));
+    problems.extend(flannel_network(&expected, flannel));
     if found.ipv6 {
         problems.push(
             Problem::new(
                 "CAS-FIT-009",
-                "flannel has IPv6 on, and Windows nodes have none: Linux nodes would leave them out",
-                "turn `EnableIPv6` off in net-conf.json, or use a cluster with IPv4 only",
+                "flannel has IPv6 enabled: Linux nodes would ignore Windows nodes, which have no IPv6",
+                "set `EnableIPv6: false` in net-conf.json, or use an IPv4-only cluster",
             )
-            .seen("found in", &flannel.config_map),
+            .detail("found in", &flannel.config_map),
         );
     }
     problems
 }
 
-fn flannel_network(wanted: &NetConf, flannel: &FlannelFacts) -> Option<Problem> {
-    let (found, wanted) = (&flannel.net_conf.network, wanted.network.to_string());
-    (*found != wanted).then(|| {
+fn flannel_network(expected: &NetConf, flannel: &FlannelFacts) -> Option<Problem> {
+    let (found, expected) = (&flannel.net_conf.network, expected.network.to_string());
+    (*found != expected).then(|| {
         let problem = Problem::new(
             "CAS-FIT-007",
-            "flannel's network is not that of the pods",
-            "`kubernetes.podCidr` has to be what flannel and kubeadm were given",
+            "flannel's network differs from the pod network",
+            "set `kubernetes.podCidr` to the network that flannel and kubeadm were configured with",
         );
-        differ(problem, found, &wanted)
+        differ(problem, found, &expected)
     })
 }
 
-fn version(cluster: &Cluster, facts: &ClusterFacts) -> Option<Problem> {
-    let wanted = &cluster.spec.kubernetes.version;
+fn version(cluster: &Cluster, facts: &ObservedCluster) -> Option<Problem> {
+    let expected = &cluster.spec.kubernetes.version;
     let found = minor(&facts.version);
     let Some(found) = found.filter(|minor| (Minor::OLDEST..=Minor::NEWEST).contains(minor)) else {
         let problem = Problem::new(
             "CAS-FIT-002",
-            "the API server's version is none that casement knows",
-            format!(
-                "casement knows Kubernetes {} to {}",
-                Minor::OLDEST,
-                Minor::NEWEST
-            ),
+            "the API server's version is not supported",
+            format!("use Kubernetes {} to {}", Minor::OLDEST, Minor::NEWEST),
         );
-        return Some(differ(problem, &facts.version, &wanted.to_string()));
+        return Some(differ(problem, &facts.version, &expected.to_string()));
     };
-    let (_, number) = wanted.minor();
+    let (_, number) = expected.minor();
     let kubelet = u16::try_from(number).ok().map(Minor::new);
     let range = kubelet_range(found);
     if kubelet.is_some_and(|kubelet| range.contains(&kubelet)) {
@@ -116,17 +111,17 @@ fn version(cluster: &Cluster, facts: &ClusterFacts) -> Option<Problem> {
     }
     let problem = Problem::new(
         "CAS-FIT-001",
-        "kubelets of the file's version cannot work with this API server",
+        "kubelets of this version do not work with this API server",
         format!(
-            "`kubernetes.version` may be from {} to {}",
+            "set `kubernetes.version` to {} to {}",
             range.start(),
             range.end()
         ),
     );
-    Some(differ(problem, &facts.version, &wanted.to_string()))
+    Some(differ(problem, &facts.version, &expected.to_string()))
 }
 
-/// `v1.36.3` to its minor.
+/// Parses `v1.36.3`.
 fn minor(version: &str) -> Option<Minor> {
     let mut parts = version.trim_start_matches('v').split('.');
     let (major, minor) = (parts.next()?, parts.next()?);
@@ -135,103 +130,103 @@ fn minor(version: &str) -> Option<Minor> {
     digits.parse().ok().map(Minor::new)
 }
 
-fn networks(cluster: &Cluster, facts: &ClusterFacts) -> Vec<Problem> {
+fn networks(cluster: &Cluster, facts: &ObservedCluster) -> Vec<Problem> {
     let kubernetes = &cluster.spec.kubernetes;
     let pairs = [
         (
             "CAS-FIT-005",
             "podCidr",
-            "pods",
+            "pod",
             &facts.pod_cidrs,
             kubernetes.pod_cidr.to_string(),
         ),
         (
             "CAS-FIT-006",
             "serviceCidr",
-            "services",
+            "service",
             &facts.service_cidrs,
             kubernetes.service_cidr.to_string(),
         ),
     ];
     let mut problems = Vec::new();
-    for (code, field, what, found, wanted) in pairs {
+    for (code, field, what, found, expected) in pairs {
         let found = found.join(",");
         let same = |text: &str| text.replace([' ', '[', ']', '"'], "");
-        if found.is_empty() || same(&found) == same(&wanted) {
+        if found.is_empty() || same(&found) == same(&expected) {
             continue;
         }
         let problem = Problem::new(
             code,
-            format!("the network of {what} is another in the cluster"),
-            format!("write `kubernetes.{field}: {found}`"),
+            format!("the {what} network in the cluster file differs from the one in the cluster"),
+            format!("set `kubernetes.{field}: {found}`"),
         );
-        problems.push(differ(problem, &found, &wanted));
+        problems.push(differ(problem, &found, &expected));
     }
     problems
 }
 
-fn pod_network(cluster: &Cluster, facts: &ClusterFacts) -> Option<Problem> {
+fn pod_network(cluster: &Cluster, facts: &ObservedCluster) -> Option<Problem> {
     let mode = cluster.spec.network.mode();
     let found = facts.cni.as_ref();
     let name = found.map(|cni| cni.name.as_str());
-    let because = NO_WINDOWS.iter().find(|(known, _)| Some(*known) == name);
-    if let (Some(cni), Some((_, because))) = (found, because) {
+    let reason = UNSUPPORTED_CNI
+        .iter()
+        .find(|(known, _)| Some(*known) == name);
+    if let (Some(cni), Some((_, reason))) = (found, reason) {
         let problem = Problem::new(
             "CAS-FIT-003",
-            format!(
-                "{} cannot carry the pods of Windows nodes here: {because}",
-                cni.name
-            ),
-            "use a cluster with flannel or Calico, or one whose pods are routed",
+            format!("{} does not support Windows nodes here: {reason}", cni.name),
+            "use a cluster with flannel or Calico, or with routed pod networks",
         );
-        return Some(problem.seen("found", &cni.daemon_set));
+        return Some(problem.detail("found", &cni.daemon_set));
     }
-    let fits = match mode {
-        NetworkMode::FlannelOverlay | NetworkMode::FlannelHostGw => name == Some("flannel"),
-        NetworkMode::CalicoVxlan => name == Some("Calico"),
-        // Routes stand beside what connects Linux nodes to each other.
-        NetworkMode::L3Routes => name != Some("Calico"),
+    let compatible = match mode.cni() {
+        Some(cni) => name == Some(cni),
+        // Routes work beside whatever connects the Linux nodes; Calico assigns pod networks
+        // without telling the Nodes.
+        None => name != Some("Calico"),
     };
-    if fits {
+    if compatible {
         return None;
     }
     let problem = Problem::new(
         "CAS-FIT-004",
-        format!("`network.mode: {mode}` does not go with the cluster's pod network"),
+        format!("`network.mode: {mode}` does not match the cluster's pod network"),
         match name {
-            Some("flannel") => "write `network.mode: flannel-overlay` or `flannel-host-gw`",
-            Some("Calico") => "write `network.mode: calico-vxlan`",
-            _ => "install flannel or Calico on the Linux nodes first, or write `mode: l3-routes`",
+            Some("flannel") => "set `network.mode: flannel-overlay` or `flannel-host-gw`",
+            Some("Calico") => "set `network.mode: calico-vxlan`",
+            _ => {
+                "install flannel or Calico on the Linux nodes first, or set `network.mode: l3-routes`"
+            }
         },
     );
-    let found = found.map_or("none that casement knows".to_owned(), |cni| {
+    let found = found.map_or("no known CNI".to_owned(), |cni| {
         format!("{} ({})", cni.name, cni.daemon_set)
     });
-    Some(problem.seen("found", found))
+    Some(problem.detail("found", found))
 }
 
-/// A Windows host must not take over a Node of Linux.
-fn names(cluster: &Cluster, facts: &ClusterFacts) -> Vec<Problem> {
+/// A Windows host must not take over the Node of a Linux host.
+fn names(cluster: &Cluster, facts: &ObservedCluster) -> Vec<Problem> {
     let taken = cluster.windows_hosts().filter_map(|host| {
         let node = facts.node(host.name.as_str())?;
         (node.os == "linux").then(|| {
             Problem::new(
                 "CAS-FIT-010",
-                format!("Node `{}` is there already, and is a Linux one", node.name),
-                "give the Windows host another name, or delete the Node if it is left over",
+                format!("Node `{}` already exists and runs Linux", node.name),
+                "rename the Windows host, or delete the Node if it is a leftover",
             )
-            .seen("addresses", node.addresses.join(", "))
+            .detail("addresses", node.addresses.join(", "))
         })
     });
     taken.collect()
 }
 
-fn differ(problem: Problem, found: &str, wanted: &str) -> Problem {
+fn differ(problem: Problem, found: &str, expected: &str) -> Problem {
     problem
-        .seen("cluster", format!("`{found}`"))
-        .seen("file", format!("`{wanted}`"))
+        .detail("cluster", format!("`{found}`"))
+        .detail("file", format!("`{expected}`"))
 }
 
 #[cfg(test)]
-#[path = "preflight/tests.rs"]
 mod tests;

@@ -1,61 +1,55 @@
-//! Takes a host back: what casement made there, the agent, the Node.
+//! Removes a host from the cluster: casement's resources on it, the agent, the Node.
 
 use casement_resource::RunId;
 use casement_resource::wire::Event;
 
-use crate::api::Api;
+use crate::cancel::CancelToken;
+use crate::cluster_api::ClusterApi;
 use crate::error::RunError;
-use crate::host::Host;
-use crate::stop::Stop;
-use crate::turn::in_turn;
+use crate::host_agent::HostAgent;
+use crate::host_lock::when_unlocked;
 
-/// What becomes of the pods of a host that is a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Drain {
-    /// They are moved before anything else.
+    /// Before anything else.
     First,
-    /// They are left to their controllers.
-    Not,
+    /// Pods are left to their controllers.
+    Skip,
 }
 
-/// What is the same for all hosts of a reset.
 pub struct Reset<'a, A> {
-    /// The cluster.
     pub api: &'a A,
-    /// The name of the run.
     pub run: &'a RunId,
-    /// Heeded between the parts; the host heeds it while it is at work.
-    pub stop: &'a Stop,
+    /// Checked between the stages; the agent handles it within one.
+    pub cancel: &'a CancelToken,
 }
 
-impl<A: Api> Reset<'_, A> {
-    /// Takes one host back: `node` says what becomes of its pods, and is none for a
-    /// host that is no node of casement's making. The Node goes last: as long as it is
-    /// there, somebody sees that the host is not done.
+impl<A: ClusterApi> Reset<'_, A> {
+    /// `node` is `None` for a host that casement did not join. The Node is deleted last:
+    /// as long as it exists, an incomplete reset is visible.
     ///
-    /// Each part finds nothing to do when it was done before, so a reset that was
-    /// stopped or cut off is simply asked for again.
-    pub async fn take_back<H: Host>(
+    /// Every stage is idempotent, so an interrupted reset is resumed by running it again.
+    pub async fn reset_host<H: HostAgent>(
         &self,
         mut host: H,
         node: Option<Drain>,
-        tell: &(dyn Fn(&Event) + Sync),
+        on_event: &(dyn Fn(&Event) + Sync),
         waiting: &(dyn Fn(String) + Sync),
     ) -> Result<(), RunError> {
         let name = host.name().to_owned();
         if node == Some(Drain::First) {
             let drain = self.api.drain(&name, waiting);
-            self.stop.heeded(&name, drain).await?;
+            self.cancel.run(&name, drain).await?;
         }
-        if self.stop.is_asked() {
-            return Err(RunError::Stopped { host: name });
+        if self.cancel.is_canceled() {
+            return Err(RunError::Canceled { host: name });
         }
-        let remove = async || host.remove(self.run, tell).await;
-        in_turn(self.stop, waiting, remove).await?;
-        // From here on it is quick, and better done than left.
-        host.leave().await?;
+        let remove = async || host.remove(self.run, on_event).await;
+        when_unlocked(self.cancel, waiting, remove).await?;
+        // No cancellation from here on: it is quick, and half of it would be confusing.
+        host.retire().await?;
         if node.is_some() {
-            self.api.forget(&name).await?;
+            self.api.remove_node(&name).await?;
         }
         Ok(())
     }

@@ -1,7 +1,7 @@
-//! Secrets, made when a host asks for them and not before.
+//! Secrets are created when a host requests them, not earlier.
 //!
-//! A host asks while it holds its own lock, so whatever an earlier run made for
-//! it is left over by then, and whatever is made now is used at once.
+//! A host requests a secret while it holds its own lock: tokens of earlier runs are
+//! leftovers by then, and a new one is used at once.
 
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -10,12 +10,11 @@ use std::sync::{Mutex, PoisonError};
 use casement_plan::windows::BOOTSTRAP_TOKEN;
 use casement_resource::{Secret, SecretName};
 
-use crate::api::Api;
+use crate::cluster_api::ClusterApi;
 use crate::error::RunError;
 
-/// Where a run's secrets come from.
 pub trait Secrets: Sync {
-    /// The values of these; one that is not known is left out.
+    /// Unknown names are left out.
     fn reveal(
         &self,
         names: &[SecretName],
@@ -32,55 +31,53 @@ impl Secrets for NoSecrets {
     }
 }
 
-/// Those that the controller has read before: passwords of accounts.
+/// Passwords that the controller has read at startup.
 #[derive(Debug, Clone, Copy)]
-pub struct Given<'a>(pub &'a BTreeMap<SecretName, Secret>);
+pub struct KnownSecrets<'a>(pub &'a BTreeMap<SecretName, Secret>);
 
-impl Secrets for Given<'_> {
+impl Secrets for KnownSecrets<'_> {
     async fn reveal(&self, names: &[SecretName]) -> Result<BTreeMap<SecretName, Secret>, RunError> {
         let value = |name: &SecretName| Some((name.clone(), self.0.get(name)?.clone()));
         Ok(names.iter().filter_map(value).collect())
     }
 }
 
-/// Bootstrap tokens for one host. [`Tokens::revoke`] must follow, however the
-/// join ends.
+/// Bootstrap tokens for one host. [`Tokens::revoke`] must be called on every outcome.
 #[derive(Debug)]
 pub struct Tokens<'a, A> {
     api: &'a A,
     host: &'a str,
-    minted: Mutex<Vec<String>>,
+    created: Mutex<Vec<String>>,
 }
 
-impl<'a, A: Api> Tokens<'a, A> {
-    /// None yet.
+impl<'a, A: ClusterApi> Tokens<'a, A> {
     pub fn new(api: &'a A, host: &'a str) -> Self {
         Self {
             api,
             host,
-            minted: Mutex::default(),
+            created: Mutex::default(),
         }
     }
 
-    /// Deletes those that were made; says the first thing that went wrong.
+    /// Tries to delete all of them and returns the first error.
     pub async fn revoke(self) -> Result<(), RunError> {
-        let minted = self.minted.into_inner();
+        let created = self.created.into_inner();
         let mut revoked = Ok(());
-        for id in minted.unwrap_or_else(PoisonError::into_inner) {
-            let result = self.api.revoke(&id).await;
+        for id in created.unwrap_or_else(PoisonError::into_inner) {
+            let result = self.api.delete_token(&id).await;
             revoked = revoked.and(result);
         }
         revoked
     }
 }
 
-impl<A: Api> Secrets for Tokens<'_, A> {
+impl<A: ClusterApi> Secrets for Tokens<'_, A> {
     async fn reveal(&self, names: &[SecretName]) -> Result<BTreeMap<SecretName, Secret>, RunError> {
         let mut values = BTreeMap::new();
         for name in names.iter().filter(|name| name.as_str() == BOOTSTRAP_TOKEN) {
-            let token = self.api.mint(self.host).await?;
-            let mut minted = self.minted.lock().unwrap_or_else(PoisonError::into_inner);
-            minted.push(token.id);
+            let token = self.api.create_token(self.host).await?;
+            let mut created = self.created.lock().unwrap_or_else(PoisonError::into_inner);
+            created.push(token.id);
             values.insert(name.clone(), token.value);
         }
         Ok(values)

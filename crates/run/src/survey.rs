@@ -1,107 +1,114 @@
-//! What hosts are, against what the file says they should be; changes nothing.
+//! Compares hosts with what the file asks for; changes nothing.
 
 use casement_plan::{ClusterFacts, PlanError, linux, windows};
 use casement_resource::wire::ObservedStep;
-use casement_resource::{Diff, NodeDocument, Resource, Stage};
-use casement_run::RunError;
-use casement_run::api::Api;
-use casement_run::link::Link;
+use casement_resource::{Diff, NodeDocument, Stage};
 use casement_spec::Host;
 
-use crate::controller::Controller;
+use crate::agent_client::AgentClient;
+use crate::error::RunError;
+use crate::fleet::Fleet;
 
-/// One host's answer.
 #[derive(Debug)]
 pub struct HostSurvey {
-    /// The host.
     pub name: String,
-    /// Its system, in words.
+    /// The operating system, as the host reports it.
     pub system: String,
     /// One for each step of each stage that could be planned.
-    pub steps: Vec<Seen>,
-    /// Stages that need what only comes later.
-    pub open: Vec<Stage>,
+    pub steps: Vec<SurveyedStep>,
+    /// Stages that cannot be planned before the host has joined.
+    pub after_join: Vec<Stage>,
 }
 
-/// One step as it was seen.
-#[derive(Debug)]
-pub struct Seen {
-    /// What it is about, for people.
-    pub what: String,
-    /// The answer.
-    pub step: ObservedStep,
-}
+impl HostSurvey {
+    /// How many steps would change something.
+    #[must_use]
+    pub fn pending(&self) -> usize {
+        self.steps.iter().filter(|step| !step.in_sync()).count()
+    }
 
-impl Seen {
-    /// Whether nothing is to be done.
-    pub fn is_right(&self) -> bool {
-        self.step.is_right()
+    /// Whether nothing is to be changed, now or after the join.
+    #[must_use]
+    pub fn in_sync(&self) -> bool {
+        self.after_join.is_empty() && self.pending() == 0
     }
 }
 
-/// Looks at all hosts at once.
-pub async fn survey(
-    controller: &mut Controller,
-) -> Result<Vec<(String, Result<HostSurvey, RunError>)>, RunError> {
-    let facts = controller.kube.facts().await?;
-    let mut links = std::mem::take(&mut controller.links);
-    let looks = links.iter_mut().map(|link| look(controller, link, &facts));
-    let looked = controller.at_once.all(looks).await;
-    let names = links.iter().map(|link| link.name().to_owned());
-    let answers = names.zip(looked).collect();
-    controller.links = links;
-    Ok(answers)
+#[derive(Debug)]
+pub struct SurveyedStep {
+    /// The step's name for people, its kind first.
+    pub name: String,
+    pub step: ObservedStep,
 }
 
-async fn look(
-    controller: &Controller,
-    link: &mut Link,
+impl SurveyedStep {
+    #[must_use]
+    pub fn in_sync(&self) -> bool {
+        self.step.in_sync()
+    }
+}
+
+/// Surveys all connected hosts at once.
+pub async fn survey(
+    fleet: &mut Fleet,
+) -> Result<Vec<(String, Result<HostSurvey, RunError>)>, RunError> {
+    let facts = fleet.facts().await?;
+    let mut clients = std::mem::take(&mut fleet.clients);
+    let surveys = clients.iter_mut();
+    let surveys = surveys.map(|client| survey_host(fleet, client, &facts));
+    let surveys = fleet.concurrency.all(surveys).await;
+    let names = clients.iter().map(|client| client.name().to_owned());
+    let surveys = names.zip(surveys).collect();
+    fleet.clients = clients;
+    Ok(surveys)
+}
+
+async fn survey_host(
+    fleet: &Fleet,
+    client: &mut AgentClient,
     facts: &ClusterFacts,
 ) -> Result<HostSurvey, RunError> {
-    let name = link.name().to_owned();
-    let hosts = &controller.cluster.spec.hosts;
-    let host = hosts.iter().find(|host| host.name.as_str() == name);
-    let host = host.ok_or_else(|| RunError::NotInSpec(name.clone()))?;
-    let (documents, open) = documents(controller, host, facts)?;
+    let name = client.name().to_owned();
+    let (documents, after_join) = documents(fleet, fleet.host(&name)?, facts)?;
     let mut steps = Vec::new();
     for document in &documents {
-        let observed = link.observe(document).await?;
-        let about = document.steps().iter().map(|step| about(&step.resource));
-        let all_right = observed.steps.iter().all(ObservedStep::is_right);
-        let seen = about.zip(observed.steps);
-        steps.extend(seen.map(|(what, step)| Seen { what, step }));
-        // Where a step changes, the agent hears of the document anyway.
-        if all_right && !observed.kept.is_right() {
-            steps.push(kept(document.stage(), observed.kept)?);
+        let observed = client.observe(document).await?;
+        let names = document.steps().iter().map(|step| step.resource.identity());
+        let all_in_sync = observed.steps.iter().all(ObservedStep::in_sync);
+        let surveyed = names.zip(observed.steps);
+        steps.extend(surveyed.map(|(name, step)| SurveyedStep { name, step }));
+        // Where a step changes, the agent gets the document anyway.
+        if all_in_sync && !observed.kept.in_sync() {
+            steps.push(kept_document(document.stage(), observed.kept)?);
         }
     }
     Ok(HostSurvey {
         name,
-        system: link.facts().product.clone(),
+        system: client.facts().product.clone(),
         steps,
-        open,
+        after_join,
     })
 }
 
-/// What the agent holds the host to, as a step of its own.
-fn kept(stage: Stage, diff: Diff) -> Result<Seen, RunError> {
+/// The document that the agent keeps the host to, as a step of its own.
+fn kept_document(stage: Stage, diff: Diff) -> Result<SurveyedStep, RunError> {
     let stage = stage.name();
-    Ok(Seen {
-        what: format!("what the agent keeps ({stage})"),
+    Ok(SurveyedStep {
+        name: format!("agent document ({stage})"),
         step: ObservedStep {
             id: format!("kept-{stage}").parse().map_err(PlanError::from)?,
-            seen: Ok(diff),
+            result: Ok(diff),
         },
     })
 }
 
-/// The documents that can be made now, and the stages that cannot.
+/// The documents that can be planned now, and the stages that cannot.
 pub fn documents(
-    controller: &Controller,
+    fleet: &Fleet,
     host: &Host,
     facts: &ClusterFacts,
 ) -> Result<(Vec<NodeDocument>, Vec<Stage>), RunError> {
-    let (cluster, inputs) = (&controller.cluster, &controller.inputs);
+    let (cluster, inputs) = (&fleet.cluster, &fleet.inputs);
     if !host.os.is_windows() {
         return Ok((vec![linux::network(cluster, host, facts)?], Vec::new()));
     }
@@ -115,9 +122,4 @@ pub fn documents(
         Err(error) => return Err(error.into()),
     }
     Ok((documents, Vec::new()))
-}
-
-/// A resource in a few words, its kind first.
-fn about(resource: &Resource) -> String {
-    resource.identity()
 }

@@ -1,116 +1,112 @@
-//! How many hosts may be out of reach of their users at once.
+//! `--max-unavailable`: how many hosts may be unavailable at the same time.
 
 use std::sync::atomic::{AtomicU16, Ordering};
 
 use casement_resource::{NodeDocument, Resource};
 use tokio::sync::{Semaphore, SemaphorePermit, TryAcquireError};
 
+use crate::agent_client::Observed;
 use crate::error::RunError;
-use crate::link::Observed;
 
-/// A number of hosts that may be away at the same time: cut off, booting, or back
-/// without a Node that is Ready.
+/// A host is unavailable while it is unreachable, rebooting, or back without a Ready
+/// Node.
 #[derive(Debug, Default)]
-pub struct Unavailable(Option<Places>);
+pub struct UnavailableLimit(Option<Slots>);
 
 #[derive(Debug)]
-struct Places {
+struct Slots {
     free: Semaphore,
-    /// Those that are not a lost host's.
-    left: AtomicU16,
+    /// Permits that are not kept by a failed host.
+    usable: AtomicU16,
 }
 
-impl Unavailable {
-    /// So many, or any number.
+impl UnavailableLimit {
+    /// `None` is no limit.
     #[must_use]
     pub fn at_most(hosts: Option<u16>) -> Self {
-        Self(hosts.map(|hosts| Places {
+        Self(hosts.map(|hosts| Slots {
             free: Semaphore::new(hosts.into()),
-            left: AtomicU16::new(hosts),
+            usable: AtomicU16::new(hosts),
         }))
     }
 
-    /// For one host, which is not away yet.
+    /// Not acquired yet.
     #[must_use]
-    pub fn host(&self) -> Away<'_> {
-        Away {
-            places: self.0.as_ref(),
-            place: None,
+    pub fn host(&self) -> UnavailablePermit<'_> {
+        UnavailablePermit {
+            slots: self.0.as_ref(),
+            permit: None,
         }
     }
 }
 
-/// Whether one host counts as away: from the first change that may take it away until
-/// it is back, or this is dropped.
+/// Held from the first change that may make the host unavailable until it is released or
+/// dropped.
 #[derive(Debug, Default)]
-pub struct Away<'a> {
-    places: Option<&'a Places>,
-    place: Option<SemaphorePermit<'a>>,
+pub struct UnavailablePermit<'a> {
+    slots: Option<&'a Slots>,
+    permit: Option<SemaphorePermit<'a>>,
 }
 
-impl Away<'_> {
-    /// Waits until one more host may be away, if what is to change on this one takes
-    /// it away; `tell` hears that it waits. A host that counts already does not wait
-    /// for itself.
-    pub(crate) async fn leave(
+impl UnavailablePermit<'_> {
+    /// Waits for a free permit if the pending changes make this host unavailable;
+    /// `on_wait` is called before it waits. A held permit is reused.
+    pub(crate) async fn acquire(
         &mut self,
         document: &NodeDocument,
-        seen: &Observed,
-        tell: impl FnOnce(),
+        observed: &Observed,
+        on_wait: impl FnOnce(),
     ) -> Result<(), RunError> {
-        let leaves = self.place.is_none() && goes_away(document, seen);
-        let Some(places) = self.places.filter(|_| leaves) else {
+        let needed = self.permit.is_none() && makes_unavailable(document, observed);
+        let Some(slots) = self.slots.filter(|_| needed) else {
             return Ok(());
         };
-        let place = match places.free.try_acquire() {
+        let permit = match slots.free.try_acquire() {
             Err(TryAcquireError::NoPermits) => {
-                tell();
-                places.free.acquire().await.ok()
+                on_wait();
+                slots.free.acquire().await.ok()
             }
-            taken => taken.ok(),
+            acquired => acquired.ok(),
         };
-        // There are no more when all of them are lost hosts'.
-        let none = || RunError::LeftAlone {
+        // Closed when failed hosts keep all permits.
+        let skipped = || RunError::Skipped {
             host: document.host().to_owned(),
         };
-        self.place = Some(place.ok_or_else(none)?);
+        self.permit = Some(permit.ok_or_else(skipped)?);
         Ok(())
     }
 
-    /// Whether it counts now.
-    pub(crate) fn counts(&self) -> bool {
-        self.place.is_some()
+    pub(crate) fn is_held(&self) -> bool {
+        self.permit.is_some()
     }
 
-    /// It is back, or nobody misses it.
-    pub(crate) fn back(&mut self) {
-        self.place = None;
+    pub(crate) fn release(&mut self) {
+        self.permit = None;
     }
 
-    /// It does not come back in this run, and counts to the end of it.
-    pub(crate) fn lost(&mut self) {
-        let (Some(places), Some(place)) = (self.places, self.place.take()) else {
+    /// Keeps the permit until the end of the run: the host does not come back.
+    pub(crate) fn keep(&mut self) {
+        let (Some(slots), Some(permit)) = (self.slots, self.permit.take()) else {
             return;
         };
-        place.forget();
-        if places.left.fetch_sub(1, Ordering::SeqCst) == 1 {
-            // Nobody has to wait for what cannot come.
-            places.free.close();
+        permit.forget();
+        if slots.usable.fetch_sub(1, Ordering::SeqCst) == 1 {
+            // No permit will become free: waiting hosts are skipped.
+            slots.free.close();
         }
     }
 }
 
-/// Whether something that differs may cut the connection, or reboots the host. What a
-/// reboot is for is made in the steps before it, so that one whose steps differ may
-/// be wanted although nothing waits for it yet.
-fn goes_away(document: &NodeDocument, seen: &Observed) -> bool {
-    let differing = seen.steps.iter().filter(|step| !step.is_right());
-    let differing: Vec<_> = differing.map(|step| &step.id).collect();
+/// Whether a pending step may drop the connection or reboot the host. A reboot becomes
+/// necessary through the steps before it, so it counts if one of those is pending.
+fn makes_unavailable(document: &NodeDocument, observed: &Observed) -> bool {
+    let pending = observed.steps.iter().filter(|step| !step.in_sync());
+    let pending: Vec<_> = pending.map(|step| &step.id).collect();
     document.steps().iter().any(|step| {
-        let differs = differing.contains(&&step.id);
+        let is_pending = pending.contains(&&step.id);
         match step.resource {
-            Resource::Reboot(_) => differs || step.after.iter().any(|it| differing.contains(&it)),
-            _ => differs && step.disruptive,
+            Resource::Reboot(_) => is_pending || step.after.iter().any(|it| pending.contains(&it)),
+            _ => is_pending && step.disruptive,
         }
     })
 }

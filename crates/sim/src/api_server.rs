@@ -1,12 +1,11 @@
 //! A small Kubernetes API server inside this process, for `casement demo` and for
 //! tests that need no real control plane.
 //!
-//! It serves the kinds that casement touches over HTTPS, with certificates of its
-//! own CA, bootstrap tokens, RBAC, watches and server-side apply, so that kube and
-//! kubectl work with it unchanged. It keeps everything in memory, runs no workload
-//! and is no second Kubernetes: what it does not do is refused with a proper
-//! `Status`, `docs/lab.md` lists the gaps, and what it answers is compared with a
-//! real server's answers in `crates/cluster/tests/api`.
+//! It serves the kinds that casement uses over HTTPS, with its own CA, bootstrap tokens,
+//! RBAC, watches and server-side apply, so that kube and kubectl work with it unchanged.
+//! It keeps everything in memory and runs no workloads. Unsupported requests get a proper
+//! `Status`; `docs/lab.md` lists the gaps. `crates/cluster/tests/api` compares its responses
+//! with those of a real API server.
 //!
 //! ```no_run
 //! # fn main() -> Result<(), casement_sim::api_server::ApiError> {
@@ -16,7 +15,7 @@
 //! # }
 //! ```
 //!
-//! JSON values are read by index throughout: what is absent reads as null.
+//! JSON values are read by index throughout: an absent field reads as null.
 
 use std::io;
 use std::net::SocketAddr;
@@ -27,90 +26,70 @@ use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 use tokio_rustls::TlsAcceptor;
 
-#[path = "api_server/handler.rs"]
-mod answer;
 mod apply;
+mod csr;
 mod decode;
 mod defaults;
 mod delete;
 mod discovery;
 mod fields;
+mod handler;
+mod hooks;
 mod kinds;
 mod managers;
+mod merge_type;
+mod mutate;
 mod patch;
 mod pki;
-#[path = "api_server/hooks.rs"]
-mod reactions;
-#[path = "api_server/read.rs"]
-mod reading;
-#[path = "api_server/status_error.rs"]
-mod refusal;
-#[path = "api_server/csr.rs"]
-mod requests;
+mod rbac;
+mod read;
 mod reviews;
-#[path = "api_server/rbac.rs"]
-mod rights;
 mod route;
 mod seed;
 mod selector;
 mod serve;
-#[path = "api_server/merge_type.rs"]
-mod shape;
 mod state;
+mod status_error;
 mod store;
 mod strategic;
 mod table;
 mod time;
-#[path = "api_server/validation.rs"]
-mod valid;
+mod validation;
 mod view;
 mod watch;
 mod write;
-#[path = "api_server/mutate.rs"]
-mod writing;
 
 pub use seed::{Flannel, Seed, SeedNode};
-pub(crate) use time::{now, now_exactly, since};
+pub(crate) use time::{now, now_with_micros, seconds_since};
 
 use pki::Pki;
-use rights::User;
+use rbac::User;
 use state::Server;
 
-/// Why there is no API server.
 #[derive(Debug, thiserror::Error)]
 pub enum ApiError {
-    /// A name that no certificate can have, or a key that cannot be made.
-    #[error("could not make the API server's certificates")]
+    /// Invalid subject name, or key generation failed.
+    #[error("failed to create the API server's certificates")]
     Certificates(#[from] rcgen::Error),
-    /// Certificates that the server cannot use.
-    #[error("could not use the API server's certificates")]
+    #[error("failed to load the API server's certificates")]
     Tls(#[from] tokio_rustls::rustls::Error),
-    /// Text that is no PEM.
-    #[error("could not read the API server's certificates")]
+    #[error("failed to parse the API server's certificates")]
     Pem(#[from] tokio_rustls::rustls::pki_types::pem::Error),
-    /// A CA that clients cannot be checked against.
-    #[error("could not check clients against the CA: {0}")]
+    #[error("failed to set up client certificate verification: {0}")]
     Verifier(String),
-    /// An address that is taken or not this machine's, or no thread to be had.
-    #[error("could not listen on `{address}`")]
+    /// The address is in use or not local, or the thread cannot be started.
+    #[error("failed to listen on `{address}`")]
     Listen {
-        /// Where it was to answer.
         address: SocketAddr,
-        /// What the system says.
         source: io::Error,
     },
-    /// An object of the seed that the server itself refuses.
-    #[error("the seed's `{object}` is refused: {why}")]
-    Seed {
-        /// Its kind and name.
-        object: String,
-        /// What the server says.
-        why: String,
-    },
+    /// The server's own validation rejects an object of the seed.
+    #[error("the API server rejected the seed object `{object}`: {reason}")]
+    Seed { object: String, reason: String },
 }
 
-/// A server that runs until this is dropped.
-pub struct Running {
+/// Runs until dropped.
+pub struct ApiServer {
     address: SocketAddr,
     kubeconfig: String,
     server: Arc<Server>,
@@ -118,8 +97,8 @@ pub struct Running {
     thread: Option<JoinHandle<()>>,
 }
 
-/// Starts a server with a cluster as the seed describes it, on a thread of its own.
-pub fn start(seed: Seed) -> Result<Running, ApiError> {
+/// Starts a server with the seed's objects, on its own thread.
+pub fn start(seed: Seed) -> Result<ApiServer, ApiError> {
     let listen = |source| ApiError::Listen {
         address: seed.listen,
         source,
@@ -146,14 +125,14 @@ pub fn start(seed: Seed) -> Result<Running, ApiError> {
             let Ok(listener) = TcpListener::from_std(socket) else {
                 return;
             };
-            // Either way it ends: told to, or dropped.
+            // Ends when stopped or dropped.
             tokio::select! {
                 _ = stopped => {}
                 () = serve::serve(listener, acceptor, shared) => {}
             }
         });
     });
-    Ok(Running {
+    Ok(ApiServer {
         address,
         kubeconfig,
         server,
@@ -162,24 +141,21 @@ pub fn start(seed: Seed) -> Result<Running, ApiError> {
     })
 }
 
-impl Running {
-    /// Where it answers.
+impl ApiServer {
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// The cluster's CA, as PEM.
     pub fn ca_pem(&self) -> String {
         self.server.pki.ca_pem()
     }
 
-    /// A kubeconfig of the cluster's administrator.
     pub fn kubeconfig(&self) -> &str {
         &self.kubeconfig
     }
 
-    /// A kubeconfig of somebody else, known by a client certificate: a name and at
-    /// most one group.
+    /// A kubeconfig of another user, with a client certificate for a name and at most one
+    /// group.
     pub fn kubeconfig_for(&self, name: &str, group: Option<&str>) -> Result<String, ApiError> {
         let groups: Vec<&str> = group.into_iter().collect();
         let user = User::new(name, &groups);
@@ -189,10 +165,10 @@ impl Running {
     }
 }
 
-impl Drop for Running {
+impl Drop for ApiServer {
     fn drop(&mut self) {
         if let Some(stop) = self.stop.take() {
-            // Gone already, if its thread is.
+            // Fails only if the thread has already ended.
             let _ = stop.send(());
         }
         if let Some(thread) = self.thread.take() {

@@ -1,21 +1,20 @@
-//! Hosts as their owners hand them over: an installed system, SSH, and things of
-//! somebody else's.
+//! Hosts before casement changes them: an installed system with SSH and a few foreign
+//! services.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
 
-use casement_node::sim::{Feature, LinuxWorld, Service, Thing, World};
+use casement_node::sim::{Feature, LinuxWorld, Service, SimEntry, World};
 use casement_resource::wire::InterfaceFacts;
 use casement_resource::{
     DynamicPortsFacts, HostPath, Protocol, ServiceState, StartType, WindowsFeatureFacts,
 };
 
-const WIDE: &str = "everybody";
+const UNRESTRICTED: &str = "everybody";
 
-/// A Windows Server.
 #[must_use]
 pub fn bare_windows(name: &str, address: Ipv4Addr) -> World {
-    let folders = [
+    let paths = [
         r"C:\",
         r"C:\Windows",
         r"C:\Windows\System32",
@@ -24,7 +23,7 @@ pub fn bare_windows(name: &str, address: Ipv4Addr) -> World {
         r"C:\Users",
     ];
     World {
-        entries: directories(&folders),
+        entries: directories(&paths),
         search_path: vec![
             r"%SystemRoot%\system32".to_owned(),
             r"%SystemRoot%".to_owned(),
@@ -35,12 +34,11 @@ pub fn bare_windows(name: &str, address: Ipv4Addr) -> World {
         dynamic_ports: [Protocol::Tcp, Protocol::Udp].map(windows_ports).into(),
         boot: 1,
         hostname: name.to_owned(),
-        interfaces: vec![card("Ethernet", address)],
+        interfaces: vec![adapter("Ethernet", address)],
         ..World::default()
     }
 }
 
-/// A Linux server with systemd.
 #[must_use]
 pub fn bare_linux(name: &str, address: Ipv4Addr) -> World {
     World {
@@ -55,66 +53,69 @@ pub fn bare_linux(name: &str, address: Ipv4Addr) -> World {
             "/var/log",
         ]),
         hostname: name.to_owned(),
-        interfaces: vec![card("eth0", address)],
+        interfaces: vec![adapter("eth0", address)],
         forwarding: BTreeSet::new(),
         linux: Some(kernel()),
         ..World::default()
     }
 }
 
-/// What differs between two states of a host, in words; a boot does not count.
+/// Names of everything that differs between two states of a host; the boot count is ignored.
 pub(crate) fn differences(before: &World, after: &World) -> Vec<String> {
-    let mut all = Vec::new();
-    let mut note = |what: &str, same: bool| {
+    let mut names = Vec::new();
+    let mut compare = |name: &str, same: bool| {
         if !same {
-            all.push(what.to_owned());
+            names.push(name.to_owned());
         }
     };
-    note("files", before.entries == after.entries);
-    note("environment", before.variables == after.variables);
-    note("search path", before.search_path == after.search_path);
-    note(
+    compare("files", before.entries == after.entries);
+    compare("environment", before.variables == after.variables);
+    compare("search path", before.search_path == after.search_path);
+    compare(
         "registry",
         before.keys == after.keys && before.values == after.values,
     );
-    note("services", before.services == after.services);
-    note("firewall", before.firewall == after.firewall);
-    note("features", before.features == after.features);
-    note("HNS networks", before.networks == after.networks);
-    note("HNS endpoints", before.endpoints == after.endpoints);
-    note("interfaces", before.interfaces == after.interfaces);
-    note("adapter", before.adapter == after.adapter);
-    note("ports", before.dynamic_ports == after.dynamic_ports);
-    note("routes", before.routes == after.routes);
-    note("forwarding", before.forwarding == after.forwarding);
-    note("images", before.images == after.images);
-    note("load balancers", before.balancers == after.balancers);
-    note("cards", before.taken == after.taken);
-    note(
+    compare("services", before.services == after.services);
+    compare("firewall", before.firewall == after.firewall);
+    compare("features", before.features == after.features);
+    compare("HNS networks", before.networks == after.networks);
+    compare("HNS endpoints", before.endpoints == after.endpoints);
+    compare("interfaces", before.interfaces == after.interfaces);
+    compare("adapter", before.adapter == after.adapter);
+    compare("ports", before.dynamic_ports == after.dynamic_ports);
+    compare("routes", before.routes == after.routes);
+    compare("forwarding", before.forwarding == after.forwarding);
+    compare("images", before.images == after.images);
+    compare("load balancers", before.balancers == after.balancers);
+    compare(
+        "captured adapters",
+        before.captured_nics == after.captured_nics,
+    );
+    compare(
         "containers",
         before.containers == after.containers && before.layers == after.layers,
     );
-    note("kernel", before.linux == after.linux);
-    // Whatever else a host has by then: nothing is overlooked for want of a name.
+    compare("kernel", before.linux == after.linux);
+    // Catches fields that have no name above.
     let same_boot = World {
         boot: before.boot,
         ..after.clone()
     };
-    if all.is_empty() && *before != same_boot {
-        all.push("something else".to_owned());
+    if names.is_empty() && *before != same_boot {
+        names.push("something else".to_owned());
     }
-    all
+    names
 }
 
-fn directories(paths: &[&str]) -> BTreeMap<HostPath, (Thing, String)> {
+fn directories(paths: &[&str]) -> BTreeMap<HostPath, (SimEntry, String)> {
     let entry = |path: &&str| {
         let path = path.parse().ok()?;
-        Some((path, (Thing::Directory, WIDE.to_owned())))
+        Some((path, (SimEntry::Directory, UNRESTRICTED.to_owned())))
     };
     paths.iter().filter_map(entry).collect()
 }
 
-fn card(name: &str, address: Ipv4Addr) -> InterfaceFacts {
+fn adapter(name: &str, address: Ipv4Addr) -> InterfaceFacts {
     InterfaceFacts {
         index: 2,
         name: name.to_owned(),
@@ -122,7 +123,6 @@ fn card(name: &str, address: Ipv4Addr) -> InterfaceFacts {
     }
 }
 
-/// A kernel that forwards nothing yet.
 fn kernel() -> LinuxWorld {
     let forwarding = "net.ipv4.ip_forward".parse();
     let values = forwarding.map(|name| (name, "0".to_owned()));
@@ -132,7 +132,7 @@ fn kernel() -> LinuxWorld {
     }
 }
 
-/// The one that every node needs, and that no installation of Windows has on.
+/// Every node needs it, and it is off after an installation of Windows.
 fn containers() -> (String, Feature) {
     let feature = Feature {
         state: WindowsFeatureFacts::Off,
@@ -141,7 +141,7 @@ fn containers() -> (String, Feature) {
     ("containers".to_owned(), feature)
 }
 
-/// The ports that Windows gives out unless told otherwise.
+/// Windows' default.
 fn windows_ports(protocol: Protocol) -> (Protocol, DynamicPortsFacts) {
     let ports = DynamicPortsFacts {
         first: 49152,
@@ -175,7 +175,7 @@ fn foreign(name: &str, command: &str, state: ServiceState) -> (String, Service) 
         depends_on: Vec::new(),
         state,
         recovers: false,
-        given: BTreeMap::new(),
+        environment: BTreeMap::new(),
     };
     (name.to_owned(), service)
 }

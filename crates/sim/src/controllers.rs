@@ -1,9 +1,8 @@
-//! What a control plane does with workloads, as far as the demo shows it: pods for
-//! Deployments and DaemonSets, a node for each pod, the addresses behind Services,
-//! and a Node that is not heard of any more.
+//! Controllers of a control plane, as far as the demo shows them: pods for Deployments
+//! and DaemonSets, scheduling, EndpointSlices, and Nodes whose kubelet is silent.
 //!
-//! Deployments own their pods without a ReplicaSet in between, and nothing is
-//! rolled: `docs/lab.md` lists what is missing.
+//! Deployments own their pods directly, without ReplicaSets or rolling updates:
+//! `docs/lab.md` lists what is missing.
 
 mod daemon_sets;
 mod linux_flannel;
@@ -14,41 +13,40 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::api_server::{now, since};
+use crate::api_server::{now, seconds_since};
 use crate::programs::client::Client;
 use crate::programs::pace::Pace;
 use crate::programs::pods;
 
-const EVERY: Duration = Duration::from_millis(200);
+const INTERVAL: Duration = Duration::from_millis(200);
 const NOT_READY: &str = "node.kubernetes.io/not-ready";
 
-/// Works for as long as it is polled.
-pub(crate) async fn work(admin: Client, pace: Pace) {
+pub(crate) async fn run(admin: Client, pace: Pace) {
     loop {
-        // Somebody else's change in between: the next round sees it.
-        let _ = round(&admin).await;
-        tokio::time::sleep(pace.apart(EVERY)).await;
+        // A conflicting change is resolved in the next round.
+        let _ = reconcile(&admin).await;
+        tokio::time::sleep(pace.scale(INTERVAL)).await;
     }
 }
 
-async fn round(admin: &Client) -> Result<(), String> {
+async fn reconcile(admin: &Client) -> Result<(), String> {
     let nodes = items(admin, "/api/v1/nodes").await?;
     let leases = items(admin, "/apis/coordination.k8s.io/v1/leases").await?;
     for node in &nodes {
-        watch_node(admin, node, &leases).await?;
+        update_node(admin, node, &leases).await?;
     }
     let deployments = items(admin, "/apis/apps/v1/deployments").await?;
     let pods = items(admin, "/api/v1/pods").await?;
     for deployment in &deployments {
-        scale(admin, deployment, &pods).await?;
+        sync_deployment(admin, deployment, &pods).await?;
     }
     for set in &items(admin, "/apis/apps/v1/daemonsets").await? {
-        daemon_sets::keep(admin, set, &nodes, &pods).await?;
+        daemon_sets::reconcile(admin, set, &nodes, &pods).await?;
     }
     for pod in &pods {
-        place(admin, pod, &nodes, &pods).await?;
+        schedule(admin, pod, &nodes, &pods).await?;
     }
-    slices::keep(admin, &pods).await
+    slices::reconcile(admin, &pods).await
 }
 
 async fn items(admin: &Client, path: &str) -> Result<Vec<Value>, String> {
@@ -61,18 +59,18 @@ fn text<'a>(object: &'a Value, pointer: &str) -> &'a str {
     found.unwrap_or_default()
 }
 
-fn ready(object: &Value) -> Option<&Value> {
+fn ready_condition(object: &Value) -> Option<&Value> {
     let conditions = object["status"]["conditions"].as_array()?;
     conditions.iter().find(|it| it["type"] == "Ready")
 }
 
 fn is_ready(object: &Value) -> bool {
-    ready(object).is_some_and(|condition| condition["status"] == "True")
+    ready_condition(object).is_some_and(|condition| condition["status"] == "True")
 }
 
-/// Takes the first taint away once a node is Ready, and calls a node that is
-/// silent not Ready.
-async fn watch_node(admin: &Client, node: &Value, leases: &[Value]) -> Result<(), String> {
+/// Removes the not-ready taint once a node is Ready, and sets Ready to Unknown when its
+/// lease has expired.
+async fn update_node(admin: &Client, node: &Value, leases: &[Value]) -> Result<(), String> {
     let name = text(node, "/metadata/name");
     let path = format!("/api/v1/nodes/{name}");
     let taints = node["spec"]["taints"]
@@ -81,49 +79,50 @@ async fn watch_node(admin: &Client, node: &Value, leases: &[Value]) -> Result<()
         .unwrap_or_default();
     let not_ready = |taint: &Value| taint["key"] == NOT_READY;
     if is_ready(node) && taints.iter().any(not_ready) {
-        let left: Vec<Value> = taints.into_iter().filter(|it| !not_ready(it)).collect();
-        let patch = json!({"spec": {"taints": left}});
+        let remaining: Vec<Value> = taints.into_iter().filter(|it| !not_ready(it)).collect();
+        let patch = json!({"spec": {"taints": remaining}});
         admin.send("PATCH", &path, &patch).await?;
     }
     let lease = leases.iter().find(|it| text(it, "/metadata/name") == name);
     let seconds = lease.and_then(|it| it["spec"]["leaseDurationSeconds"].as_i64());
-    let renewed = lease.and_then(|it| since(text(it, "/spec/renewTime")));
+    let renewed = lease.and_then(|it| seconds_since(text(it, "/spec/renewTime")));
     let (Some(seconds), Some(renewed)) = (seconds, renewed) else {
         return Ok(());
     };
-    // Nodes that are there from the start are not simulated, and always well.
+    // Seeded nodes, whose lease lasts 40 s, have no simulated kubelet and are always healthy.
     let silent = seconds < 40 && renewed > seconds;
-    if silent && ready(node).is_some_and(|it| it["status"] != "Unknown") {
+    if silent && ready_condition(node).is_some_and(|it| it["status"] != "Unknown") {
         let condition = json!({
             "type": "Ready", "status": "Unknown", "reason": "NodeStatusUnknown",
             "message": "Kubelet stopped posting node status.",
             "lastHeartbeatTime": now(), "lastTransitionTime": now(),
         });
         let patch = json!({"status": {"conditions": [condition]}});
-        admin.lay_over(&format!("{path}/status"), &patch).await?;
+        admin
+            .strategic_patch(&format!("{path}/status"), &patch)
+            .await?;
     }
     Ok(())
 }
 
-/// As many pods as a Deployment wants.
-async fn scale(admin: &Client, deployment: &Value, pods: &[Value]) -> Result<(), String> {
+async fn sync_deployment(admin: &Client, deployment: &Value, pods: &[Value]) -> Result<(), String> {
     let uid = &deployment["metadata"]["uid"];
     let own = |pod: &&Value| {
         let owners = pod["metadata"]["ownerReferences"].as_array();
         owners.is_some_and(|owners| owners.iter().any(|it| it["uid"] == *uid))
     };
     let own: Vec<&Value> = pods.iter().filter(own).collect();
-    let wanted = deployment["spec"]["replicas"].as_u64().unwrap_or(1);
-    let wanted = usize::try_from(wanted).unwrap_or(usize::MAX);
+    let desired = deployment["spec"]["replicas"].as_u64().unwrap_or(1);
+    let desired = usize::try_from(desired).unwrap_or(usize::MAX);
     let namespace = text(deployment, "/metadata/namespace");
     let path = format!("/api/v1/namespaces/{namespace}/pods");
-    for number in own.len()..wanted {
+    for number in own.len()..desired {
         let pod = pod_of(deployment, number);
         admin.send("POST", &path, &pod).await?;
     }
-    for pod in own.iter().skip(wanted) {
+    for pod in own.iter().skip(desired) {
         let path = format!("{path}/{}", text(pod, "/metadata/name"));
-        admin.ask("DELETE", &path, None).await?;
+        admin.request("DELETE", &path, None).await?;
     }
     let ready = own.iter().filter(|pod| is_ready(pod)).count();
     let status = &deployment["status"];
@@ -137,7 +136,7 @@ async fn scale(admin: &Client, deployment: &Value, pods: &[Value]) -> Result<(),
     let patch = json!({"status": {
         "observedGeneration": generation, "replicas": own.len(), "updatedReplicas": own.len(),
         "readyReplicas": ready, "availableReplicas": ready,
-        "unavailableReplicas": wanted.saturating_sub(ready),
+        "unavailableReplicas": desired.saturating_sub(ready),
     }});
     let name = text(deployment, "/metadata/name");
     let path = format!("/apis/apps/v1/namespaces/{namespace}/deployments/{name}/status");
@@ -167,16 +166,24 @@ fn pod_of(deployment: &Value, number: usize) -> Value {
     })
 }
 
-/// Gives a pod a node; one on Linux runs at once, others are their host's.
-async fn place(admin: &Client, pod: &Value, nodes: &[Value], pods: &[Value]) -> Result<(), String> {
+/// Assigns a pod to a node. A pod on Linux runs at once; others are run by their host.
+async fn schedule(
+    admin: &Client,
+    pod: &Value,
+    nodes: &[Value],
+    pods: &[Value],
+) -> Result<(), String> {
     let (namespace, name) = (
         text(pod, "/metadata/namespace"),
         text(pod, "/metadata/name"),
     );
     let path = format!("/api/v1/namespaces/{namespace}/pods/{name}");
-    let given = text(pod, "/spec/nodeName");
-    let Some(node) = nodes.iter().find(|it| text(it, "/metadata/name") == given) else {
-        let Some(node) = best(pod, nodes, pods) else {
+    let node_name = text(pod, "/spec/nodeName");
+    let Some(node) = nodes
+        .iter()
+        .find(|it| text(it, "/metadata/name") == node_name)
+    else {
+        let Some(node) = pick_node(pod, nodes, pods) else {
             return Ok(());
         };
         let patch = json!({"spec": {"nodeName": text(node, "/metadata/name")}});
@@ -188,7 +195,7 @@ async fn place(admin: &Client, pod: &Value, nodes: &[Value], pods: &[Value]) -> 
     }
     if pod["metadata"]["deletionTimestamp"].is_string() {
         let now = json!({"gracePeriodSeconds": 0});
-        admin.ask("DELETE", &path, Some(&now)).await?;
+        admin.request("DELETE", &path, Some(&now)).await?;
         return Ok(());
     }
     if is_ready(pod) {
@@ -204,11 +211,11 @@ async fn place(admin: &Client, pod: &Value, nodes: &[Value], pods: &[Value]) -> 
         true => host.parse().ok(),
         false => address,
     };
-    if linux_flannel::is_one(pod) {
-        linux_flannel::begin(admin, pod, node).await?;
+    if linux_flannel::is_flannel_pod(pod) {
+        linux_flannel::publish_vni(admin, pod, node).await?;
     }
     let state = json!({"running": {"startedAt": now()}});
-    let mut status = pods::running(pod, host, address.map(Into::into), true, &state);
+    let mut status = pods::pod_status(pod, host, address.map(Into::into), true, &state);
     status["startTime"] = json!(now());
     let patch = json!({ "status": status });
     let path = format!("{path}/status");
@@ -216,17 +223,17 @@ async fn place(admin: &Client, pod: &Value, nodes: &[Value], pods: &[Value]) -> 
     Ok(())
 }
 
-/// The node that fits and has the fewest pods.
-fn best<'a>(pod: &Value, nodes: &'a [Value], pods: &[Value]) -> Option<&'a Value> {
+/// The eligible node with the fewest pods.
+fn pick_node<'a>(pod: &Value, nodes: &'a [Value], pods: &[Value]) -> Option<&'a Value> {
     let mut load: BTreeMap<&str, usize> = BTreeMap::new();
     for other in pods {
         *load.entry(text(other, "/spec/nodeName")).or_default() += 1;
     }
-    let fitting = nodes.iter().filter(|node| fits(pod, node));
-    fitting.min_by_key(|node| load.get(text(node, "/metadata/name")).copied().unwrap_or(0))
+    let eligible = nodes.iter().filter(|node| is_eligible(pod, node));
+    eligible.min_by_key(|node| load.get(text(node, "/metadata/name")).copied().unwrap_or(0))
 }
 
-fn fits(pod: &Value, node: &Value) -> bool {
+fn is_eligible(pod: &Value, node: &Value) -> bool {
     let labels = &node["metadata"]["labels"];
     let selector = pod["spec"]["nodeSelector"].as_object();
     let selected = selector
@@ -263,29 +270,29 @@ mod tests {
     }
 
     #[test]
-    fn a_pod_goes_where_its_selector_its_tolerations_and_the_node_agree() {
+    fn pod_needs_matching_selector_toleration_and_schedulable_node() {
         let node = windows_node();
         let bare = json!({"spec": {"nodeSelector": {"kubernetes.io/os": "windows"}}});
-        assert!(!fits(&bare, &node), "the taint is not tolerated");
+        assert!(!is_eligible(&bare, &node), "the taint is not tolerated");
         let toleration = json!({"key": "os", "value": "windows", "effect": "NoSchedule"});
         let mut pod = bare.clone();
         pod["spec"]["tolerations"] = json!([toleration]);
-        assert!(fits(&pod, &node));
+        assert!(is_eligible(&pod, &node));
         let mut cordoned = node.clone();
         cordoned["spec"]["unschedulable"] = json!(true);
-        assert!(!fits(&pod, &cordoned));
+        assert!(!is_eligible(&pod, &cordoned));
         pod["spec"]["nodeSelector"] = json!({"kubernetes.io/os": "linux"});
-        assert!(!fits(&pod, &node));
+        assert!(!is_eligible(&pod, &node));
     }
 
     #[test]
-    fn the_emptier_node_is_taken() {
+    fn node_with_fewest_pods_is_picked() {
         let mut other = windows_node();
         other["metadata"]["name"] = json!("win2");
         let nodes = [windows_node(), other];
         let pod = json!({"spec": {"tolerations": [{"operator": "Exists"}]}});
-        let there = [json!({"spec": {"nodeName": "win1"}})];
-        let chosen = best(&pod, &nodes, &there).unwrap();
+        let existing = [json!({"spec": {"nodeName": "win1"}})];
+        let chosen = pick_node(&pod, &nodes, &existing).unwrap();
         assert_eq!(text(chosen, "/metadata/name"), "win2");
     }
 }

@@ -1,5 +1,5 @@
-//! What goes wrong in real clusters, done to simulated ones: each is one of the
-//! faults that people report most, from outside and behind casement's back.
+//! Faults for simulated clusters: each is one of those that users report most, injected
+//! without casement's involvement.
 
 use casement_node::sim::World;
 use casement_resource::wire::InterfaceFacts;
@@ -8,40 +8,37 @@ use serde_json::{Value, json};
 
 use crate::cluster::SimCluster;
 use crate::host::{SimHost, disk};
-use crate::programs::client::Kept;
+use crate::programs::client::CachedClient;
 use crate::programs::kubeadm;
 
-/// A fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Mishap {
-    /// A reboot: HNS has forgotten the pods' network.
+pub enum SimFault {
+    /// After a reboot, HNS has lost the pod network.
     NetworkGone,
-    /// Somebody has pointed containerd at another CNI folder.
+    /// containerd's configuration names another CNI directory.
     CniFolder,
-    /// A workload's image is made for another Windows.
+    /// A workload's image is built for another Windows version.
     ImageBuild,
-    /// The host has got another address.
+    /// The host's address has changed.
     WrongAddress,
-    /// The kubelet speaks for the second adapter.
+    /// The kubelet registers the address of the second adapter.
     WrongAdapter,
-    /// The kubelet is given a flag that its release has not.
+    /// The kubelet is started with a flag that its release does not have.
     RemovedFlag,
-    /// kube-proxy is told of another network.
+    /// kube-proxy is configured with another network.
     ProxyNetwork,
-    /// An update of Windows that breaks pods.
+    /// A Windows update that breaks pods.
     BadUpdate,
-    /// containerd is stopped.
     RuntimeStopped,
-    /// Nobody approves the kubelet's next certificate.
+    /// The kubelet's certificate renewal is not approved.
     Unapproved,
-    /// A Linux host has lost its way to the pods on Windows.
+    /// A Linux host has lost its route to the pods on Windows.
     LostRoute,
-    /// The host does not answer.
+    /// The host is unreachable.
     Unreachable,
 }
 
-impl Mishap {
-    /// All of them.
+impl SimFault {
     pub const ALL: [Self; 12] = [
         Self::NetworkGone,
         Self::CniFolder,
@@ -57,7 +54,7 @@ impl Mishap {
         Self::Unreachable,
     ];
 
-    /// Its name on the command line.
+    /// The name on the command line.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -76,26 +73,33 @@ impl Mishap {
         }
     }
 
-    /// What is done, in a line.
+    /// One line, to follow "Now ".
     #[must_use]
-    pub fn story(self) -> &'static str {
+    pub fn description(self) -> &'static str {
         match self {
-            Self::NetworkGone => "windows1 is booted, and nothing on it may repair by itself",
-            Self::CniFolder => "somebody edits containerd's configuration on windows1",
-            Self::ImageBuild => "a web server for Windows Server 2022 is given to windows2, a 2025",
+            Self::NetworkGone => "windows1 reboots, with self-repair disabled",
+            Self::CniFolder => "someone edits containerd's configuration on windows1",
+            Self::ImageBuild => {
+                "a web server for Windows Server 2022 is scheduled to windows2, which runs 2025"
+            }
             Self::WrongAddress => "windows1 gets another address from DHCP",
-            Self::WrongAdapter => "windows1 has a second adapter, and its kubelet takes that one",
-            Self::RemovedFlag => "somebody gives the kubelet of windows1 a flag from an old guide",
-            Self::ProxyNetwork => "kube-proxy on windows1 is told of the network of another guide",
+            Self::WrongAdapter => "windows1 gets a second adapter, and its kubelet uses that one",
+            Self::RemovedFlag => {
+                "someone starts the kubelet of windows1 with a flag from an old guide"
+            }
+            Self::ProxyNetwork => {
+                "kube-proxy on windows1 is configured with the network name of another guide"
+            }
             Self::BadUpdate => "Windows Update installs a cumulative update on windows1",
             Self::RuntimeStopped => "containerd on windows1 is stopped",
-            Self::Unapproved => "the kubelet of windows1 asks for its next certificate in vain",
-            Self::LostRoute => "somebody restarts the network of linux1",
+            Self::Unapproved => {
+                "the kubelet of windows1 requests a new certificate that nobody approves"
+            }
+            Self::LostRoute => "someone restarts the network of linux1",
             Self::Unreachable => "the SSH server of windows1 is stopped",
         }
     }
 
-    /// The host that it is about.
     #[must_use]
     pub fn host(self) -> &'static str {
         match self {
@@ -105,24 +109,25 @@ impl Mishap {
         }
     }
 
-    /// Lets it happen to a cluster whose hosts have joined.
-    pub async fn strike(self, cluster: &SimCluster) -> Result<(), String> {
-        let host = cluster.host(self.host()).ok_or("there is no such host")?;
+    /// Injects the fault into a cluster whose hosts have joined.
+    pub async fn inject(self, cluster: &SimCluster) -> Result<(), String> {
+        let host = cluster
+            .host(self.host())
+            .ok_or("the cluster has no such host")?;
         match self {
-            Self::ImageBuild => return deploy(cluster).await,
-            Self::Unapproved => return ask_in_vain(cluster, host).await,
+            Self::ImageBuild => return deploy_mismatched_image(cluster).await,
+            Self::Unapproved => return request_unapproved_certificate(cluster, host).await,
             Self::NetworkGone => {
                 host.power_off();
                 host.power_on();
             }
             Self::Unreachable => host.unplug(),
-            other => host.sim().meddle(|world| other.meddle(world)),
+            other => host.sim().modify_world(|world| other.apply_to(world)),
         }
         Ok(())
     }
 
-    /// What is done inside a host.
-    fn meddle(self, world: &mut World) {
+    fn apply_to(self, world: &mut World) {
         match self {
             Self::CniFolder => edit(world, r"C:\k\containerd\config.toml", |text| {
                 text.replace(r"C:\etc\cni\net.d", r"C:\Program Files\containerd\cni\conf")
@@ -132,21 +137,21 @@ impl Mishap {
                 file["winkernel"]["networkName"] = json!("vxlan0");
                 format!("{file:#}\n")
             }),
-            Self::RemovedFlag => edit(world, FLAGS, |text| {
+            Self::RemovedFlag => edit(world, FLAGS_FILE, |text| {
                 text.replace("ARGS=\"", "ARGS=\"--network-plugin=cni ")
             }),
             Self::WrongAdapter => {
-                world.interfaces.push(card(7, "Ethernet 2"));
-                edit(world, FLAGS, |text| {
-                    let words = text.split_inclusive([' ', '"']);
-                    let others = words.filter(|word| !word.starts_with("--node-ip="));
+                world.interfaces.push(adapter(7, "Ethernet 2"));
+                edit(world, FLAGS_FILE, |text| {
+                    let arguments = text.split_inclusive([' ', '"']);
+                    let others = arguments.filter(|argument| !argument.starts_with("--node-ip="));
                     let rest: String = others.collect();
                     rest.replacen('"', "\"--node-ip=10.9.8.7 ", 1)
                 });
             }
             Self::WrongAddress => {
                 if let Some(first) = world.interfaces.first_mut() {
-                    *first = card(first.index, "Ethernet");
+                    *first = adapter(first.index, "Ethernet");
                 }
             }
             Self::BadUpdate => world.revision.0 = 2600,
@@ -163,16 +168,16 @@ impl Mishap {
     }
 }
 
-const FLAGS: &str = r"C:\var\lib\kubelet\kubeadm-flags.env";
+const FLAGS_FILE: &str = r"C:\var\lib\kubelet\kubeadm-flags.env";
 
 fn edit(world: &mut World, path: &str, change: impl Fn(&str) -> String) {
-    let (Some(text), Ok(place)) = (disk::text(world, path), path.parse::<HostPath>()) else {
+    let (Some(text), Ok(host_path)) = (disk::text(world, path), path.parse::<HostPath>()) else {
         return;
     };
-    disk::put_in(world, &place, &change(&text));
+    disk::write_to(world, &host_path, &change(&text));
 }
 
-fn card(index: u32, name: &str) -> InterfaceFacts {
+fn adapter(index: u32, name: &str) -> InterfaceFacts {
     InterfaceFacts {
         index,
         name: name.to_owned(),
@@ -180,8 +185,8 @@ fn card(index: u32, name: &str) -> InterfaceFacts {
     }
 }
 
-/// A web server that names one host and an image for another Windows.
-async fn deploy(cluster: &SimCluster) -> Result<(), String> {
+/// A web server pinned to one host, with an image for another Windows version.
+async fn deploy_mismatched_image(cluster: &SimCluster) -> Result<(), String> {
     let image = "mcr.microsoft.com/windows/servercore/iis:windowsservercore-ltsc2022";
     let labels = json!({"app": "shop"});
     let deployment = json!({
@@ -202,7 +207,7 @@ async fn deploy(cluster: &SimCluster) -> Result<(), String> {
     let path = "/apis/apps/v1/namespaces/default/deployments";
     let admin = cluster.admin()?;
     admin.send("POST", path, &deployment).await?;
-    // Its pod has to be given to the host, and the host to have tried.
+    // Wait until its pod is scheduled and the host has tried to run it.
     for _ in 0..100 {
         let events = admin.get("/api/v1/namespaces/default/events").await?;
         if events["items"].as_array().is_some_and(|it| !it.is_empty()) {
@@ -210,11 +215,14 @@ async fn deploy(cluster: &SimCluster) -> Result<(), String> {
         }
         tokio::time::sleep(std::time::Duration::from_millis(100)).await;
     }
-    Err("nobody has tried to run the web server for 10 s".to_owned())
+    Err("the web server pod was not tried within 10 s".to_owned())
 }
 
-/// A certificate that is to follow the one that the kubelet has.
-async fn ask_in_vain(cluster: &SimCluster, host: &SimHost) -> Result<(), String> {
+/// Requests a successor of the kubelet's certificate after removing the auto-approval.
+async fn request_unapproved_certificate(
+    cluster: &SimCluster,
+    host: &SimHost,
+) -> Result<(), String> {
     let bindings = "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings";
     let admin = cluster.admin()?;
     for name in [
@@ -222,11 +230,11 @@ async fn ask_in_vain(cluster: &SimCluster, host: &SimHost) -> Result<(), String>
         "kubeadm:node-autoapprove-certificate-rotation",
     ] {
         let path = format!("{bindings}/{name}");
-        admin.ask("DELETE", &path, None).await?;
+        admin.request("DELETE", &path, None).await?;
     }
     let identity = crate::programs::node::identity(&host.sim().world());
-    let node = Kept::default().client(&identity.ok_or("it has not joined")?)?;
-    let (request, _) = kubeadm::request(&host.spec().name)?;
-    node.send("POST", kubeadm::REQUESTS, &request).await?;
+    let node = CachedClient::default().client(&identity.ok_or("the host has not joined")?)?;
+    let (request, _) = kubeadm::certificate_request(&host.spec().name)?;
+    node.send("POST", kubeadm::CSR_PATH, &request).await?;
     Ok(())
 }

@@ -1,17 +1,19 @@
-//! What the tests of several models begin with.
+//! Fixtures shared by the tests of several models.
 
 use std::collections::BTreeMap;
 
 use casement_node::sim::Service;
 use casement_resource::{ServiceDefinition, ServiceState, StartType};
 
-/// A service of casement's that runs.
 pub(crate) fn service(name: &str, program: &[&str]) -> (String, Service) {
     let log = format!(r"C:\var\log\{name}\{name}.log");
     let definition = ServiceDefinition {
         name: name.to_owned(),
         display_name: name.to_owned(),
-        program: program.iter().map(|word| (*word).to_owned()).collect(),
+        program: program
+            .iter()
+            .map(|argument| (*argument).to_owned())
+            .collect(),
         environment: BTreeMap::new(),
         environment_file: None,
         flags_file: Some(r"C:\flags.env".parse().unwrap()),
@@ -29,7 +31,7 @@ pub(crate) fn service(name: &str, program: &[&str]) -> (String, Service) {
         depends_on: Vec::new(),
         state: ServiceState::Running,
         recovers: false,
-        given: BTreeMap::new(),
+        environment: BTreeMap::new(),
     };
     (name.to_owned(), service)
 }

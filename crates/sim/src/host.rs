@@ -1,8 +1,8 @@
-//! Simulated hosts: the agent's own engine on a platform in memory, behind a real
-//! SSH server of this process. They need no root, no Wine and no agent program.
+//! Simulated hosts: the agent's own engine on an in-memory platform, behind a real
+//! SSH server in this process. They need no root, no Wine and no agent binary.
 //!
-//! What they prove is the protocol, the order of things and what happens when
-//! they fail; what Windows itself does is "as understood".
+//! They test the protocol, the order of steps and failure handling; the behavior of
+//! Windows itself is a model.
 
 mod agent;
 mod console;
@@ -18,8 +18,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread;
 
-use casement_node::serve::{Life, serve};
-use casement_node::sim::{Door, Sim, World, door};
+use casement_node::serve::{Lifetime, serve};
+use casement_node::sim::{Sim, SimService, World, sim_service};
 use casement_node::state::Layout;
 use russh::keys::ssh_key::private::{Ed25519Keypair, KeypairData};
 use russh::keys::{PrivateKey, PublicKey};
@@ -29,29 +29,26 @@ use tokio::task::{AbortHandle, JoinHandle};
 
 pub use console::Console;
 pub use cuts::Cut;
-use cuts::Scissors;
-pub use disk::stand_in;
+use cuts::CutSchedule;
+pub use disk::placeholder_program;
 use power::Power;
 
 use crate::bare_host::{bare_linux, bare_windows};
 use crate::programs::pace::Pace;
 use crate::programs::{kubeadm, node};
 
-/// What a simulated host is.
 #[derive(Debug, Clone)]
 pub struct SimSpec {
-    /// Its name.
     pub name: String,
-    /// The address of its network card, on which it is reached too: one of
-    /// 127.0.0.0/8, so that nothing leaves the machine and nobody needs root.
+    /// Address of the network adapter and of the SSH server. In 127.0.0.0/8, so that no
+    /// packet leaves this computer and no root is needed.
     pub address: Ipv4Addr,
-    /// Where its SSH server listens; 0 takes a free port.
+    /// Port of the SSH server; 0 picks a free port.
     pub port: u16,
-    /// Which system it runs.
     pub system: SimSystem,
 }
 
-/// The system of a simulated host, which decides on shell, paths and world.
+/// Determines shell, paths and initial world.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SimSystem {
     /// `cmd`, drive `C:`, services and HNS.
@@ -68,49 +65,46 @@ pub struct SimHost {
     kubelet: JoinHandle<()>,
 }
 
-/// What all sessions of a host share.
 pub(crate) struct Inner {
     pub(crate) spec: SimSpec,
     pub(crate) sim: Arc<Sim>,
-    /// As it was handed over.
-    pub(crate) before: Mutex<World>,
+    /// The host before casement changed it.
+    pub(crate) baseline: Mutex<World>,
     pub(crate) layout: Layout,
-    /// The host's disk as SFTP shows it.
+    /// Root of the disk that SFTP serves.
     pub(crate) disk: PathBuf,
-    /// The way to the service `casement`, which is made when it is first needed
-    /// and is gone after it was retired.
-    pub(crate) door: Mutex<Option<Arc<Door>>>,
+    /// The service `casement`: started on first use, `None` once it is retired.
+    pub(crate) service: Mutex<Option<Arc<SimService>>>,
     pub(crate) power: Power,
-    pub(crate) accepted: PublicKey,
-    /// What opens it instead, where that was asked for.
+    pub(crate) accepted_key: PublicKey,
+    /// When set, replaces key authentication.
     pub(crate) password: Mutex<Option<String>>,
     pub(crate) host_key: PrivateKey,
-    pub(crate) wires: Mutex<Vec<AbortHandle>>,
-    pub(crate) scissors: Scissors,
-    /// A processor that no agent is made for, where it has one.
+    pub(crate) connections: Mutex<Vec<AbortHandle>>,
+    pub(crate) cuts: CutSchedule,
+    /// A CPU architecture without an agent build.
     pub(crate) processor: OnceLock<String>,
 }
 
 impl SimHost {
-    /// Starts a host whose disk is in `folder`, and which lets in whoever has the
-    /// key.
-    pub async fn start(spec: SimSpec, folder: &Path, accepted: PublicKey) -> io::Result<Self> {
-        Self::start_among(spec, folder, accepted, Pace::default()).await
+    /// Starts a host whose disk is in `dir` and that accepts one SSH key.
+    pub async fn start(spec: SimSpec, dir: &Path, accepted_key: PublicKey) -> io::Result<Self> {
+        Self::start_with_pace(spec, dir, accepted_key, Pace::default()).await
     }
 
-    /// The same for one of many, whose programs have this pace.
-    pub(crate) async fn start_among(
+    /// Like [`Self::start`], for one of many hosts that share this computer.
+    pub(crate) async fn start_with_pace(
         spec: SimSpec,
-        folder: &Path,
-        accepted: PublicKey,
+        dir: &Path,
+        accepted_key: PublicKey,
         pace: Pace,
     ) -> io::Result<Self> {
         let world = match spec.system {
             SimSystem::Windows => bare_windows(&spec.name, spec.address),
             SimSystem::Linux => bare_linux(&spec.name, spec.address),
         };
-        let before = world.clone();
-        let disk = folder.join("disk");
+        let baseline = world.clone();
+        let disk = dir.join("disk");
         let state = match spec.system {
             SimSystem::Windows => disk.join("ProgramData/casement"),
             SimSystem::Linux => disk.join("var/lib/casement"),
@@ -124,27 +118,27 @@ impl SimHost {
             sim: Arc::new(Sim::new(world)),
             layout: Layout::new(state),
             disk,
-            door: Mutex::default(),
-            power: Power::since(before.boot),
-            before: Mutex::new(before),
-            accepted,
+            service: Mutex::default(),
+            power: Power::new(baseline.boot),
+            baseline: Mutex::new(baseline),
+            accepted_key,
             password: Mutex::default(),
-            wires: Mutex::default(),
-            scissors: Scissors::default(),
+            connections: Mutex::default(),
+            cuts: CutSchedule::default(),
             processor: OnceLock::new(),
         });
-        let behind = Arc::downgrade(&inner);
-        inner.sim.on_cut(move || {
-            if let Some(inner) = behind.upgrade() {
-                inner.lose_connections();
+        let weak = Arc::downgrade(&inner);
+        inner.sim.on_disconnect(move || {
+            if let Some(inner) = weak.upgrade() {
+                inner.handle_disconnect();
             }
         });
         let runtime = Handle::current();
         inner.sim.on_run(move |sim, program| {
-            kubeadm::run(sim, program, &runtime).or_else(|| shell::run(sim, program))
+            kubeadm::run(sim, program, &runtime).or_else(|| shell::run_ip_link(sim, program))
         });
         let server = tokio::spawn(server::listen(listener, Arc::clone(&inner)));
-        let kubelet = tokio::spawn(node::live(Arc::downgrade(&inner), pace));
+        let kubelet = tokio::spawn(node::run(Arc::downgrade(&inner), pace));
         Ok(Self {
             inner,
             port,
@@ -153,59 +147,56 @@ impl SimHost {
         })
     }
 
-    /// What it is.
     #[must_use]
     pub fn spec(&self) -> &SimSpec {
         &self.inner.spec
     }
 
-    /// Lets in whoever has the password from now on, and no key.
-    pub fn take_password(&self, password: &str) {
-        let known = self.inner.password.lock();
-        *known.unwrap_or_else(PoisonError::into_inner) = Some(password.to_owned());
+    /// Accepts only this password from now on, and no key.
+    pub fn require_password(&self, password: &str) {
+        let current = self.inner.password.lock();
+        *current.unwrap_or_else(PoisonError::into_inner) = Some(password.to_owned());
     }
 
-    /// Stops its SSH server, for good.
+    /// Stops the SSH server permanently.
     pub fn unplug(&self) {
         self.server.abort();
         self.inner.cut();
     }
 
-    /// Changes the host before it is handed over.
-    pub fn furnish(&self, change: impl Fn(&mut World)) {
-        let before = self.inner.before.lock();
-        change(&mut before.unwrap_or_else(PoisonError::into_inner));
-        self.inner.sim.meddle(change);
+    /// Changes the host and the baseline that [`Self::left_behind`] compares with.
+    pub fn customize(&self, change: impl Fn(&mut World)) {
+        let baseline = self.inner.baseline.lock();
+        change(&mut baseline.unwrap_or_else(PoisonError::into_inner));
+        self.inner.sim.modify_world(change);
     }
 
-    /// Gives a Linux host a processor that no agent is made for, for good.
+    /// Gives a Linux host a CPU architecture without an agent build.
     pub fn set_processor(&self, name: &str) {
-        // The first one stays.
+        // Only the first call has an effect.
         let _ = self.inner.processor.set(name.to_owned());
     }
 
-    /// What differs from the host as it was handed over, in words: as it will be
-    /// after the boot that Windows' features may wait for.
+    /// Names of everything that differs from the baseline, as if a reboot that Windows
+    /// features wait for had happened.
     #[must_use]
     pub fn left_behind(&self) -> Vec<String> {
         let mut now = self.inner.sim.world();
-        power::settle(&mut now);
-        crate::bare_host::differences(&self.inner.before(), &now)
+        power::apply_pending_features(&mut now);
+        crate::bare_host::differences(&self.inner.baseline(), &now)
     }
 
-    /// The host itself, to look at and to meddle with.
+    /// The simulated platform, for inspection and manipulation by tests.
     #[must_use]
     pub fn sim(&self) -> &Sim {
         &self.inner.sim
     }
 
-    /// Where it listens.
     #[must_use]
     pub fn port(&self) -> u16 {
         self.port
     }
 
-    /// Its line for a `known_hosts` file.
     pub fn known_hosts_line(&self) -> io::Result<String> {
         let key = self.inner.host_key.public_key().to_openssh();
         let key = key.map_err(io::Error::other)?;
@@ -216,13 +207,13 @@ impl SimHost {
         })
     }
 
-    /// The host for whoever comes another way than over SSH.
+    /// Access to the host without SSH.
     #[must_use]
     pub fn console(&self) -> Console {
         Console::of(&self.inner)
     }
 
-    /// Drops every connection, as a network that goes away does.
+    /// Drops every connection, as a network outage does.
     pub fn cut(&self) {
         self.inner.cut();
     }
@@ -233,61 +224,67 @@ impl Drop for SimHost {
         self.server.abort();
         self.kubelet.abort();
         self.inner.cut();
-        // The service ends when nobody can come to it any more.
-        self.inner.door().take();
+        // The service ends when its last client is dropped.
+        self.inner.sim_service().take();
     }
 }
 
 impl Inner {
-    fn before(&self) -> World {
-        let before = self.before.lock();
-        before.unwrap_or_else(PoisonError::into_inner).clone()
+    fn baseline(&self) -> World {
+        let baseline = self.baseline.lock();
+        baseline.unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     fn password(&self) -> Option<String> {
-        let known = self.password.lock();
-        known.unwrap_or_else(PoisonError::into_inner).clone()
+        let password = self.password.lock();
+        password.unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     fn cut(&self) {
         self.sim.close_sessions();
-        self.scissors.close();
-        let mut wires = self.wires.lock().unwrap_or_else(PoisonError::into_inner);
-        for wire in wires.drain(..) {
-            wire.abort();
+        self.cuts.close();
+        let mut connections = self
+            .connections
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        for connection in connections.drain(..) {
+            connection.abort();
         }
     }
 
-    /// A connection to the host, which goes when the others do.
-    fn carry(&self, wire: AbortHandle) {
-        let mut wires = self.wires.lock().unwrap_or_else(PoisonError::into_inner);
-        wires.retain(|wire| !wire.is_finished());
-        wires.push(wire);
+    /// Registers a connection that [`Self::cut`] closes.
+    fn track_connection(&self, connection: AbortHandle) {
+        let mut connections = self
+            .connections
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        connections.retain(|connection| !connection.is_finished());
+        connections.push(connection);
     }
 
-    fn door(&self) -> std::sync::MutexGuard<'_, Option<Arc<Door>>> {
-        self.door.lock().unwrap_or_else(PoisonError::into_inner)
+    fn sim_service(&self) -> std::sync::MutexGuard<'_, Option<Arc<SimService>>> {
+        self.service.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The way to the service; installs and starts it where it is not there.
-    fn backstage(&self) -> Arc<Door> {
-        let mut open = self.door();
-        if let Some(door) = open.as_ref().filter(|door| !door.is_retired()) {
-            return Arc::clone(door);
+    /// Connects to the service; installs and starts it if it does not exist.
+    fn service_client(&self) -> Arc<SimService> {
+        let mut slot = self.sim_service();
+        if let Some(service) = slot.as_ref().filter(|service| !service.is_retired()) {
+            return Arc::clone(service);
         }
-        let (ours, theirs) = door();
-        let ours = Arc::new(ours);
-        *open = Some(Arc::clone(&ours));
+        let (client, server_end) = sim_service();
+        let client = Arc::new(client);
+        *slot = Some(Arc::clone(&client));
         let (sim, layout) = (Arc::clone(&self.sim), self.layout.clone());
         thread::spawn(move || {
-            // Whoever asks for something hears that nobody answers.
-            let _ = serve(sim, &layout, Box::new(theirs), Life::UntilStopped);
+            // If it fails, clients get an error when they connect.
+            let _ = serve(sim, &layout, Box::new(server_end), Lifetime::UntilStopped);
         });
-        ours
+        client
     }
 }
 
-/// Makes a key that opens simulated hosts, in a file that only its owner may read.
+/// Creates an SSH key for simulated hosts in a file with mode 0600.
 pub fn make_key(path: &Path) -> io::Result<PublicKey> {
     use std::io::Write as _;
     use std::os::unix::fs::OpenOptionsExt as _;
@@ -297,8 +294,7 @@ pub fn make_key(path: &Path) -> io::Result<PublicKey> {
     let key = PrivateKey::new(KeypairData::from(pair), "casement").map_err(io::Error::other)?;
     let text = key.to_openssh(russh::keys::ssh_key::LineEnding::LF);
     let text = text.map_err(io::Error::other)?;
-    let mut options = std::fs::OpenOptions::new();
-    let mut file = options
+    let mut file = std::fs::OpenOptions::new()
         .write(true)
         .create_new(true)
         .mode(0o600)
@@ -307,7 +303,7 @@ pub fn make_key(path: &Path) -> io::Result<PublicKey> {
     Ok(key.public_key().clone())
 }
 
-/// The same at every start, as a host's key is.
+/// Derived from the name, so that it is the same at every start.
 fn host_key(name: &str) -> io::Result<PrivateKey> {
     use sha2::{Digest, Sha256};
     let seed = Sha256::digest(format!("casement simulated host {name}"));

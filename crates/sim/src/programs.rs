@@ -1,5 +1,5 @@
-//! What the modelled programs of a host have in common: the flags that their
-//! services give them, who they are to the API server, and their logs.
+//! Shared parts of the modeled programs of a host: the flags of their services, their
+//! identity at the API server, and their logs.
 
 pub(crate) mod client;
 pub(crate) mod cni;
@@ -22,31 +22,29 @@ use crate::host::disk;
 use client::Identity;
 
 pub use cni::Cni;
-pub use kubelet::{Kubelet, Runtime, verdict};
+pub use kubelet::{KubeletState, Runtime, evaluate};
 
-/// The program of a service that runs.
-pub(crate) struct Running<'a> {
+pub(crate) struct RunningService<'a> {
     definition: &'a ServiceDefinition,
 }
 
-/// The program of a service, if that runs and casement defined it.
-pub(crate) fn running<'a>(world: &'a World, name: &str) -> Option<Running<'a>> {
+/// The service, if it is running and defined by casement.
+pub(crate) fn running<'a>(world: &'a World, name: &str) -> Option<RunningService<'a>> {
     let service = world.services.get(name)?;
     let definition = service.definition.as_ref()?;
-    (service.state == ServiceState::Running).then_some(Running { definition })
+    (service.state == ServiceState::Running).then_some(RunningService { definition })
 }
 
-impl Running<'_> {
-    /// The file that it is.
+impl RunningService<'_> {
     pub(crate) fn program(&self) -> &str {
         self.definition.program.first().map_or("", String::as_str)
     }
 
-    /// The value of `--name=value`; of `--name` alone it is empty.
+    /// The value of `--name=value`, or an empty string for a bare `--name`. The last one counts.
     pub(crate) fn flag(&self, name: &str) -> Option<&str> {
-        let mut words = self.definition.program.iter().skip(1).rev();
-        words.find_map(|word| {
-            let rest = word.strip_prefix("--")?.strip_prefix(name)?;
+        let mut arguments = self.definition.program.iter().skip(1).rev();
+        arguments.find_map(|argument| {
+            let rest = argument.strip_prefix("--")?.strip_prefix(name)?;
             match rest.strip_prefix('=') {
                 Some(value) => Some(value),
                 None => rest.is_empty().then_some(""),
@@ -54,58 +52,55 @@ impl Running<'_> {
         })
     }
 
-    /// A variable of its environment.
     pub(crate) fn variable(&self, name: &str) -> Option<&str> {
         self.definition.environment.get(name).map(String::as_str)
     }
 
-    /// All that it was started with.
-    pub(crate) fn words(&self) -> String {
+    pub(crate) fn command_line(&self) -> String {
         self.definition.program.join(" ")
     }
 }
 
-/// Who a program is by its kubeconfig, which points at the kubelet's certificate.
+/// The identity in a program's kubeconfig, which refers to the kubelet's certificate.
 pub(crate) fn identity(world: &World, kubeconfig: &str) -> Result<Identity, String> {
     let text = disk::text(world, kubeconfig).ok_or_else(|| not_found(kubeconfig))?;
-    let unusable = |what: &str| format!("invalid configuration: {what} in {kubeconfig}");
+    let invalid = |problem: &str| format!("invalid configuration: {problem} in {kubeconfig}");
     let document: Value =
-        serde_json::from_str(&text).map_err(|error| unusable(&error.to_string()))?;
+        serde_json::from_str(&text).map_err(|error| invalid(&error.to_string()))?;
     let cluster = &document["clusters"][0]["cluster"];
     let server = cluster["server"].as_str().unwrap_or_default();
     let ca = cluster["certificate-authority-data"].as_str();
-    let ca = ca.and_then(disk::decoded);
+    let ca = ca.and_then(disk::decode_base64);
     let certificate = document["users"][0]["user"]["client-certificate"].as_str();
-    let certificate = certificate.ok_or_else(|| unusable("no client-certificate"))?;
+    let certificate = certificate.ok_or_else(|| invalid("no client-certificate"))?;
     let pem = disk::text(world, certificate);
     Ok(Identity {
         server: server.trim_start_matches("https://").to_owned(),
-        ca: ca.ok_or_else(|| unusable("no certificate-authority-data"))?,
+        ca: ca.ok_or_else(|| invalid("no certificate-authority-data"))?,
         pem: pem.ok_or_else(|| not_found(certificate))?,
     })
 }
 
-/// What Go says of a file that is not there on Windows.
+/// Go's error message for a missing file on Windows.
 pub(crate) fn not_found(path: &str) -> String {
     format!("open {path}: The system cannot find the file specified.")
 }
 
-/// How bad a line of a log is.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Severity {
     Info,
     Error,
 }
 
-/// Writes a line into a service's log, as Kubernetes' programs write it. What was
-/// said last is not said again: a real program repeats itself every second.
-pub(crate) fn say(sim: &Sim, service: &str, severity: Severity, from: &str, text: &str) {
+/// Appends a line to a service's log in klog format. Unlike a real program, which repeats
+/// itself every second, it skips a message equal to the last one.
+pub(crate) fn log(sim: &Sim, service: &str, severity: Severity, source: &str, text: &str) {
     let letter = match severity {
         Severity::Info => 'I',
         Severity::Error => 'E',
     };
     let stamp = Timestamp::now().strftime("%m%d %H:%M:%S%.6f").to_string();
-    sim.meddle(|world| {
+    sim.modify_world(|world| {
         let Some(running) = running(world, service) else {
             return;
         };
@@ -113,12 +108,15 @@ pub(crate) fn say(sim: &Sim, service: &str, severity: Severity, from: &str, text
             return;
         };
         let before = disk::text(world, path.as_str()).unwrap_or_default();
-        let said = |line: &str| line.split_once("] ").is_some_and(|(_, said)| said == text);
-        if before.lines().next_back().is_some_and(said) {
+        let is_same = |line: &str| {
+            line.split_once("] ")
+                .is_some_and(|(_, message)| message == text)
+        };
+        if before.lines().next_back().is_some_and(is_same) {
             return;
         }
-        let line = format!("{before}{letter}{stamp}    4012 {from}] {text}\n");
-        disk::put_in(world, &path, &line);
+        let line = format!("{before}{letter}{stamp}    4012 {source}] {text}\n");
+        disk::write_to(world, &path, &line);
     });
 }
 
@@ -129,10 +127,10 @@ mod tests {
     use crate::fixture::service;
 
     #[test]
-    fn the_last_flag_of_a_name_counts() {
+    fn last_flag_of_a_name_wins() {
         let mut world = bare_windows("win1", [127, 18, 0, 11].into());
-        let words = ["d.exe", "--iface=10.0.0.1", "--ip-masq", "--iface=10.0.0.2"];
-        world.services.extend([service("d", &words)]);
+        let command = ["d.exe", "--iface=10.0.0.1", "--ip-masq", "--iface=10.0.0.2"];
+        world.services.extend([service("d", &command)]);
         let running = running(&world, "d").unwrap();
         assert_eq!(running.flag("iface"), Some("10.0.0.2"));
         assert_eq!(running.flag("ip-masq"), Some(""));
@@ -140,17 +138,19 @@ mod tests {
     }
 
     #[test]
-    fn a_log_does_not_repeat_itself_and_is_silent_once_the_service_is_stopped() {
+    fn log_skips_repeated_messages_and_stops_with_the_service() {
         let mut world = bare_windows("win1", [127, 18, 0, 11].into());
         world.services.extend([service("d", &["d.exe"])]);
         let sim = Sim::new(world);
-        let log = || disk::text(&sim.world(), r"C:\var\log\d\d.log").unwrap_or_default();
+        let read_log = || disk::text(&sim.world(), r"C:\var\log\d\d.log").unwrap_or_default();
         for text in ["one", "one", "two", "one"] {
-            say(&sim, "d", Severity::Error, "d.go:1", text);
+            log(&sim, "d", Severity::Error, "d.go:1", text);
         }
-        assert_eq!(log().lines().count(), 3, "{}", log());
-        sim.meddle(|world| world.services.get_mut("d").unwrap().state = ServiceState::Stopped);
-        say(&sim, "d", Severity::Info, "d.go:1", "late");
-        assert_eq!(log().lines().count(), 3, "{}", log());
+        assert_eq!(read_log().lines().count(), 3, "{}", read_log());
+        sim.modify_world(|world| {
+            world.services.get_mut("d").unwrap().state = ServiceState::Stopped
+        });
+        log(&sim, "d", Severity::Info, "d.go:1", "late");
+        assert_eq!(read_log().lines().count(), 3, "{}", read_log());
     }
 }

@@ -4,7 +4,6 @@ use std::io;
 
 use rustix::rand::{GetRandomFlags, getrandom};
 
-/// `N` random bytes as hexadecimal digits.
 pub fn hex<const N: usize>() -> io::Result<String> {
     let mut bytes = [0_u8; N];
     getrandom(&mut bytes, GetRandomFlags::empty())?;

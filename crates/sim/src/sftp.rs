@@ -1,7 +1,7 @@
 //! `casement lab sftp`: SFTP in front of a Wine prefix, with the paths that
 //! Windows' own OpenSSH shows (`/C:/Users/…`).
 //!
-//! sshd starts one per session and speaks over its standard streams.
+//! sshd starts one per session and talks to it over its standard streams.
 
 use std::collections::HashMap;
 use std::fs::{self, File, OpenOptions};
@@ -19,43 +19,42 @@ mod paths;
 
 use paths::Paths;
 
-/// What is renamed atomically over what is there; OpenSSH's own extension.
+/// OpenSSH's extension for a rename that replaces the destination atomically.
 const POSIX_RENAME: &str = "posix-rename@openssh.com";
-/// The most that one READ is answered with.
-const MOST: u32 = 256 * 1024 - 1024;
+/// Largest response to one READ.
+const MAX_READ_BYTES: u32 = 256 * 1024 - 1024;
 
-/// Serves one session on standard input and output.
+/// Serves one session on stdin and stdout.
 pub fn serve(drive_c: &Path, home: &str) -> io::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
     runtime.block_on(async {
-        let (ended, end) = oneshot::channel();
+        let (end_sender, ended) = oneshot::channel();
         let session = Session {
-            _ended: Some(ended),
+            _ended: Some(end_sender),
             ..windows(drive_c, home)
         };
         let streams = tokio::io::join(tokio::io::stdin(), tokio::io::stdout());
         russh_sftp::server::run(streams, session).await;
-        // The session is dropped, and the sender with it, when the client is gone.
-        let _ = end.await;
+        // The session, and the sender with it, is dropped when the client disconnects.
+        let _ = ended.await;
     });
-    // A read of standard input may still be under way in a thread of its own.
+    // A thread may still be blocked reading stdin.
     runtime.shutdown_background();
     Ok(())
 }
 
-/// The files of a Windows host whose drive `C:` is here; `home` in shown form.
+/// A session on a Windows host whose drive `C:` is at `drive_c`; `home` in display form.
 pub fn windows(drive_c: &Path, home: &str) -> Session {
-    Session::new(Paths::new(drive_c, home))
+    Session::new(Paths::windows(drive_c, home))
 }
 
-/// The files of a Linux host whose root is here.
+/// A session on a Linux host whose files are below `root`.
 pub fn linux(root: &Path, home: &str) -> Session {
-    Session::new(Paths::rooted(root, home))
+    Session::new(Paths::linux(root, home))
 }
 
-/// One session.
 pub struct Session {
     paths: Paths,
     open: HashMap<String, Open>,
@@ -65,7 +64,7 @@ pub struct Session {
 
 enum Open {
     File(File),
-    Folder(Vec<russh_sftp::protocol::File>),
+    Directory(Vec<russh_sftp::protocol::File>),
 }
 
 impl Session {
@@ -78,7 +77,7 @@ impl Session {
         }
     }
 
-    fn keep(&mut self, id: u32, open: Open) -> Handle {
+    fn register(&mut self, id: u32, open: Open) -> Handle {
         self.next += 1;
         let handle = self.next.to_string();
         self.open.insert(handle.clone(), open);
@@ -94,21 +93,21 @@ impl Session {
 
     fn attributes(&self, id: u32, path: &str) -> Result<Attrs, StatusCode> {
         let attrs = if self.paths.is_root(path) {
-            FileAttributes::from(&fs::metadata("/").map_err(code)?)
+            FileAttributes::from(&fs::metadata("/").map_err(status_code)?)
         } else {
-            FileAttributes::from(&fs::metadata(self.paths.existing(path)?).map_err(code)?)
+            FileAttributes::from(&fs::metadata(self.paths.existing(path)?).map_err(status_code)?)
         };
         Ok(Attrs { id, attrs })
     }
 
     fn rename(&self, from: &str, to: &str) -> Result<(), StatusCode> {
         let to = self.paths.new_or_existing(to)?;
-        fs::rename(self.paths.existing(from)?, to).map_err(code)
+        fs::rename(self.paths.existing(from)?, to).map_err(status_code)
     }
 }
 
-/// The protocol's code for an error of the file system.
-fn code(error: io::Error) -> StatusCode {
+/// Maps an I/O error to an SFTP status.
+fn status_code(error: io::Error) -> StatusCode {
     match error.kind() {
         io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => StatusCode::NoSuchFile,
         io::ErrorKind::PermissionDenied => StatusCode::PermissionDenied,
@@ -116,7 +115,7 @@ fn code(error: io::Error) -> StatusCode {
     }
 }
 
-fn done(id: u32) -> Status {
+fn ok_status(id: u32) -> Status {
     Status {
         id,
         status_code: StatusCode::Ok,
@@ -125,14 +124,14 @@ fn done(id: u32) -> Status {
     }
 }
 
-/// Size and times; owners and modes mean nothing on Windows.
-fn set(file: &File, attrs: &FileAttributes) -> Result<(), StatusCode> {
+/// Sets size and times; owners and modes mean nothing on Windows.
+fn set_attributes(file: &File, attrs: &FileAttributes) -> Result<(), StatusCode> {
     if let Some(size) = attrs.size {
-        file.set_len(size).map_err(code)?;
+        file.set_len(size).map_err(status_code)?;
     }
     if let Some(seconds) = attrs.mtime {
         let time = std::time::UNIX_EPOCH + std::time::Duration::from_secs(seconds.into());
-        file.set_modified(time).map_err(code)?;
+        file.set_modified(time).map_err(status_code)?;
     }
     Ok(())
 }
@@ -164,13 +163,13 @@ impl Handler for Session {
         } else {
             self.paths.existing(&path)?
         };
-        let file = OpenOptions::from(flags).open(path).map_err(code)?;
-        Ok(self.keep(id, Open::File(file)))
+        let file = OpenOptions::from(flags).open(path).map_err(status_code)?;
+        Ok(self.register(id, Open::File(file)))
     }
 
     async fn close(&mut self, id: u32, handle: String) -> Result<Status, StatusCode> {
-        let known = self.open.remove(&handle);
-        known.map(|_| done(id)).ok_or(StatusCode::Failure)
+        let removed = self.open.remove(&handle);
+        removed.map(|_| ok_status(id)).ok_or(StatusCode::Failure)
     }
 
     async fn read(
@@ -180,11 +179,11 @@ impl Handler for Session {
         offset: u64,
         len: u32,
     ) -> Result<Data, StatusCode> {
-        let mut data = vec![0; len.min(MOST) as usize];
+        let mut data = vec![0; len.min(MAX_READ_BYTES) as usize];
         let count = self
             .file(&handle)?
             .read_at(&mut data, offset)
-            .map_err(code)?;
+            .map_err(status_code)?;
         if count == 0 {
             return Err(StatusCode::Eof);
         }
@@ -200,8 +199,8 @@ impl Handler for Session {
         data: Vec<u8>,
     ) -> Result<Status, StatusCode> {
         let file = self.file(&handle)?;
-        file.write_all_at(&data, offset).map_err(code)?;
-        Ok(done(id))
+        file.write_all_at(&data, offset).map_err(status_code)?;
+        Ok(ok_status(id))
     }
 
     async fn lstat(&mut self, id: u32, path: String) -> Result<Attrs, StatusCode> {
@@ -213,7 +212,7 @@ impl Handler for Session {
     }
 
     async fn fstat(&mut self, id: u32, handle: String) -> Result<Attrs, StatusCode> {
-        let metadata = self.file(&handle)?.metadata().map_err(code)?;
+        let metadata = self.file(&handle)?.metadata().map_err(status_code)?;
         let attrs = FileAttributes::from(&metadata);
         Ok(Attrs { id, attrs })
     }
@@ -226,10 +225,13 @@ impl Handler for Session {
     ) -> Result<Status, StatusCode> {
         let path = self.paths.existing(&path)?;
         if path.is_file() {
-            let file = OpenOptions::new().write(true).open(path).map_err(code)?;
-            set(&file, &attrs)?;
+            let file = OpenOptions::new()
+                .write(true)
+                .open(path)
+                .map_err(status_code)?;
+            set_attributes(&file, &attrs)?;
         }
-        Ok(done(id))
+        Ok(ok_status(id))
     }
 
     async fn fsetstat(
@@ -238,20 +240,20 @@ impl Handler for Session {
         handle: String,
         attrs: FileAttributes,
     ) -> Result<Status, StatusCode> {
-        set(self.file(&handle)?, &attrs)?;
-        Ok(done(id))
+        set_attributes(self.file(&handle)?, &attrs)?;
+        Ok(ok_status(id))
     }
 
     async fn opendir(&mut self, id: u32, path: String) -> Result<Handle, StatusCode> {
         let files = self.paths.list(&path)?;
-        Ok(self.keep(id, Open::Folder(files)))
+        Ok(self.register(id, Open::Directory(files)))
     }
 
     async fn readdir(&mut self, id: u32, handle: String) -> Result<Name, StatusCode> {
         match self.open.get_mut(&handle) {
-            Some(Open::Folder(files)) if files.is_empty() => Err(StatusCode::Eof),
-            Some(Open::Folder(files)) => {
-                // A packet has room for so many names and not for a whole system32.
+            Some(Open::Directory(files)) if files.is_empty() => Err(StatusCode::Eof),
+            Some(Open::Directory(files)) => {
+                // A packet cannot hold the names of a large directory such as system32.
                 let rest = files.split_off(files.len().min(200));
                 let files = std::mem::replace(files, rest);
                 Ok(Name { id, files })
@@ -261,8 +263,8 @@ impl Handler for Session {
     }
 
     async fn remove(&mut self, id: u32, path: String) -> Result<Status, StatusCode> {
-        fs::remove_file(self.paths.existing(&path)?).map_err(code)?;
-        Ok(done(id))
+        fs::remove_file(self.paths.existing(&path)?).map_err(status_code)?;
+        Ok(ok_status(id))
     }
 
     async fn mkdir(
@@ -271,17 +273,17 @@ impl Handler for Session {
         path: String,
         _: FileAttributes,
     ) -> Result<Status, StatusCode> {
-        fs::create_dir(self.paths.new_or_existing(&path)?).map_err(code)?;
-        Ok(done(id))
+        fs::create_dir(self.paths.new_or_existing(&path)?).map_err(status_code)?;
+        Ok(ok_status(id))
     }
 
     async fn rmdir(&mut self, id: u32, path: String) -> Result<Status, StatusCode> {
-        fs::remove_dir(self.paths.existing(&path)?).map_err(code)?;
-        Ok(done(id))
+        fs::remove_dir(self.paths.existing(&path)?).map_err(status_code)?;
+        Ok(ok_status(id))
     }
 
     async fn realpath(&mut self, id: u32, path: String) -> Result<Name, StatusCode> {
-        let file = russh_sftp::protocol::File::dummy(self.paths.shown(&path)?);
+        let file = russh_sftp::protocol::File::dummy(self.paths.display(&path)?);
         Ok(Name {
             id,
             files: vec![file],
@@ -293,7 +295,7 @@ impl Handler for Session {
             return Err(StatusCode::Failure);
         }
         Session::rename(self, &from, &to)?;
-        Ok(done(id))
+        Ok(ok_status(id))
     }
 
     async fn extended(
@@ -305,15 +307,15 @@ impl Handler for Session {
         if request != POSIX_RENAME {
             return Err(StatusCode::OpUnsupported);
         }
-        let (from, rest) = text(&data).ok_or(StatusCode::BadMessage)?;
-        let (to, _) = text(rest).ok_or(StatusCode::BadMessage)?;
+        let (from, rest) = read_string(&data).ok_or(StatusCode::BadMessage)?;
+        let (to, _) = read_string(rest).ok_or(StatusCode::BadMessage)?;
         Session::rename(self, from, to)?;
-        Ok(Packet::Status(done(id)))
+        Ok(Packet::Status(ok_status(id)))
     }
 }
 
-/// A string of the protocol: its length in four bytes, then itself.
-fn text(bytes: &[u8]) -> Option<(&str, &[u8])> {
+/// Reads an SFTP string: four bytes of length, then the bytes.
+fn read_string(bytes: &[u8]) -> Option<(&str, &[u8])> {
     let (length, rest) = bytes.split_first_chunk::<4>()?;
     let length = usize::try_from(u32::from_be_bytes(*length)).ok()?;
     let (text, rest) = rest.split_at_checked(length)?;

@@ -1,4 +1,4 @@
-//! Tree to spec.
+//! Decodes the tree into a [`Cluster`].
 
 mod access;
 mod artifacts;
@@ -19,14 +19,14 @@ use crate::codes;
 use crate::findings::Findings;
 use crate::mapping::{Given, Mapping};
 use crate::node::Node;
-use crate::outline::Outline;
-use crate::reader::{At, Reader};
+use crate::partial::PartialCluster;
+use crate::reader::{FieldNode, Reader};
 use crate::shapes;
 
-/// The whole document; `None` only after a finding that is an error.
+/// `None` only after an error was added to `findings`.
 pub(crate) fn document(root: &Node, findings: &mut Findings) -> Option<Cluster> {
     let mut reader = Reader { findings };
-    let at = At {
+    let at = FieldNode {
         node: root,
         path: FieldPath::root(),
     };
@@ -43,40 +43,40 @@ pub(crate) fn document(root: &Node, findings: &mut Findings) -> Option<Cluster> 
         .and_then(|metadata| metadata.required("name"))
         .and_then(|at| reader.parse(&at, "a name", "shop"))
         .map(|name| Metadata { name });
-    let mut outline = Outline::default();
+    let mut partial = PartialCluster::default();
     let spec = document
         .required("spec")
         .and_then(|at| Mapping::read(&mut reader, &at, &shapes::SPEC))
-        .and_then(|spec| cluster::spec(&mut reader, &spec, &mut outline));
-    check::all(&outline, &mut reader);
+        .and_then(|spec| cluster::spec(&mut reader, &spec, &mut partial));
+    check::all(&partial, &mut reader);
     Some(Cluster {
         metadata: metadata?,
         spec: spec?,
     })
 }
 
-/// A document of something else, such as a kubeconfig: to list each of its
-/// fields as unknown would help nobody.
-fn other_document(at: &At<'_>) -> Option<Diagnostic> {
+/// Recognizes another kind of document, such as a kubeconfig: one finding is more
+/// helpful than a list of unknown fields.
+fn other_document(at: &FieldNode<'_>) -> Option<Diagnostic> {
     let crate::node::Data::Mapping(entries) = &at.node.data else {
         return None;
     };
-    let said = |key: &str| entries.get(key)?.value.short();
-    let (version, kind) = (said("apiVersion")?, said("kind")?);
+    let text = |key: &str| entries.get(key)?.value.short();
+    let (version, kind) = (text("apiVersion")?, text("kind")?);
     if version.starts_with("casement.dev/") || kind == KIND {
         return None;
     }
     let finding = Diagnostic::error(
         at.path.field("kind"),
-        format!("this is a `{kind}` of `{version}`, not a cluster for casement"),
+        format!("this is a `{kind}` (`{version}`), not a casement cluster"),
     );
     let finding = finding.code(codes::BAD_VALUE);
     Some(finding.help(format!(
-        "a cluster begins with `apiVersion: {API_VERSION}` and `kind: {KIND}`"
+        "start the file with `apiVersion: {API_VERSION}` and `kind: {KIND}`"
     )))
 }
 
-/// A field that can hold one value only.
+/// A field with only one valid value.
 fn constant(reader: &mut Reader<'_>, document: &Mapping<'_>, name: &str, value: &'static str) {
     let Some(at) = document.required(name) else {
         return;
@@ -95,19 +95,22 @@ fn constant(reader: &mut Reader<'_>, document: &Mapping<'_>, name: &str, value: 
     }
 }
 
-/// A field that has a default. `None` after a finding.
+/// A field with a default. `None` after a finding.
 fn or_default<'n, T>(
     given: Given<'n>,
-    read: impl FnOnce(At<'n>) -> Option<T>,
+    read: impl FnOnce(FieldNode<'n>) -> Option<T>,
     default: impl FnOnce() -> T,
 ) -> Option<T> {
     match given {
         Given::Value(at) => read(at),
-        Given::Nothing => Some(default()),
+        Given::Absent => Some(default()),
     }
 }
 
-/// A field that may be left out. The outer `None` comes after a finding.
-fn if_given<'n, T>(given: Given<'n>, read: impl FnOnce(At<'n>) -> Option<T>) -> Option<Option<T>> {
+/// An optional field. The outer `None` is returned after a finding.
+fn if_given<'n, T>(
+    given: Given<'n>,
+    read: impl FnOnce(FieldNode<'n>) -> Option<T>,
+) -> Option<Option<T>> {
     or_default(given, |at| read(at).map(Some), || None)
 }

@@ -1,19 +1,17 @@
-//! What was found, kept within bounds: a hostile file must not fill the memory
-//! with complaints about it.
+//! A bounded list of findings, so that a hostile file cannot exhaust memory.
 
 use casement_diag::{Diagnostic, FieldPath, Severity, Source};
 
 use crate::source_map::SourceMap;
 
-/// Nobody mends more in one go.
-const MOST_SHOWN: usize = 100;
-/// So many are kept until it is known which of them stand first in the text.
-const MOST_KEPT: usize = 2000;
+const MAX_SHOWN: usize = 100;
+/// Kept until they are sorted by position and cut to `MAX_SHOWN`.
+const MAX_KEPT: usize = 2000;
 
-/// Findings, and the number of those that were too many.
 #[derive(Debug, Default)]
 pub(crate) struct Findings {
     kept: Vec<Diagnostic>,
+    /// Number of findings beyond `MAX_KEPT`.
     more: usize,
     errors: bool,
 }
@@ -28,13 +26,12 @@ impl Findings {
         }
     }
 
-    /// Whether what else is found is only counted, so that it need not be put
-    /// into words.
+    /// Further findings are only counted, so callers can skip building them.
     pub(crate) fn is_full(&self) -> bool {
-        self.kept.len() >= MOST_KEPT
+        self.kept.len() >= MAX_KEPT
     }
 
-    /// Counts an error that nobody would read.
+    /// Counts an error without keeping it.
     pub(crate) fn count_error(&mut self) {
         self.errors = true;
         self.more += 1;
@@ -44,20 +41,23 @@ impl Findings {
         self.errors
     }
 
-    /// Those that are shown, sorted by place.
+    /// The findings to show, by position.
     pub(crate) fn in_order(mut self, map: &SourceMap) -> Vec<Diagnostic> {
         self.kept.sort_by_cached_key(|finding| {
             let range = map.range(&finding.path, &finding.part);
             range.map_or(0, |range| range.start)
         });
-        let more = self.more + self.kept.len().saturating_sub(MOST_SHOWN);
-        self.kept.truncate(MOST_SHOWN);
+        let more = self.more + self.kept.len().saturating_sub(MAX_SHOWN);
+        self.kept.truncate(MAX_SHOWN);
         if more > 0 {
             let severity = match self.errors {
                 true => Severity::Error,
                 false => Severity::Note,
             };
-            let message = format!("{more} more findings are not shown");
+            let message = match more {
+                1 => "1 more finding is not shown".to_owned(),
+                more => format!("{more} more findings are not shown"),
+            };
             self.kept
                 .push(Diagnostic::new(severity, FieldPath::root(), message));
         }

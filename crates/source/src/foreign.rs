@@ -1,9 +1,9 @@
-//! Files of other tools: YAML, JSON, TOML and scripts as trees with places.
+//! Files of other tools: YAML, JSON, TOML and scripts as trees with positions.
 //!
-//! Nothing is known here of what the files mean. Unlike a cluster file, such a
-//! file may hold several documents, aliases and tags, because that is what people
-//! have. A text within a text (the `net-conf.json` of a ConfigMap) becomes a
-//! document of its own, with its true place in the file.
+//! This module does not interpret the files. Unlike cluster files, they may
+//! contain several documents, aliases and tags. A document inside a string (the
+//! `net-conf.json` of a ConfigMap) becomes a separate document with its position
+//! in the file.
 //!
 //! ```
 //! use casement_source::foreign;
@@ -31,10 +31,9 @@ use crate::syntax;
 
 pub use value::Value;
 
-/// More than any bundle of manifests that people keep in one file.
-const MOST_BYTES: usize = 16 << 20;
+/// More than common bundles of manifests.
+const MAX_BYTES: usize = 16 << 20;
 
-/// A file that was read, as far as it could be.
 #[derive(Debug, Clone)]
 pub struct Foreign {
     name: String,
@@ -44,12 +43,11 @@ pub struct Foreign {
 }
 
 impl Foreign {
-    /// What it is called in messages.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// What is in it, and what is in the texts in it.
+    /// All documents, including those embedded in ConfigMaps.
     pub fn documents(&self) -> impl Iterator<Item = Value<'_>> {
         let document = |(path, node)| Value::new(&self.name, path, node);
         self.documents
@@ -57,13 +55,12 @@ impl Foreign {
             .map(move |(path, node)| document((path.clone(), node)))
     }
 
-    /// Where its paths lie. In a file of several documents a path begins with
-    /// the document's number, from 0.
+    /// In a file with several documents, paths start with the index of the document.
     pub fn map(&self) -> &SourceMap {
         &self.map
     }
 
-    /// Why it could not be read, if so.
+    /// Why the file could not be parsed.
     pub fn diagnostics(&self) -> &[Diagnostic] {
         &self.diagnostics
     }
@@ -73,25 +70,25 @@ impl Foreign {
             name: name.to_owned(),
             documents: Vec::new(),
             map: SourceMap::without_tree(name, text),
-            diagnostics: vec![diagnostic.within(name)],
+            diagnostics: vec![diagnostic.in_file(name)],
         }
     }
 }
 
-/// Reads the bytes of a file; its name decides what they are.
+/// Parses a file; the extension of its name selects the format.
 pub fn read(name: &str, bytes: &[u8]) -> Foreign {
-    if bytes.len() > MOST_BYTES {
-        return Foreign::unreadable(name, "", syntax::too_large(MOST_BYTES));
+    if bytes.len() > MAX_BYTES {
+        return Foreign::unreadable(name, "", syntax::too_large(MAX_BYTES));
     }
     let text = match std::str::from_utf8(bytes) {
         Ok(text) => text,
         Err(error) => {
-            let finding = syntax::no_text(bytes, error.valid_up_to());
+            let finding = syntax::not_utf8(bytes, error.valid_up_to());
             return Foreign::unreadable(name, "", finding);
         }
     };
     if script::is_script(name) {
-        return whole(name, text, script::parse(text));
+        return single_document(name, text, script::parse(text));
     }
     let parsed = if name.to_ascii_lowercase().ends_with(".toml") {
         toml::parse(text).map(|root| vec![root])
@@ -99,13 +96,13 @@ pub fn read(name: &str, bytes: &[u8]) -> Foreign {
         yaml::parse(text)
     };
     match parsed {
-        Ok(documents) => found(name, text, documents),
+        Ok(documents) => parsed_documents(name, text, documents),
         Err(diagnostic) => Foreign::unreadable(name, text, *diagnostic),
     }
 }
 
-/// A file that is one document, and hides what it has to hide itself.
-fn whole(name: &str, text: &str, root: Node) -> Foreign {
+/// A file with one document, in which secrets are marked already.
+fn single_document(name: &str, text: &str, root: Node) -> Foreign {
     Foreign {
         name: name.to_owned(),
         documents: vec![(FieldPath::root(), root.clone())],
@@ -114,7 +111,7 @@ fn whole(name: &str, text: &str, root: Node) -> Foreign {
     }
 }
 
-fn found(name: &str, text: &str, mut roots: Vec<Node>) -> Foreign {
+fn parsed_documents(name: &str, text: &str, mut roots: Vec<Node>) -> Foreign {
     for root in &mut roots {
         secrets::mark(root);
         hide_secret_object(root);
@@ -125,7 +122,7 @@ fn found(name: &str, text: &str, mut roots: Vec<Node>) -> Foreign {
         let path = FieldPath::root();
         let path = if several { path.index(number) } else { path };
         documents.push((path.clone(), root.clone()));
-        documents.extend(embedded::unfold(root, &path, text));
+        documents.extend(embedded::expand(root, &path, text));
     }
     let tree = match (several, roots.pop()) {
         (false, Some(only)) => only,
@@ -144,7 +141,7 @@ fn found(name: &str, text: &str, mut roots: Vec<Node>) -> Foreign {
     }
 }
 
-/// What a Kubernetes Secret holds is never shown.
+/// The data of a Kubernetes Secret is never shown.
 fn hide_secret_object(root: &mut Node) {
     let Data::Mapping(entries) = &mut root.data else {
         return;
@@ -171,7 +168,6 @@ fn hide_secret_object(root: &mut Node) {
     }
 }
 
-/// A syntax error at a byte.
 fn syntax_error(at: usize, message: String, help: &str) -> Box<Diagnostic> {
     let finding = Diagnostic::error(FieldPath::root(), message).code(codes::SYNTAX);
     let part = casement_diag::Part::Bytes(at..at + 1);

@@ -1,15 +1,14 @@
-//! Defaults that are no value of the document: others decide, later.
+//! Defaults that are determined at plan time, not in the document.
 
 use casement_diag::FieldPath;
 use casement_spec::{Cluster, OsFamily, defaults};
 
 use crate::source_map::SourceMap;
 
-/// A comment that says what holds for each such field that the file does not
-/// have; empty if it has all of them.
+/// A comment that lists the ones that the file does not set.
 pub(crate) fn comment(cluster: &Cluster, map: &SourceMap) -> String {
     let spec = FieldPath::root().field("spec");
-    let open: Vec<(String, String)> = fields(cluster)
+    let unset: Vec<(String, String)> = fields(cluster)
         .into_iter()
         .filter(|((part, rest), _)| {
             let path = rest
@@ -19,26 +18,26 @@ pub(crate) fn comment(cluster: &Cluster, map: &SourceMap) -> String {
         })
         .map(|((part, rest), what)| (format!("{part}.{rest}"), what))
         .collect();
-    if open.is_empty() {
+    if unset.is_empty() {
         return String::new();
     }
-    let width = open.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
-    let lines = open
+    let width = unset.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
+    let lines = unset
         .iter()
         .map(|(name, what)| format!("#   {name:width$}  {what}\n"));
     format!(
-        "# Decided later, unless the file says it:\n{}",
+        "# Determined later unless set:\n{}",
         lines.collect::<String>()
     )
 }
 
-type Open = ((&'static str, &'static str), String);
+type LateDefault = ((&'static str, &'static str), String);
 
-fn fields(cluster: &Cluster) -> Vec<Open> {
+fn fields(cluster: &Cluster) -> Vec<LateDefault> {
     let kubernetes = &cluster.spec.kubernetes;
     let exists = cluster.spec.existing.is_some();
-    let found = |otherwise: String| match exists {
-        true => "the cluster's own".to_owned(),
+    let existing_or = |otherwise: String| match exists {
+        true => "from the existing cluster".to_owned(),
         false => otherwise,
     };
     let user = |os| defaults::user(os);
@@ -47,32 +46,32 @@ fn fields(cluster: &Cluster) -> Vec<Open> {
         user(OsFamily::Windows),
         user(OsFamily::Linux)
     );
-    let first = "the first control-plane host's".to_owned();
+    let first = "address of the first control-plane host".to_owned();
     let text = str::to_owned;
     vec![
-        (("kubernetes", "endpoint"), found(first)),
+        (("kubernetes", "endpoint"), existing_or(first)),
         (
             ("kubernetes", "clusterDomain"),
-            found(kubernetes.domain().to_string()),
+            existing_or(kubernetes.domain().to_string()),
         ),
-        (("kubernetes", "dnsIp"), found(kubernetes.dns().to_string())),
-        (("network", "mtu"), text("what the hosts' own leaves")),
+        (
+            ("kubernetes", "dnsIp"),
+            existing_or(kubernetes.dns().to_string()),
+        ),
+        (("network", "mtu"), text("from the MTU of the hosts")),
         (
             ("network", "interface"),
-            text("the one with the host's address"),
+            text("the interface with the host address"),
         ),
         (("access", "ssh.user"), users),
         (
             ("runtime", "version"),
-            text("one that fits the version of Kubernetes"),
+            text("matches the Kubernetes version"),
         ),
         (
             ("artifacts", "cache"),
-            text("casement in the user's cache folder"),
+            text("casement in the user cache directory"),
         ),
-        (
-            ("images", "pause"),
-            text("one that fits the version of Kubernetes"),
-        ),
+        (("images", "pause"), text("matches the Kubernetes version")),
     ]
 }

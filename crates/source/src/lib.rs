@@ -1,13 +1,12 @@
-//! Text to spec: reads `cluster.yaml`, and finds all of its mistakes at once.
+//! Parses `cluster.yaml` and reports all errors at once.
 //!
-//! [`load`] is pure: text in, [`Loaded`] out. The text becomes a tree with
-//! positions ([`SourceMap`] keeps them), the tree a [`Cluster`]. On the way every
-//! mistake becomes a [`Diagnostic`] that names field, value and remedy: what is
-//! no YAML, unknown and missing fields, wrong values, and what no single field
-//! shows (two hosts with one address). Nothing is
-//! ignored: either a field is understood, or it is refused.
+//! [`load`] is pure: text in, [`Loaded`] out. The text is parsed into a tree with
+//! positions (kept in [`SourceMap`]) and decoded into a [`Cluster`]. Every error
+//! becomes a [`Diagnostic`] with field, value and help: invalid YAML, unknown and
+//! missing fields, invalid values, and conflicts between fields (two hosts with
+//! the same address). No field is silently ignored.
 //!
-//! It does not open the files that the document names; see
+//! Files that the document refers to are not opened; see
 //! [`Cluster::resolve`] and [`Cluster::files_mut`].
 //!
 //! ```
@@ -19,19 +18,20 @@
 //! assert!(text.contains("cluster.yaml:1:7"));
 //! ```
 
+// This crate is pure; see clippy.toml.
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
+
 mod check;
 mod codes;
 mod decode;
 mod findings;
 pub mod foreign;
 pub mod import;
+mod late_defaults;
 mod mapping;
 mod node;
-#[path = "late_defaults.rs"]
-mod open_defaults;
-#[path = "partial.rs"]
-mod outline;
 mod parse;
+mod partial;
 mod reader;
 mod schema;
 mod secrets;
@@ -40,8 +40,7 @@ mod shapes;
 mod source_map;
 mod suggest;
 mod syntax;
-#[path = "yaml_output.rs"]
-mod written;
+mod yaml_output;
 
 use std::sync::Arc;
 
@@ -51,24 +50,22 @@ use casement_spec::Cluster;
 pub use schema::{SCHEMA_ID, schema};
 pub use source_map::SourceMap;
 pub use suggest::closest;
-pub use written::{YamlError, normalised, to_yaml, with_defaults};
+pub use yaml_output::{YamlError, normalized, to_yaml, with_defaults};
 
-/// The most that is read: ten thousand hosts with every default written out fit.
-pub const MOST_BYTES: usize = 4 << 20;
+/// Size limit of a cluster file: enough for 10,000 hosts with all defaults spelled out.
+pub const MAX_BYTES: usize = 4 << 20;
 
-/// What a text turned out to be.
 #[derive(Debug, Clone)]
 pub struct Loaded {
-    /// There unless a diagnostic is an error.
+    /// `None` if a diagnostic is an error.
     pub cluster: Option<Cluster>,
-    /// In the order of the text.
+    /// In file order.
     pub diagnostics: Vec<Diagnostic>,
-    /// Where the diagnostics' paths lie in the text.
     pub map: SourceMap,
 }
 
 impl Loaded {
-    fn nothing(name: &str, text: &str, diagnostic: Diagnostic) -> Self {
+    fn failed(name: &str, text: &str, diagnostic: Diagnostic) -> Self {
         Self {
             cluster: None,
             diagnostics: vec![diagnostic],
@@ -77,14 +74,14 @@ impl Loaded {
     }
 }
 
-/// Reads a document; `name` is what the text is called in messages.
+/// Parses a document; `name` is the file name for messages.
 pub fn load(name: &str, text: &str) -> Loaded {
-    if text.len() > MOST_BYTES {
-        return Loaded::nothing(name, "", syntax::too_large(MOST_BYTES));
+    if text.len() > MAX_BYTES {
+        return Loaded::failed(name, "", syntax::too_large(MAX_BYTES));
     }
     let (root, mut findings) = match parse::parse(text) {
         Ok(parsed) => parsed,
-        Err(diagnostic) => return Loaded::nothing(name, text, *diagnostic),
+        Err(diagnostic) => return Loaded::failed(name, text, *diagnostic),
     };
     let root = Arc::new(root);
     let map = SourceMap::new(name, text, Arc::clone(&root));
@@ -97,13 +94,13 @@ pub fn load(name: &str, text: &str) -> Loaded {
     }
 }
 
-/// The same for the bytes of a file, which may be no text at all.
+/// Like [`load`], for bytes that may not be UTF-8.
 pub fn load_bytes(name: &str, bytes: &[u8]) -> Loaded {
-    if bytes.len() > MOST_BYTES {
-        return Loaded::nothing(name, "", syntax::too_large(MOST_BYTES));
+    if bytes.len() > MAX_BYTES {
+        return Loaded::failed(name, "", syntax::too_large(MAX_BYTES));
     }
     match std::str::from_utf8(bytes) {
         Ok(text) => load(name, text),
-        Err(error) => Loaded::nothing(name, "", syntax::no_text(bytes, error.valid_up_to())),
+        Err(error) => Loaded::failed(name, "", syntax::not_utf8(bytes, error.valid_up_to())),
     }
 }

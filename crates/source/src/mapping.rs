@@ -1,4 +1,4 @@
-//! A mapping against its shape: what is unknown, and what is missing.
+//! Checks a mapping against its shape: unknown and missing fields.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,49 +7,48 @@ use casement_spec::API_VERSION;
 
 use crate::codes;
 use crate::node::{Data, Entries, Entry, clipped};
-use crate::reader::{At, Reader, short_path};
+use crate::reader::{FieldNode, Reader, short_path};
 use crate::shape::{Field, Need, Shape};
 use crate::shapes;
 use crate::suggest;
 
-/// A mapping whose fields were checked.
+/// A mapping with checked fields.
 #[derive(Debug)]
 pub(crate) struct Mapping<'n> {
     path: FieldPath,
     entries: &'n Entries,
-    /// Fields that are there.
     present: BTreeSet<&'static str>,
-    /// Fields that are not there, but probably meant by others that are: what
-    /// those hold is judged as well, so that one slip hides no other mistake.
-    misspelt: BTreeMap<&'static str, &'n Entry>,
+    /// Missing fields with a similar unknown key. Their values are checked too, so
+    /// that a typo in a name does not hide errors in the value.
+    misspelled: BTreeMap<&'static str, &'n Entry>,
 }
 
-/// What a mapping says about a field.
 #[derive(Debug)]
 pub(crate) enum Given<'n> {
-    /// This.
-    Value(At<'n>),
-    /// Nothing: the default holds.
-    Nothing,
+    Value(FieldNode<'n>),
+    Absent,
 }
 
 impl<'n> Mapping<'n> {
-    /// Reports every field that does not belong there, and every one that lacks.
+    /// Reports all unknown and missing fields.
     pub(crate) fn read(
         reader: &mut Reader<'_>,
-        at: &At<'n>,
+        at: &FieldNode<'n>,
         shape: &'static Shape,
     ) -> Option<Self> {
         let Data::Mapping(entries) = &at.node.data else {
-            let wanted = format!("a mapping with {}", main_fields(shape));
+            let expected = format!("a mapping with {}", main_fields(shape));
             if at.path.is_root() {
-                let message = format!("the document must be {wanted}, not {}", at.node.described());
+                let message = format!(
+                    "the document must be {expected}, not {}",
+                    at.node.described()
+                );
                 let finding = Diagnostic::error(at.path.clone(), message).code(codes::WRONG_TYPE);
-                reader.add(finding.help(format!("it begins with `apiVersion: {API_VERSION}`")));
+                reader.add(finding.help(format!("start it with `apiVersion: {API_VERSION}`")));
             } else {
                 let first = shape.names().next().unwrap_or_default();
-                let how = format!("fields are written as `{first}: …`, each in a line of its own");
-                reader.wrong_type(at, &wanted, Some(how));
+                let help = format!("write each field as `{first}: …` on its own line");
+                reader.wrong_type(at, &expected, Some(help));
             }
             return None;
         };
@@ -60,7 +59,7 @@ impl<'n> Mapping<'n> {
                 .iter()
                 .filter_map(|entry| Some(shape.field(&entry.key)?.name))
                 .collect(),
-            misspelt: BTreeMap::new(),
+            misspelled: BTreeMap::new(),
         };
         for entry in entries.iter() {
             mapping.check(reader, shape, entry);
@@ -71,20 +70,20 @@ impl<'n> Mapping<'n> {
 
     pub(crate) fn get(&self, name: &str) -> Given<'n> {
         let exact = self.entries.get(name);
-        match exact.or_else(|| self.misspelt.get(name).copied()) {
-            Some(entry) => Given::Value(At {
+        match exact.or_else(|| self.misspelled.get(name).copied()) {
+            Some(entry) => Given::Value(FieldNode {
                 node: &entry.value,
                 path: self.path.field(entry.key.as_str()),
             }),
-            None => Given::Nothing,
+            None => Given::Absent,
         }
     }
 
-    /// A field that was reported if it lacks.
-    pub(crate) fn required(&self, name: &str) -> Option<At<'n>> {
+    /// A required field; [`Self::read`] has reported it if it is missing.
+    pub(crate) fn required(&self, name: &str) -> Option<FieldNode<'n>> {
         match self.get(name) {
             Given::Value(at) => Some(at),
-            Given::Nothing => None,
+            Given::Absent => None,
         }
     }
 
@@ -96,45 +95,44 @@ impl<'n> Mapping<'n> {
             reader.findings.count_error();
             return;
         }
-        let at = At {
+        let at = FieldNode {
             node: &entry.value,
             path: self.path.field(entry.key.as_str()),
         };
         let missing = shape.names().filter(|name| !self.present.contains(name));
-        let meant = suggest::closest(&entry.key, missing);
-        self.misspelt.extend(meant.map(|name| (name, entry)));
-        reader.add(unknown(&at, &entry.key, shape, meant));
+        let suggestion = suggest::closest(&entry.key, missing);
+        self.misspelled.extend(suggestion.map(|name| (name, entry)));
+        reader.add(unknown(&at, &entry.key, shape, suggestion));
     }
 
-    /// The only field of a mapping that may have one only; `None` after a
-    /// finding.
+    /// The field of a mapping with exactly one field; `None` after a finding.
     pub(crate) fn only(
         &self,
         reader: &mut Reader<'_>,
         shape: &'static Shape,
-    ) -> Option<(&'static str, At<'n>)> {
-        let mut there = shape.names().filter_map(|name| match self.get(name) {
+    ) -> Option<(&'static str, FieldNode<'n>)> {
+        let mut present = shape.names().filter_map(|name| match self.get(name) {
             Given::Value(at) => Some((name, at)),
-            Given::Nothing => None,
+            Given::Absent => None,
         });
-        let Some(only) = there.next() else {
-            // A field that is not known has been reported.
+        let Some(only) = present.next() else {
+            // Unknown fields have been reported.
             if self.entries.is_empty() {
                 let fields: Vec<_> = shape.names().map(|name| format!("`{name}`")).collect();
                 let name = short_path(&self.path);
-                let message = format!("`{name}` needs one of {}", fields.join(", "));
+                let message = format!("`{name}` requires one of {}", fields.join(", "));
                 let finding = Diagnostic::error(self.path.clone(), message);
                 let finding = finding.code(codes::MISSING_FIELD);
-                reader.add(finding.help("say which, and leave the others out"));
+                reader.add(finding.help("add exactly one of them"));
             }
             return None;
         };
-        if let Some((name, at)) = there.next() {
-            let message = format!("`{}` and `{name}` exclude each other", only.0);
+        if let Some((name, at)) = present.next() {
+            let message = format!("`{}` and `{name}` cannot be used together", only.0);
             let finding = Diagnostic::error(at.path, message).code(codes::EXCLUSIVE);
             let finding = finding.at(Part::Key).here("and here");
             let finding = finding.label_at(only.1.path, Part::Key, "here");
-            reader.add(finding.help("keep one of them"));
+            reader.add(finding.help("keep one of them and remove the other"));
             return None;
         }
         Some(only)
@@ -145,7 +143,7 @@ impl<'n> Mapping<'n> {
             let Need::Required(example) = field.need else {
                 continue;
             };
-            if !matches!(self.get(field.name), Given::Nothing) {
+            if !matches!(self.get(field.name), Given::Absent) {
                 continue;
             }
             let name = short_path(&self.path.field(field.name));
@@ -158,7 +156,7 @@ impl<'n> Mapping<'n> {
     }
 }
 
-/// The fields that have to be there, or the first ones, for a sentence.
+/// The required fields, or else the first ones, for a message.
 fn main_fields(shape: &'static Shape) -> String {
     let needed = |field: &&Field| matches!(field.need, Need::Required(_));
     let mut names: Vec<_> = shape.fields.iter().filter(needed).collect();
@@ -175,36 +173,36 @@ fn main_fields(shape: &'static Shape) -> String {
 }
 
 fn unknown(
-    at: &At<'_>,
+    at: &FieldNode<'_>,
     key: &str,
     shape: &'static Shape,
-    meant: Option<&'static str>,
+    suggestion: Option<&'static str>,
 ) -> Diagnostic {
     let key = clipped(key);
     let finding = Diagnostic::error(
         at.path.clone(),
-        format!("unknown field `{key}` in {}", shape.place),
+        format!("unknown field `{key}` in {}", shape.title),
     )
     .code(codes::UNKNOWN_FIELD)
     .at(Part::Key);
-    if let Some(meant) = meant {
+    if let Some(suggestion) = suggestion {
         return finding
-            .help(format!("did you mean `{meant}`?"))
-            .replace(format!("rename it to `{meant}`"), meant);
+            .help(format!("did you mean `{suggestion}`?"))
+            .replace(format!("rename it to `{suggestion}`"), suggestion);
     }
-    let home = shapes::ALL
+    let other = shapes::ALL
         .iter()
-        .find(|other| other.field(&key).is_some() && other.place != shape.place);
-    if let Some(home) = home {
+        .find(|other| other.field(&key).is_some() && other.title != shape.title);
+    if let Some(other) = other {
         return finding.help(format!(
-            "`{key}` is a field of {}: is it indented as it should be?",
-            home.place
+            "`{key}` is a field of {}; check the indentation",
+            other.title
         ));
     }
     let fields: Vec<_> = shape.names().map(|name| format!("`{name}`")).collect();
     finding.help(format!(
-        "the fields of {} are {}",
-        shape.place,
+        "valid fields of {} are {}",
+        shape.title,
         fields.join(", ")
     ))
 }

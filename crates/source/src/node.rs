@@ -1,17 +1,15 @@
-//! The text as a tree, each part with its place.
+//! The parsed document as a tree with byte ranges.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// A value and its bytes in the text.
 #[derive(Debug, Clone)]
 pub(crate) struct Node {
-    /// Empty, and at the end of the key, where nothing stands.
+    /// Empty, at the end of the key, for a missing value.
     pub(crate) range: Range<usize>,
     pub(crate) data: Data,
 }
 
-/// What a value is.
 #[derive(Debug, Clone)]
 pub(crate) enum Data {
     Scalar(Scalar),
@@ -19,41 +17,41 @@ pub(crate) enum Data {
     Mapping(Entries),
 }
 
-/// More fields than this are found by an index.
-const FEW: usize = 16;
+/// Larger mappings get an index.
+const INDEX_THRESHOLD: usize = 16;
 
-/// The fields of a mapping, in the order of the text; no name is there twice.
+/// The fields of a mapping in file order, without duplicate keys.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Entries {
     list: Vec<Entry>,
-    /// Where each name stands, if there are many; otherwise empty. To look
-    /// through the list for each would be slow on hostile input.
-    places: BTreeMap<String, usize>,
+    /// Position of each key; empty for small mappings. A linear search would be
+    /// quadratic on hostile input.
+    index: BTreeMap<String, usize>,
 }
 
 impl Entries {
-    /// Gives the field back if one of that name is there already.
+    /// Returns the entry if its key exists already.
     pub(crate) fn push(&mut self, entry: Entry) -> Option<Entry> {
         if self.get(&entry.key).is_some() {
             return Some(entry);
         }
-        let place = self.list.len();
-        if !self.places.is_empty() {
-            self.places.insert(entry.key.clone(), place);
+        let position = self.list.len();
+        if !self.index.is_empty() {
+            self.index.insert(entry.key.clone(), position);
         }
         self.list.push(entry);
-        if self.places.is_empty() && self.list.len() > FEW {
+        if self.index.is_empty() && self.list.len() > INDEX_THRESHOLD {
             let names = self.list.iter().map(|entry| entry.key.clone());
-            self.places = names.zip(0..).collect();
+            self.index = names.zip(0..).collect();
         }
         None
     }
 
     pub(crate) fn get(&self, name: &str) -> Option<&Entry> {
-        if self.places.is_empty() {
+        if self.index.is_empty() {
             return self.list.iter().find(|entry| entry.key == name);
         }
-        self.list.get(*self.places.get(name)?)
+        self.list.get(*self.index.get(name)?)
     }
 
     pub(crate) fn iter(&self) -> std::slice::Iter<'_, Entry> {
@@ -69,17 +67,16 @@ impl Entries {
     }
 }
 
-/// A single value. YAML's types are not applied: each field knows what it wants.
+/// An untyped scalar: the field decides how to interpret it, not YAML.
 #[derive(Debug, Clone)]
 pub(crate) struct Scalar {
     pub(crate) text: String,
-    /// Whether it was written without quotes.
+    /// Written without quotes.
     pub(crate) plain: bool,
-    /// Whether it must not be shown.
+    /// Never shown in messages.
     pub(crate) secret: bool,
 }
 
-/// A field of a mapping.
 #[derive(Debug, Clone)]
 pub(crate) struct Entry {
     pub(crate) key: String,
@@ -87,7 +84,7 @@ pub(crate) struct Entry {
     pub(crate) value: Node,
 }
 
-/// A name of the user's own, for a message.
+/// A user-defined name, truncated for a message.
 pub(crate) fn clipped(name: &str) -> String {
     match name.char_indices().nth(SHORT) {
         Some((end, _)) => format!("{}…", name.get(..end).unwrap_or_default()),
@@ -95,7 +92,7 @@ pub(crate) fn clipped(name: &str) -> String {
     }
 }
 
-/// The most characters that a message repeats.
+/// Maximum number of characters of a value in a message.
 const SHORT: usize = 60;
 
 fn is_short(text: &str) -> bool {
@@ -103,8 +100,8 @@ fn is_short(text: &str) -> bool {
 }
 
 impl Node {
-    /// Whether nothing is there, or YAML's word for it.
-    pub(crate) fn is_nothing(&self) -> bool {
+    /// Missing, `~` or `null`.
+    pub(crate) fn is_null(&self) -> bool {
         match &self.data {
             Data::Scalar(scalar) => {
                 scalar.plain && matches!(scalar.text.as_str(), "" | "~" | "null")
@@ -113,27 +110,26 @@ impl Node {
         }
     }
 
-    /// Whether it must not be shown.
     pub(crate) fn is_secret(&self) -> bool {
         matches!(&self.data, Data::Scalar(scalar) if scalar.secret)
     }
 
-    /// What it is, for a sentence such as "must be a list, not …".
+    /// For messages such as "must be a list, not …".
     pub(crate) fn described(&self) -> String {
         match &self.data {
-            Data::Scalar(_) if self.is_nothing() => "nothing".to_owned(),
-            Data::Scalar(scalar) if scalar.secret => "a text".to_owned(),
+            Data::Scalar(_) if self.is_null() => "an empty value".to_owned(),
+            Data::Scalar(scalar) if scalar.secret => "a string".to_owned(),
             Data::Scalar(scalar) if is_short(&scalar.text) => format!("`{}`", scalar.text),
-            Data::Scalar(_) => "a long text".to_owned(),
+            Data::Scalar(_) => "a long string".to_owned(),
             Data::List(_) => "a list".to_owned(),
             Data::Mapping(_) => "a mapping".to_owned(),
         }
     }
 
-    /// The value, where it is a short one that may be shown.
+    /// The value, if it is short and not secret.
     pub(crate) fn short(&self) -> Option<&str> {
         match &self.data {
-            Data::Scalar(scalar) if !scalar.secret && !self.is_nothing() => {
+            Data::Scalar(scalar) if !scalar.secret && !self.is_null() => {
                 is_short(&scalar.text).then_some(scalar.text.as_str())
             }
             _ => None,

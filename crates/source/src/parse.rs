@@ -1,4 +1,4 @@
-//! Text to tree, within bounds.
+//! Parses YAML text into a tree of limited size.
 
 use std::ops::Range;
 
@@ -11,29 +11,28 @@ use crate::node::{Data, Entries, Entry, Node, Scalar, clipped};
 use crate::secrets;
 use crate::syntax;
 
-/// Deeper than any document that makes sense.
-const MOST_DEPTH: usize = 64;
+const MAX_DEPTH: usize = 64;
 
-/// More than the largest cluster needs, and few enough to keep in memory.
-const MOST_VALUES: usize = 400_000;
+/// More than the largest cluster needs, and small enough for memory.
+const MAX_VALUES: usize = 400_000;
 
-type Stop = Box<Diagnostic>;
+type ParseError = Box<Diagnostic>;
 
-/// The only document of a text, and the fields that stand there twice.
-pub(crate) fn parse(text: &str) -> Result<(Node, Findings), Stop> {
+/// Parses a single document; the findings are about duplicate fields.
+pub(crate) fn parse(text: &str) -> Result<(Node, Findings), ParseError> {
     let options = granit_parser::options! {
         emit_unresolved_aliases: true,
-        flow_nesting_limit: 2 * MOST_DEPTH,
-        block_nesting_limit: 2 * MOST_DEPTH,
+        flow_nesting_limit: 2 * MAX_DEPTH,
+        block_nesting_limit: 2 * MAX_DEPTH,
     };
-    let mut tree = Tree::default();
+    let mut tree = TreeBuilder::default();
     for event in Parser::new_from_str_with_options(text, options) {
-        let (event, span) = event.map_err(|error| Box::new(syntax::no_yaml(text, &error)))?;
+        let (event, span) = event.map_err(|error| Box::new(syntax::invalid_yaml(text, &error)))?;
         tree.event(event, bytes(&span, text))?;
     }
     let mut root = tree
         .root
-        .filter(|root| !root.is_nothing())
+        .filter(|root| !root.is_null())
         .ok_or_else(|| Box::new(syntax::no_document()))?;
     secrets::mark(&mut root);
     Ok((root, tree.duplicates))
@@ -45,7 +44,7 @@ fn bytes(span: &Span, text: &str) -> Range<usize> {
     range.start..range.start + slice.trim_end().len()
 }
 
-/// A collection whose end was not seen yet.
+/// A collection that is not closed yet.
 struct Open {
     start: usize,
     end: usize,
@@ -55,12 +54,12 @@ struct Open {
 
 enum Content {
     List(Vec<Node>),
-    /// The key is set while its value is awaited.
+    /// The key is set until its value is parsed.
     Mapping(Entries, Option<(String, Range<usize>)>),
 }
 
 #[derive(Default)]
-struct Tree {
+struct TreeBuilder {
     open: Vec<Open>,
     root: Option<Node>,
     documents: usize,
@@ -68,8 +67,8 @@ struct Tree {
     duplicates: Findings,
 }
 
-impl Tree {
-    fn event(&mut self, event: Event<'_>, range: Range<usize>) -> Result<(), Stop> {
+impl TreeBuilder {
+    fn event(&mut self, event: Event<'_>, range: Range<usize>) -> Result<(), ParseError> {
         match event {
             Event::DocumentStart(..) => {
                 self.documents += 1;
@@ -94,28 +93,28 @@ impl Tree {
         Ok(())
     }
 
-    fn begin(&mut self, content: Content, range: Range<usize>) -> Result<(), Stop> {
-        if self.open.len() >= MOST_DEPTH {
-            return Err(Box::new(syntax::too_deep(range, MOST_DEPTH)));
+    fn begin(&mut self, content: Content, range: Range<usize>) -> Result<(), ParseError> {
+        if self.open.len() >= MAX_DEPTH {
+            return Err(Box::new(syntax::too_deep(range, MAX_DEPTH)));
         }
-        if self.awaits_key() {
-            return Err(Box::new(syntax::odd_key(range)));
+        if self.expects_key() {
+            return Err(Box::new(syntax::non_scalar_key(range)));
         }
         self.open.push(Open {
             start: range.start,
             end: range.end,
-            path: self.path_of_next(),
+            path: self.next_path(),
             content,
         });
         Ok(())
     }
 
-    fn finish(&mut self, range: Range<usize>) -> Result<(), Stop> {
+    fn finish(&mut self, range: Range<usize>) -> Result<(), ParseError> {
         let Some(open) = self.open.pop() else {
             return Ok(());
         };
-        // A flow collection ends with its bracket. A block collection has no end
-        // of its own: it is where its last part ends.
+        // A flow collection ends with its bracket, a block collection with its
+        // last part.
         let end = open.end.max(range.end);
         let data = match open.content {
             Content::List(items) => Data::List(items),
@@ -130,7 +129,7 @@ impl Tree {
         text: String,
         style: ScalarStyle,
         range: Range<usize>,
-    ) -> Result<(), Stop> {
+    ) -> Result<(), ParseError> {
         if let Some(Open {
             content: Content::Mapping(_, key @ None),
             ..
@@ -149,10 +148,10 @@ impl Tree {
         self.value(Node { range, data })
     }
 
-    fn value(&mut self, node: Node) -> Result<(), Stop> {
+    fn value(&mut self, node: Node) -> Result<(), ParseError> {
         self.values += 1;
-        if self.values > MOST_VALUES {
-            return Err(Box::new(syntax::too_many(node.range, MOST_VALUES)));
+        if self.values > MAX_VALUES {
+            return Err(Box::new(syntax::too_many(node.range, MAX_VALUES)));
         }
         let Some(open) = self.open.last_mut() else {
             self.root = Some(node);
@@ -163,7 +162,7 @@ impl Tree {
             Content::List(items) => items.push(node),
             Content::Mapping(entries, key) => {
                 let Some((key, key_range)) = key.take() else {
-                    return Err(Box::new(syntax::odd_key(node.range)));
+                    return Err(Box::new(syntax::non_scalar_key(node.range)));
                 };
                 open.end = open.end.max(key_range.end);
                 let entry = Entry {
@@ -181,12 +180,12 @@ impl Tree {
         Ok(())
     }
 
-    fn awaits_key(&self) -> bool {
+    fn expects_key(&self) -> bool {
         let innermost = self.open.last().map(|open| &open.content);
         matches!(innermost, Some(Content::Mapping(_, None)))
     }
 
-    fn path_of_next(&self) -> FieldPath {
+    fn next_path(&self) -> FieldPath {
         match self.open.last() {
             None => FieldPath::root(),
             Some(open) => match &open.content {
@@ -199,10 +198,10 @@ impl Tree {
 }
 
 fn duplicate(path: FieldPath, key: &str, second: Range<usize>) -> Diagnostic {
-    Diagnostic::error(path.clone(), format!("`{}` is there twice", clipped(key)))
+    Diagnostic::error(path.clone(), format!("duplicate field `{}`", clipped(key)))
         .code(codes::DUPLICATE_FIELD)
         .at(Part::Bytes(second))
-        .here("and here")
-        .label_at(path, Part::Key, "here")
-        .help("keep one of them")
+        .here("set again here")
+        .label_at(path, Part::Key, "first set here")
+        .help("remove one of them")
 }

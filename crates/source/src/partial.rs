@@ -1,51 +1,47 @@
-//! As much of a document as could be read: what checks across fields look at.
+//! The valid parts of a document, input of the checks across fields.
 //!
-//! A mistake in one field must not hide what others say together, so nothing
-//! here waits for the document to be whole.
+//! An error in one field must not hide errors in others, so these checks do not
+//! require a complete document.
 
 use std::net::Ipv4Addr;
 
 use casement_diag::FieldPath;
 use casement_spec::{CidrAllocation, Cidrs, HostName, HostOs, KubernetesVersion, Role};
 
-/// A value, where it stands, and whether a person wrote it there.
 #[derive(Debug, Clone)]
-pub(crate) struct Placed<T> {
+pub(crate) struct FieldValue<T> {
     pub(crate) value: T,
     pub(crate) path: FieldPath,
-    /// Otherwise it is the default.
-    pub(crate) written: bool,
+    /// False for a default.
+    pub(crate) explicit: bool,
 }
 
-/// What could be read.
 #[derive(Debug, Default)]
-pub(crate) struct Outline {
-    pub(crate) version: Option<Placed<KubernetesVersion>>,
-    pub(crate) pods: Option<Placed<Cidrs>>,
-    pub(crate) services: Option<Placed<Cidrs>>,
-    /// Who gives nodes their pod networks; `None` if it could not be read.
+pub(crate) struct PartialCluster {
+    pub(crate) version: Option<FieldValue<KubernetesVersion>>,
+    pub(crate) pods: Option<FieldValue<Cidrs>>,
+    pub(crate) services: Option<FieldValue<Cidrs>>,
+    /// `None` if invalid.
     pub(crate) allocation: Option<CidrAllocation>,
-    /// Whether a control plane exists already.
+    /// The document has `spec.existing`.
     pub(crate) existing: bool,
-    /// `None` if there is no list of hosts at all.
-    pub(crate) hosts: Option<Vec<HostOutline>>,
+    /// `None` if the document has no list of hosts.
+    pub(crate) hosts: Option<Vec<PartialHost>>,
 }
 
-/// What could be read of a host.
 #[derive(Debug)]
-pub(crate) struct HostOutline {
+pub(crate) struct PartialHost {
     pub(crate) path: FieldPath,
     pub(crate) name: Option<HostName>,
     pub(crate) address: Option<Ipv4Addr>,
     pub(crate) os: Option<HostOs>,
-    /// Where its pod network stands, if it has one.
+    /// Path of `podCidr`, if set.
     pub(crate) pod_cidr: Option<FieldPath>,
-    /// Each with its own place.
-    pub(crate) roles: Vec<Placed<Role>>,
+    pub(crate) roles: Vec<FieldValue<Role>>,
 }
 
-impl HostOutline {
-    /// Its name, or its place in the list.
+impl PartialHost {
+    /// The name, or the field path if there is no valid name.
     pub(crate) fn title(&self) -> String {
         match &self.name {
             Some(name) => name.to_string(),

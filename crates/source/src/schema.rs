@@ -1,17 +1,16 @@
-//! The JSON Schema of the document, for editors.
+//! The JSON Schema of the cluster file, for editors.
 //!
-//! Made from the table that the reader reads by. It knows fields, words and
-//! bounds; what a text must look like is the reader's own knowledge.
+//! Generated from the tables of the reader. It covers fields, enumerations and
+//! limits; only the reader checks the format of strings.
 
 use serde_json::{Map, Value, json};
 
 use crate::shape::{Field, Kind, Need, Shape};
 use crate::shapes;
 
-/// Where the schema is found by those who do not have the file.
 pub const SCHEMA_ID: &str = "https://casement.dev/cluster.schema.json";
 
-/// The schema; draft 7, which editors know best.
+/// Draft 7, which editors support best.
 pub fn schema() -> Value {
     let parts = shapes::ALL
         .iter()
@@ -24,7 +23,7 @@ pub fn schema() -> Value {
             json!("http://json-schema.org/draft-07/schema#"),
         );
         schema.insert("$id".to_owned(), json!(SCHEMA_ID));
-        schema.insert("title".to_owned(), json!("A cluster for casement"));
+        schema.insert("title".to_owned(), json!("casement cluster"));
         schema.insert("definitions".to_owned(), Value::Object(parts.collect()));
     }
     schema
@@ -47,7 +46,7 @@ fn mapping(shape: &Shape) -> Value {
         "additionalProperties": false,
         "properties": properties,
     });
-    // Draft 7 allows an empty list here, draft 4 does not: say nothing instead.
+    // Draft 4 does not allow an empty list.
     if let (Value::Object(schema), false) = (&mut schema, required.is_empty()) {
         schema.insert("required".to_owned(), json!(required));
     }
@@ -56,7 +55,7 @@ fn mapping(shape: &Shape) -> Value {
 
 fn property(field: &Field) -> Value {
     let mut schema = kind(&field.kind);
-    // Beside a `$ref`, draft 7 reads nothing else.
+    // Draft 7 ignores keywords next to `$ref`.
     if let Some(reference) = schema.get("$ref").cloned() {
         schema = json!({"allOf": [{"$ref": reference}]});
     }
@@ -78,12 +77,12 @@ fn reference(shape: &Shape) -> Value {
 
 fn kind(of: &Kind) -> Value {
     match of {
-        // A text may look like a number to YAML: the reader takes it as written.
+        // The reader takes scalars as strings, even if YAML sees a number.
         Kind::Text => json!({"type": ["string", "number", "boolean"]}),
         Kind::Word(words) => json!({"enum": words()}),
         Kind::Boolean => json!({"type": "boolean"}),
-        Kind::Number(least, most) => {
-            json!({"type": "integer", "minimum": least, "maximum": most})
+        Kind::Number(min, max) => {
+            json!({"type": "integer", "minimum": min, "maximum": max})
         }
         Kind::Mapping(shape) => reference(shape),
         Kind::OneOf(shape) => json!({
@@ -96,8 +95,8 @@ fn kind(of: &Kind) -> Value {
             let item = kind(items);
             json!({"anyOf": [item, {"type": "array", "items": item}]})
         }
-        Kind::Own(values) => json!({"type": "object", "additionalProperties": kind(values)}),
-        Kind::Known(names, values) => {
+        Kind::UserKeys(values) => json!({"type": "object", "additionalProperties": kind(values)}),
+        Kind::KnownKeys(names, values) => {
             let value = kind(values);
             let names = names()
                 .into_iter()
@@ -128,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn the_table_lists_every_mapping_once() {
+    fn all_shapes_are_listed_once() {
         let mut ids = BTreeSet::new();
         reachable(&shapes::DOCUMENT, &mut ids);
         let listed: Vec<_> = shapes::ALL.iter().map(|shape| shape.id).collect();
@@ -137,20 +136,20 @@ mod tests {
     }
 
     #[test]
-    fn every_field_is_in_the_schema_with_a_sentence() {
+    fn every_field_has_a_description_in_the_schema() {
         let schema = schema();
         for shape in shapes::ALL {
-            let place = match shape.id {
+            let pointer = match shape.id {
                 "document" => "/properties".to_owned(),
                 id => format!("/definitions/{id}/properties"),
             };
-            let properties = schema.pointer(&place).and_then(Value::as_object).unwrap();
-            assert_eq!(properties.len(), shape.fields.len(), "{place}");
+            let properties = schema.pointer(&pointer).and_then(Value::as_object).unwrap();
+            assert_eq!(properties.len(), shape.fields.len(), "{pointer}");
             for field in shape.fields {
                 let about = properties
                     .get(field.name)
                     .and_then(|p| p.get("description"));
-                assert_eq!(about, Some(&json!(field.about)), "{place} {}", field.name);
+                assert_eq!(about, Some(&json!(field.about)), "{pointer} {}", field.name);
                 assert!(field.about.ends_with('.'), "{}", field.about);
             }
         }

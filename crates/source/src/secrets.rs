@@ -1,43 +1,43 @@
-//! What must not be shown, although a finding stands on the same line.
+//! Finds secrets in the text, so that excerpts in diagnostics do not show them.
 
 use std::ops::Range;
 
 use crate::node::{Data, Entry, Node};
 use crate::suggest::distance;
 
-/// Names that hold secrets, and how far a misspelt one may be off.
+/// Field names of secrets; a distance of 2 still matches.
 const NAMES: [&str; 2] = ["password", "passphrase"];
 const PARTS: [&str; 6] = ["passw", "passp", "pwd", "secret", "token", "credential"];
-/// The fields of a reference: where a secret is, not what it is.
+/// The fields of a reference to a secret.
 const REFERENCE: [&str; 3] = ["file", "env", "prompt"];
-/// The field beside a secret that says whose it is.
+/// A field next to a secret that is not secret itself.
 const OWNER: &str = "user";
 
 /// Marks every scalar that may be a secret.
 pub(crate) fn mark(root: &mut Node) {
-    walk(root, false);
+    mark_nodes(root, false);
 }
 
-fn walk(node: &mut Node, secret: bool) {
+fn mark_nodes(node: &mut Node, secret: bool) {
     match &mut node.data {
         Data::Scalar(scalar) => {
             let text = &scalar.text;
             scalar.secret = secret || text.contains("PRIVATE KEY") || password_in_url(text);
         }
-        Data::List(items) => items.iter_mut().for_each(|item| walk(item, secret)),
+        Data::List(items) => items.iter_mut().for_each(|item| mark_nodes(item, secret)),
         Data::Mapping(entries) => {
             for entry in entries.iter_mut() {
                 let reference = is_reference(entry);
                 let below_key = entry.key == "key" && matches!(entry.value.data, Data::Mapping(_));
                 let secret = (secret && !reference) || is_secret_name(&entry.key) || below_key;
-                walk(&mut entry.value, secret);
+                mark_nodes(&mut entry.value, secret);
             }
         }
     }
 }
 
-/// Whether a field says where a secret is, or whose. What stands behind `env` and is no
-/// name of a variable may be the secret itself.
+/// Whether a field is not secret itself. An invalid name after `env` may be the
+/// secret.
 fn is_reference(entry: &Entry) -> bool {
     match (entry.key.as_str(), &entry.value.data) {
         ("env", Data::Scalar(scalar)) => is_variable(&scalar.text),
@@ -45,14 +45,12 @@ fn is_reference(entry: &Entry) -> bool {
     }
 }
 
-/// Whether a text is the name of an environment variable.
 pub(crate) fn is_variable(text: &str) -> bool {
     let word = |c: char| c.is_ascii_alphanumeric() || c == '_';
     text.chars().all(word) && text.starts_with(|c: char| !c.is_ascii_digit())
 }
 
-/// Whether a URL in the text has a password before its host:
-/// `http://me:password@proxy`.
+/// Whether the text has a URL with a password: `http://me:password@proxy`.
 fn password_in_url(text: &str) -> bool {
     text.split("://").skip(1).any(|rest| {
         let authority = rest.split(['/', '?', '#', ' ']).next().unwrap_or_default();
@@ -66,7 +64,7 @@ pub(crate) fn is_secret_name(name: &str) -> bool {
     PARTS.iter().any(|part| name.contains(part)) || NAMES.iter().any(close)
 }
 
-/// The bytes of every marked scalar.
+/// The byte ranges of all marked scalars.
 pub(crate) fn ranges(node: &Node, into: &mut Vec<Range<usize>>) {
     match &node.data {
         Data::Scalar(scalar) if scalar.secret => into.push(node.range.clone()),
@@ -76,8 +74,8 @@ pub(crate) fn ranges(node: &Node, into: &mut Vec<Range<usize>>) {
     }
 }
 
-/// The same for a text that is no YAML: the rest of a line behind a name that
-/// looks like one of a secret, and a private key.
+/// Like [`ranges`], for text that is not valid YAML: the rest of a line after a name
+/// that looks secret, and private keys.
 pub(crate) fn ranges_in_lines(text: &str) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let mut start = 0;
@@ -108,8 +106,8 @@ pub(crate) fn ranges_in_lines(text: &str) -> Vec<Range<usize>> {
     found
 }
 
-/// The text with those bytes blanked out: same length, same lines.
-pub(crate) fn blanked(text: &str, ranges: &[Range<usize>]) -> String {
+/// Replaces the ranges with `*`; length and lines stay the same.
+pub(crate) fn masked(text: &str, ranges: &[Range<usize>]) -> String {
     let mut bytes = text.as_bytes().to_vec();
     for range in ranges {
         for byte in bytes.get_mut(range.clone()).into_iter().flatten() {
@@ -118,6 +116,6 @@ pub(crate) fn blanked(text: &str, ranges: &[Range<usize>]) -> String {
             }
         }
     }
-    // Ranges lie on character borders, so whole characters were replaced.
+    // Ranges are on character boundaries.
     String::from_utf8(bytes).unwrap_or_default()
 }

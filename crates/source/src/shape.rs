@@ -1,62 +1,53 @@
-//! What fields a mapping may have, and what each of them holds.
+//! The fields of each mapping and their types.
 //!
-//! One table serves the reader and the JSON Schema, so the two say the same.
+//! The reader and the JSON Schema share these tables.
 
 use casement_spec::Named;
 
-/// A mapping's fields.
 #[derive(Debug)]
 pub(crate) struct Shape {
-    /// What the schema calls it.
+    /// Name in the JSON Schema.
     pub(crate) id: &'static str,
-    /// Where such a mapping stands, as a person would say it.
-    pub(crate) place: &'static str,
+    /// Name in messages.
+    pub(crate) title: &'static str,
     pub(crate) fields: &'static [Field],
 }
 
-/// One field.
 #[derive(Debug)]
 pub(crate) struct Field {
     pub(crate) name: &'static str,
     pub(crate) need: Need,
     pub(crate) kind: Kind,
-    /// A sentence for whoever points at it in an editor.
+    /// Description in the JSON Schema, shown by editors.
     pub(crate) about: &'static str,
 }
 
-/// Whether a field has to be there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Need {
-    /// It has to; the text says how to write it.
+    /// With an example.
     Required(&'static str),
-    /// It may be left out.
     Optional,
 }
 
-/// What a field holds.
 #[derive(Debug)]
 pub(crate) enum Kind {
-    /// One value that is a text, whatever YAML makes of it.
+    /// A scalar, taken as a string.
     Text,
-    /// One of several words.
+    /// One of these strings.
     Word(fn() -> Vec<&'static str>),
-    /// `true` or `false`.
     Boolean,
-    /// A whole number within bounds.
+    /// Minimum and maximum.
     Number(u32, u32),
-    /// A mapping.
     Mapping(&'static Shape),
-    /// A list.
     List(&'static Kind),
-    /// A value, or a list of such values.
+    /// A value or a list of values.
     OneOrList(&'static Kind),
-    /// A mapping whose names are the user's own.
-    Own(&'static Kind),
-    /// A mapping whose names are among these words.
-    Known(fn() -> Vec<&'static str>, &'static Kind),
-    /// A mapping of which exactly one field is there.
+    /// A mapping with user-defined keys.
+    UserKeys(&'static Kind),
+    /// A mapping with a fixed set of keys, all of one type.
+    KnownKeys(fn() -> Vec<&'static str>, &'static Kind),
+    /// A mapping with exactly one field set.
     OneOf(&'static Shape),
-    /// One or the other.
     Either(&'static Kind, &'static Kind),
 }
 
@@ -72,14 +63,14 @@ impl Shape {
 
 #[cfg(test)]
 impl Kind {
-    /// The mappings that are part of it.
     pub(crate) fn shapes(&self) -> Vec<&'static Shape> {
         match self {
             Self::Text | Self::Word(_) | Self::Boolean | Self::Number(..) => Vec::new(),
             Self::Mapping(shape) | Self::OneOf(shape) => vec![shape],
-            Self::List(kind) | Self::OneOrList(kind) | Self::Own(kind) | Self::Known(_, kind) => {
-                kind.shapes()
-            }
+            Self::List(kind)
+            | Self::OneOrList(kind)
+            | Self::UserKeys(kind)
+            | Self::KnownKeys(_, kind) => kind.shapes(),
             Self::Either(one, other) => {
                 let mut shapes = one.shapes();
                 shapes.extend(other.shapes());
@@ -89,7 +80,6 @@ impl Kind {
     }
 }
 
-/// The names of an enumeration.
 pub(crate) fn words<T: Named>() -> Vec<&'static str> {
     T::ALL.iter().map(|value| value.name()).collect()
 }

@@ -1,4 +1,4 @@
-//! Every field of the document.
+//! All fields of the document.
 
 mod access;
 mod machines;
@@ -15,7 +15,7 @@ pub(crate) use access::{
 };
 pub(crate) use machines::{AZURE, HYPERV, HYPERVISOR, LIBVIRT, MACHINES, SIZE};
 
-/// All of them, to find where a misplaced field belongs.
+/// All shapes, to find the right one for a misplaced field.
 pub(crate) static ALL: &[&Shape] = &[
     &DOCUMENT,
     &METADATA,
@@ -50,7 +50,7 @@ pub(crate) static ALL: &[&Shape] = &[
 
 pub(crate) static DOCUMENT: Shape = Shape {
     id: "document",
-    place: "the document",
+    title: "the document",
     fields: &[
         required(
             "apiVersion",
@@ -62,48 +62,48 @@ pub(crate) static DOCUMENT: Shape = Shape {
             "kind",
             Kind::Word(|| vec![casement_spec::KIND]),
             "kind: Cluster",
-            "What the document describes.",
+            "The kind of the document.",
         ),
         required(
             "metadata",
             Kind::Mapping(&METADATA),
             "metadata: {name: shop}",
-            "What the cluster is called.",
+            "Metadata of the cluster.",
         ),
         required(
             "spec",
             Kind::Mapping(&SPEC),
             "spec:",
-            "What the cluster should be.",
+            "The desired state of the cluster.",
         ),
     ],
 };
 
 pub(crate) static METADATA: Shape = Shape {
     id: "metadata",
-    place: "`metadata`",
+    title: "`metadata`",
     fields: &[required(
         "name",
         Kind::Text,
         "name: shop",
-        "The cluster's name: lower-case letters, digits and `-`.",
+        "Name of the cluster: lower-case letters, digits and `-`.",
     )],
 };
 
 pub(crate) static SPEC: Shape = Shape {
     id: "spec",
-    place: "`spec`",
+    title: "`spec`",
     fields: &[
         required(
             "kubernetes",
             Kind::Mapping(&KUBERNETES),
             "kubernetes: {version: 1.36.3}",
-            "Kubernetes itself.",
+            "Kubernetes version and cluster-wide settings.",
         ),
         optional(
             "existing",
             Kind::Mapping(&EXISTING),
-            "A control plane that runs already; leave it out to make one.",
+            "An existing control plane; omit it to create one.",
         ),
         optional("join", Kind::Mapping(&JOIN), "How nodes join."),
         required(
@@ -116,229 +116,229 @@ pub(crate) static SPEC: Shape = Shape {
             "hosts",
             Kind::List(&Kind::Mapping(&HOST)),
             "hosts:",
-            "The hosts; at least one of them runs Windows.",
+            "The hosts; at least one must run Windows.",
         ),
         optional(
             "access",
             Kind::Mapping(&ACCESS),
-            "How hosts are reached, unless a host says otherwise.",
+            "How to connect to hosts; hosts can override it.",
         ),
-        optional(
-            "runtime",
-            Kind::Mapping(&RUNTIME),
-            "What runs the containers.",
-        ),
+        optional("runtime", Kind::Mapping(&RUNTIME), "The container runtime."),
         optional(
             "windows",
             Kind::Mapping(&WINDOWS),
-            "What is particular to Windows hosts.",
+            "Settings of Windows hosts.",
         ),
-        optional("proxy", Kind::Mapping(&PROXY), "The proxy that hosts use."),
+        optional(
+            "proxy",
+            Kind::Mapping(&PROXY),
+            "The HTTP proxy of the hosts.",
+        ),
         optional(
             "artifacts",
             Kind::Mapping(&ARTIFACTS),
-            "Where programs come from.",
+            "Where to download programs.",
         ),
-        optional("images", Kind::Mapping(&IMAGES), "Where images come from."),
+        optional("images", Kind::Mapping(&IMAGES), "Where to pull images."),
         optional(
             "machines",
             Kind::OneOf(&MACHINES),
-            "Where the hosts' machines are made; leave it out where they are there.",
+            "Where to create the machines of the hosts; omit it for existing machines.",
         ),
     ],
 };
 
 pub(crate) static KUBERNETES: Shape = Shape {
     id: "kubernetes",
-    place: "`kubernetes`",
+    title: "`kubernetes`",
     fields: &[
         required(
             "version",
             Kind::Text,
             "version: 1.36.3",
-            "The version that nodes run: 1.21 to 1.36, with three numbers.",
+            "Kubernetes version of the nodes: 1.21 to 1.36, with patch version.",
         ),
         optional(
             "podCidr",
             Kind::OneOrList(&Kind::Text),
-            "Where pods get their addresses: an IPv4 network, or a list with an IPv6 one.",
+            "Pod network: an IPv4 network, or for dual stack a list with an IPv6 network.",
         ),
         optional(
             "serviceCidr",
             Kind::OneOrList(&Kind::Text),
-            "Where services get their addresses: an IPv4 network, or a list with an IPv6 one.",
+            "Service network: an IPv4 network, or for dual stack a list with an IPv6 network.",
         ),
         optional(
             "endpoint",
             Kind::Text,
-            "The API server as nodes reach it: `host:port`.",
+            "Address of the API server for the nodes: `host:port`.",
         ),
-        optional("clusterDomain", Kind::Text, "What service names end with."),
+        optional("clusterDomain", Kind::Text, "DNS domain of services."),
         optional(
             "dnsIp",
             Kind::Text,
-            "Where pods ask for names: an address of the service network.",
+            "Address of the cluster DNS, in the service network.",
         ),
         optional(
             "featureGates",
-            Kind::Own(&Kind::Boolean),
-            "Feature gates, on or off.",
+            Kind::UserKeys(&Kind::Boolean),
+            "Feature gates to enable or disable.",
         ),
         optional(
             "cidrAllocation",
             Kind::Word(words::<CidrAllocation>),
-            "Who gives each node its pod network: the controller manager, or `hosts[].podCidr`.",
+            "What allocates pod networks to nodes: the controller manager, or `hosts[].podCidr`.",
         ),
     ],
 };
 
 pub(crate) static EXISTING: Shape = Shape {
     id: "existing",
-    place: "`existing`",
+    title: "`existing`",
     fields: &[required(
         "kubeconfig",
         Kind::Text,
         "kubeconfig: ./admin.conf",
-        "The file with which to talk to the cluster.",
+        "Path of the kubeconfig file.",
     )],
 };
 
 pub(crate) static JOIN: Shape = Shape {
     id: "join",
-    place: "`join`",
+    title: "`join`",
     fields: &[optional(
         "method",
         Kind::Word(words::<JoinMethod>),
-        "By what means: `kubeadm join`, or the kubelet's own TLS bootstrap.",
+        "How nodes join: `kubeadm join`, or TLS bootstrap by the kubelet.",
     )],
 };
 
 pub(crate) static NETWORK: Shape = Shape {
     id: "network",
-    place: "`network`",
+    title: "`network`",
     fields: &[
         required(
             "mode",
             Kind::Word(words::<NetworkMode>),
             "mode: l3-routes",
-            "VXLAN or routes, and whose.",
+            "The network mode.",
         ),
         optional(
             "agent",
             Kind::Word(words::<NetworkAgent>),
-            "Whose daemon runs in the modes of flannel.",
+            "The network daemon in flannel modes.",
         ),
         optional(
             "vni",
-            Kind::Number(1, Vni::MOST),
-            "The number of the VXLAN network; Windows takes none below 4096.",
+            Kind::Number(1, Vni::MAX),
+            "VXLAN network identifier; Windows requires 4096 or more.",
         ),
         optional(
             "port",
             Kind::Number(1, 65535),
-            "The UDP port of VXLAN; Windows takes 4789 only.",
+            "UDP port of VXLAN; Windows requires 4789.",
         ),
         optional(
             "hnsNetwork",
             Kind::Text,
-            "What the network is called on Windows hosts.",
+            "Name of the HNS network on Windows hosts.",
         ),
         optional(
             "cniName",
             Kind::Text,
-            "What the network is called in CNI on Linux hosts.",
+            "Name of the CNI network on Linux hosts.",
         ),
         optional(
             "mtu",
-            Kind::Number(Mtu::LEAST as u32, 65535),
-            "The largest packet of pods, in bytes.",
+            Kind::Number(Mtu::MIN as u32, 65535),
+            "MTU of pod interfaces, in bytes.",
         ),
         optional(
             "interface",
             Kind::Text,
-            "The interface that carries pods; by default the one with the host's address.",
+            "Interface for pod traffic; defaults to the one with the host address.",
         ),
     ],
 };
 
 pub(crate) static HOST: Shape = Shape {
     id: "host",
-    place: "`hosts[]`",
+    title: "`hosts[]`",
     fields: &[
         required(
             "name",
             Kind::Text,
             "name: windows01",
-            "The host's name, and that of its Node; at most 15 characters on Windows.",
+            "Name of the host and its Node; at most 15 characters on Windows.",
         ),
         required(
             "address",
             Kind::Text,
             "address: 10.3.0.4",
-            "The IPv4 address at which the host is reached.",
+            "IPv4 address of the host.",
         ),
         required(
             "os",
             Kind::Word(words::<HostOs>),
             "os: windows-2022",
-            "What it runs; `windows` and `linux` mean: find out.",
+            "Operating system; `windows` and `linux` detect the version.",
         ),
         optional(
             "roles",
             Kind::List(&Kind::Word(words::<Role>)),
-            "What it does in the cluster.",
+            "Roles in the cluster.",
         ),
         optional(
             "managed",
             Kind::Boolean,
-            "Whether casement may change it; by default not for Linux hosts of an existing cluster.",
+            "Whether casement changes the host; defaults to false for Linux hosts of an existing cluster.",
         ),
         optional(
             "hostname",
             Kind::Text,
-            "What the machine shall call itself; by default it keeps its name.",
+            "Hostname to set on the machine; unchanged by default.",
         ),
         optional(
             "interface",
             Kind::Text,
-            "The interface that carries pods on this host.",
+            "Interface for pod traffic on this host.",
         ),
         optional(
             "access",
             Kind::Mapping(&HOST_ACCESS),
-            "How this host is reached, where that differs from the others.",
+            "Connection settings of this host; they override `access`.",
         ),
         optional(
             "labels",
-            Kind::Own(&Kind::Text),
-            "Labels of the Node, beside those that Kubernetes sets.",
+            Kind::UserKeys(&Kind::Text),
+            "Additional labels of the Node.",
         ),
         optional(
             "taints",
             Kind::List(&Kind::Text),
-            "All taints of the Node; a list given here replaces the default.",
+            "Taints of the Node; they replace the default.",
         ),
         optional(
             "podCidr",
             Kind::OneOrList(&Kind::Text),
-            "The network of this host's pods, with `cidrAllocation: hosts`.",
+            "Pod network of this host, with `cidrAllocation: hosts`.",
         ),
         optional(
             "kubeletArgs",
-            Kind::Own(&Kind::Text),
-            "Flags of the kubelet, without the dashes before them.",
+            Kind::UserKeys(&Kind::Text),
+            "Kubelet flags, without leading dashes.",
         ),
         optional(
             "stateDir",
             Kind::Text,
-            "The folder on the host where casement keeps its state.",
+            "State directory of casement on the host.",
         ),
     ],
 };
 
 pub(crate) static RUNTIME: Shape = Shape {
     id: "runtime",
-    place: "`runtime`",
+    title: "`runtime`",
     fields: &[
         optional(
             "kind",
@@ -348,135 +348,135 @@ pub(crate) static RUNTIME: Shape = Shape {
         optional(
             "version",
             Kind::Text,
-            "Its version; by default one that fits Kubernetes.",
+            "Version of the runtime; the default matches the Kubernetes version.",
         ),
     ],
 };
 
 pub(crate) static WINDOWS: Shape = Shape {
     id: "windows",
-    place: "`windows`",
+    title: "`windows`",
     fields: &[
-        optional("baseDir", Kind::Text, "Where programs are put."),
+        optional("baseDir", Kind::Text, "Directory for programs."),
         optional(
             "components",
             Kind::Word(words::<WindowsComponents>),
-            "Whether the node's programs are services or HostProcess containers.",
+            "Run node components as Windows services or as HostProcess containers.",
         ),
         optional(
             "reboot",
             Kind::Word(words::<RebootPolicy>),
-            "What is done when a change needs a reboot.",
+            "What to do when a change requires a reboot.",
         ),
         optional(
             "repair",
             Kind::Word(words::<RepairPolicy>),
-            "What is done about drift.",
+            "What to do about drift.",
         ),
         optional(
             "defender",
             Kind::Word(words::<DefenderPolicy>),
-            "Whether the node's programs are excluded from Windows Defender.",
+            "Whether to exclude node components from Windows Defender.",
         ),
         optional(
             "updates",
             Kind::List(&Kind::Text),
-            "Updates that hosts must have: `KB5012637`, or the path of an .msu file.",
+            "Required updates: `KB5012637`, or the path of an .msu file.",
         ),
-        optional(
-            "timeServers",
-            Kind::List(&Kind::Text),
-            "Where hosts get the time from.",
-        ),
+        optional("timeServers", Kind::List(&Kind::Text), "NTP servers."),
     ],
 };
 
 pub(crate) static PROXY: Shape = Shape {
     id: "proxy",
-    place: "`proxy`",
+    title: "`proxy`",
     fields: &[
-        optional("http", Kind::Text, "The proxy for `http://`."),
-        optional("https", Kind::Text, "The proxy for `https://`."),
+        optional("http", Kind::Text, "Proxy for `http://`."),
+        optional("https", Kind::Text, "Proxy for `https://`."),
         optional(
             "credentials",
             Kind::Mapping(&ACCOUNT),
-            "The account there; only together with `http` or `https`.",
+            "Credentials for the proxy; requires `http` or `https`.",
         ),
         optional(
             "no",
             Kind::List(&Kind::Text),
-            "Hosts, domains and networks without proxy, beside the cluster's own.",
+            "Additional hosts, domains and networks to reach without the proxy.",
         ),
     ],
 };
 
 pub(crate) static ARTIFACTS: Shape = Shape {
     id: "artifacts",
-    place: "`artifacts`",
+    title: "`artifacts`",
     fields: &[
-        optional("mirror", Kind::Text, "Where all programs are fetched."),
-        optional("cache", Kind::Text, "Where they are kept on this machine."),
-        optional("lock", Kind::Text, "The file that pins them."),
+        optional(
+            "mirror",
+            Kind::Text,
+            "Mirror to download all programs from.",
+        ),
+        optional("cache", Kind::Text, "Local cache directory."),
+        optional("lock", Kind::Text, "Path of the lock file."),
         optional(
             "overrides",
-            Kind::Known(words::<Program>, &Kind::Text),
-            "Builds of one's own, as files.",
+            Kind::KnownKeys(words::<Program>, &Kind::Text),
+            "Local files to use instead of downloads.",
         ),
     ],
 };
 
 pub(crate) static IMAGES: Shape = Shape {
     id: "images",
-    place: "`images`",
+    title: "`images`",
     fields: &[
         optional(
             "registry",
             Kind::Text,
-            "The registry that serves all images: `host:port/path`.",
+            "Registry to pull all images from: `host:port/path`.",
         ),
         optional(
             "credentials",
             Kind::Mapping(&ACCOUNT),
-            "The account at that registry.",
+            "Credentials for the registry.",
         ),
         optional(
             "ca",
             Kind::Text,
-            "Who signed the registry's certificate, as a PEM file.",
+            "CA certificate of the registry, as a PEM file.",
         ),
         optional(
             "pause",
             Kind::Text,
-            "The image that holds a pod's network; by default one that fits Kubernetes.",
+            "Pause image; the default matches the Kubernetes version.",
         ),
         optional(
             "prepull",
             Kind::List(&Kind::Text),
-            "Images that are pulled before pods ask for them.",
+            "Images to pull in advance.",
         ),
         optional(
             "verify",
             Kind::Word(words::<ImageVerify>),
-            "What is checked before an image is pulled to a Windows host.",
+            "What to verify before pulling an image on Windows hosts.",
         ),
         optional(
             "overrides",
-            Kind::Own(&Kind::Text),
-            "Images that are used in the place of others.",
+            Kind::UserKeys(&Kind::Text),
+            "Replacements for images.",
         ),
     ],
 };
 
 pub(crate) static ACCOUNT: Shape = Shape {
     id: "account",
-    place: "`credentials`",
+    title: "`credentials`",
     fields: &[
-        required("user", Kind::Text, "user: puller", "The account."),
+        required("user", Kind::Text, "user: puller", "User name."),
         required(
             "password",
             Kind::OneOf(&SECRET),
             "password: {env: REGISTRY_PASSWORD}",
-            "Where its password is.",
+            "Reference to the password.",
         ),
     ],
 };

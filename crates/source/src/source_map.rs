@@ -1,4 +1,4 @@
-//! Where paths lie in the text.
+//! Maps field paths to positions in the text.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -8,14 +8,14 @@ use casement_diag::{FieldPath, Part, Segment, Source};
 use crate::node::{Data, Node};
 use crate::secrets;
 
-/// The text of a document, and where in it each field stands.
+/// The text of a document and the positions of its fields.
 ///
-/// Places are looked up in the tree when somebody asks: most fields of a large
-/// document are never asked for.
+/// Positions are looked up on demand: most fields of a large document are never
+/// needed.
 #[derive(Debug, Clone)]
 pub struct SourceMap {
     name: String,
-    /// Secrets are blanked out.
+    /// With secrets masked.
     text: String,
     root: Option<Arc<Node>>,
 }
@@ -26,26 +26,26 @@ impl SourceMap {
         secrets::ranges(&root, &mut hidden);
         Self {
             name: name.to_owned(),
-            text: secrets::blanked(text, &hidden),
+            text: secrets::masked(text, &hidden),
             root: Some(root),
         }
     }
 
-    /// For a text that is no document: only bytes can be pointed at.
+    /// For text that cannot be parsed: only byte ranges have a position.
     pub(crate) fn without_tree(name: &str, text: &str) -> Self {
         Self {
             name: name.to_owned(),
-            text: secrets::blanked(text, &secrets::ranges_in_lines(text)),
+            text: secrets::masked(text, &secrets::ranges_in_lines(text)),
             root: None,
         }
     }
 
-    /// Whether a person wrote something at this path.
+    /// Whether the file sets this field.
     pub fn has(&self, path: &FieldPath) -> bool {
         self.node(path).is_some()
     }
 
-    /// What stands at a path, and the name before it if it has one.
+    /// The node at a path, and the range of its key.
     pub(crate) fn node(&self, path: &FieldPath) -> Option<(Option<&Range<usize>>, &Node)> {
         let mut found = (None, self.root.as_deref()?);
         for segment in path.segments() {
@@ -61,8 +61,8 @@ impl SourceMap {
         Some(found)
     }
 
-    /// The field itself, if the text has it.
-    fn own(&self, path: &FieldPath, part: &Part) -> Option<Range<usize>> {
+    /// The range of a field that the text has.
+    fn exact_range(&self, path: &FieldPath, part: &Part) -> Option<Range<usize>> {
         if let Part::Bytes(range) = part {
             return Some(range.clone());
         }
@@ -85,13 +85,13 @@ impl Source for SourceMap {
         &self.text
     }
 
-    /// For a field that the text does not have, the name of what it would be
-    /// in. For the document as a whole there is nothing to underline.
+    /// For a missing field, the key of its parent. `None` for the document as a
+    /// whole.
     fn range(&self, path: &FieldPath, part: &Part) -> Option<Range<usize>> {
         if path.is_root() && !matches!(part, Part::Bytes(_)) {
             return None;
         }
-        self.own(path, part)
+        self.exact_range(path, part)
             .or_else(|| self.range(&path.parent()?, &Part::Key))
     }
 }

@@ -1,6 +1,6 @@
-//! What a person probably meant.
+//! Suggestions for misspelled words.
 
-/// What people write who come from other tools.
+/// Terms of other tools.
 const SYNONYMS: &[(&str, &str)] = &[
     ("cluster", "Cluster"),
     ("clustercidr", "podCidr"),
@@ -22,14 +22,14 @@ const SYNONYMS: &[(&str, &str)] = &[
     ("username", "user"),
 ];
 
-/// Longer words are not compared letter by letter.
-const LONGEST: usize = 40;
+/// Longer words are not compared.
+const MAX_LENGTH: usize = 40;
 
-/// The known word that is closest to what was written, if one is close.
-pub fn closest<'a>(written: &str, known: impl Iterator<Item = &'a str> + Clone) -> Option<&'a str> {
-    let plain = plain(written);
+/// The most similar known word, if one is similar enough.
+pub fn closest<'a>(word: &str, known: impl Iterator<Item = &'a str> + Clone) -> Option<&'a str> {
+    let plain = plain(word);
     let mut words = known.clone();
-    if let Some(same) = words.find(|word| self::plain(word) == plain) {
+    if let Some(same) = words.find(|known| self::plain(known) == plain) {
         return Some(same);
     }
     let synonym = SYNONYMS.iter().find(|(from, _)| *from == plain);
@@ -38,23 +38,23 @@ pub fn closest<'a>(written: &str, known: impl Iterator<Item = &'a str> + Clone) 
     {
         return Some(word);
     }
-    let far = (plain.chars().count() / 3).clamp(1, 3);
+    let max_distance = (plain.chars().count() / 3).clamp(1, 3);
     known
         .map(|word| (distance(&self::plain(word), &plain), word))
-        .filter(|(distance, word)| *distance <= far && *distance < word.len())
+        .filter(|(distance, word)| *distance <= max_distance && *distance < word.len())
         .min_by_key(|(distance, _)| *distance)
         .map(|(_, word)| word)
 }
 
-/// Case and the signs between words do not count.
+/// Ignores case and separators.
 fn plain(word: &str) -> String {
     let letters = word.chars().filter(|c| c.is_alphanumeric());
     letters.flat_map(char::to_lowercase).collect()
 }
 
-/// How many letters two words differ in; very many where that is clear.
+/// Edit distance; an upper bound for words of very different length.
 pub(crate) fn distance(one: &str, other: &str) -> usize {
-    if one.len().max(other.len()) > LONGEST {
+    if one.len().max(other.len()) > MAX_LENGTH {
         return usize::MAX;
     }
     match one.len().abs_diff(other.len()) {
@@ -68,9 +68,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn slips_other_tools_words_and_case_are_understood() {
+    fn typos_synonyms_and_case_are_recognized() {
         let fields = ["podCidr", "serviceCidr", "version", "hosts", "roles", "os"];
-        let closest = |written| closest(written, fields.into_iter());
+        let closest = |word| closest(word, fields.into_iter());
         assert_eq!(closest("podCIDR"), Some("podCidr"));
         assert_eq!(closest("pod_cidr"), Some("podCidr"));
         assert_eq!(closest("verison"), Some("version"));

@@ -1,6 +1,6 @@
-//! What a file means once it is read.
+//! Decoded clusters.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
+#![allow(clippy::unwrap_used, reason = "test code")]
 
 use camino::Utf8Path;
 use casement_source::{load, to_yaml};
@@ -14,7 +14,7 @@ fn cluster(text: &str) -> Cluster {
 }
 
 #[test]
-fn everything_that_is_left_out_has_its_default() {
+fn missing_fields_get_defaults() {
     let yaml = to_yaml(&cluster(MINIMAL)).unwrap();
     let expected = r#"apiVersion: casement.dev/v1alpha1
 kind: Cluster
@@ -66,7 +66,7 @@ spec:
 }
 
 #[test]
-fn a_hosts_own_word_stands_before_the_clusters() {
+fn host_settings_override_cluster_settings() {
     let lab = cluster(LAB);
     let logins: Vec<_> = lab.spec.hosts.iter().map(|host| lab.login(host)).collect();
     let users: Vec<_> = logins.iter().map(|login| login.user).collect();
@@ -82,7 +82,7 @@ fn a_hosts_own_word_stands_before_the_clusters() {
 }
 
 #[test]
-fn the_labs_file_says_what_the_lab_is() {
+fn lab_file_describes_the_lab() {
     let lab = cluster(LAB);
     assert_eq!(lab.spec.network.mode(), NetworkMode::L3Routes);
     assert_eq!(lab.windows_hosts().count(), 2);
@@ -104,7 +104,7 @@ fn the_labs_file_says_what_the_lab_is() {
 }
 
 #[test]
-fn every_path_begins_in_the_files_folder_or_at_home() {
+fn paths_resolve_against_file_directory_or_home() {
     let mut lab = cluster(LAB);
     lab.resolve(Utf8Path::new("/lab"), None).unwrap();
     let files: Vec<_> = lab
@@ -116,8 +116,8 @@ fn every_path_begins_in_the_files_folder_or_at_home() {
     assert!(files.contains(&"spec.existing.kubeconfig /lab/admin.conf".to_owned()));
     assert!(files.contains(&"spec.images.ca /lab/registry-ca.crt".to_owned()));
     let mut minimal = cluster(MINIMAL);
-    let lost = minimal.resolve(Utf8Path::new("/lab"), None).unwrap_err();
-    assert_eq!(lost.field, "spec.access.ssh.key");
+    let error = minimal.resolve(Utf8Path::new("/lab"), None).unwrap_err();
+    assert_eq!(error.field, "spec.access.ssh.key");
     minimal
         .resolve(Utf8Path::new("/lab"), Some(Utf8Path::new("/home/me")))
         .unwrap();
@@ -127,7 +127,7 @@ fn every_path_begins_in_the_files_folder_or_at_home() {
 }
 
 #[test]
-fn a_field_that_names_a_file_can_be_pointed_at() {
+fn file_fields_have_positions() {
     use casement_diag::{Diagnostic, Style, render};
 
     let loaded = load("cluster.yaml", LAB);
@@ -137,7 +137,7 @@ fn a_field_that_names_a_file_can_be_pointed_at() {
         .iter()
         .find(|(field, _)| field.contains("win-bridge"))
         .unwrap();
-    let finding = Diagnostic::error(field.parse().unwrap(), format!("`{path}` is not there"));
+    let finding = Diagnostic::error(field.parse().unwrap(), format!("`{path}` not found"));
     let text = render(&finding, Some(&loaded.map), Style::Plain);
     assert!(text.contains("cluster.yaml:33:19"), "{text}");
 }

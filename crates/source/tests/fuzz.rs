@@ -1,14 +1,13 @@
-//! Mutations of a corpus, for as long as `CASEMENT_FUZZ_SECONDS` says (5).
+//! Fuzz test: mutates a corpus for `CASEMENT_FUZZ_SECONDS` (default 5).
 //!
-//! Blind to coverage, so that it needs no special compiler. Every input must be
-//! answered: no panic, no answer that takes seconds, no memory that grows out of
-//! proportion, and nothing that a caller would trip over afterwards. A failing
-//! input is written to `target/fuzz/` and named with the seed;
-//! `CASEMENT_FUZZ_SEED` repeats a run. The corpus is `crates/source/corpus/` and
-//! every cluster file of `scenarios/` and `examples/`; what once failed is put
-//! there.
+//! Not coverage-guided, so it needs no special compiler. For every input there
+//! must be no panic, no timeout, bounded memory, and a result that callers can
+//! use. A failing input is saved in `target/fuzz/` under its seed;
+//! `CASEMENT_FUZZ_SEED` repeats a run. The corpus is `crates/source/corpus/`, which
+//! includes earlier failures, and all cluster files of `scenarios/` and
+//! `examples/`.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
+#![allow(clippy::unwrap_used, reason = "test code")]
 
 #[path = "fuzz/memory.rs"]
 mod memory;
@@ -23,18 +22,18 @@ use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use casement_diag::{Style, has_errors, json, render_all};
-use casement_source::{load, load_bytes, normalised, with_defaults};
+use casement_source::{load, load_bytes, normalized, with_defaults};
 use mutate::Random;
 
 #[global_allocator]
 static MEMORY: memory::Counting = memory::Counting::new();
 
-/// An input is at most so long: room for what grows faster than its input.
-const LONGEST: usize = 64 << 10;
-/// An answer may take this many bytes beside those of the input.
-const MOST_MEMORY: usize = 64 << 20;
-/// Far more than any answer takes, on a machine that has other work too.
-const MOST_TIME: Duration = Duration::from_secs(10);
+/// Long enough to show superlinear growth.
+const MAX_INPUT: usize = 64 << 10;
+/// Limit in bytes, in addition to the input.
+const MAX_MEMORY: usize = 64 << 20;
+/// Far above the usual time, also on a busy machine.
+const MAX_TIME: Duration = Duration::from_secs(10);
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -58,21 +57,21 @@ fn corpus() -> Vec<Vec<u8>> {
         }
     }
     files.sort();
-    assert!(files.len() > 40, "the corpus is lost");
+    assert!(files.len() > 40, "the corpus is incomplete");
     files.iter().map(|path| fs::read(path).unwrap()).collect()
 }
 
-/// Everything that a caller does with an answer.
-fn answer(input: &[u8]) {
+/// Does everything that callers do with a result.
+fn process(input: &[u8]) {
     let loaded = load_bytes("cluster.yaml", input);
     assert_eq!(loaded.cluster.is_none(), has_errors(&loaded.diagnostics));
-    render_all(&loaded.diagnostics, Some(&loaded.map), Style::Colour);
+    render_all(&loaded.diagnostics, Some(&loaded.map), Style::Color);
     json(&loaded.diagnostics, Some(&loaded.map));
     let Some(cluster) = loaded.cluster else {
         return;
     };
     for text in [
-        normalised(&cluster, &loaded.map).unwrap(),
+        normalized(&cluster, &loaded.map).unwrap(),
         with_defaults(&cluster, &loaded.map).unwrap(),
     ] {
         let again = load("cluster.yaml", &text);
@@ -80,34 +79,34 @@ fn answer(input: &[u8]) {
     }
 }
 
-/// What is being answered, and since when.
-static NOW: Mutex<Option<(Instant, Vec<u8>)>> = Mutex::new(None);
+/// The current input and its start time.
+static CURRENT: Mutex<Option<(Instant, Vec<u8>)>> = Mutex::new(None);
 
-/// Why an input fails, if so.
-fn fault(input: &[u8]) -> Option<String> {
-    *NOW.lock().unwrap() = Some((Instant::now(), input.to_vec()));
-    MEMORY.begin();
-    let outcome = catch_unwind(|| answer(input));
-    let memory = MEMORY.most();
-    *NOW.lock().unwrap() = None;
+/// The reason if an input fails.
+fn failure(input: &[u8]) -> Option<String> {
+    *CURRENT.lock().unwrap() = Some((Instant::now(), input.to_vec()));
+    MEMORY.reset();
+    let outcome = catch_unwind(|| process(input));
+    let memory = MEMORY.peak();
+    *CURRENT.lock().unwrap() = None;
     if outcome.is_err() {
-        return Some("it panics".to_owned());
+        return Some("panic".to_owned());
     }
-    (memory > MOST_MEMORY).then(|| format!("it takes {memory} bytes"))
+    (memory > MAX_MEMORY).then(|| format!("used {memory} bytes"))
 }
 
-/// Ends the process when an answer does not come: it may never.
-fn watch(seed: u64) {
+/// Exits the process on a timeout, because the input may never finish.
+fn start_watchdog(seed: u64) {
     thread::spawn(move || {
         loop {
             thread::sleep(Duration::from_secs(1));
-            let now = NOW.lock().unwrap().clone();
+            let now = CURRENT.lock().unwrap().clone();
             if let Some((since, input)) = now
-                && since.elapsed() > MOST_TIME
+                && since.elapsed() > MAX_TIME
             {
                 let file = save(&input, seed);
                 eprintln!(
-                    "no answer after {MOST_TIME:?}: {}, seed {seed}",
+                    "timed out after {MAX_TIME:?}: {}, seed {seed}",
                     file.display()
                 );
                 std::process::exit(1);
@@ -134,15 +133,15 @@ fn number(name: &str) -> Option<u64> {
 }
 
 #[test]
-fn every_mutation_is_answered() {
+fn mutated_input_never_fails() {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
     let seed = number("CASEMENT_FUZZ_SEED").unwrap_or(now.as_nanos() as u64);
     let seconds = number("CASEMENT_FUZZ_SECONDS").unwrap_or(5);
     println!("seed {seed}, {seconds} s");
-    watch(seed);
+    start_watchdog(seed);
     let corpus = corpus();
     for input in &corpus {
-        if let Some(reason) = fault(input) {
+        if let Some(reason) = failure(input) {
             fail(&reason, input, seed);
         }
     }
@@ -151,24 +150,24 @@ fn every_mutation_is_answered() {
     let mut tried = 0_u64;
     while Instant::now() < until {
         let mut input = mutate::mutate(&corpus, &mut random);
-        input.truncate(LONGEST);
-        if let Some(reason) = fault(&input) {
+        input.truncate(MAX_INPUT);
+        if let Some(reason) = failure(&input) {
             fail(&reason, &input, seed);
         }
         tried += 1;
     }
-    println!("{tried} inputs answered");
+    println!("{tried} inputs processed");
     assert!(tried > 0);
 }
 
 #[test]
-fn the_harness_sees_what_it_looks_for() {
-    MEMORY.begin();
-    let much = vec![1_u8; MOST_MEMORY];
-    assert!(MEMORY.most() >= MOST_MEMORY);
+fn harness_measures_memory_and_repeats_seeds() {
+    MEMORY.reset();
+    let much = vec![1_u8; MAX_MEMORY];
+    assert!(MEMORY.peak() >= MAX_MEMORY);
     drop(much);
-    MEMORY.begin();
-    assert!(MEMORY.most() < MOST_MEMORY);
+    MEMORY.reset();
+    assert!(MEMORY.peak() < MAX_MEMORY);
     let corpus = corpus();
     let mutations = |seed| {
         let mut random = Random::new(seed);

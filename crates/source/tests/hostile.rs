@@ -1,13 +1,13 @@
-//! Text that nobody wrote in good faith: it is refused, quickly and in words.
+//! Hostile input is rejected quickly and with a diagnostic.
 
 use casement_diag::{Severity, Style, has_errors, json, render_all};
-use casement_source::{Loaded, MOST_BYTES, load, load_bytes};
+use casement_source::{Loaded, MAX_BYTES, load, load_bytes};
 use proptest::prelude::*;
 
 const GOOD: &str = include_str!("../../../scenarios/lab/cluster.yaml");
 
-/// Looks at everything that a caller looks at; gives what a person sees.
-fn shown(loaded: &Loaded) -> String {
+/// Renders all diagnostics as text and JSON.
+fn rendered(loaded: &Loaded) -> String {
     assert_eq!(loaded.cluster.is_none(), has_errors(&loaded.diagnostics));
     let text = render_all(&loaded.diagnostics, Some(&loaded.map), Style::Plain);
     let value = json(&loaded.diagnostics, Some(&loaded.map));
@@ -16,21 +16,21 @@ fn shown(loaded: &Loaded) -> String {
 
 fn code(text: &str) -> String {
     let loaded = load("cluster.yaml", text);
-    shown(&loaded);
+    rendered(&loaded);
     let first = loaded.diagnostics.first();
     let code = first.and_then(|finding| finding.code.clone());
     code.map(|code| code.to_string()).unwrap_or_default()
 }
 
 #[test]
-fn large_files_are_not_read() {
-    assert_eq!(code(&"a".repeat(MOST_BYTES + 1)), "CAS-SPEC-003");
+fn large_files_are_rejected() {
+    assert_eq!(code(&"a".repeat(MAX_BYTES + 1)), "CAS-SPEC-003");
     let loaded = load_bytes("cluster.yaml", &vec![0xff; 100 << 20]);
-    assert!(shown(&loaded).contains("CAS-SPEC-003"));
+    assert!(rendered(&loaded).contains("CAS-SPEC-003"));
 }
 
 #[test]
-fn deep_files_are_not_read() {
+fn deeply_nested_files_are_rejected() {
     let balanced = format!("{}{}", "[".repeat(70), "]".repeat(70));
     assert_eq!(code(&balanced), "CAS-SPEC-003");
     assert_eq!(code(&"- ".repeat(70)), "CAS-SPEC-003");
@@ -41,7 +41,7 @@ fn deep_files_are_not_read() {
 }
 
 #[test]
-fn aliases_do_not_multiply() {
+fn aliases_are_rejected() {
     let mut bomb = "a0: &a0 [x, x, x, x, x, x, x, x, x]\n".to_owned();
     for level in 1..30 {
         let below = format!("*a{}, ", level - 1).repeat(9);
@@ -54,13 +54,13 @@ fn aliases_do_not_multiply() {
 }
 
 #[test]
-fn many_values_are_not_read() {
-    let most = "a,".repeat(MOST_BYTES / 2 - 10);
+fn too_many_values_are_rejected() {
+    let most = "a,".repeat(MAX_BYTES / 2 - 10);
     assert_eq!(code(&format!("[{most}]")), "CAS-SPEC-003");
 }
 
 #[test]
-fn ten_thousand_hosts_are_read() {
+fn ten_thousand_hosts_are_accepted() {
     let mut text =
         "apiVersion: casement.dev/v1alpha1\nkind: Cluster\nmetadata: {name: big}\nspec:\n  \
         kubernetes: {version: 1.36.3, podCidr: 10.0.0.0/8, serviceCidr: 172.20.0.0/16}\n  \
@@ -79,22 +79,22 @@ fn ten_thousand_hosts_are_read() {
 }
 
 #[test]
-fn tabs_and_odd_bytes_are_named() {
+fn tabs_and_invalid_bytes_are_reported() {
     assert_eq!(code("spec:\n\tkubernetes: {}\n"), "CAS-SPEC-001");
     let loaded = load_bytes("cluster.yaml", b"kind: Cl\xfcster\n");
-    let says = shown(&loaded);
+    let text = rendered(&loaded);
     assert!(
-        says.contains("CAS-SPEC-002") && says.contains("line 1"),
-        "{says}"
+        text.contains("CAS-SPEC-002") && text.contains("line 1"),
+        "{text}"
     );
     let loaded = load_bytes("cluster.yaml", b"\xff\xfek\0i\0n\0d\0");
-    assert!(shown(&loaded).contains("UTF-16"));
+    assert!(rendered(&loaded).contains("UTF-16"));
     let twice = load("cluster.yaml", "kind: Cluster\nkind: Cluster\n");
-    assert!(shown(&twice).contains("CAS-SPEC-014"));
+    assert!(rendered(&twice).contains("CAS-SPEC-014"));
 }
 
 #[test]
-fn many_mistakes_are_cut_but_stay_errors() {
+fn many_findings_are_truncated_but_stay_errors() {
     let mut text = GOOD.to_owned();
     for number in 0..50_000 {
         text += &format!("podCid{number}: 1\n");
@@ -104,7 +104,7 @@ fn many_mistakes_are_cut_but_stay_errors() {
     assert!(loaded.cluster.is_none());
     let last = loaded.diagnostics.last().map(|last| last.message.as_str());
     assert_eq!(last, Some("49900 more findings are not shown"));
-    shown(&loaded);
+    rendered(&loaded);
 }
 
 #[test]
@@ -116,7 +116,7 @@ fn many_hosts_are_compared_in_reasonable_time() {
 }
 
 #[test]
-fn secrets_are_never_shown() {
+fn secrets_are_never_rendered() {
     for field in [
         "password",
         "pasword",
@@ -143,15 +143,15 @@ fn secrets_are_never_shown() {
                 let text = GOOD.replace("    ssh:\n", &ssh);
                 let loaded = load("cluster.yaml", &text);
                 assert!(loaded.cluster.is_none());
-                let says = shown(&loaded);
-                assert!(!says.contains("hunter2"), "{says}");
+                let text = rendered(&loaded);
+                assert!(!text.contains("hunter2"), "{text}");
             }
         }
     }
 }
 
 #[test]
-fn values_do_not_flood_or_steer_the_terminal() {
+fn values_are_truncated_and_escaped_in_messages() {
     let long = "x".repeat(200_000);
     for value in [long.as_str(), "\"\\e[31m\"", "\"a\\nb\""] {
         for field in [
@@ -166,32 +166,32 @@ fn values_do_not_flood_or_steer_the_terminal() {
             for finding in &loaded.diagnostics {
                 assert!(finding.message.len() < 1000, "{}", finding.message.len());
             }
-            let says = render_all(&loaded.diagnostics, Some(&loaded.map), Style::Plain);
-            assert!(!says.contains('\u{1b}'));
+            let text = render_all(&loaded.diagnostics, Some(&loaded.map), Style::Plain);
+            assert!(!text.contains('\u{1b}'));
         }
     }
 }
 
 #[test]
-fn a_byte_order_mark_is_no_mistake() {
+fn byte_order_mark_is_accepted() {
     let loaded = load("cluster.yaml", &format!("\u{feff}{GOOD}"));
     assert_eq!(loaded.diagnostics, []);
     let typo = GOOD.replace("podCidr", "podCIDR");
     let loaded = load("cluster.yaml", &format!("\u{feff}{typo}"));
     assert!(
-        shown(&loaded).contains("cluster.yaml:9:5"),
+        rendered(&loaded).contains("cluster.yaml:9:5"),
         "{}",
-        shown(&loaded)
+        rendered(&loaded)
     );
 }
 
 #[test]
-fn line_ends_of_windows_are_no_mistake() {
+fn crlf_line_endings_are_accepted() {
     let loaded = load("cluster.yaml", &GOOD.replace('\n', "\r\n"));
     assert_eq!(loaded.diagnostics, []);
 }
 
-/// One change of a text, at a place in thousandths of it.
+/// A change of a text, at a position in thousandths.
 #[derive(Debug, Clone)]
 enum Change {
     Remove(usize, usize),
@@ -200,31 +200,31 @@ enum Change {
 }
 
 fn change() -> impl Strategy<Value = Change> {
-    let place = 0..1000_usize;
-    let signs = "[-:{}\\[\\],#&*!|>'\"%@` \\t\\r\\n~0-9a-zäß\u{feff}\u{1F600}]{1,4}";
+    let position = 0..1000_usize;
+    let chars = "[-:{}\\[\\],#&*!|>'\"%@` \\t\\r\\n~0-9a-zäß\u{feff}\u{1F600}]{1,4}";
     prop_oneof![
-        (place.clone(), 1..40_usize).prop_map(|(at, length)| Change::Remove(at, length)),
-        (place.clone(), signs).prop_map(|(at, text)| Change::Insert(at, text)),
-        (place, 1..80_usize).prop_map(|(at, length)| Change::Double(at, length)),
+        (position.clone(), 1..40_usize).prop_map(|(at, length)| Change::Remove(at, length)),
+        (position.clone(), chars).prop_map(|(at, text)| Change::Insert(at, text)),
+        (position, 1..80_usize).prop_map(|(at, length)| Change::Double(at, length)),
     ]
 }
 
 fn changed(text: &str, changes: &[Change]) -> String {
     let mut chars: Vec<char> = text.chars().collect();
     for change in changes {
-        let place = |at: &usize| at * chars.len() / 1000;
+        let position = |at: &usize| at * chars.len() / 1000;
         match change {
             Change::Remove(at, length) => {
-                let start = place(at);
+                let start = position(at);
                 let end = (start + length).min(chars.len());
                 chars.drain(start..end);
             }
             Change::Insert(at, text) => {
-                let start = place(at);
+                let start = position(at);
                 chars.splice(start..start, text.chars());
             }
             Change::Double(at, length) => {
-                let start = place(at);
+                let start = position(at);
                 let end = (start + length).min(chars.len());
                 let part = chars.get(start..end).unwrap_or_default().to_vec();
                 chars.splice(start..start, part);
@@ -241,24 +241,24 @@ proptest! {
     })]
 
     #[test]
-    fn any_bytes_are_answered(bytes in proptest::collection::vec(any::<u8>(), 0..400)) {
-        shown(&load_bytes("cluster.yaml", &bytes));
+    fn any_bytes_are_processed(bytes in proptest::collection::vec(any::<u8>(), 0..400)) {
+        rendered(&load_bytes("cluster.yaml", &bytes));
     }
 
     #[test]
-    fn any_text_is_answered(text in "\\PC{0,200}") {
-        shown(&load("cluster.yaml", &text));
+    fn any_text_is_processed(text in "\\PC{0,200}") {
+        rendered(&load("cluster.yaml", &text));
     }
 
     #[test]
-    fn text_of_yaml_signs_is_answered(text in "[-:{}\\[\\],#&*!|>'\"%@?a1 \\t\\r\\n]{0,120}") {
-        shown(&load("cluster.yaml", &text));
+    fn text_of_yaml_syntax_is_processed(text in "[-:{}\\[\\],#&*!|>'\"%@?a1 \\t\\r\\n]{0,120}") {
+        rendered(&load("cluster.yaml", &text));
     }
 
     #[test]
-    fn a_damaged_file_is_answered(changes in proptest::collection::vec(change(), 1..6)) {
+    fn damaged_file_is_processed(changes in proptest::collection::vec(change(), 1..6)) {
         let loaded = load("cluster.yaml", &changed(GOOD, &changes));
-        shown(&loaded);
+        rendered(&loaded);
         for finding in &loaded.diagnostics {
             prop_assert!(finding.severity != Severity::Error || finding.help.is_some());
         }

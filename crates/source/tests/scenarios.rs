@@ -1,9 +1,9 @@
-//! Every folder of `scenarios/`: a cluster file, and what casement says about it.
+//! The diagnostics of each cluster file in `scenarios/`.
 //!
-//! `BLESS=1 cargo test -p casement-source --test scenarios` writes what it says
-//! now; the difference is for a person to read.
+//! `BLESS=1 cargo test -p casement-source --test scenarios` updates the expected
+//! output; review the diff.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
+#![allow(clippy::unwrap_used, reason = "test code")]
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -19,7 +19,7 @@ fn root() -> PathBuf {
 fn folders() -> Vec<PathBuf> {
     let entries = fs::read_dir(root().join("scenarios")).unwrap();
     let mut folders: Vec<_> = entries.map(|entry| entry.unwrap().path()).collect();
-    // Folders of folders are those of lint, which are tested where its rules are.
+    // Nested directories belong to the tests of the lint crate.
     folders.retain(|folder| folder.join("cluster.yaml").exists());
     folders.sort();
     folders
@@ -31,7 +31,7 @@ fn loaded(folder: &Path) -> Loaded {
     load_bytes("cluster.yaml", &bytes)
 }
 
-fn shown(loaded: &Loaded) -> String {
+fn rendered(loaded: &Loaded) -> String {
     let mut text = render_all(&loaded.diagnostics, Some(&loaded.map), Style::Plain);
     let counts = summary(&loaded.diagnostics);
     text += &match counts.as_str() {
@@ -42,19 +42,19 @@ fn shown(loaded: &Loaded) -> String {
 }
 
 #[test]
-fn every_scenario_says_what_is_expected() {
+fn diagnostics_match_expected_output() {
     let bless = std::env::var_os("BLESS").is_some();
     let mut wrong = Vec::new();
     for folder in folders() {
-        let says = shown(&loaded(&folder));
+        let actual = rendered(&loaded(&folder));
         let expected = folder.join("expected.txt");
         if bless {
-            fs::write(&expected, &says).unwrap();
+            fs::write(&expected, &actual).unwrap();
         }
         match fs::read_to_string(&expected) {
-            Ok(text) if text == says => {}
+            Ok(text) if text == actual => {}
             Ok(text) => wrong.push(format!(
-                "{}: expected\n{text}\nbut it says\n{says}",
+                "{}: expected\n{text}\nbut got\n{actual}",
                 folder.display()
             )),
             Err(error) => wrong.push(format!("{}: {error}", expected.display())),
@@ -64,7 +64,7 @@ fn every_scenario_says_what_is_expected() {
 }
 
 #[test]
-fn there_is_a_cluster_unless_there_is_an_error() {
+fn cluster_is_returned_unless_there_is_an_error() {
     for folder in folders() {
         let loaded = loaded(&folder);
         let error = |d: &Diagnostic| d.severity == Severity::Error;
@@ -74,27 +74,27 @@ fn there_is_a_cluster_unless_there_is_an_error() {
 }
 
 #[test]
-fn every_finding_has_a_code_and_every_error_a_remedy() {
+fn every_finding_has_a_code_and_help() {
     for folder in folders() {
         for finding in loaded(&folder).diagnostics {
             assert!(finding.code.is_some(), "{}: {finding:?}", folder.display());
-            let remedy = finding.help.is_some() || finding.message.contains("KiB");
-            assert!(remedy, "{}: {finding:?}", folder.display());
+            let help = finding.help.is_some() || finding.message.contains("KiB");
+            assert!(help, "{}: {finding:?}", folder.display());
         }
     }
 }
 
 #[test]
-fn messages_fit_a_screen() {
+fn lines_are_at_most_140_characters_wide() {
     for folder in folders() {
-        for line in shown(&loaded(&folder)).lines() {
+        for line in rendered(&loaded(&folder)).lines() {
             assert!(line.chars().count() <= 140, "{}: {line}", folder.display());
         }
     }
 }
 
 #[test]
-fn json_says_the_same() {
+fn json_round_trips() {
     for folder in folders() {
         let loaded = loaded(&folder);
         let value = json(&loaded.diagnostics, Some(&loaded.map));
@@ -104,7 +104,7 @@ fn json_says_the_same() {
 }
 
 #[test]
-fn what_a_fix_leaves_behind_lacks_its_finding() {
+fn fixes_remove_their_findings() {
     let mut fixes = 0;
     for folder in folders() {
         let before = loaded(&folder);
@@ -128,7 +128,7 @@ fn what_a_fix_leaves_behind_lacks_its_finding() {
 }
 
 #[test]
-fn a_cluster_reads_back_from_its_own_yaml() {
+fn cluster_round_trips_through_yaml() {
     let mut clusters = BTreeSet::new();
     for folder in folders() {
         let Some(cluster) = loaded(&folder).cluster else {
@@ -140,7 +140,7 @@ fn a_cluster_reads_back_from_its_own_yaml() {
             again.cluster.as_ref(),
             Some(&cluster),
             "{yaml}\n{}",
-            shown(&again)
+            rendered(&again)
         );
         clusters.insert(folder);
     }
@@ -158,7 +158,7 @@ fn examples_have_no_findings() {
         {
             let text = fs::read_to_string(&path).unwrap();
             let loaded = load("cluster.yaml", &text);
-            assert!(loaded.cluster.is_some(), "{}", shown(&loaded));
+            assert!(loaded.cluster.is_some(), "{}", rendered(&loaded));
             assert_eq!(loaded.diagnostics, [], "{}", path.display());
             number += 1;
         }

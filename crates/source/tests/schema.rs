@@ -1,13 +1,9 @@
-//! The schema and the reader say the same.
+//! The schema matches the reader.
 //!
-//! `BLESS=1 cargo test -p casement-source --test schema` writes
-//! `docs/cluster.schema.json` anew.
+//! `BLESS=1 cargo test -p casement-source --test schema` updates
+//! `docs/cluster.schema.json`.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    reason = "a test that cannot go on says where"
-)]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "test code")]
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -21,7 +17,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// The cluster files of a folder and of the folders in it, in order.
+/// The cluster files of a directory and its subdirectories, sorted.
 fn files(folder: &str) -> Vec<PathBuf> {
     let mut files = Vec::new();
     for entry in fs::read_dir(root().join(folder)).unwrap() {
@@ -37,8 +33,8 @@ fn files(folder: &str) -> Vec<PathBuf> {
     files
 }
 
-/// The files that read without an error, as JSON.
-fn good() -> Vec<(PathBuf, Value)> {
+/// All files without errors, as JSON.
+fn valid_files() -> Vec<(PathBuf, Value)> {
     let mut good = Vec::new();
     for path in files("examples").into_iter().chain(files("scenarios")) {
         let Ok(text) = fs::read_to_string(&path) else {
@@ -58,13 +54,13 @@ fn read(document: &Value) -> Loaded {
 }
 
 #[test]
-fn what_reads_is_valid_and_what_does_not_is_not() {
+fn schema_accepts_valid_and_rejects_invalid_scenarios() {
     let validator = jsonschema::validator_for(&schema()).unwrap();
-    for (path, document) in good() {
+    for (path, document) in valid_files() {
         let errors: Vec<_> = validator.iter_errors(&document).collect();
         assert!(errors.is_empty(), "{}: {errors:?}", path.display());
     }
-    let mut refused = 0;
+    let mut rejected = 0;
     for path in files("scenarios") {
         let Ok(text) = fs::read_to_string(&path) else {
             continue;
@@ -80,14 +76,14 @@ fn what_reads_is_valid_and_what_does_not_is_not() {
         };
         if structural {
             assert!(!validator.is_valid(&document), "{}", path.display());
-            refused += 1;
+            rejected += 1;
         }
     }
-    assert!(refused > 5, "only {refused} scenarios are refused");
+    assert!(rejected > 5, "only {rejected} scenarios are rejected");
 }
 
 #[test]
-fn the_file_for_editors_is_current() {
+fn schema_file_is_current() {
     let path = root().join("docs/cluster.schema.json");
     let now = format!("{:#}\n", schema());
     if std::env::var_os("BLESS").is_some() {
@@ -97,7 +93,7 @@ fn the_file_for_editors_is_current() {
 }
 
 #[test]
-fn examples_name_the_schema_for_editors() {
+fn examples_refer_to_the_schema() {
     for path in files("examples") {
         let text = fs::read_to_string(&path).unwrap();
         let line = "# yaml-language-server: $schema=../docs/cluster.schema.json";
@@ -105,7 +101,7 @@ fn examples_name_the_schema_for_editors() {
     }
 }
 
-/// What the schema says about a value: its definition, references followed.
+/// Follows references to the definition of a value.
 fn resolve<'s>(all: &'s Value, mut part: &'s Value) -> (Option<&'s str>, &'s Value) {
     let mut name = None;
     loop {
@@ -119,13 +115,13 @@ fn resolve<'s>(all: &'s Value, mut part: &'s Value) -> (Option<&'s str>, &'s Val
     }
 }
 
-/// Calls back with every mapping of a document that has a shape: its pointer,
-/// its definition's name, and that definition.
+/// Calls `visit` for every mapping of a document with its pointer, and name and schema
+/// of its definition.
 fn mappings<'s>(
     all: &'s Value,
     (part, value): (&'s Value, &Value),
     at: &str,
-    seen: &mut dyn FnMut(&str, &'s str, &'s Value),
+    visit: &mut dyn FnMut(&str, &'s str, &'s Value),
 ) {
     let (name, part) = resolve(all, part);
     for choice in part
@@ -134,15 +130,15 @@ fn mappings<'s>(
         .into_iter()
         .flatten()
     {
-        mappings(all, (choice, value), at, seen);
+        mappings(all, (choice, value), at, visit);
     }
     match value {
         Value::Object(fields) => {
             if let Some(properties) = part.get("properties") {
-                seen(at, name.unwrap_or("document"), part);
+                visit(at, name.unwrap_or("document"), part);
                 for (key, value) in fields {
                     if let Some(part) = properties.get(key) {
-                        mappings(all, (part, value), &format!("{at}/{key}"), seen);
+                        mappings(all, (part, value), &format!("{at}/{key}"), visit);
                     }
                 }
             }
@@ -150,7 +146,7 @@ fn mappings<'s>(
         Value::Array(items) => {
             for (index, value) in items.iter().enumerate() {
                 if let Some(part) = part.get("items") {
-                    mappings(all, (part, value), &format!("{at}/{index}"), seen);
+                    mappings(all, (part, value), &format!("{at}/{index}"), visit);
                 }
             }
         }
@@ -159,7 +155,7 @@ fn mappings<'s>(
 }
 
 #[test]
-fn every_field_stands_in_a_scenario_and_survives_reading() {
+fn every_field_is_used_in_a_scenario_and_decoded() {
     let all = schema();
     let mut missing: BTreeSet<(String, String)> = BTreeSet::new();
     let definitions = all["definitions"].as_object().unwrap();
@@ -168,17 +164,20 @@ fn every_field_stands_in_a_scenario_and_survives_reading() {
             missing.insert((name.clone(), field.clone()));
         }
     }
-    for (path, document) in good() {
+    for (path, document) in valid_files() {
         let cluster = read(&document).cluster.unwrap();
         let normal = serde_json::to_value(&cluster).unwrap();
         mappings(&all, (&all, &document), "", &mut |at, name, _| {
             let fields = document.pointer(at).and_then(Value::as_object).unwrap();
             for field in fields.keys() {
                 missing.remove(&(name.to_owned(), field.clone()));
-                let place = format!("{at}/{field}");
-                let kept = normal.pointer(&place).is_some();
-                // An account that the default names anyway may be left out.
-                assert!(kept, "{}: {place} is lost in {normal:#}", path.display());
+                let pointer = format!("{at}/{field}");
+                let kept = normal.pointer(&pointer).is_some();
+                assert!(
+                    kept,
+                    "{}: {pointer} is missing in {normal:#}",
+                    path.display()
+                );
             }
         });
     }
@@ -186,12 +185,12 @@ fn every_field_stands_in_a_scenario_and_survives_reading() {
 }
 
 #[test]
-fn the_reader_refuses_what_the_schema_refuses() {
+fn reader_rejects_what_the_schema_rejects() {
     let all = schema();
     let validator = jsonschema::validator_for(&all).unwrap();
     let mut seen = BTreeSet::new();
     let mut tried = 0;
-    for (path, document) in good() {
+    for (path, document) in valid_files() {
         let mut wrong = Vec::new();
         mappings(&all, (&all, &document), "", &mut |at, name, part| {
             let fields = document.pointer(at).and_then(Value::as_object).unwrap();
@@ -239,17 +238,17 @@ fn the_reader_refuses_what_the_schema_refuses() {
 }
 
 #[test]
-fn the_reader_knows_every_word_of_the_schema() {
+fn reader_accepts_every_enum_value_of_the_schema() {
     let all = schema();
     let mut words = 0;
-    for (path, document) in good() {
+    for (path, document) in valid_files() {
         mappings(&all, (&all, &document), "", &mut |at, _, part| {
             for (field, part) in part["properties"].as_object().unwrap() {
-                let place = format!("{at}/{field}");
+                let pointer = format!("{at}/{field}");
                 let Some(list) = part.get("enum").and_then(Value::as_array) else {
                     continue;
                 };
-                if document.pointer(&place).is_none() {
+                if document.pointer(&pointer).is_none() {
                     continue;
                 }
                 for (word, known) in list
@@ -258,16 +257,16 @@ fn the_reader_knows_every_word_of_the_schema() {
                     .chain([(&json!("zzz"), false)])
                 {
                     let mut other = document.clone();
-                    *other.pointer_mut(&place).unwrap() = word.clone();
-                    let path_of = place.trim_start_matches('/').replace('/', ".");
-                    let refused = read(&other).diagnostics.into_iter().any(|finding| {
+                    *other.pointer_mut(&pointer).unwrap() = word.clone();
+                    let path_of = pointer.trim_start_matches('/').replace('/', ".");
+                    let rejected = read(&other).diagnostics.into_iter().any(|finding| {
                         let code = finding.code.map(|code| code.to_string());
                         let here = finding.path.to_string().replace('[', ".").replace(']', "");
                         finding.severity == Severity::Error
                             && here == path_of
                             && code.as_deref() == Some("CAS-SPEC-013")
                     });
-                    assert_eq!(refused, !known, "{}: {place}: {word}", path.display());
+                    assert_eq!(rejected, !known, "{}: {pointer}: {word}", path.display());
                     words += 1;
                 }
             }

@@ -1,16 +1,16 @@
-//! A cluster as text again: in its usual form, and with every default.
+//! Clusters written as YAML: normalized, and with all defaults.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
+#![allow(clippy::unwrap_used, reason = "test code")]
 
 use std::fs;
 use std::path::Path;
 
-use casement_source::{load, normalised, with_defaults};
+use casement_source::{load, normalized, with_defaults};
 
 const MINIMAL: &str = include_str!("../../../scenarios/minimal/cluster.yaml");
 
 #[test]
-fn every_default_is_there_and_marked() {
+fn defaults_are_included_and_marked() {
     let loaded = load("cluster.yaml", MINIMAL);
     let text = with_defaults(&loaded.cluster.unwrap(), &loaded.map).unwrap();
     let expected = r#"apiVersion: casement.dev/v1alpha1
@@ -58,22 +58,22 @@ spec:
     lock: ./casement.lock  # default
   images:
     verify: build  # default
-# Decided later, unless the file says it:
-#   kubernetes.endpoint       the cluster's own
-#   kubernetes.clusterDomain  the cluster's own
-#   kubernetes.dnsIp          the cluster's own
-#   network.mtu               what the hosts' own leaves
-#   network.interface         the one with the host's address
+# Determined later unless set:
+#   kubernetes.endpoint       from the existing cluster
+#   kubernetes.clusterDomain  from the existing cluster
+#   kubernetes.dnsIp          from the existing cluster
+#   network.mtu               from the MTU of the hosts
+#   network.interface         the interface with the host address
 #   access.ssh.user           Administrator on Windows, root on Linux
-#   runtime.version           one that fits the version of Kubernetes
-#   artifacts.cache           casement in the user's cache folder
-#   images.pause              one that fits the version of Kubernetes
+#   runtime.version           matches the Kubernetes version
+#   artifacts.cache           casement in the user cache directory
+#   images.pause              matches the Kubernetes version
 "#;
     assert_eq!(text, expected);
 }
 
 #[test]
-fn the_usual_form_has_what_was_written_and_no_more() {
+fn normalized_form_has_only_explicit_fields() {
     let text = "
 kind: Cluster
 apiVersion: casement.dev/v1alpha1
@@ -87,7 +87,7 @@ spec:
 metadata: {name: shop}
 ";
     let loaded = load("cluster.yaml", text);
-    let text = normalised(&loaded.cluster.unwrap(), &loaded.map).unwrap();
+    let text = normalized(&loaded.cluster.unwrap(), &loaded.map).unwrap();
     let expected = r#"apiVersion: casement.dev/v1alpha1
 kind: Cluster
 metadata:
@@ -114,8 +114,8 @@ spec:
 }
 
 #[test]
-fn both_forms_of_every_scenario_read_back_to_the_same_cluster() {
-    let mut read = 0;
+fn both_forms_of_every_scenario_round_trip() {
+    let mut count = 0;
     for folder in fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios"))
         .unwrap()
         .map(|entry| entry.unwrap().path())
@@ -127,19 +127,19 @@ fn both_forms_of_every_scenario_read_back_to_the_same_cluster() {
         let Some(cluster) = loaded.cluster else {
             continue;
         };
-        let usual = normalised(&cluster, &loaded.map).unwrap();
+        let normalized_text = normalized(&cluster, &loaded.map).unwrap();
         let full = with_defaults(&cluster, &loaded.map).unwrap();
-        for text in [&usual, &full] {
+        for text in [&normalized_text, &full] {
             let again = load("cluster.yaml", text);
             assert_eq!(again.cluster.as_ref(), Some(&cluster), "{text}");
         }
-        let again = load("cluster.yaml", &usual);
-        let twice = normalised(&cluster, &again.map).unwrap();
-        assert_eq!(twice, usual, "{}", folder.display());
+        let again = load("cluster.yaml", &normalized_text);
+        let twice = normalized(&cluster, &again.map).unwrap();
+        assert_eq!(twice, normalized_text, "{}", folder.display());
         let again = load("cluster.yaml", &full);
         let twice = with_defaults(&cluster, &again.map).unwrap();
         assert!(!twice.contains("# default"), "{twice}");
-        read += 1;
+        count += 1;
     }
-    assert!(read > 10);
+    assert!(count > 10);
 }

@@ -1,4 +1,4 @@
-//! How hosts are reached.
+//! How casement connects to hosts.
 
 use std::borrow::Cow;
 
@@ -9,44 +9,35 @@ use crate::{
     Cluster, Host, HostAddress, HostSsh, HostWinRm, Ssh, SshCredential, Sudo, WinRm, defaults,
 };
 
-/// How all hosts are reached, unless a host says otherwise.
+/// Connection settings for all hosts; a host may override them.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Access {
-    /// Over SSH.
     pub ssh: Ssh,
-    /// Over WinRM, for the Windows hosts; `None` where SSH serves them too.
+    /// For Windows hosts; `None` if they use SSH too.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub winrm: Option<WinRm>,
-    /// The host through which all others are reached.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bastion: Option<Bastion>,
 }
 
-/// A host that stands between.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Bastion {
-    /// Where it is.
     pub address: HostAddress,
-    /// The account; `None` where OpenSSH's configuration or the default says it.
+    /// `None`: taken from the OpenSSH configuration, else the default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub user: Option<String>,
-    /// The port.
     pub port: u16,
-    /// What the login is proved with.
     #[serde(flatten)]
     pub credential: SshCredential,
-    /// Its key, which is never taken on trust.
     pub known_hosts: Utf8PathBuf,
 }
 
-/// What one host says about what stands between.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum HostBastion {
-    /// Nothing does, although the cluster has a bastion.
+    /// Connect directly even if the cluster has a bastion.
     None,
-    /// This one does.
     Through(Box<Bastion>),
 }
 
@@ -59,55 +50,42 @@ impl Serialize for HostBastion {
     }
 }
 
-/// What one host says about how it is reached.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct HostAccess {
-    /// Over SSH.
     #[serde(skip_serializing_if = "HostSsh::is_empty")]
     pub ssh: HostSsh,
-    /// Over WinRM; for Windows only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub winrm: Option<HostWinRm>,
-    /// What stands between.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bastion: Option<HostBastion>,
 }
 
 impl HostAccess {
-    /// Whether the host says nothing.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 }
 
-/// How one host is reached over SSH, everything decided.
+/// The effective SSH settings of one host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Login<'a> {
-    /// The account.
     pub user: &'a str,
-    /// The port.
     pub port: u16,
-    /// What the login is proved with.
     pub credential: &'a SshCredential,
-    /// The hosts' keys.
     pub known_hosts: &'a Utf8Path,
-    /// How one becomes root.
     pub sudo: Option<&'a Sudo>,
 }
 
-/// By what means one host is reached, everything decided.
+/// The effective connection method of one host.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Way<'a> {
-    /// Over SSH.
+pub enum AccessMethod<'a> {
     Ssh(Login<'a>),
-    /// Over WinRM.
     WinRm(Cow<'a, WinRm>),
 }
 
 impl Cluster {
-    /// How a host is reached over SSH: the host's word, then the cluster's, then
-    /// the default.
+    /// Host settings override those of the cluster, which override the defaults.
     pub fn login<'a>(&'a self, host: &'a Host) -> Login<'a> {
         let (own, all) = (&host.access.ssh, &self.spec.access.ssh);
         let user = own.user.as_deref().or(all.user.as_deref());
@@ -120,21 +98,21 @@ impl Cluster {
         }
     }
 
-    /// By what means a host is reached. WinRM serves Windows hosts where the
-    /// host, or else the cluster, names it; a host that has words of its own on
-    /// SSH only is reached over SSH.
-    pub fn way<'a>(&'a self, host: &'a Host) -> Way<'a> {
+    /// WinRM is used for Windows hosts if the host, or else the cluster, configures
+    /// it. A host that only sets `access.ssh` uses SSH.
+    pub fn access_method<'a>(&'a self, host: &'a Host) -> AccessMethod<'a> {
         let all = self.spec.access.winrm.as_ref();
         match (&host.access.winrm, all) {
-            (Some(own), all) if host.os.is_windows() => Way::WinRm(Cow::Owned(own.over(all))),
-            (None, Some(all)) if host.os.is_windows() && host.access.ssh.is_empty() => {
-                Way::WinRm(Cow::Borrowed(all))
+            (Some(own), all) if host.os.is_windows() => {
+                AccessMethod::WinRm(Cow::Owned(own.merged_with(all)))
             }
-            _ => Way::Ssh(self.login(host)),
+            (None, Some(all)) if host.os.is_windows() && host.access.ssh.is_empty() => {
+                AccessMethod::WinRm(Cow::Borrowed(all))
+            }
+            _ => AccessMethod::Ssh(self.login(host)),
         }
     }
 
-    /// What stands between casement and a host.
     pub fn bastion<'a>(&'a self, host: &'a Host) -> Option<&'a Bastion> {
         match &host.access.bastion {
             Some(HostBastion::None) => None,

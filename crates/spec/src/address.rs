@@ -1,4 +1,4 @@
-//! Places on the network that may be given by name.
+//! Network addresses: domain names, hosts, URLs and endpoints.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -7,89 +7,85 @@ use std::str::FromStr;
 use serde::{Serialize, Serializer};
 
 use crate::Invalid;
-use crate::name::label_fault;
-use crate::text::{checked_text, line_fault};
+use crate::name::label_error;
+use crate::text::{checked_text, line_error};
 
-/// The most that a DNS name holds.
 const NAME_LENGTH: usize = 253;
 
 checked_text! {
-    /// A DNS name, such as `cluster.local`.
-    pub struct DomainName("domain name", domain_fault, mend = domain_mended);
+    pub struct DomainName("domain name", domain_error, suggest = suggest_domain);
 }
 
 checked_text! {
     /// An IP address or a DNS name.
-    pub struct HostAddress("address or name of a host", host_fault, mend = domain_mended);
+    pub struct HostAddress("host address", host_error, suggest = suggest_domain);
 }
 
 checked_text! {
-    /// An `http://` or `https://` address without account and password.
-    pub struct Url("URL", url_fault);
+    /// An `http://` or `https://` URL without credentials.
+    pub struct Url("URL", url_error);
 }
 
-/// The API server as nodes reach it: a host and a port.
+/// The API server address that nodes use.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Endpoint {
-    /// Address or name.
     pub host: HostAddress,
-    /// The port; 6443 where none is written.
     pub port: u16,
 }
 
-fn domain_fault(text: &str) -> Option<String> {
+fn domain_error(text: &str) -> Option<String> {
     if text.len() > NAME_LENGTH {
         return Some(format!(
-            "it has {} characters, {NAME_LENGTH} are allowed",
+            "it has {} characters, the limit is {NAME_LENGTH}",
             text.len()
         ));
     }
-    text.split('.').find_map(label_fault)
+    text.split('.').find_map(label_error)
 }
 
-fn domain_mended(text: &str) -> String {
+fn suggest_domain(text: &str) -> String {
     text.trim_end_matches('.').to_ascii_lowercase()
 }
 
-fn host_fault(text: &str) -> Option<String> {
+fn host_error(text: &str) -> Option<String> {
     if text.parse::<IpAddr>().is_ok() {
         return None;
     }
-    // What looks like an address is none, rather than a name of digits.
+    // Treat it as a malformed address rather than a name made of digits.
     if text.chars().all(|c| c.is_ascii_digit() || c == '.') {
-        return Some("an IPv4 address has four numbers from 0 to 255".to_owned());
+        return Some("an IPv4 address has four numbers between 0 and 255".to_owned());
     }
-    domain_fault(text)
+    domain_error(text)
 }
 
-fn url_fault(text: &str) -> Option<String> {
+fn url_error(text: &str) -> Option<String> {
     let rest = text
         .strip_prefix("https://")
         .or_else(|| text.strip_prefix("http://"));
     let Some(rest) = rest else {
-        return Some("it does not begin with `https://` or `http://`".to_owned());
+        return Some("it must start with `https://` or `http://`".to_owned());
     };
     if text.contains(char::is_whitespace) {
-        return Some("it has a space in it".to_owned());
+        return Some("it contains a space".to_owned());
     }
-    if let Some(fault) = line_fault(rest, 2000) {
-        return Some(fault);
+    if let Some(error) = line_error(rest, 2000) {
+        return Some(error);
     }
     let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
     if authority.contains('@') {
-        return Some("an account and its password do not belong into it".to_owned());
+        return Some("it must not contain credentials".to_owned());
     }
     host_and_port(authority).is_none().then(|| {
-        "what stands behind `://` is no host, or its port no number from 1 to 65535".to_owned()
+        "the part after `://` is not a valid host, or its port is not between 1 and 65535"
+            .to_owned()
     })
 }
 
-/// A host, and the port behind it if there is one.
 fn host_and_port(text: &str) -> Option<(HostAddress, Option<u16>)> {
     let (host, port) = match text.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
         Some((host, "")) => (host, None),
         Some((host, port)) => (host, Some(port.strip_prefix(':')?)),
-        // A bare IPv6 address has colons, and none of them begins a port.
+        // The colons of a bare IPv6 address do not start a port.
         None if text.parse::<IpAddr>().is_ok() => (text, None),
         None => match text.split_once(':') {
             Some((host, port)) => (host, Some(port)),
@@ -114,7 +110,7 @@ impl FromStr for Endpoint {
         let bare = text.split_once("://").map_or(text, |(_, rest)| rest);
         let bare = bare.trim_end_matches('/');
         let suggestion = (bare != text && host_and_port(bare).is_some()).then(|| bare.to_owned());
-        let reason = "it is not written as `api.shop.example:6443`";
+        let reason = "expected a form like `api.shop.example:6443`";
         Err(Invalid::new("endpoint", text, reason).suggest(suggestion))
     }
 }
@@ -140,7 +136,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_endpoint_has_a_host_and_perhaps_a_port() {
+    fn endpoint_has_a_host_and_an_optional_port() {
         for (text, full) in [
             ("10.3.0.1", "10.3.0.1:6443"),
             ("api.shop.example:443", "api.shop.example:443"),
@@ -157,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn a_url_holds_no_password() {
+    fn url_with_credentials_is_rejected() {
         for good in ["https://mirror.example/k8s", "http://10.3.0.9:3128"] {
             assert!(good.parse::<Url>().is_ok(), "{good}");
         }

@@ -1,4 +1,4 @@
-//! Where programs come from.
+//! Where programs are downloaded from.
 
 use std::collections::BTreeMap;
 
@@ -7,20 +7,17 @@ use serde::Serialize;
 
 use crate::{Program, Url, defaults};
 
-/// Where programs come from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Artifacts {
-    /// Where all of them are fetched; `None` for each one's own home.
+    /// `None`: each artifact is downloaded from its publisher.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mirror: Option<Url>,
-    /// Where they are kept on the machine that runs casement; `None` for the
-    /// user's own cache folder.
+    /// `None`: the cache directory of the user.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cache: Option<Utf8PathBuf>,
-    /// The file that pins them.
     pub lock: Utf8PathBuf,
-    /// One's own builds, as files.
+    /// Local builds that replace releases.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub overrides: BTreeMap<Program, Utf8PathBuf>,
 }

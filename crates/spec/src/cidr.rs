@@ -1,4 +1,4 @@
-//! Networks of pods and services.
+//! Pod and service networks.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr};
@@ -21,34 +21,28 @@ pub struct Cidr(Ipv4Net);
 pub struct Cidr6(Ipv6Net);
 
 impl Cidr {
-    /// The same for arithmetic.
     pub fn net(self) -> Ipv4Net {
         self.0
     }
 
-    /// Whether the address lies in it.
     pub fn contains(self, address: Ipv4Addr) -> bool {
         self.0.contains(&address)
     }
 
-    /// Whether the two share an address: then one contains the other.
     pub fn overlaps(self, other: Self) -> bool {
         self.0.contains(&other.0) || other.0.contains(&self.0)
     }
 
-    /// Host bits are cut off.
     pub fn truncated(net: Ipv4Net) -> Self {
         Self(net.trunc())
     }
 }
 
 impl Cidr6 {
-    /// The same for arithmetic.
     pub fn net(self) -> Ipv6Net {
         self.0
     }
 
-    /// Whether the two share an address: then one contains the other.
     pub fn overlaps(self, other: Self) -> bool {
         self.0.contains(&other.0) || other.0.contains(&self.0)
     }
@@ -82,12 +76,12 @@ fn network(kind: &'static str, text: &str, example: &str) -> Result<IpNet, Inval
         Ok(net) if net.trunc() == net => Ok(net),
         Ok(net) => {
             let suggestion = Some(net.trunc().to_string());
-            Err(wrong("it has host bits".to_owned()).suggest(suggestion))
+            Err(wrong("it has host bits set".to_owned()).suggest(suggestion))
         }
         Err(_) if text.parse::<IpAddr>().is_ok() => Err(wrong(
-            "the prefix length is missing, such as /16".to_owned(),
+            "the prefix length is missing, for example /16".to_owned(),
         )),
-        Err(_) => Err(wrong(format!("it is not written as {example}"))),
+        Err(_) => Err(wrong(format!("expected a form like {example}"))),
     }
 }
 
@@ -103,10 +97,9 @@ impl fmt::Display for Cidr6 {
     }
 }
 
-/// The networks of one kind of address: an IPv4 one, and an IPv6 one for two
-/// stacks.
+/// An IPv4 network, plus an IPv6 network for dual stack.
 ///
-/// There is no IPv6 alone: Windows nodes cannot do without IPv4.
+/// IPv6 alone is not possible: Windows nodes need IPv4.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Cidrs {
     v4: Cidr,
@@ -115,8 +108,8 @@ pub struct Cidrs {
 }
 
 impl Cidrs {
-    /// Two stacks; the first is the one that pods and services get by default.
-    pub fn two_stacks(v4: Cidr, v6: Cidr6, v6_first: bool) -> Self {
+    /// The first family is the default of pods and services.
+    pub fn dual_stack(v4: Cidr, v6: Cidr6, v6_first: bool) -> Self {
         Self {
             v4,
             v6: Some(v6),
@@ -124,22 +117,18 @@ impl Cidrs {
         }
     }
 
-    /// The IPv4 network.
     pub fn v4(self) -> Cidr {
         self.v4
     }
 
-    /// The IPv6 network, where there are two stacks.
     pub fn v6(self) -> Option<Cidr6> {
         self.v6
     }
 
-    /// The IPv4 network for arithmetic.
     pub fn net(self) -> Ipv4Net {
         self.v4.net()
     }
 
-    /// All of them, in the order of the file.
     pub fn iter(self) -> impl Iterator<Item = IpNet> {
         let v6 = self.v6.map(|v6| IpNet::V6(v6.net()));
         let first = v6.filter(|_| self.v6_first);
@@ -148,7 +137,6 @@ impl Cidrs {
         first.into_iter().chain([v4]).chain(last)
     }
 
-    /// Whether the two share an address.
     pub fn overlaps(self, other: Self) -> bool {
         let v6 = match (self.v6, other.v6) {
             (Some(one), Some(other)) => one.overlaps(other),
@@ -168,7 +156,7 @@ impl From<Cidr> for Cidrs {
     }
 }
 
-/// As Kubernetes writes it in its flags: joined by commas.
+/// Comma-separated, as in Kubernetes flags.
 impl fmt::Display for Cidrs {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (at, net) in self.iter().enumerate() {
@@ -196,7 +184,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn host_bits_are_refused_and_the_network_suggested() {
+    fn host_bits_are_rejected_and_the_network_is_suggested() {
         let wrong = "10.244.1.7/16".parse::<Cidr>().unwrap_err();
         assert_eq!(wrong.suggestion.as_deref(), Some("10.244.0.0/16"));
         for bad in ["10.244.0.0", "fd00::/48", "10.244.0.0/33", "pods", ""] {
@@ -208,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn networks_overlap_when_one_contains_the_other() {
+    fn networks_overlap_if_one_contains_the_other() {
         let net = |text: &str| text.parse::<Cidr>().unwrap();
         assert!(net("10.0.0.0/8").overlaps(net("10.96.0.0/12")));
         assert!(net("10.96.0.0/12").overlaps(net("10.0.0.0/8")));
@@ -216,13 +204,13 @@ mod tests {
     }
 
     #[test]
-    fn two_stacks_keep_their_order() {
+    fn dual_stack_keeps_its_order() {
         let v4: Cidr = "10.244.0.0/16".parse().unwrap();
         let v6: Cidr6 = "fd00:244::/56".parse().unwrap();
-        let networks = Cidrs::two_stacks(v4, v6, true);
+        let networks = Cidrs::dual_stack(v4, v6, true);
         assert_eq!(networks.to_string(), "fd00:244::/56,10.244.0.0/16");
         assert_eq!(Cidrs::from(v4).to_string(), "10.244.0.0/16");
-        let elsewhere = Cidrs::two_stacks("10.96.0.0/12".parse().unwrap(), v6, false);
-        assert!(networks.overlaps(elsewhere));
+        let services = Cidrs::dual_stack("10.96.0.0/12".parse().unwrap(), v6, false);
+        assert!(networks.overlaps(services));
     }
 }

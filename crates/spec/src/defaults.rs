@@ -1,8 +1,8 @@
-//! Every default, in one place.
+//! All defaults.
 //!
-//! A field that is not here has to be given: `metadata.name`,
-//! `kubernetes.version`, `network.mode`, and of each host `name`, `address` and
-//! `os`, because no guess at them would be safe.
+//! The other fields are required: `metadata.name`, `kubernetes.version`,
+//! `network.mode`, and `name`, `address` and `os` of each host. No default would be
+//! safe for them.
 
 use std::collections::BTreeSet;
 use std::net::Ipv4Addr;
@@ -15,23 +15,21 @@ use crate::{
     WinRmTransport, WindowsPath,
 };
 
-/// `kubernetes.podCidr`: flannel's own default.
 pub fn pod_cidr() -> Cidrs {
     Cidr::truncated(Ipv4Net::new_assert(Ipv4Addr::new(10, 244, 0, 0), 16)).into()
 }
 
-/// `kubernetes.serviceCidr`: kubeadm's own default.
+/// `kubernetes.serviceCidr`: the kubeadm default.
 pub fn service_cidr() -> Cidrs {
     Cidr::truncated(Ipv4Net::new_assert(Ipv4Addr::new(10, 96, 0, 0), 12)).into()
 }
 
-/// How much of the pod network each node gets: Kubernetes' own default.
+/// Prefix length of the pod network of one node: the Kubernetes default.
 pub const NODE_PREFIX: u8 = 24;
 
-/// The same for IPv6.
 pub const NODE_PREFIX_6: u8 = 64;
 
-/// One node's share of the default pod network, for examples.
+/// The pod network of one node, for examples.
 pub fn node_cidr() -> Cidrs {
     Cidr::truncated(Ipv4Net::new_assert(
         Ipv4Addr::new(10, 244, 3, 0),
@@ -40,25 +38,25 @@ pub fn node_cidr() -> Cidrs {
     .into()
 }
 
-/// The port of `kubernetes.endpoint`: kubeadm's own default.
+/// The port of `kubernetes.endpoint`: the kubeadm default.
 pub const API_PORT: u16 = 6443;
 
-/// `kubernetes.clusterDomain`: kubeadm's own default.
+/// `kubernetes.clusterDomain`: the kubeadm default.
 #[expect(clippy::expect_used, reason = "a constant, covered by a test")]
 pub fn cluster_domain() -> DomainName {
     "cluster.local".parse().expect("a domain name")
 }
 
-/// `network.vni`: the smallest that Windows takes.
+/// `network.vni`: the smallest that Windows supports.
 #[expect(clippy::expect_used, reason = "a constant, covered by a test")]
 pub fn vni() -> Vni {
     Vni::try_from(4096).expect("a VNI")
 }
 
-/// `network.port`: the only one that Windows takes.
+/// `network.port`: the only one that Windows supports.
 pub const VXLAN_PORT: u16 = 4789;
 
-/// `network.hnsNetwork`: what each mode's own daemon calls it.
+/// `network.hnsNetwork`: the name that the daemon of each mode uses.
 #[expect(clippy::expect_used, reason = "constants, covered by a test")]
 pub fn hns_network(backend: Backend) -> NetworkName {
     match backend {
@@ -69,24 +67,23 @@ pub fn hns_network(backend: Backend) -> NetworkName {
     .expect("a name")
 }
 
-/// `network.cniName`: that of flannel's own manifest.
+/// `network.cniName`: the name in the flannel manifest.
 #[expect(clippy::expect_used, reason = "a constant, covered by a test")]
 pub fn cni_name() -> NetworkName {
     "cbr0".parse().expect("a name")
 }
 
-/// `hosts[].roles`: to run pods is what a host is mostly listed for.
 pub fn roles() -> BTreeSet<Role> {
     BTreeSet::from([Role::Worker])
 }
 
-/// `hosts[].managed`: on an existing cluster, Linux hosts are somebody else's.
+/// `hosts[].managed`: the Linux hosts of an existing cluster are managed elsewhere.
 pub fn managed(os: OsFamily, existing: bool) -> bool {
     os == OsFamily::Windows || !existing
 }
 
-/// `hosts[].taints`: without it, Linux pods that name no operating system land
-/// on Windows and fail there.
+/// `hosts[].taints`: without it, Linux pods without a node selector are scheduled to
+/// Windows nodes and fail there.
 #[expect(clippy::expect_used, reason = "a constant, covered by a test")]
 pub fn taints(os: OsFamily) -> Vec<Taint> {
     match os {
@@ -95,7 +92,7 @@ pub fn taints(os: OsFamily) -> Vec<Taint> {
     }
 }
 
-/// `access.ssh.user`: the account that a fresh host has.
+/// `access.ssh.user`: the account that exists on a new host.
 pub fn user(os: OsFamily) -> &'static str {
     match os {
         OsFamily::Windows => "Administrator",
@@ -103,22 +100,18 @@ pub fn user(os: OsFamily) -> &'static str {
     }
 }
 
-/// `access.ssh.port`.
 pub fn ssh_port() -> u16 {
     22
 }
 
-/// `access.ssh.key`: where ssh-keygen puts it.
 pub fn ssh_key() -> SecretRef {
     SecretRef::File(Utf8PathBuf::from("~/.ssh/id_ed25519"))
 }
 
-/// `access.ssh.knownHosts`: where ssh keeps them.
 pub fn known_hosts() -> Utf8PathBuf {
     Utf8PathBuf::from("~/.ssh/known_hosts")
 }
 
-/// `access.winrm.port`, as Windows has it.
 pub fn winrm_port(transport: WinRmTransport) -> u16 {
     match transport {
         WinRmTransport::Https => 5986,
@@ -126,20 +119,17 @@ pub fn winrm_port(transport: WinRmTransport) -> u16 {
     }
 }
 
-/// `machines.libvirt.network`.
 pub fn machine_network() -> Cidr {
     Cidr::truncated(Ipv4Net::new_assert(Ipv4Addr::new(10, 0, 0, 0), 24))
 }
 
-/// `artifacts.lock`: beside the cluster file.
 pub fn lock() -> Utf8PathBuf {
     Utf8PathBuf::from("./casement.lock")
 }
 
-/// `windows.baseDir`: what most guides use.
 #[expect(clippy::expect_used, reason = "a constant, covered by a test")]
 pub fn base_dir() -> WindowsPath {
-    r"C:\k".parse().expect("a folder")
+    r"C:\k".parse().expect("a path")
 }
 
 #[cfg(test)]
@@ -147,7 +137,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn defaults_are_valid_and_do_not_collide() {
+    fn defaults_are_valid_and_do_not_overlap() {
         assert_eq!(pod_cidr().to_string(), "10.244.0.0/16");
         assert_eq!(service_cidr().to_string(), "10.96.0.0/12");
         assert!(!pod_cidr().overlaps(service_cidr()));

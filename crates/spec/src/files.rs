@@ -1,4 +1,4 @@
-//! The files that a cluster's document names, on the machine that runs casement.
+//! Local files and directories named in the cluster document.
 
 use camino::{Utf8Path, Utf8PathBuf};
 
@@ -7,24 +7,19 @@ use crate::{
     WindowsUpdate,
 };
 
-/// A path begins with `~/`, and nobody knows where home is.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{path}` in `{field}` begins with `~/`, and the home folder is not known")]
+#[error("`{path}` in `{field}` starts with `~/`, but the home directory is unknown")]
 pub struct NoHome {
-    /// The field, such as `spec.access.ssh.key`.
     pub field: String,
-    /// What it says.
     pub path: Utf8PathBuf,
 }
 
 type Files<'a> = Vec<(String, &'a mut Utf8PathBuf)>;
 
 impl Cluster {
-    /// Every file and folder that the document names, with the field that names
-    /// it.
-    ///
-    /// The field is written as in the document (`spec.existing.kubeconfig`), so
-    /// that whoever finds a file missing can point at the line.
+    /// Every local path in the document, with its field as written there
+    /// (`spec.existing.kubeconfig`), so that a missing file can be reported with its
+    /// line.
     pub fn files_mut(&mut self) -> Vec<(String, &mut Utf8PathBuf)> {
         let mut files = Files::new();
         let spec = &mut self.spec;
@@ -34,8 +29,8 @@ impl Cluster {
         }
         all_access(&mut files, &mut spec.access);
         for (index, host) in spec.hosts.iter_mut().enumerate() {
-            let place = format!("spec.hosts[{index}].access");
-            host_access(&mut files, &place, &mut host.access);
+            let prefix = format!("spec.hosts[{index}].access");
+            host_access(&mut files, &prefix, &mut host.access);
         }
         for (index, update) in spec.windows.updates.iter_mut().enumerate() {
             if let WindowsUpdate::Package(path) = update {
@@ -59,11 +54,11 @@ impl Cluster {
         files
     }
 
-    /// Makes every path absolute: relative ones begin in `base` (the folder of
-    /// the document), `~/` in `home`.
+    /// Makes every path absolute: relative paths start at `base` (the directory of
+    /// the document), `~/` at `home`.
     ///
     /// # Errors
-    /// When a path needs a home and there is none; the rest is resolved.
+    /// A path starts with `~/` and there is no home; the other paths are resolved.
     pub fn resolve(&mut self, base: &Utf8Path, home: Option<&Utf8Path>) -> Result<(), NoHome> {
         let mut outcome = Ok(());
         for (field, path) in self.files_mut() {
@@ -88,9 +83,9 @@ fn optional<'a>(files: &mut Files<'a>, field: &str, path: &'a mut Option<Utf8Pat
     files.extend(path.as_mut().map(|path| (field.to_owned(), path)));
 }
 
-fn credential<'a>(files: &mut Files<'a>, place: &str, credential: &'a mut SshCredential) {
+fn credential<'a>(files: &mut Files<'a>, prefix: &str, credential: &'a mut SshCredential) {
     for (name, value) in credential.secrets_mut() {
-        secret(files, format!("{place}.{name}"), value);
+        secret(files, format!("{prefix}.{name}"), value);
     }
 }
 
@@ -113,33 +108,33 @@ fn all_access<'a>(files: &mut Files<'a>, access: &'a mut Access) {
     }
 }
 
-fn bastion<'a>(files: &mut Files<'a>, place: &str, bastion: &'a mut Bastion) {
-    credential(files, place, &mut bastion.credential);
-    files.push((format!("{place}.knownHosts"), &mut bastion.known_hosts));
+fn bastion<'a>(files: &mut Files<'a>, prefix: &str, bastion: &'a mut Bastion) {
+    credential(files, prefix, &mut bastion.credential);
+    files.push((format!("{prefix}.knownHosts"), &mut bastion.known_hosts));
 }
 
-fn host_access<'a>(files: &mut Files<'a>, place: &str, access: &'a mut HostAccess) {
+fn host_access<'a>(files: &mut Files<'a>, prefix: &str, access: &'a mut HostAccess) {
     let ssh = &mut access.ssh;
     if let Some(given) = &mut ssh.credential {
-        credential(files, &format!("{place}.ssh"), given);
+        credential(files, &format!("{prefix}.ssh"), given);
     }
-    let known_hosts = format!("{place}.ssh.knownHosts");
+    let known_hosts = format!("{prefix}.ssh.knownHosts");
     optional(files, &known_hosts, &mut ssh.known_hosts);
     if let Some(sudo) = &mut ssh.sudo {
         secret(
             files,
-            format!("{place}.ssh.sudo.password"),
+            format!("{prefix}.ssh.sudo.password"),
             &mut sudo.password,
         );
     }
     if let Some(winrm) = &mut access.winrm {
         if let Some(password) = &mut winrm.password {
-            secret(files, format!("{place}.winrm.password"), password);
+            secret(files, format!("{prefix}.winrm.password"), password);
         }
-        optional(files, &format!("{place}.winrm.ca"), &mut winrm.ca);
+        optional(files, &format!("{prefix}.winrm.ca"), &mut winrm.ca);
     }
     if let Some(HostBastion::Through(through)) = &mut access.bastion {
-        bastion(files, &format!("{place}.bastion"), through);
+        bastion(files, &format!("{prefix}.bastion"), through);
     }
 }
 
@@ -164,12 +159,12 @@ fn machines<'a>(files: &mut Files<'a>, machines: &'a mut Machines) {
         }
     };
     for (index, hypervisor) in hypervisors.iter_mut().enumerate() {
-        let place = format!("spec.machines.{kind}.hypervisors[{index}].access");
-        host_access(files, &place, &mut hypervisor.access);
+        let prefix = format!("spec.machines.{kind}.hypervisors[{index}].access");
+        host_access(files, &prefix, &mut hypervisor.access);
     }
 }
 
-/// One path made absolute; `None` if it begins with `~/` and there is no home.
+/// `None` if the path starts with `~/` and there is no home.
 pub fn expand(path: &Utf8Path, base: &Utf8Path, home: Option<&Utf8Path>) -> Option<Utf8PathBuf> {
     if let Ok(below_home) = path.strip_prefix("~") {
         return home.map(|home| home.join(below_home));
@@ -183,7 +178,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn paths_begin_in_the_documents_folder_or_at_home() {
+    fn paths_are_relative_to_the_document_or_home() {
         let expanded = |path: &str, home: Option<&'static str>| {
             let path = expand(path.into(), "/etc/shop".into(), home.map(Utf8Path::new));
             path.map(Utf8PathBuf::into_string)

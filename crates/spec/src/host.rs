@@ -1,4 +1,4 @@
-//! The hosts, and what they are for.
+//! Hosts and their roles.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
@@ -6,88 +6,78 @@ use std::net::Ipv4Addr;
 use serde::Serialize;
 
 use crate::named::named;
-use crate::text::{checked_text, line_fault};
+use crate::text::{checked_text, line_error};
 use crate::{
     Cidrs, HostAccess, HostName, HostOs, InterfaceName, LabelKey, LabelValue, Taint, WindowsPath,
 };
 
 named! {
-    /// What a host does in the cluster.
     pub enum Role {
-        /// Runs the API server and its company.
         ControlPlane = "control-plane",
-        /// Runs pods.
         Worker = "worker",
-        /// Keeps the cluster's state.
         Etcd = "etcd",
-        /// Serves what the cluster leans on: load balancer, registry, DNS.
+        /// Load balancer, registry or DNS of the cluster.
         Services = "services",
     }
 }
 
 checked_text! {
-    /// The name of a flag of the kubelet, without the dashes before it.
-    pub struct FlagName("name of a flag", flag_fault, mend = flag_mended);
+    /// A kubelet flag without its leading dashes.
+    pub struct FlagName("flag name", flag_error, suggest = suggest_flag);
 }
 
 checked_text! {
-    /// The value of a flag; one line.
-    pub struct FlagValue("value of a flag", value_fault);
+    pub struct FlagValue("flag value", value_error);
 }
 
 checked_text! {
-    /// An absolute path of a folder on a Linux host.
-    pub struct LinuxPath("folder on Linux", linux_path_fault);
+    pub struct LinuxPath("Linux path", linux_path_error);
 }
 
-fn flag_fault(text: &str) -> Option<&'static str> {
+fn flag_error(text: &str) -> Option<&'static str> {
     let allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
     if text.starts_with('-') {
-        return Some("it is written without the dashes before it");
+        return Some("it must not start with dashes");
     }
     let good = (1..=100).contains(&text.len()) && text.chars().all(allowed);
-    (!good).then_some("it is in lower-case letters, digits and `-`")
+    (!good).then_some("only lower-case letters, digits and `-` are allowed")
 }
 
-fn flag_mended(text: &str) -> String {
+fn suggest_flag(text: &str) -> String {
     text.trim_start_matches('-').to_owned()
 }
 
-fn value_fault(text: &str) -> Option<String> {
+fn value_error(text: &str) -> Option<String> {
     if text.is_empty() {
         return None;
     }
-    line_fault(text, 4000)
+    line_error(text, 4000)
 }
 
-fn linux_path_fault(text: &str) -> Option<String> {
-    if let Some(fault) = line_fault(text, 1000) {
-        return Some(fault);
+fn linux_path_error(text: &str) -> Option<String> {
+    if let Some(error) = line_error(text, 1000) {
+        return Some(error);
     }
     let Some(rest) = text.strip_prefix('/') else {
-        return Some("it does not begin with `/`".to_owned());
+        return Some("it must start with `/`".to_owned());
     };
     if rest.is_empty() {
-        return Some("the root folder cannot be taken".to_owned());
+        return Some("it must not be the root directory".to_owned());
     }
-    let odd = |part: &str| matches!(part, "" | "." | "..");
+    let invalid = |part: &str| matches!(part, "" | "." | "..");
     rest.split('/')
-        .any(odd)
-        .then(|| "a part of it is empty, `.` or `..`".to_owned())
+        .any(invalid)
+        .then(|| "it contains an empty component, `.` or `..`".to_owned())
 }
 
-/// A folder on a host, in the host's own way of writing.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(untagged)]
 pub enum HostFolder {
-    /// On Windows.
     Windows(WindowsPath),
-    /// On Linux.
     Linux(LinuxPath),
 }
 
 impl HostFolder {
-    /// As written.
     pub fn as_str(&self) -> &str {
         match self {
             Self::Windows(path) => path.as_str(),
@@ -96,47 +86,40 @@ impl HostFolder {
     }
 }
 
-/// One host.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Host {
-    /// Its name, and the name of its Node.
     pub name: HostName,
-    /// Where it is reached, and where its Node is.
     pub address: Ipv4Addr,
-    /// What it runs.
     pub os: HostOs,
-    /// What it does; never empty.
+    /// Never empty.
     pub roles: BTreeSet<Role>,
-    /// Whether casement may change it.
+    /// Whether casement may change the host.
     pub managed: bool,
-    /// What the machine calls itself; `None` where its own name is kept.
+    /// `None`: the host keeps its name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hostname: Option<HostName>,
-    /// The interface that carries pods, where that differs from the cluster's.
+    /// `None`: the interface of `network.interface`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub interface: Option<InterfaceName>,
-    /// How it is reached, where that differs from the cluster's `access`.
     #[serde(skip_serializing_if = "HostAccess::is_empty")]
     pub access: HostAccess,
-    /// Labels of its Node, beside those that Kubernetes sets.
+    /// In addition to the labels that Kubernetes sets.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub labels: BTreeMap<LabelKey, LabelValue>,
-    /// All taints of its Node; given ones replace the default.
+    /// These replace the default taints.
     pub taints: Vec<Taint>,
-    /// Its pods' network, where the file gives it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pod_cidr: Option<Cidrs>,
-    /// Flags of its kubelet, beside those that casement sets.
+    /// In addition to the flags that casement sets.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub kubelet_args: BTreeMap<FlagName, FlagValue>,
-    /// Where casement keeps its state there; `None` for its usual place.
+    /// `None`: the default state directory.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub state_dir: Option<HostFolder>,
 }
 
 impl Host {
-    /// Whether it has the role.
     pub fn has(&self, role: Role) -> bool {
         self.roles.contains(&role)
     }
@@ -147,7 +130,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn flags_are_named_without_dashes() {
+    fn flag_names_have_no_dashes() {
         let wrong = "--max-pods".parse::<FlagName>().unwrap_err();
         assert_eq!(wrong.suggestion.as_deref(), Some("max-pods"));
         assert!("maxPods".parse::<FlagName>().is_err());
@@ -155,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn a_linux_folder_is_absolute_and_below_the_root() {
+    fn linux_path_is_absolute_and_below_the_root() {
         assert!("/var/lib/casement".parse::<LinuxPath>().is_ok());
         for bad in ["", "/", "var", "/a/../b", "/a//b", r"C:\k"] {
             assert!(bad.parse::<LinuxPath>().is_err(), "{bad}");

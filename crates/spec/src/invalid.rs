@@ -1,19 +1,17 @@
-//! Why a value is not what it should be.
+//! Validation errors of single values.
 
-/// A value that its type does not admit.
+/// A value that is not valid for its type.
 ///
-/// One type for all of them: nobody acts differently on them, they are shown to
-/// the person who wrote the value.
+/// One type for all of them: no caller handles them differently.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{value}` is no {kind}: {reason}")]
+#[error("`{value}` is not a valid {kind}: {reason}")]
 pub struct Invalid {
     /// What the value should be, such as `host name`.
     pub kind: &'static str,
-    /// What it is, cut to a length that a message can bear.
+    /// Truncated to 60 characters.
     pub value: String,
-    /// Why that does not do.
     pub reason: String,
-    /// What was probably meant; always a valid value itself.
+    /// What was probably meant; always valid.
     pub suggestion: Option<String>,
 }
 
@@ -21,20 +19,20 @@ impl Invalid {
     pub(crate) fn new(kind: &'static str, value: &str, reason: impl Into<String>) -> Self {
         Self {
             kind,
-            value: shortened(value),
+            value: truncated(value),
             reason: reason.into(),
             suggestion: None,
         }
     }
 
-    /// Keeps the suggestion only if it is valid, which the caller finds out.
+    /// The caller has checked that the suggestion is valid.
     pub(crate) fn suggest(mut self, value: Option<String>) -> Self {
         self.suggestion = value;
         self
     }
 }
 
-fn shortened(value: &str) -> String {
+fn truncated(value: &str) -> String {
     match value.char_indices().nth(60) {
         Some((end, _)) => format!("{}…", value.get(..end).unwrap_or_default()),
         None => value.to_owned(),

@@ -1,11 +1,11 @@
-//! Labels and taints of Nodes, as Kubernetes admits them.
+//! Node labels and taints, with the rules of Kubernetes.
 
 use std::fmt;
 use std::str::FromStr;
 
 use serde::{Serialize, Serializer};
 
-use crate::name::label_fault;
+use crate::name::label_error;
 use crate::named::named;
 use crate::{Invalid, Named};
 
@@ -17,20 +17,18 @@ const PREFIX_LENGTH: usize = 253;
 #[serde(transparent)]
 pub struct LabelKey(String);
 
-/// The value of a label or taint; may be empty.
+/// May be empty.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(transparent)]
 pub struct LabelValue(String);
 
 impl LabelKey {
-    /// As written.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 }
 
 impl LabelValue {
-    /// As written.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -43,9 +41,9 @@ impl FromStr for LabelKey {
         let wrong = |reason: &str| Invalid::new("label key", text, reason);
         let name = match text.split_once('/') {
             Some((prefix, name)) => {
-                let label = |part: &str| label_fault(part).is_none();
+                let label = |part: &str| label_error(part).is_none();
                 if prefix.len() > PREFIX_LENGTH || !prefix.split('.').all(label) {
-                    return Err(wrong("what stands before `/` is no DNS name"));
+                    return Err(wrong("the part before `/` is not a valid DNS name"));
                 }
                 name
             }
@@ -53,7 +51,7 @@ impl FromStr for LabelKey {
         };
         if !is_name(name) {
             return Err(wrong(
-                "a name has up to 63 letters, digits, `-`, `_` and `.`, the first and last a letter or digit",
+                "up to 63 letters, digits, `-`, `_`, `.`; a letter or digit at both ends",
             ));
         }
         Ok(Self(text.to_owned()))
@@ -70,7 +68,7 @@ impl FromStr for LabelValue {
         Err(Invalid::new(
             "label value",
             text,
-            "it has up to 63 letters, digits, `-`, `_` and `.`, the first and last a letter or digit",
+            "up to 63 letters, digits, `-`, `_`, `.`; a letter or digit at both ends",
         ))
     }
 }
@@ -85,25 +83,18 @@ fn is_name(text: &str) -> bool {
 }
 
 named! {
-    /// What a taint does to pods that do not tolerate it.
     pub enum TaintEffect {
-        /// They are not placed there.
         NoSchedule = "NoSchedule",
-        /// They are placed there last.
         PreferNoSchedule = "PreferNoSchedule",
-        /// They are not placed there, and those that run are ended.
         NoExecute = "NoExecute",
     }
 }
 
-/// A taint as kubectl writes it: `key=value:Effect` or `key:Effect`.
+/// A taint in kubectl syntax: `key=value:Effect` or `key:Effect`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Taint {
-    /// What it is about.
     pub key: LabelKey,
-    /// Empty where there is none.
     pub value: LabelValue,
-    /// What it does.
     pub effect: TaintEffect,
 }
 
@@ -114,13 +105,13 @@ impl FromStr for Taint {
         let wrong = |reason: String| Invalid::new("taint", text, reason);
         let Some((pair, effect)) = text.rsplit_once(':') else {
             return Err(wrong(
-                "it is not written as `os=windows:NoSchedule`".to_owned(),
+                "expected a form like `os=windows:NoSchedule`".to_owned(),
             ));
         };
         let Some(effect) = TaintEffect::from_name(effect) else {
             let all = TaintEffect::ALL.iter().map(|effect| format!("`{effect}`"));
             let all = all.collect::<Vec<_>>().join(", ");
-            return Err(wrong(format!("its effect `{effect}` is none of {all}")));
+            return Err(wrong(format!("the effect `{effect}` is not one of {all}")));
         };
         let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
         let part = |invalid: Invalid| wrong(invalid.to_string());
@@ -162,7 +153,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn taints_read_as_kubectl_writes_them() {
+    fn taints_use_kubectl_syntax() {
         for text in ["os=windows:NoSchedule", "a.b/c:NoExecute", "x=:NoSchedule"] {
             let taint: Taint = text.parse().unwrap();
             assert_eq!(taint.to_string(), text.replace("=:", ":"));
@@ -179,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn label_keys_have_a_prefix_at_most() {
+    fn label_keys_have_at_most_one_prefix() {
         for good in ["a", "kubernetes.io/os", "A_b.c-1"] {
             assert!(good.parse::<LabelKey>().is_ok(), "{good}");
         }

@@ -1,13 +1,11 @@
-//! What a user may ask for: the types of `cluster.yaml`, with their defaults.
+//! The types of `cluster.yaml` and their defaults.
 //!
-//! A value of these types is valid in itself: a [`HostName`] is a DNS label, a
-//! [`Cidr`] has no host bits, an enumeration holds only what is known. What
-//! depends on several fields is checked where text becomes a [`Cluster`]. The
-//! types carry no positions and read nothing: no text, no file, no host.
+//! Values are valid by construction: a [`HostName`] is a DNS label, a [`Cidr`] has
+//! no host bits. Rules across fields are checked by the `source` crate, which parses
+//! the file into a [`Cluster`]. The types have no source positions and do no I/O.
 //!
-//! They serialise to the same document that a person writes, every default
-//! filled in. They are not read with serde, because a reader wants all mistakes
-//! at once: that is the `source` crate's work.
+//! They serialize to a complete cluster document with all defaults. They do not
+//! implement `Deserialize`, because `source` reports all errors at once.
 //!
 //! ```
 //! use casement_spec::{HostName, HostOs, Named};
@@ -18,6 +16,9 @@
 //! assert_eq!(HostOs::from_name("windows-2022"), Some(HostOs::Windows2022));
 //! # Ok::<(), casement_spec::Invalid>(())
 //! ```
+
+// This crate is pure; see clippy.toml.
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 
 mod access;
 mod address;
@@ -36,6 +37,7 @@ mod machines;
 mod name;
 mod named;
 mod network;
+mod network_mode;
 mod os;
 mod program;
 mod proxy;
@@ -49,7 +51,7 @@ mod windows;
 mod windows_path;
 mod winrm;
 
-pub use access::{Access, Bastion, HostAccess, HostBastion, Login, Way};
+pub use access::{Access, AccessMethod, Bastion, HostAccess, HostBastion, Login};
 pub use address::{DomainName, Endpoint, HostAddress, Url};
 pub use artifacts::Artifacts;
 pub use cidr::{Cidr, Cidr6, Cidrs};
@@ -65,9 +67,8 @@ pub use machines::{
 };
 pub use name::{ClusterName, HostName};
 pub use named::Named;
-pub use network::{
-    Backend, InterfaceName, Mtu, Network, NetworkAgent, NetworkMode, NetworkName, Vni, Vxlan,
-};
+pub use network::{Backend, InterfaceName, Mtu, Network, NetworkAgent, NetworkName, Vni, Vxlan};
+pub use network_mode::NetworkMode;
 pub use os::{HostOs, OsFamily};
 pub use program::Program;
 pub use proxy::{NoProxy, Proxy};

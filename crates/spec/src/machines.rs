@@ -1,4 +1,4 @@
-//! Machines that are made before they are hosts.
+//! Virtual machines that casement creates for hosts.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -7,52 +7,39 @@ use std::str::FromStr;
 use serde::{Serialize, Serializer};
 
 use crate::named::named;
-use crate::text::{checked_text, line_fault};
+use crate::text::{checked_text, line_error};
 use crate::{Cidr, HostAccess, HostAddress, HostName, Invalid, NetworkName, SecretRef};
 
-/// Where the hosts' machines are made; one place for all of them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Machines {
-    /// On Linux hypervisors with libvirt.
     Libvirt(Libvirt),
-    /// On Windows hypervisors with Hyper-V.
     HyperV(HyperV),
-    /// In an Azure account.
     Azure(Box<Azure>),
 }
 
 named! {
-    /// Hosts that get machines of one size.
     pub enum MachineGroup {
-        /// Control-plane hosts, and those of etcd.
         ControlPlane = "control-plane",
-        /// Linux workers.
         LinuxWorker = "linux-worker",
-        /// Windows workers.
         WindowsWorker = "windows-worker",
-        /// Hosts that serve the cluster.
         Services = "services",
     }
 }
 
-/// A machine that machines run on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Hypervisor {
-    /// Its name, for messages.
     pub name: HostName,
-    /// Where it is reached.
     pub address: HostAddress,
-    /// The hosts that are placed on it; the rest is spread.
+    /// Hosts placed on this hypervisor; the others are distributed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub hosts: Vec<HostName>,
-    /// How it is reached, where that differs from the cluster's `access`.
     #[serde(skip_serializing_if = "HostAccess::is_empty")]
     pub access: HostAccess,
 }
 
-/// An amount of memory or disk, in bytes; written as `16Gi`.
+/// An amount of memory or disk, written as `16Gi`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ByteSize(u64);
 
@@ -74,7 +61,6 @@ impl ByteSize {
         })
     }
 
-    /// The number of bytes.
     pub fn bytes(self) -> u64 {
         self.0
     }
@@ -93,7 +79,7 @@ impl FromStr for ByteSize {
         let better = letter.filter(|c| "TGMK".contains(*c));
         let better = better.map(|letter| format!("{number}{letter}i"));
         let better = better.filter(|text| Self::of(text).is_some());
-        let reason = "it is not written as `16Gi`";
+        let reason = "expected a form like `16Gi`";
         Err(Invalid::new("size", text, reason).suggest(better))
     }
 }
@@ -116,82 +102,63 @@ impl Serialize for ByteSize {
     }
 }
 
-/// How large a machine is; what is not said has its group's default.
+/// Unset values have the default of the machine group.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct MachineSize {
-    /// Virtual processors.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cpus: Option<u16>,
-    /// Memory.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory: Option<ByteSize>,
-    /// The disk of the system.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub disk: Option<ByteSize>,
 }
 
-/// Machines on Linux hypervisors.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Libvirt {
-    /// The hypervisors; never empty.
     pub hypervisors: Vec<Hypervisor>,
-    /// The network that the machines are in.
     pub network: Cidr,
-    /// How large they are.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub sizes: BTreeMap<MachineGroup, MachineSize>,
 }
 
-/// Machines on Windows hypervisors.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct HyperV {
-    /// The hypervisors; never empty.
     pub hypervisors: Vec<Hypervisor>,
-    /// The virtual switch that the machines are plugged into.
     pub switch: NetworkName,
-    /// How large they are.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub sizes: BTreeMap<MachineGroup, MachineSize>,
 }
 
 checked_text! {
-    /// A name that Azure gave, or takes: of a region, a group, a size.
-    pub struct AzureName("name in Azure", azure_fault);
+    pub struct AzureName("Azure name", azure_error);
 }
 
-fn azure_fault(text: &str) -> Option<String> {
-    if let Some(fault) = line_fault(text, 90) {
-        return Some(fault);
+fn azure_error(text: &str) -> Option<String> {
+    if let Some(error) = line_error(text, 90) {
+        return Some(error);
     }
     let allowed = |c: char| c.is_ascii_alphanumeric() || "-_.()".contains(c);
     let other = text.chars().find(|c| !allowed(*c))?;
-    Some(format!("`{other}` is not allowed in it"))
+    Some(format!("`{other}` is not allowed"))
 }
 
-/// Machines in an Azure account.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Azure {
-    /// The region.
     pub location: AzureName,
-    /// The subscription that pays.
     pub subscription: AzureName,
-    /// The group that all of it is in; `None` for one called as the cluster.
+    /// `None`: a group with the name of the cluster.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resource_group: Option<AzureName>,
-    /// The tenant of the service principal.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tenant: Option<AzureName>,
-    /// The service principal's id.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub client: Option<AzureName>,
-    /// The service principal's secret.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub client_secret: Option<SecretRef>,
-    /// Sizes of machines as Azure calls them.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub sizes: BTreeMap<MachineGroup, AzureName>,
 }
@@ -201,7 +168,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sizes_have_a_unit() {
+    fn sizes_need_a_unit() {
         for text in ["16Gi", "512Mi", "1Ti"] {
             assert_eq!(text.parse::<ByteSize>().unwrap().to_string(), text);
         }

@@ -1,20 +1,18 @@
-//! Enumerations whose values have a name in the file.
+//! Enumerations whose values have a name in the cluster file.
 
-/// An enumeration of which a file names one value.
+/// An enumeration whose values have a name in the cluster file.
 pub trait Named: Copy + Eq + 'static {
-    /// All values, in the order in which a person is told of them.
+    /// In display order.
     const ALL: &'static [Self];
 
-    /// As it is written in the file.
     fn name(self) -> &'static str;
 
-    /// The value of that name.
     fn from_name(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|value| value.name() == name)
     }
 }
 
-/// An enumeration with its names: the only place where both are written.
+/// Declares an enumeration together with its names.
 macro_rules! named {
     (
         $(#[$meta:meta])*

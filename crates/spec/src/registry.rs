@@ -1,4 +1,4 @@
-//! Where images come from.
+//! Image registries.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,19 +7,16 @@ use serde::Serialize;
 
 use crate::Invalid;
 
-/// A registry as it stands before an image's name: `host`, `host:port`, either
-/// with a path.
+/// The registry part of an image reference: `host`, `host:port`, either with a path.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(transparent)]
 pub struct Registry(String);
 
 impl Registry {
-    /// As written.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// Host and port, without the path.
     pub fn host(&self) -> &str {
         self.0.split_once('/').map_or(&self.0, |(host, _)| host)
     }
@@ -29,21 +26,21 @@ impl FromStr for Registry {
     type Err = Invalid;
 
     fn from_str(text: &str) -> Result<Self, Invalid> {
-        if let Some(reason) = fault(text) {
+        if let Some(reason) = validate(text) {
             let bare = text
                 .trim_start_matches("https://")
                 .trim_start_matches("http://")
                 .trim_end_matches('/');
-            let suggestion = (bare != text && fault(bare).is_none()).then(|| bare.to_owned());
+            let suggestion = (bare != text && validate(bare).is_none()).then(|| bare.to_owned());
             return Err(Invalid::new("registry", text, reason).suggest(suggestion));
         }
         Ok(Self(text.to_owned()))
     }
 }
 
-fn fault(text: &str) -> Option<&'static str> {
+fn validate(text: &str) -> Option<&'static str> {
     if text.contains("://") {
-        return Some("it is written without a scheme");
+        return Some("it must not have a scheme");
     }
     let (host, path) = match text.split_once('/') {
         Some((host, path)) => (host, Some(path)),
@@ -60,16 +57,16 @@ fn fault(text: &str) -> Option<&'static str> {
                 .all(|c| c.is_ascii_alphanumeric() || more.contains(c))
     };
     if !word(name, "-.") {
-        return Some("it does not begin with a host");
+        return Some("it must start with a host");
     }
     let usable = |port: &str| port.parse::<u16>().is_ok_and(|port| port > 0);
     if port.is_some_and(|port| !usable(port)) {
-        return Some("its port is no number from 1 to 65535");
+        return Some("the port is not between 1 and 65535");
     }
     let parts = path.into_iter().flat_map(|path| path.split('/'));
     let mut parts = parts.map(|part| word(part, "-._") && part == part.to_ascii_lowercase());
     if !parts.all(|good| good) {
-        return Some("its path is not in lower-case letters, digits, `-`, `_` and `.`");
+        return Some("only lower-case letters, digits, `-`, `_` and `.` are allowed in the path");
     }
     None
 }
@@ -85,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_registry_is_a_host_with_port_and_path() {
+    fn registry_is_a_host_with_optional_port_and_path() {
         for good in ["mcr.microsoft.com", "198.18.0.10:5000", "r.example/a/b_c"] {
             assert!(good.parse::<Registry>().is_ok(), "{good}");
         }
@@ -99,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn a_scheme_is_refused_and_the_rest_suggested() {
+    fn scheme_is_rejected_and_the_rest_is_suggested() {
         let wrong = "https://198.18.0.10:5000/".parse::<Registry>().unwrap_err();
         assert_eq!(wrong.suggestion.as_deref(), Some("198.18.0.10:5000"));
     }

@@ -1,4 +1,4 @@
-//! What runs the containers.
+//! The container runtime.
 
 use serde::Serialize;
 
@@ -6,23 +6,19 @@ use crate::named::named;
 use crate::text::checked_text;
 
 named! {
-    /// What runs the containers.
     pub enum RuntimeKind {
-        /// containerd
         Containerd = "containerd",
-        /// Docker, for Kubernetes before 1.24 and old Windows.
+        /// For Kubernetes before 1.24 and old Windows releases.
         Docker = "docker",
     }
 }
 
 checked_text! {
-    /// The version of a program: two to four numbers, and what its maker hangs
-    /// on to them (`2.1.4`, `18.03.1-ee-3`).
-    pub struct ProgramVersion("version", version_fault, mend = version_mended);
+    /// Two to four numbers and an optional suffix (`2.1.4`, `18.03.1-ee-3`).
+    pub struct ProgramVersion("version", version_error, suggest = suggest_version);
 }
 
 impl ProgramVersion {
-    /// The numbers, for comparisons.
     pub fn numbers(&self) -> Vec<u64> {
         numbers(self.as_str()).unwrap_or_default()
     }
@@ -41,21 +37,19 @@ fn numbers(text: &str) -> Option<Vec<u64>> {
         .filter(|numbers| (2..=4).contains(&numbers.len()))
 }
 
-fn version_fault(text: &str) -> Option<&'static str> {
-    (text.len() > 60 || numbers(text).is_none()).then_some("it takes numbers, such as 2.1.4")
+fn version_error(text: &str) -> Option<&'static str> {
+    (text.len() > 60 || numbers(text).is_none()).then_some("expected numbers such as 2.1.4")
 }
 
-fn version_mended(text: &str) -> String {
+fn suggest_version(text: &str) -> String {
     text.trim_start_matches('v').to_owned()
 }
 
-/// What runs the containers.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Runtime {
-    /// Which program.
     pub kind: RuntimeKind,
-    /// Its version; `None` for the one that fits the version of Kubernetes.
+    /// `None`: the version that matches the Kubernetes version.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub version: Option<ProgramVersion>,
 }
@@ -74,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn versions_are_numbers_with_a_tail() {
+    fn versions_are_numbers_with_a_suffix() {
         let version: ProgramVersion = "18.03.1-ee-3".parse().unwrap();
         assert_eq!(version.numbers(), [18, 3, 1]);
         for bad in ["", "2", "1.2.3.4.5", "2.x", "latest", "2.1 ", "2.1beta"] {

@@ -1,22 +1,20 @@
-//! Credentials are named, never held.
+//! References to credentials; this crate never holds a secret.
 
 use camino::Utf8PathBuf;
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
-/// Where a credential is; never the credential itself.
+/// Where a credential is stored; never the credential itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SecretRef {
-    /// In this file on the machine that runs casement.
+    /// A file on the machine that runs casement.
     File(Utf8PathBuf),
-    /// In this environment variable.
+    /// An environment variable.
     Env(String),
-    /// A person types it.
     Prompt,
 }
 
 impl SecretRef {
-    /// The file, if it is in one.
     pub(crate) fn file_mut(&mut self) -> Option<&mut Utf8PathBuf> {
         match self {
             Self::File(path) => Some(path),
@@ -25,13 +23,10 @@ impl SecretRef {
     }
 }
 
-/// An account at a registry or a proxy.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Account {
-    /// Its name.
     pub user: String,
-    /// Its password or token.
     pub password: SecretRef,
 }
 

@@ -1,4 +1,4 @@
-//! Login over SSH.
+//! SSH settings.
 
 use camino::Utf8PathBuf;
 use serde::Serialize;
@@ -6,27 +6,20 @@ use serde::Serialize;
 use crate::text::checked_text;
 use crate::{SecretRef, defaults};
 
-/// What a login is proved with: a key or a password, never both.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 pub enum SshCredential {
-    /// A private key.
     Key {
-        /// The key itself.
         key: SecretRef,
-        /// What opens it, where it is locked.
         #[serde(skip_serializing_if = "Option::is_none")]
         passphrase: Option<SecretRef>,
     },
-    /// A password.
     Password {
-        /// The password.
         password: SecretRef,
     },
 }
 
 impl SshCredential {
-    /// A key that nothing locks.
     pub fn key(key: SecretRef) -> Self {
         Self::Key {
             key,
@@ -34,7 +27,7 @@ impl SshCredential {
         }
     }
 
-    /// Its secrets, each with the field that names it.
+    /// With the name of each field.
     pub(crate) fn secrets_mut(&mut self) -> Vec<(&'static str, &mut SecretRef)> {
         match self {
             Self::Key { key, passphrase } => {
@@ -47,29 +40,24 @@ impl SshCredential {
     }
 }
 
-/// How one becomes root on a Linux host where that takes a password.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Sudo {
-    /// What sudo asks for.
     pub password: SecretRef,
 }
 
-/// Login over SSH, for all hosts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Ssh {
-    /// The account; `None` where each host's default does.
+    /// `None`: the default of each operating system.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub user: Option<String>,
-    /// The port.
     pub port: u16,
-    /// What the login is proved with.
     #[serde(flatten)]
     pub credential: SshCredential,
-    /// The hosts' keys, which are never taken on trust.
+    /// Unknown host keys are never accepted automatically.
     pub known_hosts: Utf8PathBuf,
-    /// How one becomes root; `None` where sudo asks for nothing.
+    /// `None` if sudo needs no password.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sudo: Option<Sudo>,
 }
@@ -87,54 +75,48 @@ impl Default for Ssh {
 }
 
 checked_text! {
-    /// The name of a host in OpenSSH's configuration, or in DNS.
-    pub struct SshName("name of a host for SSH", name_fault);
+    /// A host in the OpenSSH configuration or in DNS.
+    pub struct SshName("SSH host name", name_error);
 }
 
-/// It becomes an argument of `ssh`, and nothing else than a name.
-fn name_fault(text: &str) -> Option<String> {
+/// The name becomes an argument of `ssh` and must not look like an option.
+fn name_error(text: &str) -> Option<String> {
     if text.is_empty() || text.len() > 253 {
         return Some(format!(
-            "it has {} characters, 1 to 253 are allowed",
+            "it has {} characters, expected 1 to 253",
             text.len()
         ));
     }
     if text.starts_with('-') {
-        return Some("it begins with `-`".to_owned());
+        return Some("it must not start with `-`".to_owned());
     }
-    let fine = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
-    let odd = text.chars().find(|c| !fine(*c))?;
+    let allowed = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
+    let other = text.chars().find(|c| !allowed(*c))?;
     Some(format!(
-        "{odd:?} is in it: letters, digits, `.`, `_` and `-` are allowed"
+        "{other:?} is not allowed, only letters, digits, `.`, `_` and `-`"
     ))
 }
 
-/// Login over SSH to one host: each field stands before the cluster's.
+/// SSH settings of one host; each field overrides that of the cluster.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct HostSsh {
-    /// Its name for SSH, where that is not its address.
+    /// `None`: the address of the host.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub host: Option<SshName>,
-    /// The account.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub user: Option<String>,
-    /// The port.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub port: Option<u16>,
-    /// What the login is proved with.
     #[serde(flatten)]
     pub credential: Option<SshCredential>,
-    /// The hosts' keys.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub known_hosts: Option<Utf8PathBuf>,
-    /// How one becomes root.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sudo: Option<Sudo>,
 }
 
 impl HostSsh {
-    /// Whether nothing is said.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }

@@ -1,12 +1,11 @@
-//! Texts that follow a rule: one type each, made by one macro.
+//! String types with a validation rule.
 
-/// A text that is checked when it is made.
-///
-/// The rule is a function from the text to the reason why it does not do.
+/// Declares a validated string type. The rule returns the reason why a text is
+/// invalid.
 macro_rules! checked_text {
     (
         $(#[$meta:meta])*
-        $vis:vis struct $type:ident($kind:literal, $fault:path $(, mend = $mend:path)?);
+        $vis:vis struct $type:ident($kind:literal, $validate:path $(, suggest = $suggest:path)?);
     ) => {
         $(#[$meta])*
         #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
@@ -14,7 +13,6 @@ macro_rules! checked_text {
         $vis struct $type(String);
 
         impl $type {
-            /// As written.
             pub fn as_str(&self) -> &str {
                 &self.0
             }
@@ -24,14 +22,14 @@ macro_rules! checked_text {
             type Err = $crate::Invalid;
 
             fn from_str(text: &str) -> Result<Self, $crate::Invalid> {
-                let Some(reason) = $fault(text) else {
+                let Some(reason) = $validate(text) else {
                     return Ok(Self(text.to_owned()));
                 };
                 let invalid = $crate::Invalid::new($kind, text, reason);
                 $(
-                    let mended: String = $mend(text);
-                    let good = mended != text && $fault(&mended).is_none();
-                    let invalid = invalid.suggest(good.then_some(mended));
+                    let corrected: String = $suggest(text);
+                    let good = corrected != text && $validate(&corrected).is_none();
+                    let invalid = invalid.suggest(good.then_some(corrected));
                 )?
                 Err(invalid)
             }
@@ -47,17 +45,16 @@ macro_rules! checked_text {
 
 pub(crate) use checked_text;
 
-/// Why a text is no line that a person would type, if so.
-pub(crate) fn line_fault(text: &str, most: usize) -> Option<String> {
+pub(crate) fn line_error(text: &str, max: usize) -> Option<String> {
     if text.trim().is_empty() {
         return Some("it is empty".to_owned());
     }
     if text.trim() != text {
-        return Some("it begins or ends with a space".to_owned());
+        return Some("it must not start or end with a space".to_owned());
     }
     if text.contains(char::is_control) {
-        return Some("it has control characters in it".to_owned());
+        return Some("it contains control characters".to_owned());
     }
     let length = text.chars().count();
-    (length > most).then(|| format!("it has {length} characters, {most} are allowed"))
+    (length > max).then(|| format!("it has {length} characters, the limit is {max}"))
 }

@@ -1,4 +1,4 @@
-//! The version of Kubernetes.
+//! Kubernetes versions.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,18 +8,15 @@ use serde::Serialize;
 
 use crate::Invalid;
 
-/// A version of Kubernetes, such as 1.36.3.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(transparent)]
 pub struct KubernetesVersion(Version);
 
 impl KubernetesVersion {
-    /// Major and minor number, which decide what a cluster can do.
     pub fn minor(&self) -> (u64, u64) {
         (self.0.major, self.0.minor)
     }
 
-    /// For comparisons.
     pub fn as_semver(&self) -> &Version {
         &self.0
     }
@@ -28,7 +25,7 @@ impl KubernetesVersion {
 impl FromStr for KubernetesVersion {
     type Err = Invalid;
 
-    /// With or without the `v` that Kubernetes itself writes.
+    /// Accepts an optional leading `v`.
     fn from_str(text: &str) -> Result<Self, Invalid> {
         let number = text.strip_prefix('v').unwrap_or(text);
         if let Ok(version) = Version::parse(number) {
@@ -39,7 +36,7 @@ impl FromStr for KubernetesVersion {
         Err(Invalid::new(
             "Kubernetes version",
             text,
-            "it takes three numbers, such as 1.36.3",
+            "expected three numbers such as 1.36.3",
         )
         .suggest(suggestion))
     }
@@ -56,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_version_has_three_numbers() {
+    fn version_has_three_numbers() {
         let version: KubernetesVersion = "v1.36.3".parse().unwrap();
         assert_eq!(version.to_string(), "1.36.3");
         assert_eq!(version.minor(), (1, 36));

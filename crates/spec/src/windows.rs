@@ -1,4 +1,4 @@
-//! What is particular to Windows hosts.
+//! Settings of Windows hosts.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,55 +7,42 @@ use camino::Utf8PathBuf;
 use serde::{Serialize, Serializer};
 
 use crate::named::named;
-use crate::text::line_fault;
+use crate::text::line_error;
 use crate::{HostAddress, Invalid, WindowsPath, defaults};
 
 named! {
-    /// How the node's programs run.
     pub enum WindowsComponents {
-        /// As services of the host.
         Services = "services",
-        /// As HostProcess containers.
         HostProcess = "host-process",
     }
 }
 
 named! {
-    /// What is done when a change needs a reboot.
     pub enum RebootPolicy {
-        /// The host is rebooted.
         Auto = "auto",
-        /// It is not; the run says so.
         Never = "never",
     }
 }
 
 named! {
-    /// What the node's service does about drift.
     pub enum RepairPolicy {
-        /// It repairs.
         Auto = "auto",
-        /// It only says so.
         Report = "report",
     }
 }
 
 named! {
-    /// What becomes of Windows Defender.
     pub enum DefenderPolicy {
-        /// The node's programs and folders are excluded from it.
         Exclude = "exclude",
-        /// Its settings are kept.
         Keep = "keep",
     }
 }
 
-/// An update that hosts must have.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum WindowsUpdate {
-    /// This article's, or a later one that contains it.
+    /// This update, or a later one that includes it.
     Kb(u32),
-    /// This package, an `.msu` file.
+    /// An `.msu` file.
     Package(Utf8PathBuf),
 }
 
@@ -66,9 +53,9 @@ impl FromStr for WindowsUpdate {
         let wrong = |reason: &str| Invalid::new("update", text, reason);
         let lower = text.to_ascii_lowercase();
         if lower.ends_with(".msu") {
-            return match line_fault(text, 1000) {
+            return match line_error(text, 1000) {
                 None => Ok(Self::Package(text.into())),
-                Some(fault) => Err(wrong(&fault)),
+                Some(error) => Err(wrong(&error)),
             };
         }
         let number = lower.strip_prefix("kb").unwrap_or(&lower);
@@ -78,7 +65,7 @@ impl FromStr for WindowsUpdate {
                 Err(wrong("`KB` is missing before the number").suggest(Some(format!("KB{number}"))))
             }
             _ => Err(wrong(
-                "it is neither `KB5012637` nor the path of an `.msu` file",
+                "expected a number like `KB5012637` or the path of an `.msu` file",
             )),
         }
     }
@@ -99,24 +86,17 @@ impl Serialize for WindowsUpdate {
     }
 }
 
-/// What is particular to Windows hosts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Windows {
-    /// Where programs are put.
     pub base_dir: WindowsPath,
-    /// How they run.
     pub components: WindowsComponents,
-    /// What is done when a change needs a reboot.
     pub reboot: RebootPolicy,
-    /// What is done about drift.
     pub repair: RepairPolicy,
-    /// What becomes of Windows Defender.
     pub defender: DefenderPolicy,
-    /// Updates that hosts must have.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub updates: Vec<WindowsUpdate>,
-    /// Where hosts get the time from; empty where theirs is kept.
+    /// Empty: the host keeps its time servers.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub time_servers: Vec<HostAddress>,
 }
@@ -140,7 +120,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_update_is_an_article_or_a_package() {
+    fn update_is_a_kb_number_or_a_package() {
         assert_eq!("kb5012637".parse(), Ok(WindowsUpdate::Kb(5_012_637)));
         let package = "./updates/windows10.0-kb5012637-x64.msu";
         let read: WindowsUpdate = package.parse().unwrap();

@@ -1,4 +1,4 @@
-//! Folders on a Windows host.
+//! Directories on Windows hosts.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,15 +8,14 @@ use serde::Serialize;
 use crate::Invalid;
 use crate::name::shown;
 
-/// An absolute path of a folder on a Windows host, such as `C:\k`.
+/// An absolute directory on a Windows host, such as `C:\k`.
 ///
-/// Never the root of a drive: casement takes the folder for itself.
+/// Never the root of a drive: casement owns the whole directory.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(transparent)]
 pub struct WindowsPath(String);
 
 impl WindowsPath {
-    /// As written.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -26,35 +25,36 @@ impl FromStr for WindowsPath {
     type Err = Invalid;
 
     fn from_str(text: &str) -> Result<Self, Invalid> {
-        let Some(reason) = fault(text) else {
+        let Some(reason) = validate(text) else {
             return Ok(Self(text.to_owned()));
         };
-        let mended = text.replace('/', "\\");
-        let mended = mended.trim_end_matches('\\');
-        let suggestion = (mended != text && fault(mended).is_none()).then(|| mended.to_owned());
-        Err(Invalid::new("folder on Windows", text, reason).suggest(suggestion))
+        let corrected = text.replace('/', "\\");
+        let corrected = corrected.trim_end_matches('\\');
+        let suggestion =
+            (corrected != text && validate(corrected).is_none()).then(|| corrected.to_owned());
+        Err(Invalid::new("Windows path", text, reason).suggest(suggestion))
     }
 }
 
-fn fault(text: &str) -> Option<String> {
+fn validate(text: &str) -> Option<String> {
     let mut chars = text.chars();
     let drive = chars.next().is_some_and(|c| c.is_ascii_alphabetic());
     let Some(rest) = chars.as_str().strip_prefix(":\\").filter(|_| drive) else {
-        return Some("it does not begin with a drive, such as `C:\\`".to_owned());
+        return Some("it must start with a drive such as `C:\\`".to_owned());
     };
     if rest.is_empty() {
-        return Some("the root of a drive cannot be taken".to_owned());
+        return Some("it must not be the root of a drive".to_owned());
     }
     if let Some(bad) = rest
         .chars()
         .find(|c| c.is_control() || "<>:\"/|?*".contains(*c))
     {
-        return Some(format!("{} is not allowed in it", shown(bad)));
+        return Some(format!("{} is not allowed", shown(bad)));
     }
-    let odd = |part: &str| part.is_empty() || part.ends_with(['.', ' ']);
-    rest.split('\\')
-        .any(odd)
-        .then(|| "a part of it is empty or ends with a dot or a space".to_owned())
+    let invalid = |part: &str| part.is_empty() || part.ends_with(['.', ' ']);
+    rest.split('\\').any(invalid).then(|| {
+        "it contains an empty component, or one that ends with a dot or a space".to_owned()
+    })
 }
 
 impl fmt::Display for WindowsPath {
@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_folder_is_absolute_and_below_a_drive() {
+    fn windows_path_is_absolute_and_below_a_drive() {
         for good in [r"C:\k", r"d:\Program Files\k"] {
             assert!(good.parse::<WindowsPath>().is_ok(), "{good}");
         }

@@ -1,4 +1,4 @@
-//! Login over WinRM, for Windows hosts where SSH is not open.
+//! WinRM settings, for Windows hosts without SSH.
 
 use camino::Utf8PathBuf;
 use serde::Serialize;
@@ -8,107 +8,89 @@ use crate::text::checked_text;
 use crate::{DomainName, SecretRef, defaults};
 
 named! {
-    /// What WinRM runs on.
     pub enum WinRmTransport {
-        /// TLS, whose certificate is always checked.
+        /// TLS; the certificate is always verified.
         Https = "https",
-        /// No TLS; messages are encrypted by the authentication itself.
+        /// No TLS; the authentication encrypts the messages.
         Http = "http",
     }
 }
 
 named! {
-    /// How WinRM proves who logs in.
     pub enum WinRmAuth {
-        /// Kerberos where the account has a ticket for the host, else NTLM.
+        /// Kerberos if there is a ticket for the host, else NTLM.
         Negotiate = "negotiate",
-        /// NTLM, with encrypted messages.
         Ntlm = "ntlm",
-        /// Kerberos, with encrypted messages.
         Kerberos = "kerberos",
-        /// The password as it is; for TLS only.
+        /// The password in clear text; TLS only.
         Basic = "basic",
     }
 }
 
 checked_text! {
-    /// The SHA-256 hash of a certificate, as 64 hexadecimal digits.
-    pub struct Fingerprint("SHA-256 fingerprint", fingerprint_fault, mend = fingerprint_mended);
+    /// The SHA-256 hash of a certificate in 64 hexadecimal digits.
+    pub struct Fingerprint("SHA-256 fingerprint", fingerprint_error, suggest = suggest_fingerprint);
 }
 
-fn fingerprint_fault(text: &str) -> Option<String> {
+fn fingerprint_error(text: &str) -> Option<String> {
     let digits = text.chars().filter(char::is_ascii_hexdigit).count();
     if digits == 40 {
-        return Some("40 digits are a SHA-1 thumbprint, which is not enough".to_owned());
+        return Some("40 digits are a SHA-1 thumbprint, SHA-256 is required".to_owned());
     }
     let plain = |letter: char| letter.is_ascii_digit() || ('a'..='f').contains(&letter);
-    let right = text.len() == 64 && text.chars().all(plain);
-    (!right).then(|| "it has not 64 digits from 0 to f".to_owned())
+    let valid = text.len() == 64 && text.chars().all(plain);
+    (!valid).then(|| "expected 64 hexadecimal digits".to_owned())
 }
 
-fn fingerprint_mended(text: &str) -> String {
+fn suggest_fingerprint(text: &str) -> String {
     let digits = text.chars().filter(|letter| !": ".contains(*letter));
     digits.collect::<String>().to_ascii_lowercase()
 }
 
-/// Login over WinRM, for all Windows hosts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct WinRm {
-    /// The account.
     pub user: String,
-    /// The domain that the hosts are in, and an account that names none.
+    /// The domain of the hosts, and of an account without domain.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub domain: Option<DomainName>,
-    /// Its password.
     pub password: SecretRef,
-    /// What it runs on.
     pub transport: WinRmTransport,
-    /// The port.
     pub port: u16,
-    /// How the login is proved.
     pub auth: WinRmAuth,
-    /// Who signed the hosts' certificates, as a PEM file.
+    /// A PEM file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ca: Option<Utf8PathBuf>,
-    /// The one certificate that is taken, whoever signed it.
+    /// The only accepted certificate, regardless of its issuer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fingerprint: Option<Fingerprint>,
 }
 
-/// Login over WinRM to one host: each field stands before the cluster's.
+/// WinRM settings of one host; each field overrides that of the cluster.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct HostWinRm {
-    /// The account.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub user: Option<String>,
-    /// The domain that the host is in, and an account that names none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub domain: Option<DomainName>,
-    /// Its password.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub password: Option<SecretRef>,
-    /// What it runs on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub transport: Option<WinRmTransport>,
-    /// The port.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub port: Option<u16>,
-    /// How the login is proved.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub auth: Option<WinRmAuth>,
-    /// Who signed the host's certificate, as a PEM file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ca: Option<Utf8PathBuf>,
-    /// The one certificate that is taken, whoever signed it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fingerprint: Option<Fingerprint>,
 }
 
 impl WinRm {
-    /// The account with its domain: one that names none is of the hosts'. A host's
-    /// own accounts are `MACHINE\user` there.
+    /// The account with its domain. With `domain` set, a local account must be
+    /// written as `MACHINE\user`.
     pub fn account(&self) -> String {
         match &self.domain {
             Some(domain) if !self.user.contains(['@', '\\']) => format!("{}@{domain}", self.user),
@@ -118,12 +100,12 @@ impl WinRm {
 }
 
 impl HostWinRm {
-    /// Everything decided: the host's word, then the cluster's, then the
-    /// default. A password that nobody named is asked for.
-    pub fn over(&self, all: Option<&WinRm>) -> WinRm {
+    /// Host settings override those of the cluster, which override the defaults.
+    /// Without a password the user is prompted.
+    pub fn merged_with(&self, all: Option<&WinRm>) -> WinRm {
         let transport = self.transport.or(all.map(|all| all.transport));
         let transport = transport.unwrap_or(WinRmTransport::Https);
-        // Another transport than the cluster's has another port, too.
+        // A different transport also has a different default port.
         let port = all.filter(|all| all.transport == transport);
         let port = self.port.or(port.map(|all| all.port));
         let user = self.user.clone().or_else(|| all.map(|a| a.user.clone()));
@@ -152,26 +134,26 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_host_on_another_transport_gets_that_ones_port() {
-        let all = HostWinRm::default().over(None);
+    fn port_default_follows_the_transport() {
+        let all = HostWinRm::default().merged_with(None);
         assert_eq!((all.transport, all.port), (WinRmTransport::Https, 5986));
         let host = HostWinRm {
             transport: Some(WinRmTransport::Http),
             ..HostWinRm::default()
         };
-        assert_eq!(host.over(Some(&all)).port, 5985);
-        assert_eq!(HostWinRm::default().over(Some(&all)), all);
+        assert_eq!(host.merged_with(Some(&all)).port, 5985);
+        assert_eq!(HostWinRm::default().merged_with(Some(&all)), all);
     }
 
     #[test]
-    fn a_domain_names_the_accounts_that_name_none() {
+    fn domain_is_added_to_accounts_without_one() {
         let account = |user: &str, domain: Option<&str>| {
             let winrm = HostWinRm {
                 user: Some(user.to_owned()),
                 domain: domain.map(|domain| domain.parse().unwrap()),
                 ..HostWinRm::default()
             };
-            winrm.over(None).account()
+            winrm.merged_with(None).account()
         };
         assert_eq!(account("anna", Some("shop.example")), "anna@shop.example");
         assert_eq!(account("anna", None), "anna");
@@ -181,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fingerprint_is_sha_256_and_a_thumbprint_is_none() {
+    fn sha_1_thumbprint_is_rejected() {
         let right = "0123456789abcdef".repeat(4);
         assert_eq!(right.parse::<Fingerprint>().unwrap().as_str(), right);
         let mut pairs: Vec<&str> = Vec::new();

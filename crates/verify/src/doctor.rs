@@ -1,18 +1,17 @@
-//! From what was seen to its causes.
+//! Maps an observation to root causes.
 
 use std::fmt;
 
 use casement_diag::Problem;
 
-use crate::seen::{NodeSeen, Seen};
+use crate::observation::{NodeObservation, Observation};
 use crate::{host, pods};
 
-/// A cause, and whom it is about.
+/// A root cause.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
-    /// The host; none where it is about the cluster.
+    /// `None` if the cause concerns the cluster.
     pub host: Option<String>,
-    /// Code, cause, values, remedy.
     pub problem: Problem,
 }
 
@@ -27,24 +26,24 @@ impl Finding {
 
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let whom = self.host.as_deref().unwrap_or("cluster");
-        write!(f, "{whom}\n{}", self.problem)
+        let subject = self.host.as_deref().unwrap_or("cluster");
+        write!(f, "{subject}\n{}", self.problem)
     }
 }
 
-/// Every cause that can be told from what was seen; none if all is well.
+/// All root causes; empty if everything is healthy.
 #[must_use]
-pub fn diagnose(seen: &Seen) -> Vec<Finding> {
+pub fn diagnose(observation: &Observation) -> Vec<Finding> {
     let mut findings = Vec::new();
-    let misled = host::misled(seen);
-    for host in &seen.hosts {
-        findings.extend(host::causes(host, seen, &misled));
+    let misreported = host::misreported_addresses(observation);
+    for host in &observation.hosts {
+        findings.extend(host::causes(host, observation, &misreported));
     }
-    findings.extend(requests(seen));
+    findings.extend(pending_requests(observation));
     let explained = |host: &str| findings.iter().any(|it| it.host.as_deref() == Some(host));
     let mut more: Vec<Finding> = Vec::new();
-    for pod in &seen.pods {
-        let host = seen
+    for pod in &observation.pods {
+        let host = observation
             .hosts
             .iter()
             .find(|host| host.name.to_lowercase() == pod.node);
@@ -52,17 +51,17 @@ pub fn diagnose(seen: &Seen) -> Vec<Finding> {
             continue;
         };
         let finding = pods::cause(pod, host);
-        // One image that does not fit stops many pods.
+        // One incompatible image can affect many pods.
         if !more.contains(&finding) {
             more.push(finding);
         }
     }
-    for host in &seen.hosts {
-        let told = |it: &Finding| it.host.as_ref() == Some(&host.name);
-        let node = seen.node(&host.name).filter(|node| !node.ready);
+    for host in &observation.hosts {
+        let on_host = |it: &Finding| it.host.as_ref() == Some(&host.name);
+        let node = observation.node(&host.name).filter(|node| !node.ready);
         if let Some(node) = node
             && !explained(&host.name)
-            && !more.iter().any(told)
+            && !more.iter().any(on_host)
         {
             more.push(not_ready(&host.name, node));
         }
@@ -71,44 +70,47 @@ pub fn diagnose(seen: &Seen) -> Vec<Finding> {
     findings
 }
 
-/// Kubelets that ask for a certificate, and nobody answers.
-fn requests(seen: &Seen) -> Vec<Finding> {
-    let hosts = seen.hosts.iter();
-    let asked = hosts.filter_map(|host| {
+/// Kubelets with an unapproved certificate request.
+fn pending_requests(observation: &Observation) -> Vec<Finding> {
+    let hosts = observation.hosts.iter();
+    let findings = hosts.filter_map(|host| {
         let own = |node: &str| node.eq_ignore_ascii_case(&host.name);
-        let request = seen.requests.iter().find(|request| own(&request.node))?;
+        let request = observation
+            .requests
+            .iter()
+            .find(|request| own(&request.node))?;
         let name = &request.name;
         let problem = Problem::new(
             "CAS-DOC-012",
             format!(
-                "the kubelet of {} asks for its certificate, and nobody approves it",
+                "the certificate request of the kubelet on {} is not approved",
                 host.name
             ),
             format!(
-                "kubectl certificate approve {name}; the controller manager does it by itself \
-                 where the ClusterRoleBinding \
-                 `kubeadm:node-autoapprove-bootstrap` is there"
+                "run `kubectl certificate approve {name}`; with the ClusterRoleBinding \
+                 `kubeadm:node-autoapprove-bootstrap` the controller manager approves requests \
+                 automatically"
             ),
         );
         let problem = problem
-            .seen("request", name)
-            .seen("asked by", &request.user);
+            .detail("request", name)
+            .detail("requestor", &request.user);
         Some(Finding::on(&host.name, problem))
     });
-    asked.collect()
+    findings.collect()
 }
 
-/// What is left to say of a Node whose host shows no fault.
-fn not_ready(host: &str, node: &NodeSeen) -> Finding {
+/// A Node that is not Ready although its host is in sync.
+fn not_ready(host: &str, node: &NodeObservation) -> Finding {
     let problem = Problem::new(
         "CAS-DOC-013",
         format!(
-            "the Node {} is not Ready, and its host is as the file says",
+            "the Node {} is not Ready, but its host is in sync",
             node.name
         ),
-        format!("casement logs {host} kubelet"),
+        format!("run `casement logs {host} kubelet`"),
     );
-    Finding::on(host, problem.seen("it says", &node.message))
+    Finding::on(host, problem.detail("message", &node.message))
 }
 
 #[cfg(test)]
@@ -116,21 +118,21 @@ mod tests {
     use casement_resource::{Change, Diff};
 
     use super::*;
-    use crate::seen::{HostSeen, PodSeen, StepSeen, Wanted};
+    use crate::observation::{DriftedStep, ExpectedState, HostObservation, PodObservation};
 
-    fn host() -> HostSeen {
-        let wanted = Wanted {
+    fn host() -> HostObservation {
+        let expected = ExpectedState {
             address: [198, 18, 0, 11].into(),
             windows: true,
             network: "cbr0".to_owned(),
-            cni_folder: r"C:\etc\cni\net.d".to_owned(),
+            cni_dir: r"C:\etc\cni\net.d".to_owned(),
             minor: 36,
         };
-        HostSeen::new("Win1", wanted)
+        HostObservation::new("Win1", expected)
     }
 
-    fn node(ready: bool) -> NodeSeen {
-        NodeSeen {
+    fn node(ready: bool) -> NodeObservation {
+        NodeObservation {
             name: "win1".to_owned(),
             ready,
             message: "PLEG is not healthy".to_owned(),
@@ -138,44 +140,44 @@ mod tests {
         }
     }
 
-    fn missing(id: &str) -> StepSeen {
+    fn missing(id: &str) -> DriftedStep {
         let change = Change::missing("field", "value");
-        StepSeen {
+        DriftedStep {
             id: id.to_owned(),
-            what: id.to_owned(),
-            seen: Ok(Diff::Changes(vec![change])),
+            title: id.to_owned(),
+            result: Ok(Diff::Changes(vec![change])),
         }
     }
 
-    fn codes(host: HostSeen, ready: bool, pods: Vec<PodSeen>) -> Vec<String> {
-        let seen = Seen {
+    fn codes(host: HostObservation, ready: bool, pods: Vec<PodObservation>) -> Vec<String> {
+        let observation = Observation {
             hosts: vec![host],
             nodes: vec![node(ready)],
             pods,
             requests: Vec::new(),
         };
-        let findings = diagnose(&seen).into_iter();
+        let findings = diagnose(&observation).into_iter();
         findings.map(|it| it.problem.code.into_owned()).collect()
     }
 
     #[test]
-    fn of_a_chain_only_the_beginning_is_told() {
+    fn only_the_root_cause_of_a_chain_is_reported() {
         let mut host = host();
         let chain = ["runs-kubelet", "hns-network", "runs-containerd", "cni"];
-        host.wrong = chain.map(missing).to_vec();
+        host.drifted = chain.map(missing).to_vec();
         assert_eq!(codes(host, false, Vec::new()), ["CAS-DOC-002"]);
     }
 
     #[test]
-    fn a_kubelet_that_ended_otherwise_is_told_with_its_last_words() {
+    fn a_stopped_kubelet_is_reported_with_its_last_log_line() {
         let mut host = host();
-        host.wrong = vec![missing("runs-kubelet")];
+        host.drifted = vec![missing("runs-kubelet")];
         host.kubelet_log = Some("I0101 started\nfailed to load config\n\n".to_owned());
-        let seen = Seen {
+        let observation = Observation {
             hosts: vec![host],
-            ..Seen::default()
+            ..Observation::default()
         };
-        let findings = diagnose(&seen);
+        let findings = diagnose(&observation);
         let [finding] = findings.as_slice() else {
             panic!("{findings:?}");
         };
@@ -184,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn a_proxy_that_waits_says_for_what_whatever_its_file_has() {
+    fn the_proxy_log_takes_precedence_over_its_configuration() {
         let line = |name: &str| {
             format!(
                 "E1115 23:40:12.000000    4012 proxier.go:225] \"Unable to find HNS Network \
@@ -198,18 +200,22 @@ mod tests {
             codes(host, true, Vec::new())
         };
         assert_eq!(log(line("vxlan0")), ["CAS-DOC-007"]);
-        assert_eq!(log(line("cbr0")), [] as [&str; 0], "the network is late");
+        assert_eq!(
+            log(line("cbr0")),
+            [] as [&str; 0],
+            "the network is expected"
+        );
         let found = format!("{}I1115 Caches are synced\n", line("vxlan0"));
-        assert_eq!(log(found), [] as [&str; 0], "it has found it since");
+        assert_eq!(log(found), [] as [&str; 0], "it found the network later");
     }
 
     #[test]
-    fn what_has_no_name_is_told_as_it_was_seen() {
+    fn unknown_causes_are_reported_with_the_observed_message() {
         assert_eq!(codes(host(), false, Vec::new()), ["CAS-DOC-013"]);
         let mut other = host();
-        other.wrong = vec![missing("path")];
+        other.drifted = vec![missing("path")];
         assert_eq!(codes(other, true, Vec::new()), ["CAS-DOC-015"]);
-        let pod = PodSeen {
+        let pod = PodObservation {
             name: "default/web".to_owned(),
             node: "win1".to_owned(),
             reason: "CrashLoopBackOff".to_owned(),

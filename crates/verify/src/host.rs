@@ -1,4 +1,4 @@
-//! Causes that lie on a host.
+//! Causes on a host.
 
 use casement_catalog::{Build, Program, Purpose, flag, known_faults};
 use casement_diag::Problem;
@@ -6,48 +6,52 @@ use casement_resource::Diff;
 use serde_json::Value;
 
 use crate::doctor::Finding;
-use crate::seen::{HostSeen, NodeSeen, Seen, StepSeen};
+use crate::observation::{DriftedStep, HostObservation, NodeObservation, Observation};
 
-/// The beginning of the chain that has stopped the host, if there is one, and what
-/// is wrong beside it.
-pub(crate) fn causes(host: &HostSeen, seen: &Seen, misled: &[String]) -> Vec<Finding> {
+/// The first failed check of the chain, in which each check depends on the previous
+/// ones, and independent causes.
+pub(crate) fn causes(
+    host: &HostObservation,
+    observation: &Observation,
+    misreported: &[String],
+) -> Vec<Finding> {
     if let Some(problem) = &host.unreachable {
         return vec![Finding::on(&host.name, problem.clone())];
     }
-    let host = &without_misled(host, misled);
+    let host = &without_consequences(host, misreported);
     let chain = [address, runtime, kubelet, cni, network, proxy, route, drift];
     let first = chain.iter().find_map(|check| check(host));
-    let beside = [bad_update(host), other_adapter(host, seen)];
-    let all = beside.into_iter().flatten().chain(first);
+    let independent = [bad_update(host), other_adapter(host, observation)];
+    let all = independent.into_iter().flatten().chain(first);
     all.map(|problem| Finding::on(&host.name, problem))
         .collect()
 }
 
-/// The addresses that Nodes tell and that are not their hosts'.
-pub(crate) fn misled(seen: &Seen) -> Vec<String> {
-    let hosts = seen.hosts.iter();
-    let nodes = hosts.filter_map(|host| speaks_for_another(host, seen));
+/// The addresses that Nodes report but that do not belong to their hosts.
+pub(crate) fn misreported_addresses(observation: &Observation) -> Vec<String> {
+    let hosts = observation.hosts.iter();
+    let nodes = hosts.filter_map(|host| node_with_other_address(host, observation));
     nodes.flat_map(|node| node.addresses.clone()).collect()
 }
 
-/// The host without what only follows from a Node that tells a wrong address: ways
-/// and CNI configurations are made from those.
-fn without_misled(host: &HostSeen, misled: &[String]) -> HostSeen {
+/// The host without the drift caused by a Node with a wrong address, from which
+/// routes and CNI configurations are derived.
+fn without_consequences(host: &HostObservation, misreported: &[String]) -> HostObservation {
     let mut host = host.clone();
-    let follows = |step: &StepSeen| {
-        let way = step.id.starts_with("route-");
-        let there = |address: &String| difference(step).contains(address.as_str());
-        way && misled.iter().any(there) || step.id == "cni" && !misled.is_empty()
+    let is_consequence = |step: &DriftedStep| {
+        let is_route = step.id.starts_with("route-");
+        let mentioned = |address: &String| difference(step).contains(address.as_str());
+        is_route && misreported.iter().any(mentioned) || step.id == "cni" && !misreported.is_empty()
     };
-    host.wrong.retain(|step| !follows(step));
+    host.drifted.retain(|step| !is_consequence(step));
     host
 }
 
-/// No adapter has the address that everything is built on.
-fn address(host: &HostSeen) -> Option<Problem> {
-    let wanted = host.wanted.address;
+/// No adapter has the address in the file.
+fn address(host: &HostObservation) -> Option<Problem> {
+    let expected = host.expected.address;
     let facts = host.facts.as_ref()?;
-    if facts.interfaces.iter().any(|it| it.has(wanted)) {
+    if facts.interfaces.iter().any(|it| it.has(expected)) {
         return None;
     }
     let found = facts.interfaces.iter().flat_map(|it| {
@@ -60,31 +64,31 @@ fn address(host: &HostSeen) -> Option<Problem> {
     Some(
         Problem::new(
             "CAS-DOC-001",
-            format!("no adapter of {} has the address `{wanted}`", host.name),
-            "write the address that the host has into the file, or give the host a fixed one",
+            format!("no adapter of {} has the address `{expected}`", host.name),
+            "set the current address of the host in the file, or give the host a static address",
         )
-        .seen("it has", found.join(", ")),
+        .detail("found", found.join(", ")),
     )
 }
 
-fn runtime(host: &HostSeen) -> Option<Problem> {
-    host.wrong("runs-containerd")?;
+fn runtime(host: &HostObservation) -> Option<Problem> {
+    host.drifted("runs-containerd")?;
     Some(Problem::new(
         "CAS-DOC-002",
         format!(
-            "containerd does not run on {}: its pods have stopped",
+            "containerd is not running on {}: its pods are stopped",
             host.name
         ),
         format!(
-            "`casement apply` starts it; `casement logs {} containerd` says why it stopped",
+            "run `casement apply` to start it, and `casement logs {} containerd` for the cause",
             host.name
         ),
     ))
 }
 
-/// A kubelet that has ended; its last words often name the cause.
-fn kubelet(host: &HostSeen) -> Option<Problem> {
-    host.wrong("runs-kubelet")?;
+/// A stopped kubelet; the last line of its log often contains the cause.
+fn kubelet(host: &HostObservation) -> Option<Problem> {
+    host.drifted("runs-kubelet")?;
     let log = host.kubelet_log.as_deref().unwrap_or_default();
     let last = log.lines().rfind(|line| !line.trim().is_empty());
     let removed = last.and_then(|line| line.split_once("unknown flag: --"));
@@ -94,227 +98,232 @@ fn kubelet(host: &HostSeen) -> Option<Problem> {
     Some(
         Problem::new(
             "CAS-DOC-004",
-            format!("the kubelet of {} does not run", host.name),
-            format!("casement logs {} kubelet", host.name),
+            format!("the kubelet is not running on {}", host.name),
+            format!("run `casement logs {} kubelet`", host.name),
         )
-        .seen("it said", last.unwrap_or("nothing")),
+        .detail("output", last.unwrap_or("(empty)")),
     )
 }
 
-fn removed_flag(host: &HostSeen, name: &str) -> Problem {
-    let release = format!("1.{}", host.wanted.minor);
-    let gone = flag(Program::Kubelet, name).and_then(|flag| flag.removed_in());
-    let since = match gone {
-        Some(minor) => format!("it is gone since {minor}"),
-        None => "no release has it".to_owned(),
+fn removed_flag(host: &HostObservation, name: &str) -> Problem {
+    let release = format!("1.{}", host.expected.minor);
+    let removed_in = flag(Program::Kubelet, name).and_then(|flag| flag.removed_in());
+    let cause = match removed_in {
+        Some(minor) => format!("removed in {minor}"),
+        None => "not a flag of any kubelet release".to_owned(),
     };
     Problem::new(
         "CAS-DOC-003",
         format!(
-            "the kubelet of {} ends at its start: kubelet {release} has no `--{name}`",
+            "the kubelet on {} exits at startup: kubelet {release} has no `--{name}`",
             host.name
         ),
         format!(
-            "take it out of C:\\var\\lib\\kubelet\\kubeadm-flags.env on {}, and out of \
-             `kubeletArgs` in the file",
+            "remove it from C:\\var\\lib\\kubelet\\kubeadm-flags.env on {} and from \
+             `kubeletArgs` in the file, then run `casement apply`",
             host.name
         ),
     )
-    .seen("it said", format!("unknown flag: --{name}"))
-    .seen("cause", since)
+    .detail("output", format!("unknown flag: --{name}"))
+    .detail("cause", cause)
 }
 
-/// A runtime that looks for CNI where nobody puts it.
-fn cni(host: &HostSeen) -> Option<Problem> {
-    host.wrong("containerd-config")?;
+/// containerd reads another CNI directory than the one in use.
+fn cni(host: &HostObservation) -> Option<Problem> {
+    host.drifted("containerd-config")?;
     let text = host.containerd.as_deref()?;
     let table: toml::Table = text.parse().ok()?;
     let plugins = table.get("plugins")?.as_table()?;
-    let folder = plugins.values().find_map(|plugin| {
+    let directory = plugins.values().find_map(|plugin| {
         let cni = plugin.get("cni")?;
         cni.get("conf_dir")?.as_str()
     });
-    let found = folder.unwrap_or("its default");
-    if found == host.wanted.cni_folder {
+    let found = directory.unwrap_or("(default)");
+    if found == host.expected.cni_dir {
         return None;
     }
     Some(
         Problem::new(
             "CAS-DOC-005",
             format!(
-                "containerd on {} looks for the pods' network in another folder: pods get \
-                 \"cni plugin not initialized\"",
+                "containerd on {} reads a different CNI directory: pods fail with \
+                 `cni plugin not initialized`",
                 host.name
             ),
-            "`casement apply` writes containerd's configuration again",
+            "run `casement apply` to restore the containerd configuration",
         )
-        .seen("it looks in", found)
-        .seen("CNI is in", &host.wanted.cni_folder),
+        .detail("expected", &host.expected.cni_dir)
+        .detail("found", found),
     )
 }
 
-/// Windows forgets HNS networks when it boots.
-fn network(host: &HostSeen) -> Option<Problem> {
-    let step = host.wrong("hns-network")?;
+/// Windows does not persist HNS networks across reboots.
+fn network(host: &HostObservation) -> Option<Problem> {
+    let step = host.drifted("hns-network")?;
     if !is_missing(step) {
         return None;
     }
-    let name = &host.wanted.network;
+    let name = &host.expected.network;
     Some(
         Problem::new(
             "CAS-DOC-006",
             format!(
-                "the HNS network `{name}` of {} is gone, as after every boot",
+                "the HNS network `{name}` is missing on {}; HNS does not keep it across reboots",
                 host.name
             ),
-            "`casement apply` makes it again; `windows.repair: auto` has the host do it by itself",
+            "run `casement apply` to create it; with `windows.repair: auto`, the host creates it automatically",
         )
-        .seen("wanted", name)
-        .seen("found", "no network of that name"),
+        .detail("expected", name)
+        .detail("found", "no network with this name"),
     )
 }
 
-/// kube-proxy waits for a network that nobody makes: it says so itself, and where it
-/// has not come to that yet, its file does.
-fn proxy(host: &HostSeen) -> Option<Problem> {
-    let log = host.proxy_log.as_deref().and_then(waits_for);
-    let found = log.map(str::to_owned).or_else(|| told_of(host))?;
-    let wanted = &host.wanted.network;
-    if found.eq_ignore_ascii_case(wanted) {
+/// kube-proxy waits for a network that does not exist, according to its log or, if
+/// the log does not mention it, to its configuration.
+fn proxy(host: &HostObservation) -> Option<Problem> {
+    let log = host.proxy_log.as_deref().and_then(awaited_network);
+    let found = log
+        .map(str::to_owned)
+        .or_else(|| configured_network(host))?;
+    let expected = &host.expected.network;
+    if found.eq_ignore_ascii_case(expected) {
         return None;
     }
     let problem = Problem::new(
         "CAS-DOC-007",
         format!(
-            "kube-proxy on {} waits for the network `{found}`: no Service is reached from there",
+            "kube-proxy on {} is waiting for the network `{found}`: Services are unreachable from this host",
             host.name
         ),
-        "`casement apply` writes its configuration again",
+        "run `casement apply` to restore its configuration",
     )
-    .seen("it waits for", &found)
-    .seen("pods are in", wanted);
+    .detail("expected", expected)
+    .detail("found", &found);
     Some(match log {
-        Some(_) => problem.seen("it says", NO_NETWORK),
+        Some(_) => problem.detail("output", NO_NETWORK),
         None => problem,
     })
 }
 
-/// What kube-proxy says every second for as long as its network is not there.
+/// Logged by kube-proxy every second while its network is missing.
 const NO_NETWORK: &str =
     "Unable to find HNS Network specified, please check network name and CNI deployment";
 
-/// The network that a kube-proxy waits for by the last line of its log: once it has
-/// found it, it has other things to say.
-fn waits_for(log: &str) -> Option<&str> {
+/// The network in the last line of the kube-proxy log. After it is found, other
+/// lines follow.
+fn awaited_network(log: &str) -> Option<&str> {
     let last = log.lines().rfind(|line| !line.trim().is_empty())?;
     let (_, rest) = last.split_once(NO_NETWORK)?;
     let (_, name) = rest.split_once("hnsNetworkName=\"")?;
     name.split('"').next()
 }
 
-/// The network that kube-proxy's file names, if that is not as casement wrote it.
-fn told_of(host: &HostSeen) -> Option<String> {
-    host.wrong("proxy-config")?;
+/// The network in kube-proxy's configuration, if it drifted.
+fn configured_network(host: &HostObservation) -> Option<String> {
+    host.drifted("proxy-config")?;
     let configuration: Value = serde_json::from_str(host.proxy.as_deref()?).ok()?;
     let found = configuration["winkernel"]["networkName"].as_str()?;
     Some(found.to_owned())
 }
 
-/// A way to other hosts' pods that is not there.
-fn route(host: &HostSeen) -> Option<Problem> {
+/// A missing route to the pods of another host.
+fn route(host: &HostObservation) -> Option<Problem> {
     let step = host
-        .wrong
+        .drifted
         .iter()
         .find(|step| step.id.starts_with("route-"))?;
     Some(
         Problem::new(
             "CAS-DOC-010",
-            format!("{} has no way to the pods of another host", host.name),
-            "`casement apply` makes it again",
+            format!("{} has no route to the pods of another host", host.name),
+            "run `casement apply` to restore it",
         )
-        .seen("wanted", difference(step))
-        .seen("found", "no such route"),
+        .detail("expected", difference(step))
+        .detail("found", "no such route"),
     )
 }
 
-/// Whatever else is not as the file says.
-fn drift(host: &HostSeen) -> Option<Problem> {
-    let step = host.wrong.first()?;
-    let more = match host.wrong.len() {
+/// Any other drift.
+fn drift(host: &HostObservation) -> Option<Problem> {
+    let step = host.drifted.first()?;
+    let more = match host.drifted.len() {
         1 => String::new(),
         count => format!(" (+{} more)", count - 1),
     };
     Some(
         Problem::new(
             "CAS-DOC-015",
-            format!("{} is not as the file says: {}{more}", host.name, step.what),
-            "`casement plan` shows all of it, `casement apply` mends it",
+            format!("{} has drifted: {}{more}", host.name, step.title),
+            "run `casement plan` to show all changes, `casement apply` to fix them",
         )
-        .seen("differs", difference(step)),
+        .detail("change", difference(step)),
     )
 }
 
-fn is_missing(step: &StepSeen) -> bool {
-    match &step.seen {
+fn is_missing(step: &DriftedStep) -> bool {
+    match &step.result {
         Ok(Diff::Changes(changes)) => changes.iter().all(|change| change.before.is_none()),
         _ => false,
     }
 }
 
-fn difference(step: &StepSeen) -> String {
-    match &step.seen {
+fn difference(step: &DriftedStep) -> String {
+    match &step.result {
         Ok(Diff::Changes(changes)) => changes.first().map(ToString::to_string).unwrap_or_default(),
-        Ok(Diff::Right { reason, .. }) => reason.clone(),
-        Err(failure) => failure.what.clone(),
+        Ok(Diff::InSync { reason, .. }) => reason.clone(),
+        Err(failure) => failure.message.clone(),
     }
 }
 
-/// An update of Windows that is known to break nodes.
-fn bad_update(host: &HostSeen) -> Option<Problem> {
+/// A Windows update with a known fault.
+fn bad_update(host: &HostObservation) -> Option<Problem> {
     let version = &host.facts.as_ref()?.version;
     let build: Build = version.parse().ok()?;
     let fault = host
-        .wanted
+        .expected
         .windows
         .then(|| known_faults(build, Purpose::Node).next())??;
     Some(
         Problem::new(
             "CAS-DOC-009",
             format!(
-                "the Windows of {} has a known fault: {}",
+                "the Windows update on {} has a known fault: {}",
                 host.name, fault.what
             ),
-            format!("install {} or a newer update", fault.mended_by),
+            format!("install {} or a newer update", fault.fixed_by),
         )
-        .seen("host", version)
-        .seen("brought by", fault.brought_by)
-        .seen("source", fault.source),
+        .detail("host", version)
+        .detail("introduced by", fault.introduced_by)
+        .detail("source", fault.source),
     )
 }
 
-/// A Node that speaks for another adapter than the file's.
-fn other_adapter(host: &HostSeen, seen: &Seen) -> Option<Problem> {
-    let node = speaks_for_another(host, seen)?;
-    let wanted = host.wanted.address;
+/// A Node with the address of another adapter.
+fn other_adapter(host: &HostObservation, observation: &Observation) -> Option<Problem> {
+    let node = node_with_other_address(host, observation)?;
+    let expected = host.expected.address;
     let found = node.addresses.join(", ");
     Some(
         Problem::new(
             "CAS-DOC-008",
             format!(
-                "the kubelet of {} speaks for another adapter: others send its pods' packets there",
+                "the kubelet on {} uses the address of another adapter, so other hosts send pod traffic to the wrong address",
                 host.name
             ),
-            "`casement apply` gives the kubelet its address (`--node-ip`)",
+            "run `casement apply` to set the address of the kubelet (`--node-ip`)",
         )
-        .seen("wanted", wanted)
-        .seen("Node says", found),
+        .detail("expected", expected)
+        .detail("found", found),
     )
 }
 
-/// The Node of a host, if it tells addresses and the file's is not among them.
-fn speaks_for_another<'a>(host: &HostSeen, seen: &'a Seen) -> Option<&'a NodeSeen> {
-    let wanted = host.wanted.address.to_string();
-    let node = seen.node(&host.name)?;
-    let other = !node.addresses.is_empty() && !node.addresses.contains(&wanted);
+/// The Node of a host, if it reports addresses without the one in the file.
+fn node_with_other_address<'a>(
+    host: &HostObservation,
+    observation: &'a Observation,
+) -> Option<&'a NodeObservation> {
+    let expected = host.expected.address.to_string();
+    let node = observation.node(&host.name)?;
+    let other = !node.addresses.is_empty() && !node.addresses.contains(&expected);
     other.then_some(node)
 }

@@ -1,17 +1,21 @@
-//! What is wrong with a cluster, from what was seen of it: the checks behind
-//! `casement doctor`.
+//! Diagnoses a cluster from observed state: the checks behind `casement doctor`.
 //!
-//! Nothing is looked at here: hosts and cluster come as [`Seen`], and findings go
-//! out, each with a code, the values that disagree and a remedy. Of a chain of
-//! consequences only its beginning is told.
+//! This crate makes no connections: it maps an [`Observation`] to findings, each
+//! with a code, the conflicting values and help. If one failure causes others, only
+//! the root cause is reported.
+
+// This crate is pure; see clippy.toml.
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 
 mod doctor;
 mod host;
+mod observation;
 mod page;
 mod pods;
-#[path = "observation.rs"]
-mod seen;
 
 pub use doctor::{Finding, diagnose};
+pub use observation::{
+    DriftedStep, ExpectedState, HostObservation, NodeObservation, Observation, PendingRequest,
+    PodObservation,
+};
 pub use page::explain;
-pub use seen::{HostSeen, NodeSeen, PodSeen, RequestSeen, Seen, StepSeen, Wanted};

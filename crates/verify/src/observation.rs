@@ -1,4 +1,4 @@
-//! What was seen of a cluster.
+//! The observed state of a cluster and its hosts.
 
 use std::net::IpAddr;
 
@@ -6,76 +6,68 @@ use casement_diag::Problem;
 use casement_resource::wire::HostFacts;
 use casement_resource::{Diff, Failure};
 
-/// Everything that was looked at.
+/// The input of a diagnosis.
 #[derive(Debug, Clone, Default)]
-pub struct Seen {
-    /// The hosts of the file.
-    pub hosts: Vec<HostSeen>,
-    /// The cluster's Nodes.
-    pub nodes: Vec<NodeSeen>,
+pub struct Observation {
+    /// The hosts of the cluster file.
+    pub hosts: Vec<HostObservation>,
+    pub nodes: Vec<NodeObservation>,
     /// Pods on Windows nodes that do not run.
-    pub pods: Vec<PodSeen>,
-    /// Kubelets that wait for somebody to approve them.
-    pub requests: Vec<RequestSeen>,
+    pub pods: Vec<PodObservation>,
+    /// Certificate requests of kubelets that are not approved.
+    pub requests: Vec<PendingRequest>,
 }
 
-impl Seen {
-    /// The Node of a host; names are compared in lower case.
-    pub(crate) fn node(&self, host: &str) -> Option<&NodeSeen> {
+impl Observation {
+    /// The Node of a host; Node names are lowercase.
+    pub(crate) fn node(&self, host: &str) -> Option<&NodeObservation> {
         let host = host.to_lowercase();
         self.nodes.iter().find(|node| node.name == host)
     }
 }
 
-/// What the file wants of a host, as far as causes are looked for there.
+/// The part of the cluster file that checks compare a host with.
 #[derive(Debug, Clone)]
-pub struct Wanted {
-    /// Its address.
+pub struct ExpectedState {
     pub address: IpAddr,
-    /// Whether it runs Windows.
     pub windows: bool,
-    /// The network of its pods.
+    /// The name of the HNS network for pods.
     pub network: String,
-    /// Where its CNI configuration is.
-    pub cni_folder: String,
+    /// The directory of the CNI configuration.
+    pub cni_dir: String,
     /// The minor version of Kubernetes.
     pub minor: u32,
 }
 
-/// One host.
 #[derive(Debug, Clone)]
-pub struct HostSeen {
-    /// Its name in the file.
+pub struct HostObservation {
+    /// The name in the cluster file.
     pub name: String,
-    /// What the file wants.
-    pub wanted: Wanted,
-    /// Why it could not be asked; nothing else is known then.
+    pub expected: ExpectedState,
+    /// Why casement could not connect; the fields below are then empty.
     pub unreachable: Option<Problem>,
-    /// What it is.
     pub facts: Option<HostFacts>,
-    /// Each step of its documents that is not right, and each service that does
-    /// not run.
-    pub wrong: Vec<StepSeen>,
-    /// The end of the kubelet's log, if that does not run.
+    /// Steps that are not in sync, and services that do not run.
+    pub drifted: Vec<DriftedStep>,
+    /// The end of the kubelet's log, if it does not run.
     pub kubelet_log: Option<String>,
-    /// containerd's configuration, if that is not as casement wrote it.
+    /// containerd's configuration, if it drifted.
     pub containerd: Option<String>,
-    /// kube-proxy's configuration, if that is not as casement wrote it.
+    /// kube-proxy's configuration, if it drifted.
     pub proxy: Option<String>,
     /// The end of kube-proxy's log.
     pub proxy_log: Option<String>,
 }
 
-impl HostSeen {
-    /// A host of which nothing was seen yet.
+impl HostObservation {
     #[must_use]
-    pub fn new(name: &str, wanted: Wanted) -> Self {
+    pub fn new(name: &str, expected: ExpectedState) -> Self {
         Self {
             name: name.to_owned(),
-            wanted,
+            expected,
             unreachable: None,
             facts: None,
-            wrong: Vec::new(),
+            drifted: Vec::new(),
             kubelet_log: None,
             containerd: None,
             proxy: None,
@@ -83,56 +75,48 @@ impl HostSeen {
         }
     }
 
-    /// What is wrong with a step, by its id.
-    pub(crate) fn wrong(&self, id: &str) -> Option<&StepSeen> {
-        self.wrong.iter().find(|step| step.id == id)
+    pub(crate) fn drifted(&self, id: &str) -> Option<&DriftedStep> {
+        self.drifted.iter().find(|step| step.id == id)
     }
 }
 
-/// A step that is not right.
 #[derive(Debug, Clone)]
-pub struct StepSeen {
-    /// Its id in the document.
+pub struct DriftedStep {
+    /// The id in the node document.
     pub id: String,
-    /// What it is about, for people.
-    pub what: String,
-    /// What differs, or why that cannot be said.
-    pub seen: Result<Diff, Failure>,
+    /// A description for messages.
+    pub title: String,
+    /// The difference, or why it could not be determined.
+    pub result: Result<Diff, Failure>,
 }
 
-/// One Node.
 #[derive(Debug, Clone)]
-pub struct NodeSeen {
-    /// Its name.
+pub struct NodeObservation {
     pub name: String,
-    /// Whether it is Ready.
     pub ready: bool,
-    /// Why not, in its kubelet's words.
+    /// The reason reported by the kubelet if the Node is not Ready.
     pub message: String,
-    /// Its internal addresses.
+    /// Internal addresses.
     pub addresses: Vec<String>,
 }
 
-/// A pod that does not run.
 #[derive(Debug, Clone)]
-pub struct PodSeen {
+pub struct PodObservation {
     /// `namespace/name`.
     pub name: String,
-    /// The Node that it was given to.
     pub node: String,
-    /// What it waits for.
+    /// The reason of its waiting state.
     pub reason: String,
-    /// What was said of it last.
+    /// The message of its last event.
     pub message: String,
 }
 
-/// A request for a certificate that nobody has decided.
+/// A certificate request that is neither approved nor denied.
 #[derive(Debug, Clone)]
-pub struct RequestSeen {
-    /// Its name.
+pub struct PendingRequest {
     pub name: String,
-    /// Who asks.
+    /// The requestor.
     pub user: String,
-    /// Whom the certificate would be for.
+    /// The Node in the subject of the certificate.
     pub node: String,
 }

@@ -1,6 +1,6 @@
-//! The long form of each finding.
+//! The explanation page of each finding.
 
-/// A page, by the code that it is about.
+/// Pairs of code and page.
 macro_rules! pages {
     ($($code:literal)*) => {
         &[$(($code, include_str!(concat!("../../../docs/doctor/", $code, ".md")))),*]
@@ -25,7 +25,7 @@ const PAGES: &[(&str, &str)] = pages! {
     "CAS-DOC-015"
 };
 
-/// What a finding means and what to do about it; the code may be in any case.
+/// The page of a code, ignoring case.
 #[must_use]
 pub fn explain(code: &str) -> Option<&'static str> {
     let mut pages = PAGES.iter();
@@ -38,11 +38,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_page_is_about_its_code_and_in_the_index() {
+    fn every_page_has_a_heading_a_fix_and_an_index_entry() {
         let index = include_str!("../../../docs/doctor/README.md");
         for (code, page) in PAGES {
             assert!(page.starts_with(&format!("# {code}: ")), "{code}");
-            assert!(page.contains("## What to do"), "{code}");
+            assert!(page.contains("## How to fix"), "{code}");
             assert!(index.contains(&format!("[{code}]({code}.md)")), "{code}");
         }
         assert!(explain("cas-doc-006").is_some());
@@ -50,7 +50,7 @@ mod tests {
     }
 
     #[test]
-    fn every_code_of_a_check_has_a_page() {
+    fn every_code_has_a_page() {
         for source in [
             include_str!("doctor.rs"),
             include_str!("host.rs"),

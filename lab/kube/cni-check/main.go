@@ -1,5 +1,5 @@
-// Reads CNI lists as a container runtime does, with the CNI library's own code,
-// and fails on the first that it does not take.
+// Loads CNI network configuration lists with the CNI library, as a container
+// runtime does, and fails on the first invalid one.
 package main
 
 import (
@@ -33,7 +33,7 @@ func check(path string) error {
 		known = known || supported == list.CNIVersion
 	}
 	if !known {
-		return fmt.Errorf("cniVersion %q is not known", list.CNIVersion)
+		return fmt.Errorf("unsupported cniVersion %q", list.CNIVersion)
 	}
 	for _, plugin := range list.Plugins {
 		fmt.Printf("%s %s %s\n", list.Name, list.CNIVersion, plugin.Network.Type)

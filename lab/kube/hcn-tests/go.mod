@@ -1,5 +1,5 @@
-// The clients of HCN whose own tests judge the lab's HNS emulator: see
-// crates/lab/tests/hns_outside.rs.
+// HCN client libraries whose tests are run against the lab's HNS emulator: see
+// crates/lab/tests/parts/with_go/hns_outside.rs.
 module casement.dev/lab/hcn-tests
 
 go 1.26.8

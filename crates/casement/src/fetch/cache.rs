@@ -1,5 +1,4 @@
-//! The cache on this machine: downloads by their hash, and the programs out of those
-//! that are packed.
+//! The local cache: downloads by hash, and the programs unpacked from archives.
 
 use std::fs;
 use std::io;
@@ -14,76 +13,69 @@ use casement_resource::{Blob, Sha256};
 
 use super::download::Download;
 use super::unpack::unpack;
-use crate::told;
+use crate::errors;
 
-/// A program: its name, its file, and what that holds.
+/// Name, file and content of a program.
 pub type Found = (String, PathBuf, Blob);
 
-/// A folder of this user's.
 pub struct Cache {
-    folder: PathBuf,
+    dir: PathBuf,
 }
 
 impl Cache {
-    /// The one that the file names, or the usual one.
-    pub fn of(given: Option<&Utf8Path>) -> Result<Self, Problem> {
+    /// The configured directory, or the default of the user.
+    pub fn open(configured: Option<&Utf8Path>) -> Result<Self, Problem> {
         let variable = |name| std::env::var_os(name).map(PathBuf::from);
-        let usual = || {
+        let default = || {
             variable("XDG_CACHE_HOME")
                 .or_else(|| variable("LOCALAPPDATA"))
                 .or_else(|| Some(variable("HOME")?.join(".cache")))
                 .map(|cache| cache.join("casement").join("downloads"))
         };
-        let folder = given.map(|path| path.as_std_path().to_owned());
-        let folder = folder.or_else(usual).ok_or_else(|| {
-            let what = "there is no place to keep downloads";
-            Problem::new(
-                "CAS-LOCK-014",
-                what,
-                "name one: artifacts.cache, or set HOME",
-            )
+        let dir = configured.map(|path| path.as_std_path().to_owned());
+        let dir = dir.or_else(default).ok_or_else(|| {
+            let what = "no directory for downloads";
+            Problem::new("CAS-LOCK-014", what, "set `artifacts.cache`, or HOME")
         })?;
-        fs::create_dir_all(&folder).map_err(|error| unwritable(&folder, &error))?;
-        Ok(Self { folder })
+        fs::create_dir_all(&dir).map_err(|error| write_failed(&dir, &error))?;
+        Ok(Self { dir })
     }
 
-    /// A release, and the programs in it by their names; fetched where it is not
-    /// there.
+    /// A download and its programs; downloaded if it is not cached.
     pub async fn programs(
         &self,
         download: &Download<'_>,
         release: &Published,
     ) -> Result<(Blob, Vec<Found>), Problem> {
         let artifact = release.artifact;
-        let (whole, blob) = self.download(download).await?;
+        let (file, blob) = self.download(download).await?;
         if artifact.packing == Packing::Plain {
             let names = artifact.programs.iter().take(1);
-            let found = names.map(|name| ((*name).to_owned(), whole.clone(), blob));
+            let found = names.map(|name| ((*name).to_owned(), file.clone(), blob));
             return Ok((blob, found.collect()));
         }
-        let unpacked = self.unpacked(&whole, &blob.sha256, artifact);
+        let unpacked = self.unpacked(&file, &blob.sha256, artifact);
         let unpacked = unpacked.map_err(|error| {
             Problem::new(
                 "CAS-LOCK-015",
-                format!("`{}` cannot be unpacked", artifact.name),
-                "look at the file: it is what the lock file pins, but no archive of programs",
+                format!("failed to unpack `{}`", artifact.name),
+                "check the file: it matches the lock file, but is not an archive of programs",
             )
-            .seen("file", whole.display())
-            .seen("it says", error)
+            .detail("file", file.display())
+            .detail("cause", error)
         })?;
         let hashed = unpacked.into_iter().map(|(name, path)| {
-            let (sha256, size) = hash_file(&path).map_err(|error| told::remote(&error))?;
+            let (sha256, size) = hash_file(&path).map_err(|error| errors::remote(&error))?;
             Ok((name, path, Blob { sha256, size }))
         });
         let found: Result<Vec<Found>, Problem> = hashed.collect();
         Ok((blob, found?))
     }
 
-    /// The download itself. One that is there is hashed again: a cache is a folder
-    /// like any other.
+    /// Cached files are hashed again: others may write to the directory.
     async fn download(&self, download: &Download<'_>) -> Result<(PathBuf, Blob), Problem> {
         let sha256 = *download.sha256();
-        let path = self.folder.join(sha256.to_string());
+        let path = self.dir.join(sha256.to_string());
         let size = match hash_file(&path) {
             Ok((hash, size)) if hash == sha256 => size,
             _ => download.fetch(&path).await?,
@@ -97,35 +89,39 @@ impl Cache {
         hash: &Sha256,
         artifact: &Artifact,
     ) -> io::Result<Vec<(String, PathBuf)>> {
-        let folder = self.folder.join(format!("{hash}.programs"));
-        if !folder.exists() {
-            let beside = tempfile::Builder::new()
+        let dir = self.dir.join(format!("{hash}.programs"));
+        if !dir.exists() {
+            let temporary = tempfile::Builder::new()
                 .prefix(".casement-")
-                .tempdir_in(&self.folder)?;
-            unpack(archive, artifact.packing, artifact.programs, beside.path())?;
-            match fs::rename(beside.path(), &folder) {
-                Ok(()) => drop(beside.keep()),
-                // Somebody else did the same meanwhile.
-                Err(_) if folder.exists() => {}
+                .tempdir_in(&self.dir)?;
+            unpack(
+                archive,
+                artifact.packing,
+                artifact.programs,
+                temporary.path(),
+            )?;
+            match fs::rename(temporary.path(), &dir) {
+                Ok(()) => drop(temporary.keep()),
+                // Another process was faster.
+                Err(_) if dir.exists() => {}
                 Err(error) => return Err(error),
             }
         }
-        let places = artifact
+        let paths = artifact
             .programs
             .iter()
-            .map(|name| ((*name).to_owned(), folder.join(format!("{name}.exe"))));
-        Ok(places.filter(|(_, path)| path.is_file()).collect())
+            .map(|name| ((*name).to_owned(), dir.join(format!("{name}.exe"))));
+        Ok(paths.filter(|(_, path)| path.is_file()).collect())
     }
 }
 
-/// What is told when the cache cannot be written.
-pub fn unwritable(path: &Path, error: &io::Error) -> Problem {
+pub fn write_failed(path: &Path, error: &io::Error) -> Problem {
     Problem::new(
         "CAS-LOCK-014",
-        format!("`{}` cannot be written", path.display()),
-        "make room or name another place: artifacts.cache",
+        format!("failed to write `{}`", path.display()),
+        "free disk space, or set another directory: `artifacts.cache`",
     )
-    .seen("it says", error)
+    .detail("cause", error)
 }
 
 #[cfg(test)]
@@ -136,24 +132,24 @@ mod tests {
     use crate::fetch::unpack::tests::tar_gz;
 
     #[test]
-    fn programs_are_unpacked_once_and_nothing_is_left_over() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("archive");
+    fn programs_are_unpacked_once_without_temporary_files() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("archive");
         fs::write(&path, tar_gz()).unwrap();
         let cache = Cache {
-            folder: folder.path().to_owned(),
+            dir: dir.path().to_owned(),
         };
-        let of_name = |it: &&Artifact| it.programs.contains(&"containerd");
-        let artifact = ARTIFACTS.iter().find(of_name).unwrap();
+        let is_containerd = |it: &&Artifact| it.programs.contains(&"containerd");
+        let artifact = ARTIFACTS.iter().find(is_containerd).unwrap();
         let hash = Sha256::of(b"archive");
         for _ in 0..2 {
             let found = cache.unpacked(&path, &hash, artifact).unwrap();
             let names: Vec<&str> = found.iter().map(|(name, _)| name.as_str()).collect();
-            assert_eq!(names, ["containerd", "ctr"], "those that are in it");
+            assert_eq!(names, ["containerd", "ctr"], "only those in the archive");
             assert_eq!(fs::read_to_string(&found[0].1).unwrap(), "one");
             fs::write(&path, "no longer needed").unwrap();
         }
-        let folders = fs::read_dir(folder.path()).unwrap();
-        assert_eq!(folders.count(), 2, "nothing is left over");
+        let entries = fs::read_dir(dir.path()).unwrap();
+        assert_eq!(entries.count(), 2, "no temporary files");
     }
 }

@@ -1,154 +1,155 @@
-//! One download: from its own address or a mirror, checked, and gone on with after a
-//! break.
+//! One download: from its URL or a mirror, verified, and resumed after an interruption.
 
 use std::io::{IsTerminal as _, Write as _};
 use std::path::{Path, PathBuf};
 
 use casement_diag::Problem;
-use casement_lock::{Content, Entry, Mirror, Place};
+use casement_lock::{Content, Entry, FileLocation, Mirror};
 use casement_remote::hash_file;
 use casement_resource::Sha256;
 use tokio::fs::{File, OpenOptions};
 use tokio::io::AsyncWriteExt as _;
 
-use super::cache::unwritable;
-use crate::lock::world::{World, chain};
-use crate::output::{self, amount};
-use crate::told;
+use super::cache::write_failed;
+use crate::errors;
+use crate::output;
+use crate::verbs::lock::reader::{LocationReader, chain};
 
-/// What is fetched, and from where.
 pub struct Download<'a> {
     entry: &'a Entry,
-    place: Place,
+    location: FileLocation,
 }
 
 impl<'a> Download<'a> {
-    /// At the mirror, where there is one.
+    /// From the mirror, if there is one.
     pub fn new(entry: &'a Entry, mirror: Option<&Mirror>) -> Result<Self, Problem> {
         let Content::Published { url, .. } = &entry.content else {
-            let what = format!("the lock file pins a file of one's own as `{}`", entry.name);
-            return Err(Problem::new("CAS-LOCK-012", what, "casement lock"));
+            let what = format!("the lock file pins a local file as `{}`", entry.name);
+            return Err(Problem::new("CAS-LOCK-012", what, "run `casement lock`"));
         };
-        let place = match mirror {
-            Some(mirror) => mirror.place(url),
-            None => Place::Url(url.clone()),
+        let location = match mirror {
+            Some(mirror) => mirror.locate(url),
+            None => FileLocation::Url(url.clone()),
         };
-        Ok(Self { entry, place })
+        Ok(Self { entry, location })
     }
 
-    /// The hash that is pinned.
     pub fn sha256(&self) -> &Sha256 {
         &self.entry.sha256
     }
 
-    /// Where it is, if that is on the web.
+    /// None for a local mirror.
     pub fn url(&self) -> Option<&str> {
-        match &self.place {
-            Place::Url(url) => Some(url),
-            Place::File(_) => None,
+        match &self.location {
+            FileLocation::Url(url) => Some(url),
+            FileLocation::File(_) => None,
         }
     }
 
-    /// Brings it to `path`: beside it first, and in place when its hash is right.
-    /// Gives its size.
+    /// Downloads to `path` by way of a `.part` file, which is renamed after verification.
+    /// Returns the size.
     pub async fn fetch(&self, path: &Path) -> Result<u64, Problem> {
         let part = PathBuf::from(format!("{}.part", path.display()));
-        match &self.place {
-            Place::Url(url) => self.over_the_web(url, &part).await?,
-            Place::File(from) => {
+        match &self.location {
+            FileLocation::Url(url) => self.fetch_http(url, &part).await?,
+            FileLocation::File(from) => {
                 let copied = tokio::fs::copy(from, &part).await;
-                copied.map_err(|error| self.unanswered(&error.to_string()))?;
+                copied.map_err(|error| self.failed(&error.to_string()))?;
             }
         }
-        let (found, size) = hash_file(&part).map_err(|error| told::remote(&error))?;
+        let (found, size) = hash_file(&part).map_err(|error| errors::remote(&error))?;
         if found != *self.sha256() {
-            // The next attempt begins anew.
+            // The next attempt starts from the beginning.
             let _ = std::fs::remove_file(&part);
-            return Err(self.changed(&found));
+            return Err(self.mismatch(&found));
         }
-        std::fs::rename(&part, path).map_err(|error| unwritable(path, &error))?;
+        std::fs::rename(&part, path).map_err(|error| write_failed(path, &error))?;
         Ok(size)
     }
 
-    async fn over_the_web(&self, url: &str, part: &Path) -> Result<(), Problem> {
-        let world = World::new()?;
-        let had = std::fs::metadata(part).map_or(0, |meta| meta.len());
-        let answer = world.get_from(url, had).await;
-        let answer = answer.map_err(|said| self.unanswered(&said))?;
-        let (mut answer, begun) = answer.ok_or_else(|| self.missing())?;
-        let mut file = open(part, begun)
+    async fn fetch_http(&self, url: &str, part: &Path) -> Result<(), Problem> {
+        let reader = LocationReader::new()?;
+        let partial = std::fs::metadata(part).map_or(0, |metadata| metadata.len());
+        let response = reader.get_from(url, partial).await;
+        let response = response.map_err(|reason| self.failed(&reason))?;
+        let (mut response, offset) = response.ok_or_else(|| self.missing())?;
+        let mut file = open(part, offset)
             .await
-            .map_err(|error| unwritable(part, &error))?;
-        let total = answer.content_length().map(|rest| rest + begun);
-        let mut shown = Shown::begin(&self.entry.name, &self.place, total);
-        let mut done = begun;
+            .map_err(|error| write_failed(part, &error))?;
+        let total = response.content_length().map(|rest| rest + offset);
+        let mut progress = DownloadProgress::begin(&self.entry.name, &self.location, total);
+        let mut done = offset;
         loop {
-            let chunk = answer.chunk().await;
-            let chunk = chunk.map_err(|error| self.unanswered(&chain(&error)))?;
+            let chunk = response.chunk().await;
+            let chunk = chunk.map_err(|error| self.failed(&chain(&error)))?;
             let Some(chunk) = chunk else { break };
             let written = file.write_all(&chunk).await;
-            written.map_err(|error| unwritable(part, &error))?;
+            written.map_err(|error| write_failed(part, &error))?;
             done += chunk.len() as u64;
-            shown.progress(done);
+            progress.update(done);
         }
         file.flush()
             .await
-            .map_err(|error| unwritable(part, &error))?;
-        shown.end(done);
+            .map_err(|error| write_failed(part, &error))?;
+        progress.end(done);
         Ok(())
     }
 
-    fn changed(&self, found: &Sha256) -> Problem {
+    fn mismatch(&self, found: &Sha256) -> Problem {
         Problem::new(
             "CAS-LOCK-013",
-            format!("`{}` is not what the lock file pins", self.entry.name),
-            "find out who replaced it; a mirror may hold another file under that name",
+            format!(
+                "the hash of `{}` does not match the lock file",
+                self.entry.name
+            ),
+            "check the source of the file; a mirror may serve a different file with this name",
         )
-        .seen("at", &self.place)
-        .seen("pinned", self.sha256())
-        .seen("it has", found)
+        .detail("location", &self.location)
+        .detail("pinned", self.sha256())
+        .detail("found", found)
     }
 
     fn missing(&self) -> Problem {
-        let what = format!("there is no `{}` at {}", self.entry.name, self.place);
-        let remedy = "put it there (a mirror holds each download below the name of its host), or \
-                      leave the mirror out";
-        Problem::new("CAS-LOCK-003", what, remedy)
+        let what = format!("`{}` not found at {}", self.entry.name, self.location);
+        let help = "add it to the mirror (in a directory with the host name of the download), \
+                    or do not use the mirror";
+        Problem::new("CAS-LOCK-003", what, help)
     }
 
-    fn unanswered(&self, said: &str) -> Problem {
+    fn failed(&self, reason: &str) -> Problem {
         let what = format!(
-            "`{}` cannot be fetched from {}",
-            self.entry.name, self.place
+            "failed to download `{}` from {}",
+            self.entry.name, self.location
         );
-        let remedy = "check the way there (HTTPS_PROXY, NO_PROXY and SSL_CERT_FILE are honoured), \
-                      or name a mirror that can be reached: --mirror URL-or-folder";
-        Problem::new("CAS-LOCK-006", what, remedy).seen("it says", said)
+        let help = "check the connection (HTTPS_PROXY, NO_PROXY and SSL_CERT_FILE are \
+                    supported), or use a mirror: `--mirror URL-or-directory`";
+        Problem::new("CAS-LOCK-006", what, help).detail("cause", reason)
     }
 }
 
-/// The file from where it is gone on with.
-async fn open(part: &Path, begun: u64) -> std::io::Result<File> {
+/// Appends to the partial file if the download resumes.
+async fn open(part: &Path, offset: u64) -> std::io::Result<File> {
     let mut options = OpenOptions::new();
-    match begun {
+    match offset {
         0 => options.write(true).create(true).truncate(true),
         _ => options.append(true),
     };
     options.open(part).await
 }
 
-/// How far it is, for people: a line that grows on a terminal, two lines elsewhere.
-struct Shown<'a> {
+/// A line that is updated on a terminal; two lines elsewhere.
+struct DownloadProgress<'a> {
     name: &'a str,
     total: Option<u64>,
     terminal: bool,
+    /// Bytes at the last update.
     last: u64,
 }
 
-impl<'a> Shown<'a> {
-    fn begin(name: &'a str, place: &Place, total: Option<u64>) -> Self {
-        let size = total.map_or_else(|| "of unknown size".to_owned(), amount);
-        output::say(&format!("fetching {name} ({size}) from {place}"));
+impl<'a> DownloadProgress<'a> {
+    fn begin(name: &'a str, location: &FileLocation, total: Option<u64>) -> Self {
+        let size = total.map_or_else(|| "unknown size".to_owned(), output::bytes);
+        output::message(&format!("downloading {name} ({size}) from {location}"));
         Self {
             name,
             total,
@@ -157,14 +158,14 @@ impl<'a> Shown<'a> {
         }
     }
 
-    fn progress(&mut self, done: u64) {
-        // A few times a second at most, whatever the line carries.
+    fn update(&mut self, done: u64) {
+        // A few times a second at most, even on a fast network.
         if !self.terminal || done - self.last < 4_000_000 {
             return;
         }
         self.last = done;
-        let total = self.total.map(amount).unwrap_or_default();
-        eprint!("\r  {} of {total} ", amount(done));
+        let total = self.total.map_or_else(|| "?".to_owned(), output::bytes);
+        eprint!("\r  {} of {total} ", output::bytes(done));
         let _ = std::io::stderr().flush();
     }
 
@@ -172,6 +173,10 @@ impl<'a> Shown<'a> {
         if self.terminal {
             eprint!("\r");
         }
-        output::say(&format!("fetched {} ({})", self.name, amount(done)));
+        output::message(&format!(
+            "downloaded {} ({})",
+            self.name,
+            output::bytes(done)
+        ));
     }
 }

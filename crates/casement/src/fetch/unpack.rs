@@ -1,4 +1,4 @@
-//! Programs out of a download that is packed.
+//! Unpacks programs from archives.
 
 use std::fs::File;
 use std::io::{self, BufReader, Read};
@@ -6,18 +6,18 @@ use std::path::Path;
 
 use casement_catalog::Packing;
 
-/// Takes the programs out of an archive, whichever folder they are in there.
-pub fn unpack(archive: &Path, packing: Packing, programs: &[&str], into: &Path) -> io::Result<()> {
+/// Finds the programs in any directory of the archive.
+pub fn unpack(archive: &Path, packing: Packing, programs: &[&str], dir: &Path) -> io::Result<()> {
     let archive = BufReader::new(File::open(archive)?);
     match packing {
-        // It is a program, and no archive of some.
+        // Not an archive.
         Packing::Plain => Ok(()),
         Packing::TarGz => {
             let mut archive = tar::Archive::new(flate2::bufread::GzDecoder::new(archive));
             for entry in archive.entries()? {
                 let mut entry = entry?;
                 let path = entry.path()?.to_string_lossy().into_owned();
-                put(&path, &mut entry, programs, into)?;
+                write_program(&path, &mut entry, programs, dir)?;
             }
             Ok(())
         }
@@ -26,22 +26,27 @@ pub fn unpack(archive: &Path, packing: Packing, programs: &[&str], into: &Path) 
             for index in 0..archive.len() {
                 let mut entry = archive.by_index(index)?;
                 let path = entry.name()?.into_owned();
-                put(&path, &mut entry, programs, into)?;
+                write_program(&path, &mut entry, programs, dir)?;
             }
             Ok(())
         }
     }
 }
 
-/// Writes an entry, if it is one of the programs. Only its own name says where to:
-/// folders in the archive lead nowhere.
-fn put(path: &str, entry: &mut dyn Read, programs: &[&str], into: &Path) -> io::Result<()> {
+/// Writes an entry if it is one of the programs. Only its file name is used: paths in the
+/// archive could point outside of the directory.
+fn write_program(
+    path: &str,
+    entry: &mut dyn Read,
+    programs: &[&str],
+    dir: &Path,
+) -> io::Result<()> {
     let name = path.rsplit(['/', '\\']).next().unwrap_or(path);
     let program = name.strip_suffix(".exe");
     if !program.is_some_and(|program| programs.contains(&program)) {
         return Ok(());
     }
-    let mut file = File::create(into.join(name))?;
+    let mut file = File::create(dir.join(name))?;
     io::copy(entry, &mut file)?;
     file.sync_all()
 }
@@ -66,7 +71,7 @@ pub mod tests {
         let mut archive = tar::Builder::new(packed);
         for (name, text) in FILES {
             let mut header = tar::Header::new_old();
-            // Written as it stands: the library itself refuses to lead upwards.
+            // Set directly: the library rejects `..`.
             let bytes = header.as_old_mut();
             bytes.name[..name.len()].copy_from_slice(name.as_bytes());
             header.set_size(text.len() as u64);
@@ -88,30 +93,30 @@ pub mod tests {
     }
 
     #[test]
-    fn only_wanted_programs_come_out_whatever_folder_they_are_in() {
+    fn only_requested_programs_are_unpacked_from_any_directory() {
         for (packing, bytes) in [(Packing::TarGz, tar_gz()), (Packing::Zip, zip())] {
-            let folder = tempfile::tempdir().unwrap();
-            let (archive, into) = (folder.path().join("archive"), folder.path().join("out"));
+            let dir = tempfile::tempdir().unwrap();
+            let (archive, out) = (dir.path().join("archive"), dir.path().join("out"));
             fs::write(&archive, bytes).unwrap();
-            fs::create_dir(&into).unwrap();
-            let wanted = ["containerd", "ctr", "azure-vnet", "not-in-it"];
-            unpack(&archive, packing, &wanted, &into).unwrap();
-            let text = |name: &str| fs::read_to_string(into.join(name)).unwrap();
+            fs::create_dir(&out).unwrap();
+            let programs = ["containerd", "ctr", "azure-vnet", "not-in-it"];
+            unpack(&archive, packing, &programs, &out).unwrap();
+            let text = |name: &str| fs::read_to_string(out.join(name)).unwrap();
             assert_eq!(text("containerd.exe"), "one", "{packing:?}");
             assert_eq!(text("ctr.exe"), "two", "{packing:?}");
             assert_eq!(text("azure-vnet.exe"), "four", "{packing:?}");
-            assert_eq!(fs::read_dir(&into).unwrap().count(), 3, "{packing:?}");
-            assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
+            assert_eq!(fs::read_dir(&out).unwrap().count(), 3, "{packing:?}");
+            assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 2);
         }
     }
 
     #[test]
-    fn what_is_no_archive_is_an_error() {
-        let folder = tempfile::tempdir().unwrap();
-        let archive = folder.path().join("archive");
+    fn invalid_archives_are_errors() {
+        let dir = tempfile::tempdir().unwrap();
+        let archive = dir.path().join("archive");
         fs::write(&archive, "<html>sign in</html>").unwrap();
         for packing in [Packing::TarGz, Packing::Zip] {
-            unpack(&archive, packing, &["ctr"], folder.path()).unwrap_err();
+            unpack(&archive, packing, &["ctr"], dir.path()).unwrap_err();
         }
     }
 }

@@ -1,60 +1,60 @@
-//! `casement access`: the command that brings a person to a host.
+//! `casement access`: the command that connects to a host.
 
 use std::net::{Ipv4Addr, TcpStream};
 use std::process::{Child, Command};
 use std::time::Duration;
 
 use casement_diag::Problem;
-use casement_spec::{
-    Bastion, Cluster, Host, HostBastion, SecretRef, SshCredential, Way as Written,
-};
+use casement_spec::{AccessMethod, Bastion, Cluster, Host, HostBastion, SecretRef, SshCredential};
 use clap::{Args, ValueEnum};
 
+use crate::endpoints::LoginSettings;
 use crate::failure::CommandError;
-use crate::way::Said;
-use crate::{output, spec_file, way};
+use crate::{endpoints, output, spec_file};
 
-/// Print the command that opens a host: a shell, its desktop, its console.
+/// Print the command that connects to a host: shell, desktop or console.
 #[derive(Debug, Args)]
 pub struct AccessArgs {
-    /// By which way
+    /// Kind of connection
     #[arg(value_enum)]
-    way: Way,
-    /// The host, as the file names it
+    kind: AccessKind,
+    /// Host name in the cluster file
     host: String,
-    /// The cluster file
+    /// Cluster file
     #[arg(short, long, default_value = "cluster.yaml")]
     file: std::path::PathBuf,
-    /// Run it instead
+    /// Run the command instead of printing it
     #[arg(long)]
     run: bool,
 }
 
-/// By which way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Way {
-    /// A shell
+enum AccessKind {
+    /// Shell
     Ssh,
-    /// A Windows desktop
+    /// Windows desktop
     Rdp,
-    /// A console
+    /// Console
     Vnc,
 }
 
-/// Runs the verb.
 pub fn run_access(arguments: &AccessArgs) -> Result<(), CommandError> {
     let cluster = spec_file::read_with_paths(&arguments.file)?;
-    let host = spec_file::host(&cluster, &arguments.host, "name a host as the file does")?;
-    let commands = commands(&cluster, host, arguments.way, cfg!(windows));
+    let host = spec_file::host(
+        &cluster,
+        &arguments.host,
+        "use a host name from the cluster file",
+    )?;
+    let commands = commands(&cluster, host, arguments.kind, cfg!(windows));
     if !arguments.run {
-        let lines = commands.iter().map(|words| shown(words) + "\n");
+        let lines = commands.iter().map(|command| quoted(command) + "\n");
         return output::print(&lines.collect::<String>());
     }
-    run(&commands, arguments.way.ports().map(|(_, here)| here))
+    run(&commands, arguments.kind.ports().map(|(_, local)| local))
 }
 
-impl Way {
-    /// The port there, and the end of a tunnel here; a shell needs none.
+impl AccessKind {
+    /// The port on the host, and the local port of a tunnel; None for a shell.
     fn ports(self) -> Option<(u16, u16)> {
         match self {
             Self::Ssh => None,
@@ -64,69 +64,73 @@ impl Way {
     }
 }
 
-/// One command, or a tunnel and then what goes through it.
-fn commands(cluster: &Cluster, host: &Host, way: Way, on_windows: bool) -> Vec<Vec<String>> {
+/// One command, or a tunnel and the command that uses it.
+fn commands(
+    cluster: &Cluster,
+    host: &Host,
+    kind: AccessKind,
+    on_windows: bool,
+) -> Vec<Vec<String>> {
     let address = host.address.to_string();
     let bastion = cluster.bastion(host);
-    let Some((port, local)) = way.ports() else {
+    let Some((port, local)) = kind.ports() else {
         return vec![ssh(cluster, host)];
     };
-    let user = match cluster.way(host) {
-        Written::WinRm(winrm) => winrm.account(),
-        Written::Ssh(login) => login.user.to_owned(),
+    let user = match cluster.access_method(host) {
+        AccessMethod::WinRm(winrm) => winrm.account(),
+        AccessMethod::Ssh(login) => login.user.to_owned(),
     };
     match bastion {
-        None => vec![viewer(way, &address, port, &user, on_windows)],
+        None => vec![viewer(kind, &address, port, &user, on_windows)],
         Some(bastion) => {
             let forward = format!("127.0.0.1:{local}:{address}:{port}");
             let mut tunnel = to_bastion(bastion);
             let open = ["-N", "-oExitOnForwardFailure=yes", "-L", &forward];
             tunnel.splice(1..1, open.map(str::to_owned));
-            let through = viewer(way, "127.0.0.1", local, &user, on_windows);
+            let through = viewer(kind, "127.0.0.1", local, &user, on_windows);
             vec![tunnel, through]
         }
     }
 }
 
 fn ssh(cluster: &Cluster, host: &Host) -> Vec<String> {
-    let said = Said::of_host(cluster, host);
-    let mut words = openssh(&said);
+    let login = LoginSettings::of_host(cluster, host);
+    let mut command = openssh(&login);
     if host.access.bastion == Some(HostBastion::None) {
-        words.push("-oProxyJump=none".to_owned());
+        command.push("-oProxyJump=none".to_owned());
     }
     if let Some(bastion) = cluster.bastion(host) {
-        // A jump would take the host's own key and known_hosts for the bastion too.
+        // ProxyJump would use the host's key and known_hosts for the bastion too.
         let mut hop = to_bastion(bastion);
         hop.splice(1..1, ["-W", "%h:%p"].map(str::to_owned));
-        words.push(format!("-oProxyCommand={}", shown(&hop)));
+        command.push(format!("-oProxyCommand={}", quoted(&hop)));
     }
-    words.push(way::at(&said));
-    words
+    command.push(endpoints::destination(&login));
+    command
 }
 
 fn to_bastion(bastion: &Bastion) -> Vec<String> {
-    let said = Said::of_bastion(bastion);
-    let mut words = openssh(&said);
-    words.push(way::at(&said));
-    words
+    let login = LoginSettings::of_bastion(bastion);
+    let mut command = openssh(&login);
+    command.push(endpoints::destination(&login));
+    command
 }
 
-/// OpenSSH with what the file says; the usual it knows itself, and its configuration
-/// may say otherwise.
-fn openssh(said: &Said<'_>) -> Vec<String> {
-    let mut words = vec!["ssh".to_owned()];
-    words.extend(said.credential.map(identity).unwrap_or_default());
-    if let Some(known_hosts) = said.known_hosts {
-        words.push(format!("-oUserKnownHostsFile={known_hosts}"));
+/// Defaults are left to OpenSSH, whose configuration may override them.
+fn openssh(login: &LoginSettings<'_>) -> Vec<String> {
+    let mut command = vec!["ssh".to_owned()];
+    command.extend(login.credential.map(identity).unwrap_or_default());
+    if let Some(known_hosts) = login.known_hosts {
+        command.push(format!("-oUserKnownHostsFile={known_hosts}"));
     }
-    words.push("-oStrictHostKeyChecking=yes".to_owned());
-    if let Some(port) = said.port {
-        words.extend(["-p".to_owned(), port.to_string()]);
+    command.push("-oStrictHostKeyChecking=yes".to_owned());
+    if let Some(port) = login.port {
+        command.extend(["-p".to_owned(), port.to_string()]);
     }
-    words
+    command
 }
 
-/// The key, where it is one that OpenSSH can find; all else it asks for.
+/// A key file; OpenSSH prompts for other credentials.
 fn identity(credential: &SshCredential) -> Vec<String> {
     match credential {
         SshCredential::Key {
@@ -137,68 +141,72 @@ fn identity(credential: &SshCredential) -> Vec<String> {
     }
 }
 
-fn viewer(way: Way, address: &str, port: u16, user: &str, on_windows: bool) -> Vec<String> {
-    let at = format!("{address}:{port}");
-    match (way, on_windows) {
-        (Way::Rdp, true) => vec!["mstsc".to_owned(), format!("/v:{at}")],
-        (Way::Rdp, false) => vec![
+fn viewer(kind: AccessKind, address: &str, port: u16, user: &str, on_windows: bool) -> Vec<String> {
+    let target = format!("{address}:{port}");
+    match (kind, on_windows) {
+        (AccessKind::Rdp, true) => vec!["mstsc".to_owned(), format!("/v:{target}")],
+        (AccessKind::Rdp, false) => vec![
             "xfreerdp".to_owned(),
-            format!("/v:{at}"),
+            format!("/v:{target}"),
             format!("/u:{user}"),
         ],
-        // Two colons: a port, and not a display.
+        // Two colons: a port, not a display number.
         _ => vec!["vncviewer".to_owned(), format!("{address}::{port}")],
     }
 }
 
-/// As it is typed into a POSIX shell.
-fn shown(words: &[String]) -> String {
-    let plain = |word: &str| {
-        let fine = |c: char| c.is_ascii_alphanumeric() || "-_./:=@%,+".contains(c);
-        !word.is_empty() && word.chars().all(fine)
+/// Quoted for a POSIX shell.
+fn quoted(command: &[String]) -> String {
+    let plain = |argument: &str| {
+        let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=@%,+".contains(c);
+        !argument.is_empty() && argument.chars().all(plain)
     };
-    let quoted = words.iter().map(|word| match plain(word) {
-        true => word.clone(),
-        false => format!("'{}'", word.replace('\'', r"'\''")),
+    let quoted = command.iter().map(|argument| match plain(argument) {
+        true => argument.clone(),
+        false => format!("'{}'", argument.replace('\'', r"'\''")),
     });
     quoted.collect::<Vec<_>>().join(" ")
 }
 
-/// Runs the last command; a tunnel before it lives as long.
+/// Runs the last command, with a tunnel in the background.
 fn run(commands: &[Vec<String>], local: Option<u16>) -> Result<(), CommandError> {
     let mut children = Vec::new();
-    for words in commands {
+    for command in commands {
         if let (Some(tunnel), Some(port)) = (children.last_mut(), local) {
-            until_open(tunnel, port);
+            wait_until_open(tunnel, port);
         }
-        let Some((program, rest)) = words.split_first() else {
+        let Some((program, arguments)) = command.split_first() else {
             continue;
         };
-        let child = Command::new(program).args(rest).spawn().map_err(|error| {
-            let what = format!("`{program}` could not be started");
-            Problem::new("CAS-CTL-005", what, format!("install {program}")).seen("it says", error)
-        });
+        let child = Command::new(program)
+            .args(arguments)
+            .spawn()
+            .map_err(|error| {
+                let what = format!("failed to start `{program}`");
+                Problem::new("CAS-CTL-005", what, format!("install `{program}`"))
+                    .detail("cause", error)
+            });
         match child {
             Ok(child) => children.push(child),
             Err(problem) => {
-                end(children);
+                kill(children);
                 return Err(problem.into());
             }
         }
     }
-    let ended = children.pop().map(|mut last| last.wait());
-    end(children);
-    let code = ended.and_then(Result::ok).and_then(|status| status.code());
+    let status = children.pop().map(|mut last| last.wait());
+    kill(children);
+    let code = status.and_then(Result::ok).and_then(|status| status.code());
     match code.map(u8::try_from) {
         Some(Ok(0)) => Ok(()),
-        Some(Ok(code)) => Err(CommandError::told(code)),
-        _ => Err(CommandError::told(1)),
+        Some(Ok(code)) => Err(CommandError::reported(code)),
+        _ => Err(CommandError::reported(1)),
     }
 }
 
-/// Waits until the tunnel takes connections. It may ask a person for a passphrase
-/// first; one that has ended will never take any, and says why itself.
-fn until_open(tunnel: &mut Child, port: u16) {
+/// Waits until the tunnel accepts connections, without a limit: it may prompt for a
+/// passphrase. If it exits, it has printed the reason.
+fn wait_until_open(tunnel: &mut Child, port: u16) {
     while TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_err() {
         if !matches!(tunnel.try_wait(), Ok(None)) {
             return;
@@ -207,8 +215,8 @@ fn until_open(tunnel: &mut Child, port: u16) {
     }
 }
 
-/// Ends what ran beside the last command; it may have ended by itself.
-fn end(children: Vec<Child>) {
+/// Errors are ignored: the process may have exited.
+fn kill(children: Vec<Child>) {
     for mut child in children {
         let _ = child.kill();
         let _ = child.wait();
@@ -240,29 +248,29 @@ spec:
         loaded.cluster.unwrap()
     }
 
-    fn lines(cluster: &Cluster, way: Way, on_windows: bool) -> Vec<String> {
+    fn lines(cluster: &Cluster, kind: AccessKind, on_windows: bool) -> Vec<String> {
         let host = &cluster.spec.hosts[0];
-        let commands = commands(cluster, host, way, on_windows);
-        commands.iter().map(|words| shown(words)).collect()
+        let commands = commands(cluster, host, kind, on_windows);
+        commands.iter().map(|command| quoted(command)).collect()
     }
 
     #[test]
-    fn a_shell_is_opened_with_the_key_and_the_known_hosts_of_the_file() {
+    fn shell_uses_key_and_known_hosts_of_the_file() {
         let expected = "ssh -i '/c/my key' -oUserKnownHostsFile=/c/known \
                         -oStrictHostKeyChecking=yes -p 2222 Administrator@198.18.0.11";
-        assert_eq!(lines(&cluster(""), Way::Ssh, false), [expected]);
+        assert_eq!(lines(&cluster(""), AccessKind::Ssh, false), [expected]);
     }
 
     #[test]
-    fn a_bastion_is_passed_with_its_own_key() {
+    fn bastion_uses_its_own_key() {
         let bastion =
             "    bastion: {address: 198.18.0.9, user: jump, key: /c/jump, knownHosts: /c/k2}";
         let cluster = cluster(bastion);
-        let shell = &lines(&cluster, Way::Ssh, false)[0];
+        let shell = &lines(&cluster, AccessKind::Ssh, false)[0];
         let hop = "'-oProxyCommand=ssh -W %h:%p -i /c/jump -oUserKnownHostsFile=/c/k2 \
                    -oStrictHostKeyChecking=yes jump@198.18.0.9'";
         assert!(shell.contains(hop), "{shell}");
-        let desktop = lines(&cluster, Way::Rdp, false);
+        let desktop = lines(&cluster, AccessKind::Rdp, false);
         assert_eq!(
             desktop,
             [
@@ -274,14 +282,14 @@ spec:
     }
 
     #[test]
-    fn desktops_and_consoles_are_opened_with_what_the_system_has() {
+    fn viewer_depends_on_the_local_system() {
         let cluster = cluster("");
         assert_eq!(
-            lines(&cluster, Way::Rdp, true),
+            lines(&cluster, AccessKind::Rdp, true),
             ["mstsc /v:198.18.0.11:3389"]
         );
         assert_eq!(
-            lines(&cluster, Way::Vnc, false),
+            lines(&cluster, AccessKind::Vnc, false),
             ["vncviewer 198.18.0.11::5900"]
         );
     }

@@ -6,57 +6,60 @@ use std::time::Duration;
 
 use casement_cluster::ClusterChange;
 use casement_run::RunError;
-use casement_run::apply::{Apply, Happening, HostOutcome};
-use casement_run::link::Link;
-use casement_run::many::AtOnce;
-use casement_run::stop::Stop;
-use casement_run::unavailable::Unavailable;
+use casement_run::agent_client::AgentClient;
+use casement_run::apply::{Apply, HostOutcome, RunEvent};
+use casement_run::cancel::CancelToken;
+use casement_run::concurrency::Concurrency;
+use casement_run::unavailable::UnavailableLimit;
+use casement_spec::Cluster;
 use clap::Args;
 use serde_json::{Value, json};
 
-use crate::controller::{Controller, FileArgs, FleetArgs};
+use crate::counts::Counts;
 use crate::failure::CommandError;
 use crate::fetch::DownloadArgs;
+use crate::fleet::{self, FileArgs, FleetArgs};
 use crate::progress::{Progress, ProgressArgs, RunRecord};
-use crate::signals::Heed;
-use crate::survey::{HostSurvey, survey};
-use crate::{changes, clock, confirm, output, read_only, signals, told};
+use crate::signals::InterruptWatch;
+use crate::{changes, clock, confirm, errors, output, read_only, signals};
+use casement_run::fleet::Fleet;
+use casement_run::survey::{HostSurvey, survey};
 
-/// Make the hosts and the cluster what the file says.
+/// Apply the cluster file to the hosts and the cluster.
 #[derive(Debug, Args)]
 pub struct ApplyArgs {
     #[command(flatten)]
     fleet: FleetArgs,
-    /// Only this host of the file; may be given again
+    /// Apply to this host only; can be repeated
     #[arg(long, value_name = "HOST")]
     only: Vec<String>,
-    /// How many hosts may be cut off or reboot at once, each until its Node is Ready
-    /// again; otherwise all of them
+    /// How many hosts may lose their connection or reboot at the same time, each until its
+    /// Node is Ready again; unlimited by default
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     max_unavailable: Option<u16>,
-    /// Do not ask
+    /// Skip the confirmation prompt
     #[arg(long)]
     yes: bool,
-    /// Agree to changes that stop the network of all pods for about a minute
+    /// Allow changes that interrupt the network of all pods for about a minute
     #[arg(long)]
     allow_network_outage: bool,
     #[command(flatten)]
     pub progress: ProgressArgs,
 }
 
-/// What `join` takes of it.
+/// The arguments that `join` shares.
 #[derive(Debug, Args)]
-pub struct HowArgs {
-    /// Do not ask
+pub struct RunArgs {
+    /// Skip the confirmation prompt
     #[arg(long)]
     yes: bool,
-    /// Agree to changes that stop the network of all pods for about a minute
+    /// Allow changes that interrupt the network of all pods for about a minute
     #[arg(long)]
     allow_network_outage: bool,
-    /// The folder with casement-node.exe
+    /// Directory with casement-node.exe
     #[arg(long)]
     agent_dir: Option<PathBuf>,
-    /// Trust a host whose SSH key is not known yet, and write it down
+    /// Accept an unknown SSH host key, and add it to known_hosts
     #[arg(long)]
     accept_new_host_keys: bool,
     #[command(flatten)]
@@ -66,146 +69,143 @@ pub struct HowArgs {
 }
 
 impl ApplyArgs {
-    /// All hosts of a file.
-    pub fn of(file: PathBuf, how: HowArgs) -> Self {
+    /// For all hosts of a file.
+    pub fn new(file: PathBuf, run: RunArgs) -> Self {
         Self {
             fleet: FleetArgs {
                 file: FileArgs {
                     file,
-                    agent_dir: how.agent_dir,
-                    accept_new_host_keys: how.accept_new_host_keys,
+                    agent_dir: run.agent_dir,
+                    accept_new_host_keys: run.accept_new_host_keys,
                 },
-                parallel: AtOnce::default(),
-                downloads: how.downloads,
+                parallel: Concurrency::default(),
+                downloads: run.downloads,
             },
             only: Vec::new(),
             max_unavailable: None,
-            yes: how.yes,
-            allow_network_outage: how.allow_network_outage,
-            progress: how.progress,
+            yes: run.yes,
+            allow_network_outage: run.allow_network_outage,
+            progress: run.progress,
         }
     }
 }
 
-/// Runs the verb.
 pub async fn run_apply(arguments: ApplyArgs) -> Result<(), CommandError> {
-    apply(arguments, &signals::heed("apply")).await
+    apply(arguments, &signals::watch("apply")).await
 }
 
-/// The same for whichever verb a person has typed.
-pub async fn apply(arguments: ApplyArgs, heed: &Heed) -> Result<(), CommandError> {
-    let mut controller = Controller::open_some(&arguments.fleet, &arguments.only).await?;
-    let kube = controller.kube.clone();
-    let changes = if controller.reaches_a_windows_host() {
-        let changes = controller.changes(arguments.allow_network_outage).await;
-        changes.map_err(|error| told::problem(&error))?
+/// Also used by `join`.
+pub async fn apply(arguments: ApplyArgs, interrupts: &InterruptWatch) -> Result<(), CommandError> {
+    let (mut fleet, mut endpoints) = fleet::open_only(&arguments.fleet, &arguments.only).await?;
+    let kube = fleet.kube.clone();
+    let changes = if fleet.reaches_a_windows_host() {
+        let changes = fleet.changes(arguments.allow_network_outage).await;
+        changes.map_err(|error| errors::problem(&error))?
     } else {
-        // Nobody would use what is made for them in the cluster.
-        return conclude(&controller, None, &[], &Made::default(), heed);
+        // No Windows host is reachable: nothing would use the changes to the cluster.
+        return conclude(&fleet, None, &[], &ClusterResult::default(), interrupts);
     };
-    for look in read_only::look_at(&mut controller).await {
-        output::say(&look.to_string());
+    for host in fleet::inspect_read_only(&fleet, &mut endpoints).await {
+        output::message(&read_only::text(&host));
     }
     if !arguments.yes {
-        ask(&mut controller, &changes).await?;
+        confirm_plan(&mut fleet, &changes).await?;
     }
     let mut record = RunRecord::begin("apply", &kube.run);
     let objects: Vec<String> = changes.iter().map(|it| it.object.to_string()).collect();
     if let Some(record) = &mut record {
         record.planned_cluster(&objects);
     }
-    let progress = Progress::begin(&arguments.progress, &controller.met(), record);
-    for (host, error) in &controller.lost {
-        progress.ended(host, Err(error));
+    let progress = Progress::begin(&arguments.progress, &fleet.names(), record);
+    for (host, error) in &fleet.unreachable {
+        progress.host_ended(host, Err(error));
     }
-    let stop = heed.working(&progress);
-    let work = Work {
+    let cancel = interrupts.begin_changes(&progress);
+    let executor = Executor {
         progress: &progress,
-        stop: &stop,
+        cancel: &cancel,
         max_unavailable: arguments.max_unavailable,
     };
-    let outcomes = work.carry_out(&mut controller, &changes).await;
+    let outcomes = executor.run(&mut fleet, &changes).await;
     let outcomes = outcomes.map_err(|error| {
-        let problem = told::problem(&error);
-        progress.give_up("failed", &problem.what);
+        let problem = errors::problem(&error);
+        progress.abandon("failed", &problem.what);
         problem
     })?;
-    let made = Made {
-        objects: changes.len(),
-        pods: work.pods(&controller).await,
+    let cluster = ClusterResult {
+        changed: changes.len(),
+        pod_cidrs: executor.pod_cidrs(&fleet).await,
     };
-    conclude(&controller, Some(&progress), &outcomes, &made, heed)
+    conclude(&fleet, Some(&progress), &outcomes, &cluster, interrupts)
 }
 
-/// What there is in the cluster at the end, for the record.
 #[derive(Default)]
-struct Made {
+struct ClusterResult {
     /// How many objects were changed.
-    objects: usize,
-    /// The network of each Node's pods.
-    pods: BTreeMap<String, String>,
+    changed: usize,
+    /// The pod network of each Node, for the record.
+    pod_cidrs: BTreeMap<String, String>,
 }
 
-/// How it is carried out.
-struct Work<'a> {
+struct Executor<'a> {
     progress: &'a Progress,
-    stop: &'a Stop,
+    cancel: &'a CancelToken,
     max_unavailable: Option<u16>,
 }
 
-impl Work<'_> {
+impl Executor<'_> {
     /// First the cluster, then the hosts.
-    async fn carry_out(
+    async fn run(
         &self,
-        controller: &mut Controller,
+        fleet: &mut Fleet,
         changes: &[ClusterChange],
     ) -> Result<Vec<HostOutcome>, RunError> {
-        match self.change_cluster(controller, changes).await {
-            // The hosts say that they were stopped.
-            Err(RunError::Stopped { .. }) => {}
+        match self.change_cluster(fleet, changes).await {
+            // Each host reports the cancellation.
+            Err(RunError::Canceled { .. }) => {}
             changed => changed?,
         }
-        let mut links = std::mem::take(&mut controller.links);
-        for link in &mut links {
-            link.heed(self.stop.clone());
+        let mut clients = std::mem::take(&mut fleet.clients);
+        for client in &mut clients {
+            client.set_cancel_token(self.cancel.clone());
         }
         let apply = Apply {
-            cluster: &controller.cluster,
-            inputs: &controller.inputs,
-            blobs: &controller.blobs,
-            api: &controller.kube,
-            run: &controller.kube.run,
-            stop: self.stop,
-            at_once: controller.at_once,
-            unavailable: Unavailable::at_most(self.max_unavailable),
-            tell: &|happening: Happening<'_>| self.progress.hear(&happening),
+            cluster: &fleet.cluster,
+            inputs: &fleet.inputs,
+            blobs: &fleet.blobs,
+            api: &fleet.kube,
+            run: &fleet.kube.run,
+            cancel: self.cancel,
+            concurrency: fleet.concurrency,
+            unavailable: UnavailableLimit::at_most(self.max_unavailable),
+            on_event: &|event: RunEvent<'_>| self.progress.on_run_event(&event),
         };
-        let outcomes = apply.carry_out(&mut links).await;
-        let good_byes = links.into_iter().map(Link::close);
-        controller.at_once.all(good_byes).await;
+        let outcomes = apply.run(&mut clients).await;
+        let closing = clients.into_iter().map(AgentClient::close);
+        fleet.concurrency.all(closing).await;
         outcomes
     }
 
-    /// Each change is whole or is made by the next run: what is due is written down in
-    /// the cluster before it.
+    /// A change that is interrupted is completed by the next run: pending changes are
+    /// recorded in the cluster first.
     async fn change_cluster(
         &self,
-        controller: &Controller,
+        fleet: &Fleet,
         changes: &[ClusterChange],
     ) -> Result<(), RunError> {
-        let tell = |text: String| self.progress.line(&format!("cluster: {text}"));
+        let print = |text: String| self.progress.line(&format!("cluster: {text}"));
         for change in changes {
-            tell(change.object.to_string());
-            let cluster = &controller.kube.cluster;
-            let change = async { Ok(cluster.carry_out_telling(change, &tell).await?) };
-            self.stop.heeded("the cluster", change).await?;
+            print(change.object.to_string());
+            let cluster = &fleet.kube.cluster;
+            let change = async { Ok(cluster.apply_with_progress(change, &print).await?) };
+            self.cancel.run("the cluster", change).await?;
         }
         Ok(())
     }
 
-    /// A record is worth having without them.
-    async fn pods(&self, controller: &Controller) -> BTreeMap<String, String> {
-        let facts = self.stop.heeded("the cluster", controller.facts()).await;
+    /// Empty on errors: the record is useful without them.
+    async fn pod_cidrs(&self, fleet: &Fleet) -> BTreeMap<String, String> {
+        let facts = self.cancel.run("the cluster", fleet.facts()).await;
         let nodes = facts.map(|facts| facts.nodes);
         let nodes = nodes.unwrap_or_default().into_iter();
         let pods = nodes.filter_map(|node| Some((node.name, node.pods?.to_string())));
@@ -213,96 +213,115 @@ impl Work<'_> {
     }
 }
 
-/// Shows what would change, and asks.
-async fn ask(controller: &mut Controller, changes: &[ClusterChange]) -> Result<(), CommandError> {
-    let surveys = survey(controller).await;
-    let surveys = surveys.map_err(|error| told::problem(&error))?;
-    let cluster = &controller.cluster;
-    let hosts = cluster.spec.hosts.len();
-    output::say(&format!(
-        "{}: Kubernetes {}, {hosts} hosts\n\n  {:<20}  {} objects change",
-        cluster.metadata.name,
-        cluster.spec.kubernetes.version,
+/// Shows a summary of the plan and prompts for confirmation.
+async fn confirm_plan(fleet: &mut Fleet, changes: &[ClusterChange]) -> Result<(), CommandError> {
+    let surveys = survey(fleet).await;
+    let surveys = surveys.map_err(|error| errors::problem(&error))?;
+    let names = surveys.iter().map(|(name, _)| name);
+    let names = names.chain(fleet.unreachable.iter().map(|(name, _)| name));
+    let width = names
+        .map(|name| name.chars().count())
+        .chain(["cluster".len()]);
+    let width = width.max().unwrap_or_default();
+    let mut cluster = Counts::default();
+    changes
+        .iter()
+        .for_each(|change| cluster.add_cluster_change(change));
+    output::message(&format!(
+        "{}\n\n  {:<width$}  {}",
+        heading(&fleet.cluster),
         "cluster",
-        changes.len(),
+        cluster.pending(),
     ));
     for change in changes.iter().filter(|change| change.outage.is_some()) {
-        output::say(&format!("  {:<20}  {}", "", changes::line(change)));
+        output::message(&format!("  {:<width$}  {}", "", changes::line(change)));
     }
-    for (name, answer) in &surveys {
-        let told = match answer {
-            Ok(answer) => format!("{:<24} {}", to_do(answer), answer.system),
+    for (name, survey) in &surveys {
+        let text = match survey {
+            Ok(survey) => format!("{:<26}  {}", host_summary(survey), survey.system),
             Err(error) => error.to_string(),
         };
-        output::say(&format!("  {name:<20}  {told}"));
+        output::message(&format!("  {name:<width$}  {text}"));
     }
-    for (name, error) in &controller.lost {
-        output::say(&format!("  {name:<20}  {error}"));
+    for (name, error) in &fleet.unreachable {
+        output::message(&format!("  {name:<width$}  {error}"));
     }
-    output::say("\n");
-    confirm::ask("Apply this?", "casement apply --yes")
+    output::message("\n");
+    confirm::ask("Apply?", "casement apply --yes")
 }
 
-fn to_do(host: &HostSurvey) -> String {
-    let pending = host.steps.iter().filter(|step| !step.is_right()).count();
-    match (pending, host.open.is_empty()) {
-        (0, true) => "nothing to do".to_owned(),
-        (pending, true) => format!("{pending} to change"),
-        // What the network needs is known when the Node is there.
-        (pending, false) => format!("{pending} and the network"),
+/// `shop: Kubernetes 1.36.3, flannel-overlay, 1 Linux and 2 Windows hosts`.
+fn heading(cluster: &Cluster) -> String {
+    let hosts = &cluster.spec.hosts;
+    let windows = hosts.iter().filter(|host| host.os.is_windows()).count();
+    let linux = hosts.len() - windows;
+    let hosts = match linux {
+        0 => output::count(windows, "Windows host"),
+        linux => format!(
+            "{linux} Linux and {}",
+            output::count(windows, "Windows host")
+        ),
+    };
+    let (name, version) = (&cluster.metadata.name, &cluster.spec.kubernetes.version);
+    let mode = cluster.spec.network.mode();
+    format!("{name}: Kubernetes {version}, {mode}, {hosts}")
+}
+
+fn host_summary(host: &HostSurvey) -> String {
+    let mut counts = Counts::default();
+    host.steps.iter().for_each(|step| counts.add_step(step));
+    match host.after_join.is_empty() {
+        true => counts.pending(),
+        // The network stage is planned when the Node exists.
+        false => format!("{}, network known after join", counts.pending()),
     }
 }
 
-/// Says how it ended, and leaves the record.
+/// Reports the result, and closes the record.
 fn conclude(
-    controller: &Controller,
+    fleet: &Fleet,
     progress: Option<&Progress>,
     outcomes: &[HostOutcome],
-    made: &Made,
-    heed: &Heed,
+    cluster: &ClusterResult,
+    interrupts: &InterruptWatch,
 ) -> Result<(), CommandError> {
     if let Some(progress) = progress {
         progress.finish();
     }
-    let problem = |host: &str, error: &RunError| match progress {
-        Some(progress) => progress.problem(host, error),
-        None => told::problem(error),
-    };
-    let lost = controller.lost.iter();
-    let lost = lost.map(|(host, error)| (host.as_str(), Err(error)));
+    let unreachable = fleet.unreachable.iter();
+    let unreachable = unreachable.map(|(host, error)| (host.as_str(), Err(error)));
     let results = outcomes.iter();
     let results = results.map(|it| (it.host.as_str(), it.result.as_ref().map(|count| *count)));
-    let results: Vec<_> = lost.chain(results).collect();
+    let results: Vec<_> = unreachable.chain(results).collect();
     for (host, result) in &results {
-        match result {
-            Err(RunError::Stopped { .. }) => {}
-            Err(error) => output::say_problem(&format!("\n{host}\n"), &problem(host, error)),
-            Ok(_) => {}
+        match (result, progress) {
+            (Ok(_) | Err(RunError::Canceled { .. }), _) => {}
+            (Err(error), Some(progress)) => progress.report_failure(host, error),
+            (Err(error), None) => {
+                output::report(&format!("\n{host} failed\n"), &errors::problem(error));
+            }
         }
     }
-    let end = End::of(&results);
+    let outcome = RunOutcome::of(&results);
     let hosts = results.iter();
-    let took = |host: &str| progress.and_then(|progress| progress.took(host));
-    let hosts = hosts.map(|(host, it)| summary(host, it, took(host), made.pods.get(*host)));
+    let elapsed = |host: &str| progress.and_then(|progress| progress.elapsed(host));
+    let hosts =
+        hosts.map(|(host, it)| summary(host, it, elapsed(host), cluster.pod_cidrs.get(*host)));
     let hosts: Vec<Value> = hosts.collect();
-    let folder = progress.and_then(|progress| progress.close(end.word(), &hosts));
-    if let Some(folder) = folder
-        && end != End::Done
+    let record = progress.and_then(|progress| progress.close(outcome.name(), &hosts));
+    if let Some(record) = record
+        && outcome != RunOutcome::Done
     {
-        let folder = folder.display();
-        output::say(&format!("\nThe record of this run is in {folder}"));
+        let record = record.display();
+        output::message(&format!("\nThe record of this run is in {record}"));
     }
-    let changed = made.objects
-        + results
-            .iter()
-            .map(|(_, it)| it.unwrap_or(0) as usize)
-            .sum::<usize>();
-    say_end(controller, &results, end, changed, heed)
+    let steps = results.iter().map(|(_, it)| it.unwrap_or(0) as usize);
+    let changed = cluster.changed + steps.sum::<usize>();
+    print_outcome(fleet, &results, outcome, changed, interrupts)
 }
 
-/// How a run ended as a whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum End {
+enum RunOutcome {
     Done,
     Stopped,
     Failed,
@@ -310,11 +329,11 @@ enum End {
 
 type HostResult<'a> = (&'a str, Result<u32, &'a RunError>);
 
-impl End {
-    /// Who was stopped is not said to have failed, whatever failed before.
+impl RunOutcome {
+    /// A canceled run is not reported as failed, even if a host failed before.
     fn of(results: &[HostResult<'_>]) -> Self {
-        let stopped = |it: &HostResult<'_>| matches!(it.1, Err(RunError::Stopped { .. }));
-        if results.iter().any(stopped) {
+        let canceled = |it: &HostResult<'_>| matches!(it.1, Err(RunError::Canceled { .. }));
+        if results.iter().any(canceled) {
             Self::Stopped
         } else if results.iter().any(|it| it.1.is_err()) {
             Self::Failed
@@ -323,7 +342,7 @@ impl End {
         }
     }
 
-    fn word(self) -> &'static str {
+    fn name(self) -> &'static str {
         match self {
             Self::Done => "done",
             Self::Stopped => "stopped",
@@ -335,10 +354,10 @@ impl End {
 fn summary(
     host: &str,
     result: &Result<u32, &RunError>,
-    took: Option<Duration>,
+    elapsed: Option<Duration>,
     pods: Option<&String>,
 ) -> Value {
-    let seconds = took.map(|took| took.as_secs_f64());
+    let seconds = elapsed.map(|elapsed| elapsed.as_secs_f64());
     match result {
         Ok(changed) => json!({"name": host, "changed": changed, "seconds": seconds, "pods": pods}),
         Err(error) => {
@@ -348,32 +367,32 @@ fn summary(
     }
 }
 
-fn say_end(
-    controller: &Controller,
+fn print_outcome(
+    fleet: &Fleet,
     results: &[HostResult<'_>],
-    end: End,
+    outcome: RunOutcome,
     changed: usize,
-    heed: &Heed,
+    interrupts: &InterruptWatch,
 ) -> Result<(), CommandError> {
-    let (took, verb) = (clock::duration(heed.elapsed()), heed.verb());
-    let hosts = results.len();
-    match end {
-        End::Failed => {
+    let (elapsed, verb) = (clock::duration(interrupts.elapsed()), interrupts.verb());
+    let hosts = output::count(results.len(), "host");
+    match outcome {
+        RunOutcome::Failed => {
             let failed = results.iter().filter(|it| it.1.is_err()).count();
-            output::say(&format!(
-                "{failed} of {hosts} hosts failed after {took}; `casement {verb}` goes on from there"
+            output::message(&format!(
+                "{failed} of {hosts} failed after {elapsed}. Run `casement {verb}` to resume."
             ));
-            Err(CommandError::told(1))
+            Err(CommandError::reported(1))
         }
-        End::Stopped => Err(heed.stopped()),
-        End::Done if changed == 0 => output::print(&format!(
-            "Nothing to do: {hosts} hosts and the cluster are as the file says ({took}).\n"
+        RunOutcome::Stopped => Err(interrupts.stopped()),
+        RunOutcome::Done if changed == 0 => output::print(&format!(
+            "No changes: {hosts} and the cluster are in sync ({elapsed}).\n"
         )),
-        End::Done => {
-            let windows = controller.windows();
+        RunOutcome::Done => {
+            let windows = fleet.windows();
             let verb = if windows.len() == 1 { "is" } else { "are" };
-            let windows = output::listed(&windows);
-            output::print(&format!("Done in {took}: {windows} {verb} Ready.\n"))
+            let windows = output::list(&windows);
+            output::print(&format!("Done in {elapsed}: {windows} {verb} Ready.\n"))
         }
     }
 }

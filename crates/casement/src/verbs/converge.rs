@@ -1,7 +1,6 @@
-//! `casement converge DOC --hosts FILE`: hosts become what a bare node document
-//! says, with no cluster around them. For benchmarks and for finding faults.
+//! `casement converge DOC --hosts FILE`: applies a node document to hosts, without a
+//! cluster. For benchmarks and debugging.
 
-#[path = "converge/hosts.rs"]
 mod hosts;
 
 use std::collections::BTreeMap;
@@ -9,164 +8,160 @@ use std::collections::btree_map::Entry;
 use std::path::{Path, PathBuf};
 
 use casement_diag::Problem;
-use casement_remote::{Agent, AgentHome, HostOs, Places, RemoteError, hash_file};
+use casement_remote::{Agent, AgentHome, AgentPaths, HostOs, RemoteError, hash_file};
 use casement_resource::{NodeDocument, Resource};
 use casement_run::RunError;
-use casement_run::apply::Happening;
+use casement_run::agent_client::AgentClient;
+use casement_run::apply::RunEvent;
+use casement_run::blob_source::Blobs;
+use casement_run::cancel::CancelToken;
+use casement_run::concurrency::Concurrency;
 use casement_run::job::Job;
-use casement_run::link::Link;
-use casement_run::many::AtOnce;
 use casement_run::secrets::NoSecrets;
-use casement_run::source::Blobs;
-use casement_run::stop::Stop;
-use casement_run::unavailable::Away;
+use casement_run::unavailable::UnavailablePermit;
 use clap::Args;
 use serde_json::Value;
 
 use crate::failure::CommandError;
 use crate::progress::{Progress, ProgressArgs, RunRecord};
-use crate::signals::Heed;
-use crate::{agents, clock, controller, output, signals, told};
-use hosts::Machine;
+use crate::signals::InterruptWatch;
+use crate::{agents, clock, errors, fleet, output, signals};
+use hosts::ConvergeHost;
 
-/// Make hosts what a bare node document says.
+/// Apply a node document to hosts, without a cluster.
 #[derive(Debug, Args)]
 pub struct ConvergeArgs {
-    /// The node document, in JSON; `{{ name }}` in its texts stands for a value
-    /// that each host has of its own
+    /// Node document (JSON); `{{ name }}` in its strings is replaced by a value of each host
     document: PathBuf,
-    /// The hosts, in JSON: how each is reached, and its values
+    /// Hosts file (JSON): how to connect to each host, and its values
     #[arg(long, value_name = "FILE")]
     hosts: PathBuf,
-    /// How many hosts are worked on at once
+    /// Number of hosts to process at the same time
     #[arg(long, value_name = "N", default_value_t)]
-    parallel: AtOnce,
-    /// A file that an artifact of the document comes from; may be given again
+    parallel: Concurrency,
+    /// File with the content of an artifact of the document; can be repeated
     #[arg(long = "blob", value_name = "FILE")]
     blobs: Vec<PathBuf>,
-    /// The folder with casement-node and casement-node.exe
+    /// Directory with casement-node and casement-node.exe
     #[arg(long)]
     agent_dir: Option<PathBuf>,
     #[command(flatten)]
     pub progress: ProgressArgs,
 }
 
-/// What is the same for all hosts.
-struct Work {
+struct Executor {
     blobs: Blobs,
     run: String,
     controller: String,
-    stop: Stop,
+    cancel: CancelToken,
     progress: Progress,
 }
 
-/// Runs the verb.
 pub async fn run_converge(arguments: ConvergeArgs) -> Result<(), CommandError> {
-    let heed = signals::heed("converge");
-    let written = hosts::read(&arguments.document)?;
-    let machines = hosts::machines(&arguments.hosts)?;
-    let documents = machines
+    let interrupts = signals::watch("converge");
+    let template = hosts::read(&arguments.document)?;
+    let hosts = hosts::load(&arguments.hosts)?;
+    let documents = hosts
         .iter()
-        .map(|machine| document(&arguments.document, &written, machine))
+        .map(|host| document(&arguments.document, &template, host))
         .collect::<Result<Vec<_>, Problem>>()?;
-    let agents = find_agents(&machines, arguments.agent_dir.as_deref())?;
+    let agents = find_agents(&hosts, arguments.agent_dir.as_deref())?;
     let blobs = find_blobs(&arguments.blobs, &documents)?;
-    let run = controller::run_name();
+    let run = fleet::run_name();
     let record = RunRecord::begin("converge", &run);
-    let names: Vec<&str> = machines.iter().map(|it| it.way.name()).collect();
+    let names: Vec<&str> = hosts.iter().map(|it| it.endpoint.name()).collect();
     let progress = Progress::begin(&arguments.progress, &names, record);
-    let work = Work {
+    let executor = Executor {
         blobs,
         run,
-        controller: controller::own_name(),
-        stop: heed.working(&progress),
+        controller: fleet::controller_name(),
+        cancel: interrupts.begin_changes(&progress),
         progress,
     };
-    let jobs = machines.iter().zip(&documents).map(|(machine, document)| {
-        let (work, agents) = (&work, &agents);
+    let jobs = hosts.iter().zip(&documents).map(|(host, document)| {
+        let (executor, agents) = (&executor, &agents);
         async move {
-            let result = work.carry_out(machine, document, agents).await;
-            let ended = result.as_ref().copied();
-            work.progress.ended(machine.way.name(), ended);
-            (machine.way.name(), result)
+            let result = executor.converge(host, document, agents).await;
+            let name = host.endpoint.name();
+            executor.progress.host_ended(name, result.as_ref().copied());
+            (name, result)
         }
     });
     let mut results = arguments.parallel.all(jobs).await;
     results.sort_by_key(|(name, _)| *name);
-    conclude(&work.progress, &results, &heed)
+    conclude(&executor.progress, &results, &interrupts)
 }
 
-impl Work {
-    async fn carry_out(
+impl Executor {
+    async fn converge(
         &self,
-        machine: &Machine,
+        host: &ConvergeHost,
         document: &NodeDocument,
         agents: &BTreeMap<HostOs, Agent>,
     ) -> Result<u32, RunError> {
-        let agent = agents.get(&machine.os).cloned();
+        let agent = agents.get(&host.os).cloned();
         let agent = agent.ok_or_else(|| RunError::NoAgent {
-            host: machine.way.name().to_owned(),
-            os: machine.os,
+            host: host.endpoint.name().to_owned(),
+            os: host.os,
         })?;
-        let home = match &machine.state_dir {
+        let home = match &host.state_dir {
             None => AgentHome::new(agent),
-            Some(folder) => AgentHome::within(agent, Places::below(machine.os, folder)),
+            Some(dir) => AgentHome::with_paths(agent, AgentPaths::below(host.os, dir)),
         };
-        let open = Link::open_at(&machine.way, home, &self.controller);
-        let mut link = self.stop.heeded(machine.way.name(), open).await?;
-        link.heed(self.stop.clone());
-        let tell = |happening: Happening<'_>| self.progress.hear(&happening);
+        let open = AgentClient::open_at(&host.endpoint, home, &self.controller);
+        let mut client = self.cancel.run(host.endpoint.name(), open).await?;
+        client.set_cancel_token(self.cancel.clone());
+        let on_event = |event: RunEvent<'_>| self.progress.on_run_event(&event);
         let job = Job {
             blobs: &self.blobs,
             run: &self.run,
-            stop: &self.stop,
-            tell: &tell,
+            cancel: &self.cancel,
+            on_event: &on_event,
         };
-        // All of them may be away at once.
-        let away = &mut Away::default();
-        let result = job.converge(&mut link, document, &NoSecrets, away).await;
-        link.close().await;
+        // No limit of unavailable hosts.
+        let permit = &mut UnavailablePermit::default();
+        let result = job
+            .converge(&mut client, document, &NoSecrets, permit)
+            .await;
+        client.close().await;
         result
     }
 }
 
-/// The document for one host.
-fn document(path: &Path, written: &Value, machine: &Machine) -> Result<NodeDocument, Problem> {
-    let name = machine.way.name();
-    let wrong = |said: String| {
+fn document(path: &Path, template: &Value, host: &ConvergeHost) -> Result<NodeDocument, Problem> {
+    let name = host.endpoint.name();
+    let invalid = |cause: String| {
         Problem::new(
             "CAS-CTL-021",
-            format!("`{}` is no document for `{name}`", path.display()),
-            "mend the document, or give the host its values in the hosts file",
+            format!("`{}` is not a valid document for `{name}`", path.display()),
+            "fix the document, or add the values of the host to the hosts file",
         )
-        .seen("it says", said)
+        .detail("cause", cause)
     };
-    let mut value = machine.filled(written).map_err(wrong)?;
+    let mut value = host.fill(template).map_err(invalid)?;
     if let Some(fields) = value.as_object_mut() {
         fields.insert("host".to_owned(), Value::from(name));
     }
-    NodeDocument::try_from(value).map_err(|error| wrong(error.to_string()))
+    NodeDocument::try_from(value).map_err(|error| invalid(error.to_string()))
 }
 
-/// The agents of those systems that the hosts run.
 fn find_agents(
-    machines: &[Machine],
-    folder: Option<&Path>,
+    hosts: &[ConvergeHost],
+    dir: Option<&Path>,
 ) -> Result<BTreeMap<HostOs, Agent>, Problem> {
     let mut found = BTreeMap::new();
-    for machine in machines {
-        if let Entry::Vacant(place) = found.entry(machine.os) {
-            place.insert(agents::find_for(machine.os, folder)?);
+    for host in hosts {
+        if let Entry::Vacant(entry) = found.entry(host.os) {
+            entry.insert(agents::find_for(host.os, dir)?);
         }
     }
     Ok(found)
 }
 
-/// Which file each artifact comes from. A file is known by its size, because its
-/// hash is checked whenever it is sent; only where two have the same size are
-/// they hashed before anybody asks for them.
+/// The file for each artifact. Files are matched by size, because the hash is checked on
+/// upload; they are hashed here only if several have the same size.
 fn find_blobs(files: &[PathBuf], documents: &[NodeDocument]) -> Result<Blobs, Problem> {
-    let told = |error: RemoteError| told::remote(&error);
+    let problem = |error: RemoteError| errors::remote(&error);
     let mut blobs = Blobs::new();
     let steps = documents.iter().flat_map(NodeDocument::steps);
     for step in steps {
@@ -176,28 +171,28 @@ fn find_blobs(files: &[PathBuf], documents: &[NodeDocument]) -> Result<Blobs, Pr
         if blobs.contains_key(&artifact.sha256) {
             continue;
         }
-        let size = |file: &&PathBuf| file.metadata().is_ok_and(|it| it.len() == artifact.size);
-        let alike: Vec<&PathBuf> = files.iter().filter(size).collect();
-        let file = match alike.as_slice() {
+        let same_size = |file: &&PathBuf| file.metadata().is_ok_and(|it| it.len() == artifact.size);
+        let candidates: Vec<&PathBuf> = files.iter().filter(same_size).collect();
+        let file = match candidates.as_slice() {
             [file] => Some(*file),
-            alike => {
-                let mut right = None;
-                for file in alike {
-                    if hash_file(file).map_err(told)?.0 == artifact.sha256 {
-                        right = Some(*file);
+            candidates => {
+                let mut found = None;
+                for file in candidates {
+                    if hash_file(file).map_err(problem)?.0 == artifact.sha256 {
+                        found = Some(*file);
                     }
                 }
-                right
+                found
             }
         };
         let Some(file) = file else {
             return Err(Problem::new(
                 "CAS-CTL-022",
                 format!("no file was given for `{}`", artifact.destination),
-                "name it with --blob",
+                "add it with `--blob FILE`",
             )
-            .seen("sha256", artifact.sha256)
-            .seen("size", format!("{} bytes", artifact.size)));
+            .detail("sha256", artifact.sha256)
+            .detail("size", format!("{} bytes", artifact.size)));
         };
         blobs.insert(artifact.sha256, file.clone().into());
     }
@@ -207,27 +202,27 @@ fn find_blobs(files: &[PathBuf], documents: &[NodeDocument]) -> Result<Blobs, Pr
 fn conclude(
     progress: &Progress,
     results: &[(&str, Result<u32, RunError>)],
-    heed: &Heed,
+    interrupts: &InterruptWatch,
 ) -> Result<(), CommandError> {
     progress.finish();
-    let stopped = |it: &Result<u32, RunError>| matches!(it, Err(RunError::Stopped { .. }));
+    let is_canceled = |it: &Result<u32, RunError>| matches!(it, Err(RunError::Canceled { .. }));
     for (host, result) in results {
         if let Err(error) = result
-            && !stopped(result)
+            && !is_canceled(result)
         {
-            output::say_problem(&format!("\n{host}\n"), &progress.problem(host, error));
+            progress.report_failure(host, error);
         }
     }
     let failed = results
         .iter()
-        .filter(|(_, it)| it.is_err() && !stopped(it))
+        .filter(|(_, it)| it.is_err() && !is_canceled(it))
         .count();
-    let halted = results.iter().filter(|(_, it)| stopped(it)).count();
+    let canceled = results.iter().filter(|(_, it)| is_canceled(it)).count();
     let changed = results
         .iter()
         .filter(|(_, it)| matches!(it, Ok(1..)))
         .count();
-    let outcome = match (failed, halted) {
+    let outcome = match (failed, canceled) {
         (0, 0) => "done",
         (_, 0) => "failed",
         _ => "stopped",
@@ -237,16 +232,17 @@ fn conclude(
         Err(error) => serde_json::json!({"name": host, "error": error.to_string()}),
     });
     progress.close(outcome, &summary.collect::<Vec<_>>());
-    let (took, hosts) = (clock::duration(heed.elapsed()), results.len());
-    match (failed, halted) {
+    let elapsed = clock::duration(interrupts.elapsed());
+    let hosts = output::count(results.len(), "host");
+    match (failed, canceled) {
         (0, 0) => {
-            let done = format!("Done in {took}: {hosts} hosts, {changed} of them changed.\n");
+            let done = format!("Done in {elapsed}: {hosts}, {changed} changed.\n");
             output::print(&done)
         }
         (_, 0) => {
-            output::say(&format!("{failed} of {hosts} hosts failed after {took}"));
-            Err(CommandError::told(1))
+            output::message(&format!("{failed} of {hosts} failed after {elapsed}."));
+            Err(CommandError::reported(1))
         }
-        _ => Err(heed.stopped()),
+        _ => Err(interrupts.stopped()),
     }
 }

@@ -1,41 +1,43 @@
-//! `casement demo`: the whole job on simulated hosts, with the verbs that real hosts
-//! get, in one command that needs nothing.
+//! `casement demo`: plan, apply, repair and reset on simulated hosts, with the same verbs
+//! as on real ones and without any prerequisites.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use casement_diag::Problem;
-use casement_lab::state::places::Places;
-use casement_sim::{MOST_HOSTS, Mishap, SimCluster, SimHost, SimNetwork, SimShape};
+use casement_sim::{MAX_HOSTS, SimCluster, SimFault, SimHost, SimNetwork, SimOptions};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser as _, ValueEnum};
 
+use crate::Arguments;
+use crate::clock;
 use crate::failure::CommandError;
-use crate::{Arguments, clock, doctor, output, signals};
+use crate::output;
+use crate::signals;
+use crate::verbs::doctor;
 
-/// The whole job on simulated hosts: plan, apply, break, repair, take back.
+/// Demonstrate plan, apply, repair and reset on simulated hosts.
 #[derive(Debug, Args)]
 pub struct DemoArgs {
-    /// How many Windows servers
-    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u16).range(1..=i64::from(MOST_HOSTS)))]
+    /// Number of Windows hosts
+    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u16).range(1..=i64::from(MAX_HOSTS)))]
     hosts: u16,
-    /// Leave everything up until Ctrl-C, and say what to try
+    /// Keep everything running until Ctrl-C
     #[arg(long)]
     keep: bool,
-    /// Let a known fault happen, and see what `doctor` says of it
+    /// Inject a fault and run `doctor`
     #[arg(long, value_name = "FAULT", value_parser = fault())]
-    fail: Option<Mishap>,
-    /// How pods reach each other
+    fail: Option<SimFault>,
+    /// Pod network
     #[arg(long, value_enum, default_value_t = DemoNetwork::Routes, conflicts_with = "fail")]
     network: DemoNetwork,
 }
 
-/// How pods of the demo reach each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum DemoNetwork {
-    /// By routes that casement makes
+    /// Routes that casement creates
     Routes,
-    /// In flannel's VXLAN, whose numbers casement has to change first
+    /// flannel VXLAN, whose VNI and port casement changes first
     Overlay,
 }
 
@@ -43,12 +45,12 @@ impl DemoNetwork {
     fn simulated(self) -> SimNetwork {
         match self {
             Self::Routes => SimNetwork::Routes,
-            Self::Overlay => SimNetwork::overlay_of_linux(),
+            Self::Overlay => SimNetwork::default_overlay(),
         }
     }
 
-    /// A verb that changes flannel's numbers, there or back.
-    fn agreed(self, line: &str) -> String {
+    /// Changes of flannel's VNI need a confirmation.
+    fn allow_outage(self, line: &str) -> String {
         match self {
             Self::Routes => line.to_owned(),
             Self::Overlay => format!("{line} --allow-network-outage"),
@@ -56,154 +58,170 @@ impl DemoNetwork {
     }
 }
 
-/// The faults by their names.
-fn fault() -> impl TypedValueParser<Value = Mishap> {
-    let names = PossibleValuesParser::new(Mishap::ALL.map(Mishap::name));
+fn fault() -> impl TypedValueParser<Value = SimFault> {
+    let names = PossibleValuesParser::new(SimFault::ALL.map(SimFault::name));
     names.try_map(|name| {
-        let mut all = Mishap::ALL.into_iter();
-        all.find(|it| it.name() == name)
-            .ok_or("there is no such fault")
+        let mut all = SimFault::ALL.into_iter();
+        all.find(|it| it.name() == name).ok_or("unknown fault")
     })
 }
 
-/// How long the service of a host may take to bring its network back.
-const REPAIR: Duration = Duration::from_secs(30);
+/// The limit for the agent to restore the network of its host.
+const REPAIR_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// How long a fault takes to be felt.
-const FELT: Duration = Duration::from_secs(1);
+/// How long it takes until Nodes and pods report a fault.
+const FAULT_DELAY: Duration = Duration::from_secs(1);
 
-/// Runs the verb. Ctrl-C ends it at once: hosts and cluster are in this process, and
-/// nobody could go on with them.
+/// For failures that should not happen.
+const BUG: &str = "report this as a bug";
+
+/// Ctrl-C exits immediately: hosts and cluster are part of this process, so that nothing
+/// could be resumed.
 pub async fn run_demo(arguments: DemoArgs) -> Result<(), CommandError> {
-    signals::leave_to_another();
+    signals::disable();
     tokio::select! {
         biased;
-        shown = show(arguments) => shown,
-        Ok(()) = tokio::signal::ctrl_c() => Err(CommandError::told(signals::INTERRUPTED)),
+        result = run(arguments) => result,
+        Ok(()) = tokio::signal::ctrl_c() => Err(CommandError::reported(signals::INTERRUPTED)),
     }
 }
 
-async fn show(arguments: DemoArgs) -> Result<(), CommandError> {
+async fn run(arguments: DemoArgs) -> Result<(), CommandError> {
     let started = Instant::now();
-    let folder = folder()?;
+    let dir = create_dir()?;
     let windows = usize::from(arguments.hosts);
     let network = arguments.network;
-    let shape = SimShape {
+    let shape = SimOptions {
         windows,
         repair: arguments.fail.is_none(),
         network: network.simulated(),
-        ..SimShape::default()
+        ..SimOptions::default()
     };
-    let cluster = SimCluster::start(&folder, &shape).await;
-    let cluster = cluster.map_err(|error| no_ground(&error))?;
-    enter(&folder)?;
-    say(&format!(
-        "A Linux cluster and {windows} bare Windows servers, all simulated in this process:\n\
-         no root, no containers, no downloads. The commands are the ones for real\n\
-         hosts, and so is what they do. Everything is below\n{}\n",
-        folder.display()
+    let cluster = SimCluster::start(&dir, &shape).await;
+    let cluster = cluster.map_err(|error| start_failed(&error))?;
+    change_dir(&dir)?;
+    output::print(&format!(
+        "A Linux cluster and {}, all simulated in this process: no root,\n\
+         no containers, no downloads. The commands are the same as for real hosts.\n\
+         All files are in\n{}\n",
+        output::count(windows, "Windows host"),
+        dir.display()
     ))?;
-    show_spec(&folder)?;
+    print_spec(&dir)?;
     verb("plan").await?;
-    verb(&network.agreed("apply --yes")).await?;
-    if let Some(mishap) = arguments.fail {
-        fail(&cluster, mishap).await?;
+    verb(&network.allow_outage("apply --yes")).await?;
+    if let Some(fault) = arguments.fail {
+        inject(&cluster, fault).await?;
     } else {
         verb("sample deploy").await?;
         verb("status").await?;
     }
     if arguments.keep {
-        return keep(&folder).await;
+        return keep(&dir).await;
     }
     if arguments.fail.is_some() {
         return Ok(());
     }
     let report = "report.html";
     verb(&format!("report --out {report}")).await?;
-    let broken = cluster.host("windows1").ok_or_else(gone)?;
-    reboot(broken).await?;
+    let host = cluster.host("windows1").ok_or_else(missing_host)?;
+    reboot(host).await?;
     verb("status").await?;
     verb("sample delete").await?;
-    verb(&network.agreed("reset --all --cluster --yes")).await?;
-    prove(&cluster)?;
-    say(&format!(
-        "\nDone in {}. What it left, in\n{}:\n  \
-         cluster.yaml    the file\n  \
-         admin.conf      the way into the cluster, which is gone with this process\n  \
-         .casement/runs  the records of what was done\n  \
-         {report}     the same as a page, to be opened in a browser\n\n\
-         On hosts of your own: `casement init`, then `casement apply`.\n",
+    verb(&network.allow_outage("reset --all --cluster --yes")).await?;
+    print_remains(&cluster)?;
+    output::print(&format!(
+        "\nDone in {}. Files in\n{}:\n  \
+         cluster.yaml    the cluster file\n  \
+         admin.conf      the kubeconfig of the simulated cluster\n  \
+         .casement/runs  the records of all runs\n  \
+         {report}     the report, for a browser\n\n\
+         On your own hosts: run `casement init`, then `casement apply`.\n",
         clock::duration(started.elapsed()),
-        folder.display(),
+        dir.display(),
     ))
 }
 
-/// A folder of this run's own, with the newest name.
-fn folder() -> Result<PathBuf, CommandError> {
-    let places = Places::of_this_user()?;
-    let demos = places.demos();
-    // Two may begin in the same second.
-    let folder = demos.join(format!("{}-{}", clock::stamp(), std::process::id()));
-    std::fs::create_dir_all(&folder).map_err(|error| unwritable(&folder, &error))?;
-    Ok(folder)
+/// A new directory for this run; names sort by time.
+fn create_dir() -> Result<PathBuf, CommandError> {
+    let demos = state_dir()?.join("casement/demo");
+    // Two may start in the same second.
+    let dir = demos.join(format!("{}-{}", clock::stamp(), std::process::id()));
+    std::fs::create_dir_all(&dir).map_err(|error| unusable(&dir, &error))?;
+    Ok(dir)
 }
 
-/// The verbs that are shown work where the file is.
-fn enter(folder: &Path) -> Result<(), CommandError> {
-    let entered = std::env::set_current_dir(folder);
-    Ok(entered.map_err(|error| unwritable(folder, &error))?)
+/// From `XDG_STATE_HOME`, otherwise below HOME.
+fn state_dir() -> Result<PathBuf, Problem> {
+    let absolute = |name: &str| {
+        let path = std::env::var_os(name).map(PathBuf::from);
+        path.filter(|path| path.is_absolute())
+    };
+    let below_home = || Some(absolute("HOME")?.join(".local/state"));
+    absolute("XDG_STATE_HOME")
+        .or_else(below_home)
+        .ok_or_else(|| {
+            Problem::new(
+                "CAS-LAB-012",
+                "HOME and XDG_STATE_HOME are not set",
+                "set HOME to a directory that the demo may write to",
+            )
+        })
 }
 
-fn unwritable(folder: &Path, error: &std::io::Error) -> Problem {
+/// The verbs read and write files in the current directory.
+fn change_dir(dir: &Path) -> Result<(), CommandError> {
+    let changed = std::env::set_current_dir(dir);
+    Ok(changed.map_err(|error| unusable(dir, &error))?)
+}
+
+fn unusable(dir: &Path, error: &std::io::Error) -> Problem {
     Problem::new(
         "CAS-DEMO-001",
-        format!("the folder `{}` cannot be used", folder.display()),
-        "set XDG_STATE_HOME to a folder that may be written",
+        format!("failed to use the directory `{}`", dir.display()),
+        "set XDG_STATE_HOME to a writable directory",
     )
-    .seen("it says", error)
+    .detail("cause", error)
 }
 
-fn no_ground(error: &dyn std::error::Error) -> Problem {
+fn start_failed(error: &dyn std::error::Error) -> Problem {
     let problem = Problem::new(
         "CAS-DEMO-002",
         error.to_string(),
-        "the demo needs 127.18.0.0/16 of the loopback network, which every Linux has",
+        "the demo needs 127.18.0.0/16 on the loopback interface, as on any Linux",
     );
     match error.source() {
-        Some(source) => problem.seen("it says", source),
+        Some(source) => problem.detail("cause", source),
         None => problem,
     }
 }
 
-fn gone() -> Problem {
-    Problem::new("CAS-DEMO-002", "the simulated host is gone", "report this")
+fn missing_host() -> Problem {
+    let what = "the simulated host was not found";
+    Problem::new("CAS-DEMO-002", what, BUG)
 }
 
-fn say(text: &str) -> Result<(), CommandError> {
-    output::print(text)
+fn print_spec(dir: &Path) -> Result<(), CommandError> {
+    let path = dir.join("cluster.yaml");
+    let text = std::fs::read_to_string(&path).map_err(|error| unusable(dir, &error))?;
+    output::print(&format!("\n$ cat cluster.yaml\n{text}"))
 }
 
-fn show_spec(folder: &Path) -> Result<(), CommandError> {
-    let path = folder.join("cluster.yaml");
-    let text = std::fs::read_to_string(&path).map_err(|error| unwritable(folder, &error))?;
-    say(&format!("\n$ cat cluster.yaml\n{text}"))
-}
-
-/// Types a command, and carries it out.
+/// Prints a command and runs it.
 async fn verb(line: &str) -> Result<(), CommandError> {
     let line = match line.split(' ').next() {
         Some("report" | "sample") => line.to_owned(),
         _ => format!("{line} --agent-dir agent"),
     };
-    say(&format!("\n$ casement {line}\n"))?;
-    let words = std::iter::once("casement").chain(line.split(' '));
-    let arguments = Arguments::try_parse_from(words);
-    let arguments = arguments
-        .map_err(|error| Problem::new("CAS-DEMO-003", error.to_string(), "report this"))?;
-    Box::pin(crate::carry_out(arguments.verb)).await
+    output::print(&format!("\n$ casement {line}\n"))?;
+    let command = std::iter::once("casement").chain(line.split(' '));
+    let arguments = Arguments::try_parse_from(command);
+    let arguments =
+        arguments.map_err(|error| Problem::new("CAS-DEMO-003", error.to_string(), BUG))?;
+    Box::pin(crate::run(arguments.verb)).await
 }
 
-/// Boots a host, and waits until its own service has mended what that broke.
+/// Reboots a host, and waits until its agent has restored the network.
 async fn reboot(host: &SimHost) -> Result<(), CommandError> {
     let name = &host.spec().name;
     let networks = |host: &SimHost| {
@@ -216,82 +234,84 @@ async fn reboot(host: &SimHost) -> Result<(), CommandError> {
         }
     };
     let before = networks(host);
-    let told = host.sim().notices().len();
+    let known_notices = host.sim().notices().len();
     host.cut();
     host.power_off();
-    say(&format!(
-        "\nNow {name} loses its power. Windows does not keep HNS networks:\n\
-         before {before}, after the boot {}. Nobody types anything:\n",
+    output::print(&format!(
+        "\nNow {name} loses power. Windows does not persist HNS networks:\n\
+         {before} before, {} after the boot. The agent on the host restores them:\n",
         networks(host)
     ))?;
     let since = Instant::now();
     host.power_on();
-    while networks(host) != before || host.sim().notices().len() == told {
-        if since.elapsed() > REPAIR {
-            let what = format!("the network of {name} did not come back");
-            return Err(Problem::new("CAS-DEMO-004", what, "report this").into());
+    while networks(host) != before || host.sim().notices().len() == known_notices {
+        if since.elapsed() > REPAIR_TIMEOUT {
+            let what = format!("the network of {name} was not restored");
+            return Err(Problem::new("CAS-DEMO-004", what, BUG).into());
         }
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
-    for (_, notice) in host.sim().notices().iter().skip(told) {
+    for (_, notice) in host.sim().notices().iter().skip(known_notices) {
         for line in notice.split("; ") {
-            say(&format!("{}\n", output::cut(&format!("  {line}"), 79)))?;
+            let line = output::cut(&format!("  {line}"), 79, output::symbols());
+            output::print(&format!("{line}\n"))?;
         }
     }
-    say(&format!(
-        "So its event log says. It has {} again, {} after the boot.\n",
+    output::print(&format!(
+        "These are the entries in its event log. It has {} again, {} after the boot.\n",
         networks(host),
         clock::duration(since.elapsed())
     ))
 }
 
-/// A fault, and what is said of it.
-async fn fail(cluster: &SimCluster, mishap: Mishap) -> Result<(), CommandError> {
-    say(&format!("\nNow {}.\n", mishap.story()))?;
-    let struck = mishap.strike(cluster).await;
-    struck.map_err(|why| Problem::new("CAS-DEMO-005", why, "report this"))?;
-    // Nodes and pods say what they feel in a second or two.
-    tokio::time::sleep(FELT).await;
+/// Injects a fault and runs `doctor`.
+async fn inject(cluster: &SimCluster, fault: SimFault) -> Result<(), CommandError> {
+    output::print(&format!("\nNow {}.\n", fault.description()))?;
+    let injected = fault.inject(cluster).await;
+    injected.map_err(|reason| Problem::new("CAS-DEMO-005", reason, BUG))?;
+    tokio::time::sleep(FAULT_DELAY).await;
     match verb("doctor").await {
         Ok(()) => {
-            let what = "the fault was not found";
-            Err(Problem::new("CAS-DEMO-006", what, "report this").into())
+            let what = "the fault was not detected";
+            Err(Problem::new("CAS-DEMO-006", what, BUG).into())
         }
-        // It says that it has found something, and has told it.
-        Err(error) if error.exit() == doctor::FOUND => Ok(()),
+        // The fault was detected and printed.
+        Err(error) if error.exit_code() == doctor::PROBLEMS_FOUND => Ok(()),
         Err(error) => Err(error),
     }
 }
 
-/// What is left on the hosts, seen from inside.
-fn prove(cluster: &SimCluster) -> Result<(), CommandError> {
+/// Compares each host with its initial state, from inside the simulation.
+fn print_remains(cluster: &SimCluster) -> Result<(), CommandError> {
     let mut lines = String::new();
     for host in cluster.hosts() {
-        let left = host.left_behind();
+        let remains = host.left_behind();
         let name = &host.spec().name;
-        lines += &match left.as_slice() {
-            [] if host.waits_for_boot() => {
-                format!("  {name:<14} as it was handed over, after the boot that Windows wants\n")
+        lines += &match remains.as_slice() {
+            [] if host.needs_reboot() => {
+                format!("  {name:<14} in its initial state, after a pending reboot\n")
             }
-            [] => format!("  {name:<14} as it was handed over\n"),
-            left => format!("  {name:<14} {} differ: {}\n", left.len(), left.join(", ")),
+            [] => format!("  {name:<14} in its initial state\n"),
+            remains => {
+                let names = remains.join(", ");
+                format!("  {name:<14} {} differ: {names}\n", remains.len())
+            }
         };
     }
-    say(&format!(
-        "\nSeen from inside the simulated hosts, not by casement:\n{lines}"
+    output::print(&format!(
+        "\nThe actual state of the simulated hosts, read without casement:\n{lines}"
     ))
 }
 
-/// Until Ctrl-C.
-async fn keep(folder: &Path) -> Result<(), CommandError> {
-    let folder = folder.display();
-    say(&format!(
-        "\nIt stays up until Ctrl-C. In another terminal:\n  cd {folder}\n  \
+/// Waits for Ctrl-C.
+async fn keep(dir: &Path) -> Result<(), CommandError> {
+    let dir = dir.display();
+    output::print(&format!(
+        "\nRunning until Ctrl-C. In another terminal:\n  cd {dir}\n  \
          kubectl --kubeconfig admin.conf get nodes -o wide\n  \
          casement status --agent-dir agent\n  \
          casement reset windows1 --agent-dir agent\n"
     ))?;
-    // Whatever comes of waiting for it, it is over.
     let _ = tokio::signal::ctrl_c().await;
-    say("\nGone, with everything that was simulated.\n")
+    output::print("\nStopped. The simulated hosts and the cluster are removed.\n")
 }

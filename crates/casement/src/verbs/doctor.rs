@@ -1,116 +1,122 @@
-//! `casement doctor`: what is wrong, why, and what to do about it.
+//! `casement doctor`: diagnoses problems of hosts and cluster.
 
 use casement_plan::{ClusterFacts, PlanError};
 use casement_resource::{Condition, HostPath, NodeDocument, Resource, Stage, Step, Wait};
 use casement_run::RunError;
-use casement_run::link::Link;
+use casement_run::agent_client::AgentClient;
 use casement_spec::Host;
 use casement_verify::{
-    Finding, HostSeen, NodeSeen, PodSeen, RequestSeen, Seen, StepSeen, Wanted, diagnose,
+    DriftedStep, ExpectedState, Finding, HostObservation, NodeObservation, Observation,
+    PendingRequest, PodObservation, diagnose,
 };
 use clap::Args;
 use serde_json::{Value, json};
 
-use crate::controller::{Controller, FleetArgs};
 use crate::failure::CommandError;
-use crate::survey::{HostSurvey, documents, survey};
-use crate::{output, spec_file, told};
+use crate::fleet::{self, FleetArgs};
+use crate::{errors, output, spec_file};
+use casement_run::fleet::Fleet;
+use casement_run::survey::{HostSurvey, documents, survey};
 
-/// Say what is wrong with hosts and cluster, and why.
+/// Diagnose problems with the hosts and the cluster.
 #[derive(Debug, Args)]
 pub struct DoctorArgs {
     #[command(flatten)]
     fleet: FleetArgs,
-    /// The host; all of them unless named
+    /// Host; all hosts by default
     host: Option<String>,
-    /// Print JSON
+    /// Output format
     #[arg(short, long, value_parser = ["table", "json"], default_value = "table")]
     output: String,
 }
 
-/// The exit code for a fault that was found.
-pub const FOUND: u8 = 5;
-/// How much of a log or a configuration is read.
-const READ: u32 = 64 * 1024;
-/// The services that a Windows node cannot be without.
+/// The exit code if problems were found.
+pub const PROBLEMS_FOUND: u8 = 5;
+/// How many bytes of a log or a configuration are read.
+const READ_LIMIT: u32 = 64 * 1024;
+/// The services that every Windows node needs.
 const SERVICES: [&str; 2] = ["containerd", "kubelet"];
 
-/// Runs the verb.
 pub async fn run_doctor(arguments: DoctorArgs) -> Result<(), CommandError> {
-    let mut controller = Controller::open(&arguments.fleet).await?;
+    let (mut fleet, _) = fleet::open(&arguments.fleet).await?;
     if let Some(host) = &arguments.host {
-        spec_file::host(&controller.cluster, host, "casement doctor HOST")?;
+        spec_file::host(
+            &fleet.cluster,
+            host,
+            "use a host name from the cluster file",
+        )?;
     }
-    let seen = look(&mut controller).await?;
-    for link in std::mem::take(&mut controller.links) {
-        link.close().await;
+    let observation = observe(&mut fleet).await?;
+    for client in std::mem::take(&mut fleet.clients) {
+        client.close().await;
     }
-    let mut findings = diagnose(&seen);
+    let mut findings = diagnose(&observation);
     if arguments.host.is_some() {
         findings.retain(|finding| finding.host == arguments.host);
     }
-    print(&findings, &seen, &arguments.output)?;
+    print(&findings, &observation, &arguments.output)?;
     match findings.is_empty() {
         true => Ok(()),
-        false => Err(CommandError::told(FOUND)),
+        false => Err(CommandError::reported(PROBLEMS_FOUND)),
     }
 }
 
-async fn look(controller: &mut Controller) -> Result<Seen, CommandError> {
-    let surveys = survey(controller).await;
-    let surveys = surveys.map_err(|error| told::problem(&error))?;
-    let troubles = controller.kube.cluster.troubles().await;
-    let troubles = troubles.map_err(|error| told::cluster(&error))?;
-    let facts = controller.facts().await;
-    let facts = &facts.map_err(|error| told::problem(&error))?;
-    let mut links = std::mem::take(&mut controller.links);
-    let examined = links.iter_mut().zip(surveys).map(|(link, (_, survey))| {
-        let controller = &*controller;
+async fn observe(fleet: &mut Fleet) -> Result<Observation, CommandError> {
+    let surveys = survey(fleet).await;
+    let surveys = surveys.map_err(|error| errors::problem(&error))?;
+    let problems = fleet.kube.cluster.diagnose().await;
+    let problems = problems.map_err(|error| errors::cluster(&error))?;
+    let facts = fleet.facts().await;
+    let facts = &facts.map_err(|error| errors::problem(&error))?;
+    let mut clients = std::mem::take(&mut fleet.clients);
+    let surveyed = clients.iter_mut().zip(surveys);
+    let observed = surveyed.map(|(client, (_, survey))| {
+        let fleet = &*fleet;
         async move {
             match survey {
-                Ok(survey) => examine(controller, link, facts, survey).await,
+                Ok(survey) => observe_host(fleet, client, facts, survey).await,
                 Err(error) => Err(error),
             }
         }
     });
-    let examined = controller.at_once.all(examined).await;
+    let observed = fleet.concurrency.all(observed).await;
     let mut hosts = Vec::new();
-    for (link, examined) in links.iter().zip(examined) {
-        hosts.push(match examined {
+    for (client, observed) in clients.iter().zip(observed) {
+        hosts.push(match observed {
             Ok(host) => host,
-            Err(error) => unreachable(controller, link.name(), &error)?,
+            Err(error) => unreachable(fleet, client.name(), &error)?,
         });
     }
-    for (name, error) in &controller.lost {
-        hosts.push(unreachable(controller, name, error)?);
+    for (name, error) in &fleet.unreachable {
+        hosts.push(unreachable(fleet, name, error)?);
     }
-    controller.links = links;
-    Ok(Seen {
+    fleet.clients = clients;
+    Ok(Observation {
         hosts,
-        nodes: troubles
+        nodes: problems
             .nodes
             .into_iter()
-            .map(|node| NodeSeen {
+            .map(|node| NodeObservation {
                 name: node.facts.name,
                 ready: node.facts.ready,
                 message: node.message,
                 addresses: node.facts.addresses,
             })
             .collect(),
-        pods: troubles
+        pods: problems
             .pods
             .into_iter()
-            .map(|pod| PodSeen {
+            .map(|pod| PodObservation {
                 name: pod.name,
                 node: pod.node,
                 reason: pod.reason,
                 message: pod.message,
             })
             .collect(),
-        requests: troubles
+        requests: problems
             .requests
             .into_iter()
-            .map(|request| RequestSeen {
+            .map(|request| PendingRequest {
                 name: request.name,
                 user: request.user,
                 node: request.node,
@@ -119,64 +125,64 @@ async fn look(controller: &mut Controller) -> Result<Seen, CommandError> {
     })
 }
 
-/// One host: what differs there, which services stand, and the files that tell why.
-async fn examine(
-    controller: &Controller,
-    link: &mut Link,
+/// Drifted steps, stopped services, and the logs and files that show the cause.
+async fn observe_host(
+    fleet: &Fleet,
+    client: &mut AgentClient,
     facts: &ClusterFacts,
     survey: HostSurvey,
-) -> Result<HostSeen, RunError> {
-    let host = spec(controller, &survey.name)?;
-    let mut seen = HostSeen::new(&survey.name, wanted(controller, host));
-    seen.facts = Some(link.facts().clone());
-    // A host that has not joined has nothing to be compared with yet.
-    if !survey.open.is_empty() {
-        return Ok(seen);
+) -> Result<HostObservation, RunError> {
+    let host = fleet.host(&survey.name)?;
+    let mut observation = HostObservation::new(&survey.name, expected(fleet, host));
+    observation.facts = Some(client.facts().clone());
+    // Before the join, there is nothing to compare with.
+    if !survey.after_join.is_empty() {
+        return Ok(observation);
     }
-    let wrong = survey.steps.into_iter().filter(|step| !step.is_right());
-    seen.wrong = wrong
-        .map(|step| StepSeen {
+    let drifted = survey.steps.into_iter().filter(|step| !step.in_sync());
+    observation.drifted = drifted
+        .map(|step| DriftedStep {
             id: step.step.id.to_string(),
-            what: step.what,
-            seen: step.step.seen,
+            title: step.name,
+            result: step.step.result,
         })
         .collect();
     if !host.os.is_windows() {
-        return Ok(seen);
+        return Ok(observation);
     }
-    let observed = link.observe(&standing(&seen.name)?).await?;
-    let stopped = observed.steps.into_iter().filter(|step| !step.is_right());
-    seen.wrong.extend(stopped.map(|step| StepSeen {
-        what: step.id.to_string(),
+    let observed = client.observe(&service_checks(&observation.name)?).await?;
+    let stopped = observed.steps.into_iter().filter(|step| !step.in_sync());
+    observation.drifted.extend(stopped.map(|step| DriftedStep {
+        title: step.id.to_string(),
         id: step.id.to_string(),
-        seen: step.seen,
+        result: step.result,
     }));
-    let planned = documents(controller, host, facts)?.0;
-    let place = |id: &str| place_of(&planned, id);
-    let is_wrong = |id: &str| seen.wrong.iter().any(|step| step.id == id);
-    let questions = [
-        is_wrong("runs-kubelet").then(|| place("service-kubelet")),
-        is_wrong("containerd-config").then(|| place("containerd-config")),
-        is_wrong("proxy-config").then(|| place("proxy-config")),
-        Some(place("service-kube-proxy")),
+    let planned = documents(fleet, host, facts)?.0;
+    let file = |id: &str| file_of(&planned, id);
+    let is_drifted = |id: &str| observation.drifted.iter().any(|step| step.id == id);
+    let files = [
+        is_drifted("runs-kubelet").then(|| file("service-kubelet")),
+        is_drifted("containerd-config").then(|| file("containerd-config")),
+        is_drifted("proxy-config").then(|| file("proxy-config")),
+        Some(file("service-kube-proxy")),
     ];
-    let mut answers = Vec::new();
-    for question in questions {
-        answers.push(match question.flatten() {
-            Some(path) => link.read(&path, READ).await?,
+    let mut contents = Vec::new();
+    for file in files {
+        contents.push(match file.flatten() {
+            Some(path) => client.read(&path, READ_LIMIT).await?,
             None => None,
         });
     }
-    let mut answers = answers.into_iter();
-    seen.kubelet_log = answers.next().flatten();
-    seen.containerd = answers.next().flatten();
-    seen.proxy = answers.next().flatten();
-    seen.proxy_log = answers.next().flatten();
-    Ok(seen)
+    let mut contents = contents.into_iter();
+    observation.kubelet_log = contents.next().flatten();
+    observation.containerd = contents.next().flatten();
+    observation.proxy = contents.next().flatten();
+    observation.proxy_log = contents.next().flatten();
+    Ok(observation)
 }
 
-/// The file that a step writes, or logs to.
-fn place_of(documents: &[NodeDocument], id: &str) -> Option<HostPath> {
+/// The file that a step writes, or the log of its service.
+fn file_of(documents: &[NodeDocument], id: &str) -> Option<HostPath> {
     let steps = documents.iter().flat_map(|document| document.steps());
     let mut steps = steps.filter(|step| step.id.as_str() == id);
     match &steps.next()?.resource {
@@ -187,13 +193,13 @@ fn place_of(documents: &[NodeDocument], id: &str) -> Option<HostPath> {
     }
 }
 
-/// A document that is only ever looked at: do the services run?
-fn standing(host: &str) -> Result<NodeDocument, RunError> {
+/// A document that is only observed: whether the services run.
+fn service_checks(host: &str) -> Result<NodeDocument, RunError> {
     let steps = SERVICES.iter().map(|name| {
         let wait = Wait {
             condition: Condition::ServiceRunning((*name).to_owned()),
             timeout_seconds: 1,
-            remedy: None,
+            help: None,
         };
         Ok(Step {
             id: format!("runs-{name}").parse()?,
@@ -207,37 +213,35 @@ fn standing(host: &str) -> Result<NodeDocument, RunError> {
     Ok(document.map_err(PlanError::from)?)
 }
 
-fn spec<'a>(controller: &'a Controller, name: &str) -> Result<&'a Host, RunError> {
-    let mut hosts = controller.cluster.spec.hosts.iter();
-    let host = hosts.find(|host| host.name.as_str() == name);
-    host.ok_or_else(|| RunError::NotInSpec(name.to_owned()))
-}
-
-fn wanted(controller: &Controller, host: &Host) -> Wanted {
-    let cluster = &controller.cluster;
+fn expected(fleet: &Fleet, host: &Host) -> ExpectedState {
+    let cluster = &fleet.cluster;
     let (_, minor) = cluster.spec.kubernetes.version.minor();
-    Wanted {
+    ExpectedState {
         address: host.address.into(),
         windows: host.os.is_windows(),
         network: cluster.spec.network.hns_network.to_string(),
-        cni_folder: r"C:\etc\cni\net.d".to_owned(),
+        cni_dir: r"C:\etc\cni\net.d".to_owned(),
         minor: u32::try_from(minor).unwrap_or(u32::MAX),
     }
 }
 
 fn unreachable(
-    controller: &Controller,
+    fleet: &Fleet,
     name: &str,
     error: &RunError,
-) -> Result<HostSeen, CommandError> {
-    let host = spec(controller, name).map_err(|error| told::problem(&error))?;
-    let mut seen = HostSeen::new(name, wanted(controller, host));
-    seen.unreachable = Some(told::problem(error));
-    Ok(seen)
+) -> Result<HostObservation, CommandError> {
+    let host = fleet.host(name).map_err(|error| errors::problem(&error))?;
+    let mut observation = HostObservation::new(name, expected(fleet, host));
+    observation.unreachable = Some(errors::problem(error));
+    Ok(observation)
 }
 
-fn print(findings: &[Finding], seen: &Seen, form: &str) -> Result<(), CommandError> {
-    if form == "json" {
+fn print(
+    findings: &[Finding],
+    observation: &Observation,
+    format: &str,
+) -> Result<(), CommandError> {
+    if format == "json" {
         let all: Vec<Value> = findings.iter().map(as_json).collect();
         return output::print(&format!("{:#}\n", json!({ "findings": all })));
     }
@@ -245,21 +249,20 @@ fn print(findings: &[Finding], seen: &Seen, form: &str) -> Result<(), CommandErr
     for finding in findings {
         text += &format!("{finding}\n");
     }
-    let hosts = seen.hosts.len();
+    let hosts = output::count(observation.hosts.len(), "host");
     text += &match findings.len() {
-        0 => format!("Nothing is wrong: {hosts} hosts, their Nodes and their pods are well.\n"),
-        1 => "1 cause found.\n".to_owned(),
-        count => format!("{count} causes found.\n"),
+        0 => format!("No problems found: checked {hosts} with Nodes and pods.\n"),
+        count => format!("{} found.\n", output::count(count, "problem")),
     };
-    output::print(&text)
+    output::print(&output::encode(&text))
 }
 
 fn as_json(finding: &Finding) -> Value {
     let problem = &finding.problem;
-    let seen = problem.seen.iter();
-    let seen = seen.map(|(label, value)| json!({"label": label, "value": value}));
+    let details = problem.detail.iter();
+    let details = details.map(|(label, value)| json!({"label": label, "value": value}));
     json!({
         "host": finding.host, "code": problem.code, "what": problem.what,
-        "seen": seen.collect::<Vec<_>>(), "remedy": problem.remedy,
+        "seen": details.collect::<Vec<_>>(), "remedy": problem.help,
     })
 }

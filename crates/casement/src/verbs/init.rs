@@ -1,31 +1,29 @@
 //! `casement init`.
 
-#[path = "init/inventory.rs"]
 mod inventory;
-#[path = "init/output_file.rs"]
-mod output;
+mod output_file;
 
-use std::io::IsTerminal;
 use std::path::PathBuf;
 
-use casement_diag::{Style, has_errors, render_all, summary};
+use casement_diag::{has_errors, render_all, summary};
 use casement_source::import::{
     Draft, KubeInit, Note, NoteKind, from_kubeinit, from_script_args, starter,
 };
 use clap::Args;
 
 use crate::failure::CommandError;
+use crate::output;
 
-/// Write a cluster file, from nothing or from what another tool was told.
+/// Create a cluster file, new or from the configuration of another tool.
 #[derive(Debug, Args)]
 pub struct InitArgs {
-    /// An Ansible inventory, INI or YAML; group_vars and host_vars beside it are read too
+    /// Ansible inventory, INI or YAML; group_vars and host_vars next to it are read too
     #[arg(long, value_name = "FILE", group = "source")]
     from_inventory: Option<PathBuf>,
-    /// A `kubeinit_spec`, such as k8s-libvirt-1-1-1
+    /// KubeInit's `kubeinit_spec`, such as k8s-libvirt-1-1-1
     #[arg(long, value_name = "SPEC", group = "source")]
     from_kubeinit: Option<String>,
-    /// The arguments of the one-script installer: '-BaseDir C:\k -ClusterCIDR …'
+    /// Arguments of the single-script installer: '-BaseDir C:\k -ClusterCIDR ...'
     #[arg(
         long,
         value_name = "ARGUMENTS",
@@ -45,20 +43,19 @@ pub struct InitArgs {
     /// KubeInit's `kubeinit_cluster_spec`
     #[arg(long, value_name = "MAP", requires = "from_kubeinit")]
     cluster: Option<String>,
-    /// Where to write it; `-` is standard output
+    /// Output file; `-` is standard output
     #[arg(long, value_name = "FILE", default_value = "cluster.yaml")]
     out: PathBuf,
-    /// Replace a file that is there
+    /// Overwrite an existing file
     #[arg(long)]
     force: bool,
 }
 
-/// Runs the verb.
 pub fn run_init(arguments: &InitArgs) -> Result<(), CommandError> {
-    output::check(&arguments.out, arguments.force)?;
+    output_file::check(&arguments.out, arguments.force)?;
     let draft = draft(arguments)?;
-    output::write(&arguments.out, &draft.text, arguments.force)?;
-    tell(arguments, &draft);
+    output_file::write(&arguments.out, &draft.text, arguments.force)?;
+    report(arguments, &draft);
     Ok(())
 }
 
@@ -67,39 +64,27 @@ fn draft(arguments: &InitArgs) -> Result<Draft, CommandError> {
         return inventory::draft(file);
     }
     if let Some(spec) = &arguments.from_kubeinit {
-        let told = KubeInit {
+        let settings = KubeInit {
             spec,
             nodes: arguments.nodes.as_deref(),
             hypervisors: arguments.hypervisors.as_deref(),
             network: arguments.network.as_deref(),
             cluster: arguments.cluster.as_deref(),
         };
-        return from_kubeinit(&told).map_err(|problem| CommandError::usage(*problem));
+        return from_kubeinit(&settings).map_err(|problem| CommandError::usage(*problem));
     }
-    if let Some(told) = &arguments.from_script_args {
-        return from_script_args(told).map_err(|problem| CommandError::usage(*problem));
+    if let Some(line) = &arguments.from_script_args {
+        return from_script_args(line).map_err(|problem| CommandError::usage(*problem));
     }
     Ok(starter())
 }
 
-/// How findings are drawn on standard error.
-fn style() -> Style {
-    match std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none() {
-        true => Style::Colour,
-        false => Style::Plain,
-    }
-}
-
-/// Says what a person should know: on standard error, because the file itself
-/// may be on standard output.
-fn tell(arguments: &InitArgs, draft: &Draft) {
+/// To standard error, because standard output may be the file.
+fn report(arguments: &InitArgs, draft: &Draft) {
     let kinds = [
-        (
-            NoteKind::Secret,
-            "secrets in clear text, left where they are",
-        ),
+        (NoteKind::Secret, "plain-text secrets, not imported"),
         (NoteKind::Assumed, "assumed"),
-        (NoteKind::NotCarried, "not carried over"),
+        (NoteKind::NotImported, "not imported"),
     ];
     for (kind, title) in kinds {
         let notes: Vec<_> = draft
@@ -111,9 +96,9 @@ fn tell(arguments: &InitArgs, draft: &Draft) {
             continue;
         }
         eprintln!("{title}: {}", notes.len());
-        for Note { place, text, .. } in notes {
-            let place = place.as_ref().map(|place| format!("{place}  "));
-            eprintln!("  {}{text}", place.unwrap_or_default());
+        for Note { location, text, .. } in notes {
+            let location = location.as_ref().map(|location| format!("{location}  "));
+            eprintln!("  {}{text}", location.unwrap_or_default());
         }
     }
     let name = match arguments.out.to_str() {
@@ -122,10 +107,12 @@ fn tell(arguments: &InitArgs, draft: &Draft) {
     };
     let loaded = casement_source::load(&name, &draft.text);
     if has_errors(&loaded.diagnostics) {
-        let said = render_all(&loaded.diagnostics, Some(&loaded.map), style());
-        eprint!("\n{said}\n{}: ", summary(&loaded.diagnostics));
-        eprintln!("mend the file, then `casement lint -f {name}`");
+        let style = output::style(&std::io::stderr());
+        let findings = render_all(&loaded.diagnostics, Some(&loaded.map), style);
+        let findings = output::encode(&findings);
+        eprintln!("\n{findings}\n{}", summary(&loaded.diagnostics));
+        eprintln!("Fix the file, then run `casement lint -f {name}`.");
     } else if arguments.out.as_os_str() != "-" {
-        eprintln!("Wrote {name}. Next: `casement lint -f {name}`, then `casement plan -f {name}`");
+        eprintln!("Wrote {name}. Run `casement lint -f {name}`, then `casement plan -f {name}`.");
     }
 }

@@ -1,112 +1,115 @@
-//! `casement join ADDRESS`: one Windows host into a cluster that runs, without a
-//! cluster file: the cluster says what would be in it.
+//! `casement join ADDRESS`: joins one Windows host to a running cluster. The cluster file
+//! is generated from the cluster.
 //!
-//! The file that it makes is printed, kept in `.casement/join/`, and applied; the
-//! other verbs go on with it.
+//! The file is printed, saved in `.casement/join/` for other verbs, and applied.
 
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
-use casement_cluster::{Cluster, ClusterFacts};
+use casement_cluster::{ClusterClient, ObservedCluster};
 use casement_diag::Problem;
 use casement_spec::{Named as _, Program};
 use clap::Args;
 use serde_json::{Map, Value, json};
 
-use crate::apply::{ApplyArgs, apply};
 use crate::failure::CommandError;
-use crate::{output, signals, told, way, whole_file};
+use crate::verbs::apply::{ApplyArgs, apply};
+use crate::{atomic_file, endpoints, errors, output, signals};
 
-/// Make one Windows host a worker of a cluster that runs.
+/// Join one Windows host to a running cluster, without a cluster file.
 #[derive(Debug, Args)]
 pub struct JoinArgs {
-    /// The host's address, or its name
+    /// Address or name of the host
     address: String,
-    /// The cluster's kubeconfig
+    /// Kubeconfig of the cluster
     #[arg(long, env = "KUBECONFIG", value_name = "FILE")]
     kubeconfig: PathBuf,
-    /// The Node's name; made from the address otherwise
+    /// Node name; derived from the address by default
     #[arg(long)]
     name: Option<String>,
-    /// The host's system
+    /// Operating system of the host
     #[arg(long, default_value = "windows-2022")]
     os: String,
-    /// Its name in OpenSSH's configuration, where that is not its address
+    /// Host name in the OpenSSH configuration, if it is not the address
     #[arg(long, value_name = "NAME")]
     ssh_host: Option<String>,
-    /// The account to log in as; OpenSSH's configuration or Administrator otherwise
+    /// SSH user; from the OpenSSH configuration, or Administrator, by default
     #[arg(long)]
     user: Option<String>,
-    /// The port of the host's SSH server; OpenSSH's configuration or 22 otherwise
+    /// SSH port; from the OpenSSH configuration, or 22, by default
     #[arg(long)]
     port: Option<u16>,
-    /// The private key; OpenSSH's configuration or ~/.ssh/id_ed25519 otherwise
+    /// Private key; from the OpenSSH configuration, or ~/.ssh/id_ed25519, by default
     #[arg(long, value_name = "FILE")]
     key: Option<String>,
-    /// A file with the password, instead of a key
+    /// File with the password, instead of a key
     #[arg(long, conflicts_with = "key", value_name = "FILE")]
     password_file: Option<PathBuf>,
-    /// The file of known host keys; OpenSSH's configuration or ~/.ssh/known_hosts otherwise
+    /// Known hosts file; from the OpenSSH configuration, or ~/.ssh/known_hosts, by default
     #[arg(long, value_name = "FILE")]
     known_hosts: Option<String>,
-    /// Where programs are put
-    #[arg(long, default_value = r"C:\k", value_name = "FOLDER")]
+    /// Directory for programs on the host
+    #[arg(long, default_value = r"C:\k", value_name = "DIR")]
     base_dir: String,
-    /// The network of pods; must be the cluster's
+    /// Pod network; must match the cluster
     #[arg(long, value_name = "CIDR")]
     cluster_cidr: Option<String>,
-    /// The network of services; must be the cluster's
+    /// Service network; must match the cluster
     #[arg(long, value_name = "CIDR")]
     service_cidr: Option<String>,
-    /// The host's adapter, where it has several
+    /// Network adapter, if the host has several
     #[arg(long, value_name = "NAME")]
     interface: Option<String>,
-    /// The version of Kubernetes on the host; the cluster's otherwise
+    /// Kubernetes version on the host; the version of the cluster by default
     #[arg(long, value_name = "VERSION")]
     release: Option<String>,
-    /// A proxy for what the host fetches
+    /// HTTP proxy for downloads of the host
     #[arg(long, value_name = "URL")]
     web_proxy: Option<String>,
-    /// A folder with the programs for Windows: kubelet.exe and so on
-    #[arg(long, value_name = "FOLDER")]
+    /// Directory with programs for Windows: kubelet.exe and others
+    #[arg(long, value_name = "DIR")]
     programs: Option<PathBuf>,
-    /// A registry that serves all images
+    /// Registry for all images
     #[arg(long, value_name = "HOST:PORT")]
     registry: Option<String>,
-    /// Who signed the registry's certificate
+    /// CA certificate of the registry
     #[arg(long, value_name = "FILE", requires = "registry")]
     registry_ca: Option<PathBuf>,
     #[command(flatten)]
-    pub how: crate::apply::HowArgs,
+    pub run: crate::verbs::apply::RunArgs,
 }
 
-/// Runs the verb.
 pub async fn run_join(arguments: JoinArgs) -> Result<(), CommandError> {
-    let heed = signals::heed("join");
-    let api = Cluster::connect(&arguments.kubeconfig).await;
-    let api = api.map_err(|error| told::cluster(&error))?;
-    let facts = api.facts().await.map_err(|error| told::cluster(&error))?;
+    let interrupts = signals::watch("join");
+    let api = ClusterClient::connect(&arguments.kubeconfig).await;
+    let api = api.map_err(|error| errors::cluster(&error))?;
+    let facts = api
+        .observe()
+        .await
+        .map_err(|error| errors::cluster(&error))?;
     let name = name(&arguments);
     let spec = spec(&arguments, &name, &facts)?;
-    let text = serde_saphyr::to_string(&spec).map_err(|error| {
-        Problem::new("CAS-JOIN-022", error.to_string(), "report this as a defect")
-    })?;
+    let text = serde_saphyr::to_string(&spec)
+        .map_err(|error| Problem::new("CAS-JOIN-022", error.to_string(), "report this as a bug"))?;
     output::print(&text)?;
-    let folder = Path::new(".casement/join");
-    let file = folder.join(format!("{name}.yaml"));
-    let kept =
-        std::fs::create_dir_all(folder).and_then(|()| whole_file::replace(&file, text.as_bytes()));
-    kept.map_err(|error| {
-        let what = format!("`{}` cannot be written", file.display());
-        Problem::new("CAS-FILE-007", what, "run it in a folder of your own").seen("it says", error)
+    let dir = Path::new(".casement/join");
+    let file = dir.join(format!("{name}.yaml"));
+    let saved =
+        std::fs::create_dir_all(dir).and_then(|()| atomic_file::replace(&file, text.as_bytes()));
+    saved.map_err(|error| {
+        let what = format!("failed to write `{}`", file.display());
+        let help = "run the command in a writable directory";
+        Problem::new("CAS-FILE-007", what, help).detail("cause", error)
     })?;
-    let kept = format!("Kept in {}, for -f of the other verbs", file.display());
-    output::say(&kept);
-    apply(ApplyArgs::of(file, arguments.how), &heed).await
+    let file_name = file.display();
+    output::message(&format!(
+        "Saved as {file_name}. Use `-f {file_name}` with other commands."
+    ));
+    apply(ApplyArgs::new(file, arguments.run), &interrupts).await
 }
 
-/// The first part of a name; of an address its last two numbers, because a name on
-/// Windows has at most 15 characters.
+/// The first label of a host name, or the last two numbers of an address: a Windows
+/// computer name has at most 15 characters.
 fn name(arguments: &JoinArgs) -> String {
     if let Some(name) = &arguments.name {
         return name.clone();
@@ -125,22 +128,21 @@ fn name(arguments: &JoinArgs) -> String {
     }
 }
 
-/// The cluster file.
-fn spec(arguments: &JoinArgs, name: &str, facts: &ClusterFacts) -> Result<Value, Problem> {
-    let pods = agreed(
+fn spec(arguments: &JoinArgs, name: &str, facts: &ObservedCluster) -> Result<Value, Problem> {
+    let pods = cidrs(
         "--cluster-cidr",
         arguments.cluster_cidr.as_deref(),
         &facts.pod_cidrs,
     )?;
     let services = &facts.service_cidrs;
-    let services = agreed(
+    let services = cidrs(
         "--service-cidr",
         arguments.service_cidr.as_deref(),
         services,
     )?;
     let version = facts.version.trim_start_matches('v');
     let version = version.split(['+', '-']).next().unwrap_or(version);
-    // Its DNS and its domain are asked for when they are needed.
+    // DNS address and domain are read from the cluster when needed.
     let kubernetes = json!({
         "version": arguments.release.as_deref().unwrap_or(version),
         "podCidr": pods,
@@ -154,21 +156,17 @@ fn spec(arguments: &JoinArgs, name: &str, facts: &ClusterFacts) -> Result<Value,
         "windows": {"baseDir": arguments.base_dir},
     });
     if let Some(proxy) = &arguments.web_proxy {
-        put(&mut spec, "proxy", json!({"http": proxy, "https": proxy}));
+        set(&mut spec, "proxy", json!({"http": proxy, "https": proxy}));
     }
     if let Some(registry) = &arguments.registry {
         let mut images = json!({"registry": registry});
         if let Some(ca) = &arguments.registry_ca {
-            put(&mut images, "ca", json!(absolute(ca)));
+            set(&mut images, "ca", json!(absolute(ca)));
         }
-        put(&mut spec, "images", images);
+        set(&mut spec, "images", images);
     }
-    if let Some(folder) = &arguments.programs {
-        put(
-            &mut spec,
-            "artifacts",
-            json!({"overrides": programs(folder)}),
-        );
+    if let Some(dir) = &arguments.programs {
+        set(&mut spec, "artifacts", json!({"overrides": programs(dir)}));
     }
     Ok(json!({
         "apiVersion": "casement.dev/v1alpha1",
@@ -178,12 +176,12 @@ fn spec(arguments: &JoinArgs, name: &str, facts: &ClusterFacts) -> Result<Value,
     }))
 }
 
-/// The host. What is not said is left to OpenSSH's configuration.
+/// Fields without arguments are left to the OpenSSH configuration.
 fn host(arguments: &JoinArgs, name: &str) -> Result<Value, Problem> {
     let given = &arguments.address;
     let (address, named) = match given.parse::<IpAddr>() {
         Ok(_) => (given.clone(), None),
-        Err(_) => (way::address_of(given)?.to_string(), Some(given)),
+        Err(_) => (endpoints::resolve_address(given)?.to_string(), Some(given)),
     };
     let mut host = json!({
         "name": name,
@@ -192,9 +190,9 @@ fn host(arguments: &JoinArgs, name: &str) -> Result<Value, Problem> {
         "roles": ["worker"],
     });
     if let Some(interface) = &arguments.interface {
-        put(&mut host, "interface", json!(interface));
+        set(&mut host, "interface", json!(interface));
     }
-    let known_hosts = arguments.known_hosts.as_deref().map(of_this_folder);
+    let known_hosts = arguments.known_hosts.as_deref().map(resolved);
     let password = arguments.password_file.as_deref();
     let ssh = [
         (
@@ -205,7 +203,7 @@ fn host(arguments: &JoinArgs, name: &str) -> Result<Value, Problem> {
         ("port", arguments.port.map(|it| json!(it))),
         (
             "key",
-            arguments.key.as_deref().map(|it| json!(of_this_folder(it))),
+            arguments.key.as_deref().map(|it| json!(resolved(it))),
         ),
         ("password", password.map(|it| json!({"file": absolute(it)}))),
         ("knownHosts", known_hosts.map(|it| json!(it))),
@@ -215,14 +213,14 @@ fn host(arguments: &JoinArgs, name: &str) -> Result<Value, Problem> {
         .filter_map(|(field, value)| Some((field.to_owned(), value?)))
         .collect();
     if !ssh.is_empty() {
-        put(&mut host, "access", json!({"ssh": ssh}));
+        set(&mut host, "access", json!({"ssh": ssh}));
     }
     Ok(host)
 }
 
-fn put(value: &mut Value, field: &str, with: Value) {
-    if let Some(fields) = value.as_object_mut() {
-        fields.insert(field.to_owned(), with);
+fn set(object: &mut Value, field: &str, value: Value) {
+    if let Some(fields) = object.as_object_mut() {
+        fields.insert(field.to_owned(), value);
     }
 }
 
@@ -231,53 +229,53 @@ fn absolute(path: &Path) -> String {
     absolute.as_deref().unwrap_or(path).display().to_string()
 }
 
-/// A path as a person types it here; the file that is kept lies elsewhere.
-fn of_this_folder(path: &str) -> String {
+/// Absolute, because the saved file is in another directory; `~` is kept.
+fn resolved(path: &str) -> String {
     match path.starts_with('~') {
         true => path.to_owned(),
         false => absolute(Path::new(path)),
     }
 }
 
-/// What the cluster has; what a person says must be the same.
-fn agreed(flag: &str, said: Option<&str>, found: &[String]) -> Result<Value, Problem> {
-    let has = found.join(",");
-    match said {
-        Some(said) if said != has => Err(Problem::new(
+/// The networks of the cluster; an argument must match them.
+fn cidrs(flag: &str, given: Option<&str>, found: &[String]) -> Result<Value, Problem> {
+    let actual = found.join(",");
+    match given {
+        Some(given) if given != actual => Err(Problem::new(
             "CAS-JOIN-020",
-            format!("`{flag}` is not what the cluster has"),
-            format!("leave `{flag}` out: casement asks the cluster"),
+            format!("`{flag}` does not match the cluster"),
+            format!("omit `{flag}`: casement reads it from the cluster"),
         )
-        .seen("said", said)
-        .seen("found", has)),
+        .detail("given", given)
+        .detail("cluster", actual)),
         _ if found.is_empty() => Err(Problem::new(
             "CAS-JOIN-023",
-            format!("the cluster does not say its networks, which `{flag}` is about"),
-            "write a cluster file: `casement init`, then `casement apply`",
+            format!("failed to detect the cluster's network for `{flag}`"),
+            "create a cluster file with `casement init`, then run `casement apply`",
         )),
         _ if found.len() == 1 => Ok(json!(found.first())),
         _ => Ok(json!(found)),
     }
 }
 
-/// The mode that fits the pod network of the Linux nodes.
-fn mode(facts: &ClusterFacts) -> Result<&'static str, Problem> {
+/// The network mode for the pod network of the Linux nodes.
+fn mode(facts: &ObservedCluster) -> Result<&'static str, Problem> {
     match facts.cni.as_ref().map(|cni| cni.name.as_str()) {
         None => Ok("l3-routes"),
         Some("flannel") => Ok("flannel-overlay"),
         Some("Calico") => Ok("calico-vxlan"),
         Some(other) => Err(Problem::new(
             "CAS-JOIN-021",
-            format!("the cluster's pod network is {other}, which casement cannot bring to Windows"),
+            format!("the pod network {other} is not supported on Windows"),
             "use a cluster with flannel, Calico or routed pods",
         )),
     }
 }
 
-/// The programs that lie in a folder.
-fn programs(folder: &Path) -> Map<String, Value> {
+/// The programs that exist in a directory.
+fn programs(dir: &Path) -> Map<String, Value> {
     let found = Program::ALL.iter().filter_map(|program| {
-        let path = folder.join(format!("{program}.exe"));
+        let path = dir.join(format!("{program}.exe"));
         path.is_file()
             .then(|| (program.to_string(), json!(absolute(&path))))
     });
@@ -296,14 +294,14 @@ mod tests {
         join: JoinArgs,
     }
 
-    fn join(words: &[&str]) -> JoinArgs {
-        let words = ["join", "10.3.0.4", "--kubeconfig", "/x/admin.conf"]
+    fn join(arguments: &[&str]) -> JoinArgs {
+        let arguments = ["join", "10.3.0.4", "--kubeconfig", "/x/admin.conf"]
             .iter()
-            .chain(words);
-        Line::parse_from(words).join
+            .chain(arguments);
+        Line::parse_from(arguments).join
     }
 
-    fn facts() -> ClusterFacts {
+    fn facts() -> ObservedCluster {
         let facts = json!({
             "server": "https://10.3.0.1:6443", "version": "v1.36.3", "endpoint": "10.3.0.1:6443",
             "podCidrs": ["10.244.0.0/16"], "serviceCidrs": ["10.96.0.0/12"],
@@ -314,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn the_file_is_what_the_cluster_says_and_reads_without_a_finding() {
+    fn generated_file_is_valid() {
         let arguments = join(&["--interface", "Ethernet 2"]);
         let spec = spec(&arguments, &name(&arguments), &facts()).unwrap();
         let text = serde_saphyr::to_string(&spec).unwrap();
@@ -331,14 +329,14 @@ mod tests {
     }
 
     #[test]
-    fn what_a_person_says_must_be_what_the_cluster_has() {
+    fn networks_must_match_the_cluster() {
         let arguments = join(&["--cluster-cidr", "10.200.0.0/16"]);
         let problem = spec(&arguments, "w", &facts()).unwrap_err();
         assert_eq!(problem.code, "CAS-JOIN-020");
-        let said = problem.to_string();
+        let text = problem.to_string();
         assert!(
-            said.contains("10.200.0.0/16") && said.contains("10.244.0.0/16"),
-            "{said}"
+            text.contains("10.200.0.0/16") && text.contains("10.244.0.0/16"),
+            "{text}"
         );
         let same = join(&[
             "--cluster-cidr",
@@ -350,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pod_network_without_windows_is_refused_by_name() {
+    fn unsupported_pod_networks_are_rejected() {
         let mut facts = facts();
         facts.cni = serde_json::from_value(json!({
             "name": "Cilium",

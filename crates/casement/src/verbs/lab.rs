@@ -5,24 +5,22 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use casement_lab::problem::{Problem, Result};
-use casement_lab::progress::Progress;
-use casement_lab::state::places::{LabName, Places};
+use casement_lab::progress::LabProgress;
+use casement_lab::state::paths::{LabName, LabPaths};
 use casement_lab::state::record::Record;
-use casement_lab::up::Wanted;
+use casement_lab::up::LabOptions;
 use casement_lab::wine::windows::WindowsRelease;
 use clap::{Args, Subcommand, ValueEnum};
 
 use crate::output;
 
-#[path = "lab/internal.rs"]
-mod inside;
-#[path = "lab/print.rs"]
-mod show;
+mod internal;
+mod print;
 
-/// The verb and what all of its verbs share.
+/// Run a real control plane and Windows hosts on this Linux computer.
 #[derive(Debug, Args)]
 pub struct LabArgs {
-    /// The lab's name; several can be up side by side
+    /// Lab name; several labs can run side by side
     #[arg(long, global = true, default_value = "default")]
     name: LabName,
     #[command(subcommand)]
@@ -31,45 +29,45 @@ pub struct LabArgs {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
-    /// Bring a lab up: the first time builds Kubernetes, which takes minutes
+    /// Start a lab; the first time builds Kubernetes, which takes minutes
     Up(UpArgs),
-    /// Show the lab's hosts
+    /// Show the hosts of the lab
     Status {
-        /// The form of the answer
+        /// Output format
         #[arg(short, long, default_value = "table")]
-        output: Form,
+        output: Format,
     },
     /// Run a command on a host
     Exec {
-        /// A host's name, or `control-plane`
+        /// Host name, or `control-plane`
         host: String,
-        /// The command, after `--`
+        /// Command, after `--`
         #[arg(last = true, required = true)]
         command: Vec<String>,
     },
     /// Power a host off and on again
     Reboot {
-        /// A host's name
+        /// Host name
         host: String,
-        /// How many seconds it is off; by default until the cluster has seen it
-        #[arg(long)]
+        /// Seconds that the host stays off; by default until the cluster has noticed
+        #[arg(long, value_name = "SECONDS")]
         off: Option<u64>,
     },
-    /// Take the lab away; only the build cache stays
+    /// Remove the lab; only the build cache is kept
     Down,
     #[command(flatten)]
-    Inside(inside::Verb),
+    Internal(internal::Verb),
 }
 
 #[derive(Debug, Args)]
 struct UpArgs {
-    /// What to bring up
+    /// Parts to start
     #[arg(long, value_delimiter = ',', default_value = "wine,kube")]
     level: Vec<Level>,
-    /// How many Windows hosts
+    /// Number of Windows hosts
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=50))]
     hosts: u8,
-    /// Which Windows Server they are: 2019, 2022 or 2025
+    /// Windows Server release: 2019, 2022 or 2025
     #[arg(long, default_value = "2022")]
     windows: WindowsRelease,
 }
@@ -78,21 +76,18 @@ struct UpArgs {
 enum Level {
     /// Windows hosts under Wine
     Wine,
-    /// A real control plane, and a Linux host beside it; needs Go
+    /// Control plane and a Linux host; needs Go
     Kube,
-    /// A Linux host
+    /// Linux host
     Netns,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
-enum Form {
-    /// For people
+enum Format {
     Table,
-    /// For programs
     Json,
 }
 
-/// Runs the verb; problems go to standard error and become exit code 1.
 pub fn run_lab(arguments: LabArgs) -> ExitCode {
     match run(arguments) {
         Ok(code) => code,
@@ -105,70 +100,70 @@ pub fn run_lab(arguments: LabArgs) -> ExitCode {
 
 fn run(arguments: LabArgs) -> Result<ExitCode> {
     let name = arguments.name;
-    let progress = Progress::new();
+    let progress = LabProgress::new();
     match arguments.verb {
-        Verb::Inside(verb) => return inside::run(verb),
-        Verb::Up(wanted) => {
+        Verb::Internal(verb) => return internal::run(verb),
+        Verb::Up(options) => {
             let up =
-                casement_lab::up::up(&Places::of_this_user()?, &name, &wanted.into(), &progress)?;
-            show::up(&up);
+                casement_lab::up::up(&LabPaths::from_env()?, &name, &options.into(), &progress)?;
+            print::up(&up);
         }
         Verb::Status { output } => {
-            let (folder, record) = lab(&name)?;
-            let hosts = casement_lab::status::hosts(&folder, &record)?;
-            show::status(&folder, &record, &hosts, matches!(output, Form::Json))?;
+            let (dir, record) = load(&name)?;
+            let hosts = casement_lab::status::hosts(&dir, &record)?;
+            print::status(&dir, &record, &hosts, matches!(output, Format::Json))?;
         }
         Verb::Exec { host, command } => {
-            let (folder, record) = lab(&name)?;
-            return exec(&folder, &record, &host, &command);
+            let (dir, record) = load(&name)?;
+            return exec(&dir, &record, &host, &command);
         }
         Verb::Reboot { host, off } => {
-            let (folder, mut record) = lab(&name)?;
+            let (dir, mut record) = load(&name)?;
             let off = off.map(Duration::from_secs);
-            casement_lab::reboot::reboot(&folder, &mut record, &host, off, &progress)?;
+            casement_lab::reboot::reboot(&dir, &mut record, &host, off, &progress)?;
         }
         Verb::Down => {
-            if casement_lab::down::down(&Places::of_this_user()?, &name)? {
-                println!("Lab `{name}` is gone; what was built is kept for the next one.");
+            if casement_lab::down::down(&LabPaths::from_env()?, &name)? {
+                println!("Lab `{name}` is removed; the build cache is kept.");
             } else {
-                println!("There is no lab `{name}`: nothing to do.");
+                println!("No changes: there is no lab `{name}`.");
             }
         }
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// The folder and the record of a lab that is there.
-fn lab(name: &LabName) -> Result<(PathBuf, Record)> {
-    let folder = Places::of_this_user()?.lab(name);
-    match Record::load(&folder)? {
-        Some(record) => Ok((folder, record)),
+/// The directory and the record of a running lab.
+fn load(name: &LabName) -> Result<(PathBuf, Record)> {
+    let dir = LabPaths::from_env()?.lab(name);
+    match Record::load(&dir)? {
+        Some(record) => Ok((dir, record)),
         None => Err(Problem::new(
             "CAS-LAB-015",
-            format!("there is no lab `{name}`"),
-            "casement lab up",
+            format!("lab `{name}` is not running"),
+            "run `casement lab up`",
         )
-        .seen("looked in", folder.display())),
+        .detail("searched", dir.display())),
     }
 }
 
-fn exec(folder: &Path, record: &Record, host: &str, words: &[String]) -> Result<ExitCode> {
+fn exec(dir: &Path, record: &Record, host: &str, arguments: &[String]) -> Result<ExitCode> {
     casement_lab::check::root()?;
-    let mut command = casement_lab::exec::command(folder, record, host, words)?;
+    let mut command = casement_lab::exec::command(dir, record, host, arguments)?;
     let status = command
         .status()
-        .map_err(|error| casement_lab::command::not_started(&command, &error))?;
+        .map_err(|error| casement_lab::command::spawn_problem(&command, &error))?;
     let code = status.code().and_then(|code| u8::try_from(code).ok());
     Ok(code.map_or(ExitCode::FAILURE, ExitCode::from))
 }
 
-impl From<UpArgs> for Wanted {
+impl From<UpArgs> for LabOptions {
     fn from(arguments: UpArgs) -> Self {
-        let asked = |level| arguments.level.contains(&level);
+        let includes = |level| arguments.level.contains(&level);
         Self {
-            kube: asked(Level::Kube),
-            netns: asked(Level::Netns),
-            windows_hosts: if asked(Level::Wine) {
+            kube: includes(Level::Kube),
+            netns: includes(Level::Netns),
+            windows_hosts: if includes(Level::Wine) {
                 arguments.hosts
             } else {
                 0

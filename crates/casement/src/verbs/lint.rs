@@ -1,125 +1,123 @@
 //! `casement lint`.
 
 use std::fs;
-use std::io::{IsTerminal, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use casement_diag::{
-    Problem, SarifRule, Severity, Sources, Style, json_among, render_among, sarif,
+    Problem, SarifRule, Severity, Sources, json_with_sources, render_with_sources, sarif,
 };
-use casement_lint::{READING, Report, Text, Texts, last_line, mend, rules};
+use casement_lint::{LOAD_CODES, Report, Text, Texts, fix_all, rules, summary_line};
 use clap::Args;
 
+use crate::atomic_file;
 use crate::failure::CommandError;
-use crate::whole_file;
+use crate::output;
 
-/// The file that is meant when none is named.
-const USUAL: &str = "cluster.yaml";
-/// What in a folder may be linted.
-const ENDINGS: [&str; 6] = ["yaml", "yml", "json", "conf", "conflist", "toml"];
+const DEFAULT_FILE: &str = "cluster.yaml";
+/// Files with other extensions are skipped in directories.
+const EXTENSIONS: [&str; 6] = ["yaml", "yml", "json", "conf", "conflist", "toml"];
 
-/// Say everything that is wrong with the file, and with files beside it.
+/// Check the cluster file and related files for errors.
 #[derive(Debug, Args)]
 pub struct LintArgs {
-    /// The cluster file; ./cluster.yaml where it exists
+    /// Cluster file; ./cluster.yaml by default, if it exists
     #[arg(short, long, value_name = "FILE")]
     file: Option<PathBuf>,
-    /// Files of other tools, and folders of them: manifests, CNI configurations,
-    /// kubelet.yaml, net-conf.json, config.toml
+    /// Related files and directories: manifests, CNI configurations, kubelet.yaml,
+    /// net-conf.json, config.toml
     #[arg(value_name = "PATH")]
     paths: Vec<PathBuf>,
-    /// Mend what can be mended without asking
+    /// Fix what can be fixed automatically
     #[arg(long)]
     fix: bool,
-    /// The form of the findings
+    /// Output format
     #[arg(short, long, value_parser = ["table", "json", "sarif"], default_value = "table")]
     output: String,
 }
 
-/// Runs the verb: 3 when there are errors.
+/// Exit code 3 if there are errors.
 pub fn run_lint(arguments: &LintArgs) -> Result<(), CommandError> {
-    let mut texts = gather(arguments)?;
+    let mut texts = read_all(arguments)?;
     if arguments.fix {
         let before = texts.clone();
-        let done = mend(&mut texts);
+        let fixed = fix_all(&mut texts);
         write_changed(&before, &texts)?;
-        for (file, what) in &done {
-            eprintln!("mended {file}: {what}");
+        for (file, fix) in &fixed {
+            eprintln!("fixed {file}: {fix}");
         }
     }
     let report = Report::new(&texts);
-    show(&report, &texts, &arguments.output);
+    print(&report, &texts, &arguments.output);
     if report.has_errors() {
-        return Err(CommandError::told(3));
+        return Err(CommandError::reported(3));
     }
     Ok(())
 }
 
-fn show(report: &Report, texts: &Texts, form: &str) {
+fn print(report: &Report, texts: &Texts, format: &str) {
     let sources = report.sources();
     let sources = Sources::new(&sources);
-    let text = match form {
-        "json" => format!("{:#}\n", json_among(&report.findings, sources)),
+    let text = match format {
+        "json" => format!("{:#}\n", json_with_sources(&report.findings, sources)),
         "sarif" => {
             let version = env!("CARGO_PKG_VERSION");
-            let log = sarif(&report.findings, sources, &described(), version);
+            let log = sarif(&report.findings, sources, &sarif_rules(), version);
             format!("{log:#}\n")
         }
         _ => {
-            let colour = std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
-            let style = if colour { Style::Colour } else { Style::Plain };
-            let shown = render_among(&report.findings, sources, style);
-            match last_line(&report.findings) {
-                Some(line) => format!("{shown}\n{line}\n"),
-                None => format!("No findings in {}.\n", counted(texts)),
+            let style = output::style(&std::io::stdout());
+            let findings = render_with_sources(&report.findings, sources, style);
+            match summary_line(&report.findings) {
+                Some(line) => output::encode(&format!("{findings}\n{line}\n")).into_owned(),
+                None => format!("No findings in {}.\n", checked(texts)),
             }
         }
     };
     print_data(&text);
 }
 
-/// A reader that has seen enough, such as `head`, is no fault.
+/// Ignores errors: a reader such as `head` may close the pipe.
 pub fn print_data(text: &str) {
     let _ = std::io::stdout().lock().write_all(text.as_bytes());
 }
 
-fn counted(texts: &Texts) -> String {
+fn checked(texts: &Texts) -> String {
     let files = match texts.files.len() {
         0 => None,
-        1 => Some("1 file".to_owned()),
-        more => Some(format!("{more} files")),
+        count => Some(output::count(count, "file")),
     };
     let spec = texts.spec.as_ref().map(|spec| spec.name.clone());
     let parts: Vec<_> = spec.into_iter().chain(files).collect();
     parts.join(" and ")
 }
 
-fn described() -> Vec<SarifRule<'static>> {
+fn sarif_rules() -> Vec<SarifRule<'static>> {
     let rules = rules().map(|rule| SarifRule {
         code: rule.code,
         title: rule.title,
         page: rule.page,
         severity: rule.severity,
     });
-    let reading = READING.iter().map(|reading| SarifRule {
-        code: reading.code,
-        title: reading.title,
-        page: reading.page,
+    let load = LOAD_CODES.iter().map(|load| SarifRule {
+        code: load.code,
+        title: load.title,
+        page: load.page,
         severity: Severity::Error,
     });
-    rules.chain(reading).collect()
+    rules.chain(load).collect()
 }
 
-fn gather(arguments: &LintArgs) -> Result<Texts, CommandError> {
-    let usual = PathBuf::from(USUAL);
+fn read_all(arguments: &LintArgs) -> Result<Texts, CommandError> {
+    let default = PathBuf::from(DEFAULT_FILE);
     let spec = match &arguments.file {
         Some(file) => Some(file.clone()),
-        None if usual.exists() || arguments.paths.is_empty() => Some(usual),
+        None if default.exists() || arguments.paths.is_empty() => Some(default),
         None => None,
     };
     let mut paths = Vec::new();
     for path in &arguments.paths {
-        walk(path, true, &mut paths)?;
+        find_files(path, true, &mut paths)?;
     }
     paths.retain(|path| spec.as_ref() != Some(path));
     let files: Result<Vec<_>, _> = paths.iter().map(|path| read(path)).collect();
@@ -138,36 +136,37 @@ fn read(path: &Path) -> Result<Text, CommandError> {
 fn unreadable(path: &Path, error: &std::io::Error) -> CommandError {
     let problem = Problem::new(
         "CAS-FILE-001",
-        format!("the file `{}` cannot be read", path.display()),
-        "name the cluster file with -f FILE, and others behind it: casement lint -f cluster.yaml manifests/",
+        format!("failed to read `{}`", path.display()),
+        "set the cluster file with `-f FILE`, followed by other files: `casement lint -f cluster.yaml manifests/`",
     );
-    CommandError::usage(problem.seen("it says", error))
+    CommandError::usage(problem.detail("cause", error))
 }
 
-/// The files of a folder in the order of their names; links are not followed.
-fn walk(path: &Path, named: bool, into: &mut Vec<PathBuf>) -> Result<(), CommandError> {
+/// Sorted by name. Symlinks to directories are not followed. `explicit` paths may have any
+/// extension.
+fn find_files(path: &Path, explicit: bool, found: &mut Vec<PathBuf>) -> Result<(), CommandError> {
     if !path.is_dir() {
-        let ending = path.extension().and_then(|ending| ending.to_str());
-        if named || ending.is_some_and(|ending| ENDINGS.contains(&ending)) {
-            into.push(path.to_owned());
+        let extension = path.extension().and_then(|extension| extension.to_str());
+        if explicit || extension.is_some_and(|extension| EXTENSIONS.contains(&extension)) {
+            found.push(path.to_owned());
         }
         return Ok(());
     }
     let entries = fs::read_dir(path).map_err(|error| unreadable(path, &error))?;
-    let mut inside: Vec<_> = entries.flatten().collect();
-    inside.sort_by_key(|entry| entry.file_name());
-    for entry in inside {
+    let mut entries: Vec<_> = entries.flatten().collect();
+    entries.sort_by_key(|entry| entry.file_name());
+    for entry in entries {
         let hidden = entry.file_name().to_string_lossy().starts_with('.');
-        let link = entry.file_type().is_ok_and(|kind| kind.is_symlink());
-        let away = link && entry.path().is_dir();
-        if !hidden && !away {
-            walk(&entry.path(), false, into)?;
+        let symlink = entry.file_type().is_ok_and(|kind| kind.is_symlink());
+        let linked_dir = symlink && entry.path().is_dir();
+        if !hidden && !linked_dir {
+            find_files(&entry.path(), false, found)?;
         }
     }
     Ok(())
 }
 
-/// Writes what changed, each file as a whole or not at all.
+/// Replaces each changed file atomically.
 fn write_changed(before: &Texts, after: &Texts) -> Result<(), CommandError> {
     let old = before.spec.iter().chain(&before.files);
     let new = after.spec.iter().chain(&after.files);
@@ -175,19 +174,19 @@ fn write_changed(before: &Texts, after: &Texts) -> Result<(), CommandError> {
         replace(Path::new(&old.name), &new.bytes).map_err(|error| {
             let problem = Problem::new(
                 "CAS-FILE-021",
-                format!("the file `{}` cannot be written", old.name),
-                "make it and its folder writable, or leave --fix out",
+                format!("failed to write `{}`", old.name),
+                "make the file and its directory writable, or omit `--fix`",
             );
-            CommandError::from(problem.seen("it says", error))
+            CommandError::from(problem.detail("cause", error))
         })?;
     }
     Ok(())
 }
 
 fn replace(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
-    // A link stays one: what it names is replaced.
+    // Replaces the target of a symlink.
     let path = fs::canonicalize(path)?;
-    let file = whole_file::beside(&path, bytes)?;
+    let file = atomic_file::write_temporary(&path, bytes)?;
     file.as_file()
         .set_permissions(fs::metadata(&path)?.permissions())?;
     file.persist(&path)?;

@@ -1,7 +1,5 @@
-//! `casement logs`: a service's log, or everything that a colleague needs to see
-//! what is wrong with a host.
+//! `casement logs`: the log of a service, or a support bundle of a host.
 
-#[path = "logs/bundle.rs"]
 mod bundle;
 
 use std::path::PathBuf;
@@ -12,124 +10,136 @@ use casement_plan::log_file;
 use casement_remote::AgentHome;
 use casement_resource::{HostPath, Secret};
 use casement_run::RunError;
-use casement_run::link::Link;
+use casement_run::agent_client::AgentClient;
 use casement_spec::{Cluster, Host};
 use clap::Args;
 
-use crate::controller::FileArgs;
+use crate::endpoints::HostEndpoints;
 use crate::failure::CommandError;
-use crate::way::Ways;
-use crate::{agents, controller, mask, output, spec_file, told};
+use crate::fleet::FileArgs;
+use crate::{agents, errors, fleet, mask, output, spec_file};
 
-/// Show the log of a service on a host, or collect what is known about the host.
+/// Show the log of a service on a host, or collect a support bundle.
 #[derive(Debug, Args)]
 pub struct LogsArgs {
-    /// The host, as the file names it
+    /// Host name in the cluster file
     host: String,
-    /// The service
+    /// Service
     #[arg(default_value = "kubelet", value_parser = service)]
     service: String,
     #[command(flatten)]
     file: FileArgs,
-    /// How many of the last lines
+    /// Number of lines from the end
     #[arg(short = 'n', long, value_name = "N", default_value_t = 200)]
     lines: usize,
-    /// Go on as the log grows, until Ctrl-C
+    /// Follow the log until Ctrl-C
     #[arg(long)]
     follow: bool,
-    /// Collect logs, events, networks, configurations and versions into one
-    /// archive, without secrets
+    /// Collect logs, events, networks, configurations and versions into an archive,
+    /// without secrets
     #[arg(long, conflicts_with_all = ["follow", "lines"])]
     bundle: bool,
-    /// Where to write the archive; HOST.tar.gz unless named
+    /// Archive file; HOST.tar.gz by default
     #[arg(long, value_name = "FILE", requires = "bundle")]
     out: Option<PathBuf>,
 }
 
-/// A service's name is a part of paths and command lines.
+/// Restricted because it becomes part of paths and command lines.
 fn service(text: &str) -> Result<String, String> {
     let plain = |it: char| it.is_ascii_alphanumeric() || "-_".contains(it);
     match !text.is_empty() && text.chars().all(plain) {
         true => Ok(text.to_owned()),
-        false => Err("a service has letters, digits, `-` and `_`".to_owned()),
+        false => Err("a service name has only letters, digits, `-` and `_`".to_owned()),
     }
 }
 
-/// How much of a log is read in one go; what an agent tells at most.
-const READ: u32 = 64 * 1024;
-/// How often somebody who follows a log looks again.
-const AGAIN: Duration = Duration::from_millis(500);
+/// Bytes per request; the maximum of the agent.
+const READ_LIMIT: u32 = 64 * 1024;
+const FOLLOW_INTERVAL: Duration = Duration::from_millis(500);
 
-/// Runs the verb.
 pub async fn run_logs(arguments: LogsArgs) -> Result<(), CommandError> {
     let cluster = spec_file::read_to_act(&arguments.file.file)?;
-    let host = spec_file::host(&cluster, &arguments.host, "name a host as the file does")?;
-    let known = spec_file::secrets(&cluster);
-    let mut link = call(&cluster, host, &arguments.file).await?;
-    let told = if arguments.bundle {
+    let host = spec_file::host(
+        &cluster,
+        &arguments.host,
+        "use a host name from the cluster file",
+    )?;
+    let secrets = spec_file::secrets(&cluster);
+    let mut client = connect(&cluster, host, &arguments.file).await?;
+    let result = if arguments.bundle {
         let out = arguments.out.clone();
         let out = out.unwrap_or_else(|| format!("{}.tar.gz", host.name).into());
-        bundle::write(&mut link, &cluster, &out, &known).await
+        bundle::write(&mut client, &cluster, &out, &secrets).await
     } else {
-        show(&mut link, host, &arguments, &known).await
+        show(&mut client, host, &arguments, &secrets).await
     };
-    link.close().await;
-    told
+    client.close().await;
+    result
 }
 
-/// Opens a conversation with one host.
-async fn call(cluster: &Cluster, host: &Host, file: &FileArgs) -> Result<Link, CommandError> {
-    controller::check_managed(host)?;
-    let mut ways = Ways::with_host_keys(file.host_keys());
-    let way = ways.to(cluster, host)?;
-    let agent = agents::find_for(controller::system(host), file.agent_dir.as_deref())?;
-    let link = Link::open_at(&way, AgentHome::new(agent), &controller::own_name()).await;
-    controller::say_new_keys(&ways.new_keys());
-    Ok(link.map_err(problem)?)
+async fn connect(
+    cluster: &Cluster,
+    host: &Host,
+    file: &FileArgs,
+) -> Result<AgentClient, CommandError> {
+    fleet::check_managed(host)?;
+    let mut endpoints = HostEndpoints::with_host_keys(file.host_keys());
+    let endpoint = endpoints.to(cluster, host)?;
+    let agent = agents::find_for(fleet::system(host), file.agent_dir.as_deref())?;
+    let home = AgentHome::new(agent);
+    let client = AgentClient::open_at(&endpoint, home, &fleet::controller_name()).await;
+    fleet::report_new_keys(&endpoints.new_keys());
+    Ok(client.map_err(problem)?)
 }
 
 fn problem(error: RunError) -> Problem {
-    told::problem(&error)
+    errors::problem(&error)
 }
 
-/// Prints the end of a log, and goes on where that is wanted.
+/// Prints the end of a log, and follows it with `--follow`.
 async fn show(
-    link: &mut Link,
+    client: &mut AgentClient,
     host: &Host,
     arguments: &LogsArgs,
-    known: &[Secret],
+    secrets: &[Secret],
 ) -> Result<(), CommandError> {
-    let place = log_file(host, &arguments.service);
-    let path: HostPath = place.parse().map_err(|error| {
-        let what = format!("`{place}` is no path: {error}");
-        Problem::new("CAS-CTL-025", what, "name a service that runs there")
+    let log = log_file(host, &arguments.service);
+    let path: HostPath = log.parse().map_err(|error| {
+        let what = format!("`{log}` is not a valid path: {error}");
+        Problem::new("CAS-CTL-025", what, "use a service that runs on the host")
     })?;
-    let (text, mut end) = link.read_since(&path, READ, None).await.map_err(problem)?;
+    let (text, mut end) = client
+        .read_since(&path, READ_LIMIT, None)
+        .await
+        .map_err(problem)?;
     let Some(text) = text else {
-        let what = format!("`{}` has no log of `{}`", host.name, arguments.service);
-        let problem = Problem::new("CAS-CTL-025", what, "name a service that runs there");
-        return Err(problem.seen("looked at", place).into());
+        let what = format!(
+            "`{}` has no log for service `{}`",
+            host.name, arguments.service
+        );
+        let help = "use a service that runs on the host";
+        let problem = Problem::new("CAS-CTL-025", what, help);
+        return Err(problem.detail("searched", log).into());
     };
-    output::print(&mask::masked(last_lines(&text, arguments.lines), known))?;
+    output::print(&mask::masked(last_lines(&text, arguments.lines), secrets))?;
     if !arguments.follow {
         return Ok(());
     }
     let follow = async {
         loop {
-            tokio::time::sleep(AGAIN).await;
-            let since = link.read_since(&path, READ, Some(end)).await;
-            let (more, now) = since.map_err(problem)?;
-            end = now;
-            output::print(&mask::masked(&more.unwrap_or_default(), known))?;
+            tokio::time::sleep(FOLLOW_INTERVAL).await;
+            let since = client.read_since(&path, READ_LIMIT, Some(end)).await;
+            let (more, position) = since.map_err(problem)?;
+            end = position;
+            output::print(&mask::masked(&more.unwrap_or_default(), secrets))?;
         }
     };
     tokio::select! {
         _ = tokio::signal::ctrl_c() => Ok(()),
-        ended = follow => ended,
+        result = follow => result,
     }
 }
 
-/// So many lines from the end of a text.
 fn last_lines(text: &str, lines: usize) -> &str {
     let begins = text.match_indices('\n').map(|(at, _)| at + 1);
     let mut begins: Vec<_> = std::iter::once(0).chain(begins).collect();
@@ -144,7 +154,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_last_lines_are_whole_ones() {
+    fn last_lines_are_complete() {
         let text = "one\ntwo\nthree\n";
         assert_eq!(last_lines(text, 2), "two\nthree\n");
         assert_eq!(last_lines(text, 9), text);

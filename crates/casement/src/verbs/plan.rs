@@ -1,145 +1,149 @@
 //! `casement plan`.
 
+pub mod offline;
+
 use casement_cluster::ClusterChange;
 use casement_diag::Problem;
 use casement_resource::Diff;
 use clap::Args;
 use serde_json::{Value, json};
 
-use crate::controller::{Controller, FleetArgs};
+use crate::changes;
+use crate::counts::{Action, Counts};
+use crate::errors;
 use crate::failure::CommandError;
-use crate::read_only::{self, ReadOnly};
-use crate::survey::{HostSurvey, survey};
-use crate::{changes, offline, output, signals, told};
+use crate::fleet::{self, FleetArgs};
+use crate::output;
+use crate::read_only;
+use crate::signals;
+use casement_run::read_only::ReadOnlyHost;
+use casement_run::survey::{HostSurvey, survey};
 
-/// Show what `apply` would change; change nothing.
+/// Show what `apply` would change, without changing it.
 #[derive(Debug, Args)]
 pub struct PlanArgs {
     #[command(flatten)]
     fleet: FleetArgs,
-    /// Also list what is right already, with the reason
+    /// Also list unchanged steps, with the reason
     #[arg(short, long)]
     verbose: bool,
-    /// Print JSON
+    /// Output format
     #[arg(short, long, value_parser = ["table", "json"], default_value = "table")]
     output: String,
-    /// Exit with 4 when something would change
+    /// Exit with code 4 if there are changes
     #[arg(long)]
     exit_code: bool,
-    /// Show what the file alone tells, without any host or cluster
+    /// Plan from the cluster file alone, without connecting to hosts or cluster
     #[arg(long, conflicts_with = "exit_code")]
     offline: bool,
-    /// With --offline: give each node a part of the pod network, in the order of
-    /// the hosts; the control plane may choose otherwise
+    /// With --offline: assume pod networks for the nodes, in the order of the hosts; the
+    /// control plane may assign others
     #[arg(long, requires = "offline")]
     assume_pod_cidrs: bool,
 }
 
-/// Runs the verb.
 pub async fn run_plan(arguments: PlanArgs) -> Result<(), CommandError> {
     if arguments.offline {
         let json = arguments.output == "json";
         return offline::plan(&arguments.fleet.file.file, arguments.assume_pod_cidrs, json);
     }
-    let _heed = signals::heed("plan");
-    let mut controller = Controller::open(&arguments.fleet).await?;
-    let looked = survey(&mut controller).await;
-    let looked = looked.map_err(|error| told::problem(&error))?;
-    // Reading takes fewer rights than changing: those are `apply`'s to check.
-    let builds = controller.windows_builds();
-    let changes = controller.kube.changes(&controller.cluster, &builds).await;
-    let changes = changes.map_err(|error| told::problem(&error))?;
-    let read_only = read_only::look_at(&mut controller).await;
+    let _interrupts = signals::watch("plan");
+    let (mut fleet, mut endpoints) = fleet::open(&arguments.fleet).await?;
+    let surveys = survey(&mut fleet).await;
+    let surveys = surveys.map_err(|error| errors::problem(&error))?;
+    // Not `fleet.changes`: reading needs fewer permissions, and `apply` checks the rest.
+    let builds = fleet.windows_builds();
+    let changes = fleet.kube.changes(&fleet.cluster, &builds).await;
+    let changes = changes.map_err(|error| errors::problem(&error))?;
+    let read_only = fleet::inspect_read_only(&fleet, &mut endpoints).await;
     let (mut hosts, mut failed) = (Vec::new(), Vec::new());
-    for (name, result) in looked {
+    for (name, result) in surveys {
         match result {
             Ok(host) => hosts.push(host),
-            Err(error) => failed.push((name, told::problem(&error))),
+            Err(error) => failed.push((name, errors::problem(&error))),
         }
     }
-    let lost = controller.lost.iter();
-    failed.extend(lost.map(|(name, error)| (name.clone(), told::problem(error))));
+    let unreachable = fleet.unreachable.iter();
+    failed.extend(unreachable.map(|(name, error)| (name.clone(), errors::problem(error))));
     for (name, problem) in &failed {
-        eprint!("{name}\n{}", output::problem(problem));
+        output::report(&format!("{name} failed\n"), problem);
     }
     if arguments.output == "json" {
-        println!("{:#}", document(&hosts, &failed, &read_only, &changes));
+        let document = document(&hosts, &failed, &read_only, &changes);
+        output::print(&format!("{document:#}\n"))?;
     } else {
-        show(&hosts, &read_only, &changes, arguments.verbose);
+        let text = text(&hosts, &read_only, &changes, arguments.verbose);
+        output::print(&output::encode(&text))?;
     }
-    for link in std::mem::take(&mut controller.links) {
-        link.close().await;
+    for client in std::mem::take(&mut fleet.clients) {
+        client.close().await;
     }
-    let pending = !changes.is_empty()
-        || hosts
-            .iter()
-            .any(|host| !host.open.is_empty() || !host.steps.iter().all(|step| step.is_right()));
+    let pending = !changes.is_empty() || !hosts.iter().all(HostSurvey::in_sync);
     match (!failed.is_empty(), pending && arguments.exit_code) {
-        (true, _) => Err(CommandError::told(1)),
-        (false, true) => Err(CommandError::told(4)),
+        (true, _) => Err(CommandError::reported(1)),
+        (false, true) => Err(CommandError::reported(4)),
         (false, false) => Ok(()),
     }
 }
 
-fn show(hosts: &[HostSurvey], read_only: &[ReadOnly], changes: &[ClusterChange], verbose: bool) {
-    let (mut to_do, mut right) = (changes.len(), 0);
+fn text(
+    hosts: &[HostSurvey],
+    read_only: &[ReadOnlyHost],
+    changes: &[ClusterChange],
+    verbose: bool,
+) -> String {
+    let mut counts = Counts::default();
+    let mut text = String::new();
     for host in hosts {
-        println!("{}", host.name);
-        let mut quiet = 0;
-        for seen in &host.steps {
-            match &seen.step.seen {
-                Ok(Diff::Right { reason, .. }) if verbose => {
-                    row("=", &seen.what, reason);
+        text += &format!("{}\n", host.name);
+        let mut unchanged = 0;
+        for surveyed in &host.steps {
+            counts.add_step(surveyed);
+            match &surveyed.step.result {
+                Ok(Diff::InSync { reason, .. }) if verbose => {
+                    text += &row("=", &surveyed.name, reason);
                 }
-                Ok(Diff::Right { .. }) => quiet += 1,
+                Ok(Diff::InSync { .. }) => unchanged += 1,
                 Ok(Diff::Changes(changes)) => {
-                    to_do += 1;
                     for change in changes {
-                        row(
-                            sign(change.before.is_none()),
-                            &seen.what,
-                            &change.to_string(),
-                        );
+                        let sign = Action::of(change).sign();
+                        text += &row(sign, &surveyed.name, &change.to_string());
                     }
                 }
-                Err(failure) => {
-                    to_do += 1;
-                    row("?", &seen.what, &failure.what);
-                }
+                Err(failure) => text += &row("?", &surveyed.name, &failure.message),
             }
         }
-        right += host.steps.iter().filter(|seen| seen.is_right()).count();
-        if quiet > 0 {
-            println!("  = {quiet} more are right already  (-v lists them with the reason)");
+        if unchanged > 0 {
+            text += &format!("  = {unchanged} unchanged  (-v lists them with the reason)\n");
         }
-        for stage in &host.open {
-            println!("  + stage {stage:?}: known after join");
+        for stage in &host.after_join {
+            text += &format!("  + stage {stage:?}: known after join\n");
         }
     }
     for host in read_only {
-        print!("{host}");
+        text += &read_only::text(host);
     }
-    print!("{}", changes::shown(changes));
-    println!("\n{to_do} to make or change, {right} right. Nothing was changed.");
+    for change in changes {
+        counts.add_cluster_change(change);
+    }
+    text + &format!("{}\n{}\n", changes::section(changes), counts.plan())
 }
 
-/// One line; on a terminal it is cut to its width, elsewhere it is whole.
-fn row(sign: &str, what: &str, value: &str) {
-    let line = format!("  {sign} {what:<36} {value}");
-    // The last column stays free: a full line makes some terminals wrap.
-    let room = terminal_size::terminal_size_of(std::io::stdout());
-    let room = room.map_or(usize::MAX, |size| usize::from(size.0.0).saturating_sub(1));
-    println!("{}", output::cut(&line, room));
-}
-
-fn sign(new: bool) -> &'static str {
-    if new { "+" } else { "~" }
+/// One line, cut to the width of the terminal.
+fn row(sign: &str, name: &str, value: &str) -> String {
+    let line = format!("  {sign} {name:<36} {value}");
+    let line = output::cut(
+        &output::encode(&line),
+        output::stdout_width(),
+        output::symbols(),
+    );
+    format!("{line}\n")
 }
 
 fn document(
     hosts: &[HostSurvey],
     failed: &[(String, Problem)],
-    read_only: &[ReadOnly],
+    read_only: &[ReadOnlyHost],
     changes: &[ClusterChange],
 ) -> Value {
     let failed = failed.iter();
@@ -148,8 +152,8 @@ fn document(
         json!({
             "name": host.name,
             "system": host.system,
-            "steps": host.steps.iter().map(|seen| &seen.step).collect::<Vec<_>>(),
-            "knownAfterJoin": host.open,
+            "steps": host.steps.iter().map(|surveyed| &surveyed.step).collect::<Vec<_>>(),
+            "knownAfterJoin": host.after_join,
         })
     });
     json!({

@@ -10,29 +10,30 @@ use casement_spec::{Cluster, Host};
 use clap::Args;
 
 use crate::failure::CommandError;
-use crate::{offline, output, spec_file};
+use crate::output;
+use crate::spec_file;
+use crate::verbs::plan::offline;
 
-/// Show every file, flag and network document that hosts would get.
+/// Show the files, flags and network documents that hosts would get.
 #[derive(Debug, Args)]
 pub struct RenderArgs {
-    /// flannel, cni, hns, routes, kubelet, kube-proxy, containerd, services,
+    /// Kind: flannel, cni, hns, routes, kubelet, kube-proxy, containerd, services,
     /// firewall, defender, env, kubeadm or all
     kind: String,
-    /// One host; without it, the cluster and all hosts
+    /// Host; the cluster and all hosts by default
     host: Option<String>,
-    /// The cluster file
+    /// Cluster file
     #[arg(short, long, default_value = "cluster.yaml")]
     file: PathBuf,
-    /// Write one file each into this folder, instead of all to standard output
+    /// Write files to this directory instead of standard output
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Give each node a part of the pod network, in the order of the hosts; the
-    /// control plane may choose otherwise
+    /// Assume pod networks for the nodes, in the order of the hosts; the control plane may
+    /// assign others
     #[arg(long)]
     assume_pod_cidrs: bool,
 }
 
-/// Runs the verb.
 pub fn run_render(arguments: &RenderArgs) -> Result<(), CommandError> {
     let kinds = kinds(&arguments.kind)?;
     let cluster = spec_file::read(&arguments.file)?.cluster;
@@ -41,31 +42,35 @@ pub fn run_render(arguments: &RenderArgs) -> Result<(), CommandError> {
         None => None,
     };
     let facts = facts(&cluster, arguments.assume_pod_cidrs)?;
-    let files = render(&cluster, &kinds, host, &facts).map_err(|error| offline::told(&error))?;
+    let files = render(&cluster, &kinds, host, &facts).map_err(|error| offline::problem(&error))?;
     if files.is_empty() {
         let mode = cluster.spec.network.mode();
-        eprintln!("There is no `{}` here in mode `{mode}`.", arguments.kind);
+        output::message(&format!(
+            "Nothing to render: mode `{mode}` has no `{}` here.",
+            arguments.kind
+        ));
         return Ok(());
     }
     match &arguments.out {
-        Some(folder) => {
+        Some(dir) => {
             for file in &files {
-                write(folder, file)?;
+                write(dir, file)?;
             }
-            eprintln!("{} files in {}", files.len(), folder.display());
+            let count = output::count(files.len(), "file");
+            output::message(&format!("Wrote {count} to {}", dir.display()));
         }
-        None => output::print(&shown(&files))?,
+        None => output::print(&text(&files))?,
     }
     Ok(())
 }
 
-/// What the file tells of the nodes' pod networks.
+/// The pod networks of nodes: from the cluster file, or assumed.
 pub fn facts(cluster: &Cluster, assume: bool) -> Result<ClusterFacts, CommandError> {
     if !assume {
         return Ok(ClusterFacts::of_spec(cluster));
     }
     let facts = ClusterFacts::assumed(cluster);
-    facts.map_err(|error| offline::told(&error.into()).into())
+    facts.map_err(|error| offline::problem(&error.into()).into())
 }
 
 fn kinds(name: &str) -> Result<Vec<Kind>, CommandError> {
@@ -78,7 +83,7 @@ fn kinds(name: &str) -> Result<Vec<Kind>, CommandError> {
         return Ok(kinds);
     }
     let known = Kind::NAMED.iter().map(|(name, _)| *name).chain(["all"]);
-    Err(unknown("CAS-RENDER-001", "kind of document", name, known))
+    Err(unknown("CAS-RENDER-001", "a kind of document", name, known))
 }
 
 fn host<'a>(cluster: &'a Cluster, name: &str) -> Result<&'a Host, CommandError> {
@@ -87,7 +92,12 @@ fn host<'a>(cluster: &'a Cluster, name: &str) -> Result<&'a Host, CommandError> 
         return Ok(host);
     }
     let known = hosts.iter().map(|host| host.name.as_str());
-    Err(unknown("CAS-RENDER-002", "host of the file", name, known))
+    Err(unknown(
+        "CAS-RENDER-002",
+        "a host of the cluster file",
+        name,
+        known,
+    ))
 }
 
 fn unknown<'a>(
@@ -96,18 +106,18 @@ fn unknown<'a>(
     name: &str,
     known: impl Iterator<Item = &'a str> + Clone,
 ) -> CommandError {
-    let remedy = match closest(name, known.clone()) {
+    let help = match closest(name, known.clone()) {
         Some(better) => format!("did you mean `{better}`?"),
         None => {
-            let few: Vec<&str> = known.take(20).collect();
-            format!("one of {}", few.join(", "))
+            let known: Vec<&str> = known.take(20).collect();
+            format!("use one of {}", known.join(", "))
         }
     };
-    CommandError::usage(Problem::new(code, format!("`{name}` is no {what}"), remedy))
+    CommandError::usage(Problem::new(code, format!("`{name}` is not {what}"), help))
 }
 
-/// One file as it is, several each below its name.
-fn shown(files: &[Rendered]) -> String {
+/// Several files get headings.
+fn text(files: &[Rendered]) -> String {
     if let [file] = files {
         return file.text.clone();
     }
@@ -117,16 +127,20 @@ fn shown(files: &[Rendered]) -> String {
     named.collect::<Vec<_>>().join("\n")
 }
 
-fn write(folder: &Path, file: &Rendered) -> Result<(), CommandError> {
-    let path = folder.join(&file.path);
-    let parent = path.parent().unwrap_or(folder);
+fn write(dir: &Path, file: &Rendered) -> Result<(), CommandError> {
+    let path = dir.join(&file.path);
+    let parent = path.parent().unwrap_or(dir);
     std::fs::create_dir_all(parent)
         .and_then(|()| std::fs::write(&path, &file.text))
-        .map_err(|error| unwritten(&path, &error))
+        .map_err(|error| write_failed(&path, &error))
 }
 
-fn unwritten(path: &Path, error: &std::io::Error) -> CommandError {
-    let what = format!("`{}` cannot be written", path.display());
-    let problem = Problem::new("CAS-FILE-007", what, "name another folder with --out DIR");
-    problem.seen("it says", error).into()
+fn write_failed(path: &Path, error: &std::io::Error) -> CommandError {
+    let what = format!("failed to write `{}`", path.display());
+    let problem = Problem::new(
+        "CAS-FILE-007",
+        what,
+        "choose another directory with `--out DIR`",
+    );
+    problem.detail("cause", error).into()
 }

@@ -1,51 +1,51 @@
 //! `casement reset`.
 
-#[path = "reset/removal.rs"]
-mod proof;
+mod removal;
 
 use std::sync::{Mutex, PoisonError};
 
-use casement_cluster::RestoredHow;
+use casement_cluster::RestoreOutcome;
 use casement_diag::Problem;
 use casement_resource::RunId;
 use casement_resource::wire::Event;
 use casement_run::RunError;
-use casement_run::kube::Kube;
-use casement_run::link::Link;
+use casement_run::agent_client::AgentClient;
+use casement_run::cancel::CancelToken;
+use casement_run::kube::KubeApi;
 use casement_run::reset::{Drain, Reset};
-use casement_run::stop::Stop;
 use clap::Args;
 use serde_json::json;
 
-use crate::controller::{Controller, FleetArgs, refuse_outage};
 use crate::failure::CommandError;
+use crate::fleet::{self, FleetArgs};
 use crate::progress::{Progress, ProgressArgs, REMOVE, RunRecord};
-use crate::signals::Heed;
-use crate::{changes, clock, confirm, output, signals, spec_file, told};
-use proof::Proof;
+use crate::signals::InterruptWatch;
+use crate::{changes, clock, confirm, errors, output, signals, spec_file};
+use casement_run::fleet::{Fleet, refuse_outage};
+use removal::Removal;
 
-/// Take hosts out of the cluster and remove what casement put there.
+/// Remove hosts from the cluster, and everything that casement created on them.
 #[derive(Debug, Args)]
 #[group(id = "which", required = true, multiple = true, args = ["hosts", "all"])]
 pub struct ResetArgs {
     #[command(flatten)]
     fleet: FleetArgs,
-    /// The hosts
+    /// Hosts to reset
     hosts: Vec<String>,
-    /// All hosts of the file
+    /// Reset all hosts in the cluster file
     #[arg(long, conflicts_with = "hosts")]
     all: bool,
-    /// Also put the cluster's objects back as they were
+    /// Also restore the cluster's objects to their prior state
     #[arg(long, requires = "all")]
     cluster: bool,
-    /// With --cluster: agree to changes that stop the network of all pods for about
-    /// a minute
+    /// With --cluster: allow changes that interrupt the network of all pods for about a
+    /// minute
     #[arg(long, requires = "cluster")]
     allow_network_outage: bool,
-    /// Leave the pods of a host to their controllers, instead of moving them first
+    /// Skip draining the Nodes
     #[arg(long)]
     no_drain: bool,
-    /// Do not ask
+    /// Skip the confirmation prompt
     #[arg(long)]
     yes: bool,
     #[command(flatten)]
@@ -53,210 +53,216 @@ pub struct ResetArgs {
 }
 
 impl ResetArgs {
-    fn means(&self, host: &str) -> bool {
+    fn selects(&self, host: &str) -> bool {
         self.all || self.hosts.iter().any(|name| name == host)
     }
 
-    /// What becomes of the pods of a host; none if it is no node of casement's making.
-    fn node(&self, controller: &Controller, host: &str) -> Option<Drain> {
+    /// How to drain the Node; None if casement did not join the host.
+    fn drain(&self, fleet: &Fleet, host: &str) -> Option<Drain> {
         let drain = match self.no_drain {
-            true => Drain::Not,
+            true => Drain::Skip,
             false => Drain::First,
         };
-        controller.windows().contains(&host).then_some(drain)
+        fleet.windows().contains(&host).then_some(drain)
     }
 }
 
-/// Runs the verb.
 pub async fn run_reset(arguments: ResetArgs) -> Result<(), CommandError> {
-    let heed = signals::heed("reset");
-    let mut controller = Controller::open_to_remove(&arguments.fleet).await?;
-    refuse_unknown(&arguments, &controller)?;
+    let interrupts = signals::watch("reset");
+    let (mut fleet, _) = fleet::open_to_remove(&arguments.fleet).await?;
+    check_hosts(&arguments, &fleet)?;
     if arguments.cluster {
-        let back = controller.kube.changes_back().await;
-        let back = back.map_err(|error| told::problem(&error))?;
-        let agreed = arguments.allow_network_outage;
-        refuse_outage(&back, agreed).map_err(|error| told::problem(&error))?;
+        let changes = fleet.kube.restore_changes().await;
+        let changes = changes.map_err(|error| errors::problem(&error))?;
+        let allowed = arguments.allow_network_outage;
+        refuse_outage(&changes, allowed).map_err(|error| errors::problem(&error))?;
     }
     if !arguments.yes {
-        ask(&arguments, &controller)?;
+        confirm_reset(&arguments, &fleet)?;
     }
-    let links = std::mem::take(&mut controller.links);
-    let (chosen, others): (Vec<_>, Vec<_>) = links
+    let clients = std::mem::take(&mut fleet.clients);
+    let (selected, others): (Vec<_>, Vec<_>) = clients
         .into_iter()
-        .partition(|link| arguments.means(link.name()));
-    let good_byes = others.into_iter().map(Link::close);
-    controller.at_once.all(good_byes).await;
-    let names: Vec<String> = chosen.iter().map(|link| link.name().to_owned()).collect();
+        .partition(|client| arguments.selects(client.name()));
+    let closing = others.into_iter().map(AgentClient::close);
+    fleet.concurrency.all(closing).await;
+    let names = selected.iter().map(|client| client.name().to_owned());
+    let names: Vec<String> = names.collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    let run = run_id(&controller)?;
-    let record = RunRecord::begin("reset", &controller.kube.run);
+    let run = run_id(&fleet)?;
+    let record = RunRecord::begin("reset", &fleet.kube.run);
     let progress = Progress::begin(&arguments.progress, &names, record);
-    let stop = heed.working(&progress);
+    let cancel = interrupts.begin_changes(&progress);
     let reset = Reset {
-        api: &controller.kube,
+        api: &fleet.kube,
         run: &run,
-        stop: &stop,
+        cancel: &cancel,
     };
-    let resets = chosen.into_iter().map(|mut link| {
-        link.heed(stop.clone());
-        let node = arguments.node(&controller, link.name());
-        reset_one(link, &reset, node, &progress)
+    let resets = selected.into_iter().map(|mut client| {
+        client.set_cancel_token(cancel.clone());
+        let drain = arguments.drain(&fleet, client.name());
+        reset_host(client, &reset, drain, &progress)
     });
-    let results = controller.at_once.all(resets).await;
+    let results = fleet.concurrency.all(resets).await;
     progress.finish();
-    let lost = std::mem::take(&mut controller.lost).into_iter();
-    let lost = lost.filter(|(name, _)| arguments.means(name));
-    let lost = lost.map(|(name, error)| (name, Err(error)));
-    let results: Vec<(String, Result<Proof, RunError>)> = results.into_iter().chain(lost).collect();
-    let mut ended = say(&results, &progress, &heed);
-    if ended.is_ok() && arguments.cluster {
-        ended = restore(&controller, &stop, &heed).await;
+    let unreachable = std::mem::take(&mut fleet.unreachable).into_iter();
+    let unreachable = unreachable.filter(|(name, _)| arguments.selects(name));
+    let unreachable = unreachable.map(|(name, error)| (name, Err(error)));
+    let results: Vec<HostResult> = results.into_iter().chain(unreachable).collect();
+    let mut outcome = print_results(&results, &progress, &interrupts);
+    if outcome.is_ok() && arguments.cluster {
+        outcome = restore(&fleet, &cancel, &interrupts).await;
     }
-    close(&progress, &results, &ended);
-    ended?;
-    output::print(&format!("Done in {}.\n", clock::duration(heed.elapsed())))
+    close(&progress, &results, &outcome);
+    outcome?;
+    output::print(&format!(
+        "Done in {}.\n",
+        clock::duration(interrupts.elapsed())
+    ))
 }
 
-fn run_id(controller: &Controller) -> Result<RunId, Problem> {
-    let run = format!("{}-remove", controller.kube.run);
+type HostResult = (String, Result<Removal, RunError>);
+
+fn run_id(fleet: &Fleet) -> Result<RunId, Problem> {
+    let run = format!("{}-remove", fleet.kube.run);
     run.parse().map_err(|error: casement_resource::NameError| {
-        Problem::new("CAS-CTL-003", error.to_string(), "try again")
+        Problem::new("CAS-CTL-003", error.to_string(), "run the command again")
     })
 }
 
-/// Each host's proof, or why there is none; fails if there is one without.
-fn say(
-    results: &[(String, Result<Proof, RunError>)],
+/// Fails if a host failed or was canceled.
+fn print_results(
+    results: &[HostResult],
     progress: &Progress,
-    heed: &Heed,
+    interrupts: &InterruptWatch,
 ) -> Result<(), CommandError> {
-    let stopped = |error: &RunError| matches!(error, RunError::Stopped { .. });
-    for (names, proof) in alike(results) {
-        output::print(&format!("{}: {proof}\n", output::listed(&names)))?;
+    for (names, removal) in grouped(results) {
+        output::print(&format!("{}: {removal}\n", output::list(&names)))?;
     }
-    let unproved = results.iter();
-    let unproved = unproved.filter_map(|(name, result)| Some((name, result.as_ref().err()?)));
-    let (halted, failed): (Vec<_>, Vec<_>) = unproved.partition(|(_, error)| stopped(error));
+    let errors = results.iter();
+    let errors = errors.filter_map(|(name, result)| Some((name, result.as_ref().err()?)));
+    let is_canceled = |error: &RunError| matches!(error, RunError::Canceled { .. });
+    let (canceled, failed): (Vec<_>, Vec<_>) = errors.partition(|(_, error)| is_canceled(error));
     for (name, error) in &failed {
-        output::say_problem(&format!("\n{name}\n"), &progress.problem(name, error));
+        progress.report_failure(name, error);
     }
-    if !halted.is_empty() {
-        return Err(heed.stopped());
+    if !canceled.is_empty() {
+        return Err(interrupts.stopped());
     }
     if !failed.is_empty() {
-        let failed = failed.len();
-        let verb = if failed == 1 { "host" } else { "hosts" };
-        output::say(&format!(
-            "\n{failed} {verb} failed; `casement reset` again goes on from there"
+        let hosts = output::count(results.len(), "host");
+        output::message(&format!(
+            "\n{} of {hosts} failed. Run `casement reset` again to resume.",
+            failed.len()
         ));
-        return Err(CommandError::told(1));
+        return Err(CommandError::reported(1));
     }
     Ok(())
 }
 
-/// Leaves the record.
-fn close(
-    progress: &Progress,
-    results: &[(String, Result<Proof, RunError>)],
-    ended: &Result<(), CommandError>,
-) {
-    let outcome = match ended {
+/// Closes the record.
+fn close(progress: &Progress, results: &[HostResult], outcome: &Result<(), CommandError>) {
+    let outcome = match outcome {
         Ok(()) => "done",
-        Err(error) if error.exit() == signals::INTERRUPTED => "stopped",
+        Err(error) if error.exit_code() == signals::INTERRUPTED => "stopped",
         Err(_) => "failed",
     };
     let hosts = results.iter().map(|(name, result)| match result {
-        Ok(proof) => json!({"name": name, "removed": proof.removed}),
+        Ok(removal) => json!({"name": name, "removed": removal.removed}),
         Err(error) => json!({"name": name, "error": error.to_string()}),
     });
     progress.close(outcome, &hosts.collect::<Vec<_>>());
 }
 
-/// What was proved, and of which hosts: ten that are alike need not be told ten
-/// times.
-fn alike(results: &[(String, Result<Proof, RunError>)]) -> Vec<(Vec<&str>, String)> {
-    let mut told: Vec<(Vec<&str>, String)> = Vec::new();
+/// Hosts with the same result share a line.
+fn grouped(results: &[HostResult]) -> Vec<(Vec<&str>, String)> {
+    let mut groups: Vec<(Vec<&str>, String)> = Vec::new();
     for (name, result) in results {
-        let Ok(proof) = result else { continue };
-        let proof = proof.to_string();
-        match told.iter_mut().find(|(_, known)| *known == proof) {
+        let Ok(removal) = result else { continue };
+        let removal = removal.to_string();
+        match groups.iter_mut().find(|(_, known)| *known == removal) {
             Some((names, _)) => names.push(name),
-            None => told.push((vec![name], proof)),
+            None => groups.push((vec![name], removal)),
         }
     }
-    told
+    groups
 }
 
-fn refuse_unknown(arguments: &ResetArgs, controller: &Controller) -> Result<(), CommandError> {
-    let remedy = "name hosts as the file does, or use --all";
+fn check_hosts(arguments: &ResetArgs, fleet: &Fleet) -> Result<(), CommandError> {
+    let help = "use host names from the cluster file, or `--all`";
     for name in &arguments.hosts {
-        spec_file::host(&controller.cluster, name, remedy)?;
+        spec_file::host(&fleet.cluster, name, help)?;
     }
     Ok(())
 }
 
-fn ask(arguments: &ResetArgs, controller: &Controller) -> Result<(), CommandError> {
-    let hosts = controller.cluster.spec.hosts.iter();
+fn confirm_reset(arguments: &ResetArgs, fleet: &Fleet) -> Result<(), CommandError> {
+    let hosts = fleet.cluster.spec.hosts.iter();
     let hosts = hosts
         .filter(|host| host.managed)
         .map(|host| host.name.as_str());
-    let chosen: Vec<&str> = hosts.filter(|name| arguments.means(name)).collect();
-    let cluster = if arguments.cluster {
-        ", and the cluster's objects are put back"
-    } else {
-        ""
-    };
-    let chosen = chosen.join(", ");
-    output::say(&format!("{chosen}: taken out of the cluster{cluster}"));
-    confirm::ask("Reset this?", "casement reset --yes …")
+    let selected: Vec<&str> = hosts.filter(|name| arguments.selects(name)).collect();
+    let names = selected.join(", ");
+    output::message(&format!(
+        "{names} will be removed from the cluster, with everything that casement created there."
+    ));
+    if arguments.cluster {
+        output::message("The cluster's objects will be restored to their prior state.");
+    }
+    let question = format!("Reset {}?", output::list(&selected));
+    confirm::ask(&question, "casement reset --yes …")
 }
 
-async fn reset_one(
-    link: Link,
-    reset: &Reset<'_, Kube>,
-    node: Option<Drain>,
+async fn reset_host(
+    client: AgentClient,
+    reset: &Reset<'_, KubeApi>,
+    drain: Option<Drain>,
     progress: &Progress,
-) -> (String, Result<Proof, RunError>) {
-    let name = link.name().to_owned();
-    let proof = Mutex::new(Proof::default());
-    let tell = |event: &Event| {
-        let mut proof = proof.lock().unwrap_or_else(PoisonError::into_inner);
-        proof.take(&event.what);
-        progress.event(&name, REMOVE, event);
+) -> HostResult {
+    let name = client.name().to_owned();
+    let removal = Mutex::new(Removal::default());
+    let on_event = |event: &Event| {
+        let mut removal = removal.lock().unwrap_or_else(PoisonError::into_inner);
+        removal.on_event(&event.kind);
+        progress.on_agent_event(&name, REMOVE, event);
     };
     let waiting = |reason: String| progress.waiting(&name, &reason);
-    let result = reset.take_back(link, node, &tell, &waiting).await;
-    let proof = proof.into_inner().unwrap_or_else(PoisonError::into_inner);
-    let count = u32::try_from(proof.removed.len()).unwrap_or(u32::MAX);
+    let result = reset.reset_host(client, drain, &on_event, &waiting).await;
+    let removal = removal.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let count = u32::try_from(removal.removed.len()).unwrap_or(u32::MAX);
     let result = result.map(|()| count);
-    progress.ended(&name, result.as_ref().copied());
-    (name, result.map(|_| proof))
+    progress.host_ended(&name, result.as_ref().copied());
+    (name, result.map(|_| removal))
 }
 
-async fn restore(controller: &Controller, stop: &Stop, heed: &Heed) -> Result<(), CommandError> {
-    let tell = |text: String| output::say(&format!("cluster: {text}"));
-    let restore = controller.kube.restore(&tell);
-    let restored = match stop.heeded("the cluster", restore).await {
-        Err(RunError::Stopped { .. }) => return Err(heed.stopped()),
-        restored => restored.map_err(|error| told::problem(&error))?,
+async fn restore(
+    fleet: &Fleet,
+    cancel: &CancelToken,
+    interrupts: &InterruptWatch,
+) -> Result<(), CommandError> {
+    let print = |text: String| output::message(&format!("cluster: {text}"));
+    let restore = fleet.kube.restore(&print);
+    let restored = match cancel.run("the cluster", restore).await {
+        Err(RunError::Canceled { .. }) => return Err(interrupts.stopped()),
+        restored => restored.map_err(|error| errors::problem(&error))?,
     };
     let mut kept = 0;
     for field in restored {
-        if let RestoredHow::Kept { ours, found } = &field.how {
+        if let RestoreOutcome::Kept { ours, found } = &field.outcome {
             kept += 1;
-            output::print(&format!(
-                "{} {}: somebody else has changed it since; their value stays\n  \
-                 casement's  {}\n  theirs      {}\n",
+            let text = format!(
+                "{} {}: kept, because it was changed by someone else\n  \
+                 set by casement  {}\n  found            {}\n",
                 field.object,
                 field.field,
                 changes::value(ours.as_ref()),
                 changes::value(found.as_ref()),
-            ))?;
+            );
+            output::print(&output::encode(&text))?;
         }
     }
     output::print(match kept {
-        0 => "The cluster's objects are as they were.\n",
-        _ => "All else of the cluster's objects is as it was.\n",
+        0 => "The cluster's objects are restored.\n",
+        _ => "All other cluster objects are restored.\n",
     })
 }

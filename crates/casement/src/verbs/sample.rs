@@ -6,18 +6,19 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use casement_cluster::{
-    CarriedOut, Cluster, Expose, Sample, SampleService, SampleStatus, sample_objects, sample_rights,
+    ApplyOutcome, ClusterClient, Expose, Sample, SampleService, SampleStatus, sample_objects,
+    sample_permissions,
 };
 use casement_diag::Problem;
 use clap::{Args, Subcommand, ValueEnum};
 use serde_json::json;
 
 use crate::columns::table;
-use crate::controller::not_yet;
 use crate::failure::CommandError;
-use crate::{output, spec_file, told};
+use crate::fleet::no_control_plane;
+use crate::{errors, output, spec_file};
 
-/// A web page served from Windows, and one from Linux.
+/// Deploy a sample web page on Windows and Linux.
 #[derive(Debug, Args)]
 pub struct SampleArgs {
     #[command(subcommand)]
@@ -26,20 +27,20 @@ pub struct SampleArgs {
 
 #[derive(Debug, Subcommand)]
 enum SampleVerb {
-    /// Deploy it, and wait until it answers
+    /// Deploy the sample, and wait until it is ready
     Deploy(DeployArgs),
-    /// Show its pods, and where it answers
+    /// Show the pods and URLs of the sample
     Status(StatusArgs),
-    /// Delete it
-    Delete(PlaceArgs),
+    /// Delete the sample
+    Delete(TargetArgs),
 }
 
 #[derive(Debug, Args)]
-struct PlaceArgs {
-    /// The cluster file
+struct TargetArgs {
+    /// Cluster file
     #[arg(short, long, default_value = "cluster.yaml")]
     file: PathBuf,
-    /// The namespace, which is there already
+    /// Existing namespace
     #[arg(short, long, default_value = "default")]
     namespace: String,
 }
@@ -47,26 +48,26 @@ struct PlaceArgs {
 #[derive(Debug, Args)]
 struct DeployArgs {
     #[command(flatten)]
-    place: PlaceArgs,
-    /// How it is reached
+    target: TargetArgs,
+    /// Type of the services
     #[arg(long, value_enum, default_value = "node-port")]
     expose: ExposeArg,
-    /// Pods on Linux, and pods for each Windows release
+    /// Number of pods on Linux, and for each Windows release
     #[arg(long, default_value_t = 1)]
     replicas: u32,
-    /// Another image for Windows; it has to fit the nodes' builds
+    /// Image for Windows; must match the Windows build of the nodes
     #[arg(long, value_name = "IMAGE")]
     windows_image: Option<String>,
-    /// Another image for Linux
+    /// Image for Linux
     #[arg(long, value_name = "IMAGE")]
     linux_image: Option<String>,
-    /// Windows only
+    /// Deploy on Windows only
     #[arg(long)]
     no_linux: bool,
-    /// Wait so many seconds for its pods; a first pull of Server Core takes minutes
+    /// Timeout for the pods in seconds; the first pull of Server Core takes minutes
     #[arg(long, value_name = "SECONDS", default_value_t = 600)]
     wait: u64,
-    /// Print the manifests as JSON; change nothing
+    /// Print the manifests as JSON, without deploying them
     #[arg(long)]
     dry_run: bool,
 }
@@ -74,8 +75,8 @@ struct DeployArgs {
 #[derive(Debug, Args)]
 struct StatusArgs {
     #[command(flatten)]
-    place: PlaceArgs,
-    /// Print JSON
+    target: TargetArgs,
+    /// Output format
     #[arg(short, long, value_parser = ["table", "json"], default_value = "table")]
     output: String,
 }
@@ -97,7 +98,6 @@ impl From<ExposeArg> for Expose {
     }
 }
 
-/// Runs the verb.
 pub async fn run_sample(arguments: SampleArgs) -> Result<(), CommandError> {
     match arguments.verb {
         SampleVerb::Deploy(arguments) => deploy(&arguments).await,
@@ -106,26 +106,25 @@ pub async fn run_sample(arguments: SampleArgs) -> Result<(), CommandError> {
     }
 }
 
-async fn connect(place: &PlaceArgs) -> Result<Cluster, CommandError> {
-    let spec = spec_file::read_with_paths(&place.file)?;
+async fn connect(target: &TargetArgs) -> Result<ClusterClient, CommandError> {
+    let spec = spec_file::read_with_paths(&target.file)?;
     let Some(existing) = &spec.spec.existing else {
-        let what = "making a control plane is not supported yet";
-        return Err(not_yet(what, "existing: {kubeconfig: ./admin.conf}").into());
+        return Err(no_control_plane().into());
     };
-    let cluster = Cluster::connect(existing.kubeconfig.as_std_path()).await;
-    let cluster = cluster.map_err(|error| told::cluster(&error))?;
-    let rights = sample_rights(&place.namespace);
-    let checked = cluster.check_these_rights(&rights).await;
-    checked.map_err(|error| told::cluster(&error))?;
+    let cluster = ClusterClient::connect(existing.kubeconfig.as_std_path()).await;
+    let cluster = cluster.map_err(|error| errors::cluster(&error))?;
+    let permissions = sample_permissions(&target.namespace);
+    let checked = cluster.check_permission_list(&permissions).await;
+    checked.map_err(|error| errors::cluster(&error))?;
     Ok(cluster)
 }
 
 async fn deploy(arguments: &DeployArgs) -> Result<(), CommandError> {
-    let place = &arguments.place;
-    let cluster = connect(place).await?;
-    let facts = cluster.facts().await;
-    let facts = facts.map_err(|error| told::cluster(&error))?;
-    let mut sample = Sample::of(&facts, &place.namespace, arguments.expose.into());
+    let target = &arguments.target;
+    let cluster = connect(target).await?;
+    let facts = cluster.observe().await;
+    let facts = facts.map_err(|error| errors::cluster(&error))?;
+    let mut sample = Sample::of(&facts, &target.namespace, arguments.expose.into());
     if sample.windows.is_empty() {
         return Err(no_windows(facts.nodes.len()).into());
     }
@@ -138,29 +137,29 @@ async fn deploy(arguments: &DeployArgs) -> Result<(), CommandError> {
         return output::print(&format!("{list:#}\n"));
     }
     let deployed = cluster.deploy_sample(&sample).await;
-    for (object, done) in deployed.map_err(|error| told::cluster(&error))? {
-        let word = match done {
-            CarriedOut::Changed => "made",
-            CarriedOut::Already => "right already",
+    for (object, outcome) in deployed.map_err(|error| errors::cluster(&error))? {
+        let result = match outcome {
+            ApplyOutcome::Changed => "configured",
+            ApplyOutcome::Already => "unchanged",
         };
-        eprintln!("{object}: {word}");
+        eprintln!("{object}: {result}");
     }
-    let limit = Duration::from_secs(arguments.wait);
-    let told = Mutex::new(BTreeSet::new());
-    // Each reason once: many looks see the same.
+    let timeout = Duration::from_secs(arguments.wait);
+    let printed = Mutex::new(BTreeSet::new());
+    // Each reason is printed once, not on every poll.
     let waiting = |status: &SampleStatus| {
-        let mut told = told.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut printed = printed.lock().unwrap_or_else(PoisonError::into_inner);
         for part in status.parts.iter().filter(|part| !part.reason.is_empty()) {
-            if told.insert((part.name.clone(), part.reason.clone())) {
+            if printed.insert((part.name.clone(), part.reason.clone())) {
                 eprintln!("{}: {}", part.name, part.reason);
             }
         }
     };
     let status = cluster
-        .wait_for_sample(&place.namespace, limit, &waiting)
+        .wait_for_sample(&target.namespace, timeout, &waiting)
         .await;
-    let status = status.map_err(|error| told::cluster(&error))?;
-    print!("{}", shown(&status));
+    let status = status.map_err(|error| errors::cluster(&error))?;
+    output::print(&text(&status))?;
     match status.is_ready() || arguments.wait == 0 {
         true => Ok(()),
         false => Err(not_ready(&status, arguments.wait).into()),
@@ -168,35 +167,33 @@ async fn deploy(arguments: &DeployArgs) -> Result<(), CommandError> {
 }
 
 async fn status(arguments: &StatusArgs) -> Result<(), CommandError> {
-    let place = &arguments.place;
-    let cluster = connect(place).await?;
-    let status = cluster.sample_status(&place.namespace).await;
-    let status = status.map_err(|error| told::cluster(&error))?;
+    let target = &arguments.target;
+    let cluster = connect(target).await?;
+    let status = cluster.sample_status(&target.namespace).await;
+    let status = status.map_err(|error| errors::cluster(&error))?;
     if arguments.output == "json" {
-        println!("{:#}", json!(status));
+        output::print(&format!("{:#}\n", json!(status)))
     } else if status.parts.is_empty() {
-        println!("The sample is not deployed. `casement sample deploy` does that.");
+        output::print("The sample is not deployed. Run `casement sample deploy`.\n")
     } else {
-        print!("{}", shown(&status));
+        output::print(&text(&status))
     }
-    Ok(())
 }
 
-async fn delete(place: &PlaceArgs) -> Result<(), CommandError> {
-    let cluster = connect(place).await?;
-    let deleted = cluster.delete_sample(&place.namespace).await;
-    let deleted = deleted.map_err(|error| told::cluster(&error))?;
+async fn delete(target: &TargetArgs) -> Result<(), CommandError> {
+    let cluster = connect(target).await?;
+    let deleted = cluster.delete_sample(&target.namespace).await;
+    let deleted = deleted.map_err(|error| errors::cluster(&error))?;
     for object in &deleted {
         eprintln!("{object}: deleted");
     }
     match deleted.len() {
-        0 => println!("Nothing to do: the sample is not deployed."),
-        count => println!("Done: {count} objects are deleted."),
+        0 => output::print("No changes: the sample is not deployed.\n"),
+        count => output::print(&format!("Deleted {}.\n", output::count(count, "object"))),
     }
-    Ok(())
 }
 
-fn shown(status: &SampleStatus) -> String {
+fn text(status: &SampleStatus) -> String {
     let parts = status.parts.iter().map(|part| {
         vec![
             part.name.clone(),
@@ -206,20 +203,20 @@ fn shown(status: &SampleStatus) -> String {
         ]
     });
     let parts: Vec<Vec<String>> = parts.collect();
-    let mut text = table(&["deployment", "ready", "nodes", "what"], &parts);
+    let mut text = table(&["deployment", "ready", "nodes", "details"], &parts);
     let services = status.services.iter();
-    let services = services.map(|it| vec![it.name.clone(), it.kind.clone(), answers_at(it)]);
+    let services = services.map(|it| vec![it.name.clone(), it.kind.clone(), url(it)]);
     let services: Vec<Vec<String>> = services.collect();
     text.push('\n');
-    text.push_str(&table(&["service", "kind", "answers at"], &services));
+    text.push_str(&table(&["service", "type", "url"], &services));
     text
 }
 
-fn answers_at(service: &SampleService) -> String {
+fn url(service: &SampleService) -> String {
     let inside = format!("http://{}/ inside the cluster", service.cluster_ip);
     match (service.addresses.as_slice(), service.node_port) {
-        ([], _) if service.kind == "LoadBalancer" => "no address is given yet".to_owned(),
-        ([], Some(port)) => format!("http://NODE:{port}/ of every node"),
+        ([], _) if service.kind == "LoadBalancer" => "(pending)".to_owned(),
+        ([], Some(port)) => format!("http://NODE:{port}/ on every node"),
         ([], None) => inside,
         (addresses, _) => {
             let urls = addresses.iter().map(|address| format!("http://{address}/"));
@@ -232,20 +229,20 @@ fn no_windows(nodes: usize) -> Problem {
     Problem::new(
         "CAS-SMP-001",
         "the cluster has no Windows node to deploy to",
-        "`casement apply` makes one",
+        "run `casement apply` to add one",
     )
-    .seen("nodes", nodes)
+    .detail("nodes", nodes)
 }
 
 fn not_ready(status: &SampleStatus, seconds: u64) -> Problem {
-    let behind = status.parts.iter().filter(|part| part.ready < part.wanted);
+    let pending = status.parts.iter().filter(|part| part.ready < part.wanted);
     let problem = Problem::new(
         "CAS-SMP-002",
-        format!("the sample does not answer after {seconds} s"),
-        "`casement sample status` shows it again; an image for another Windows build never runs",
+        format!("timed out after {seconds} s: the sample is not ready"),
+        "run `casement sample status` to check again; an image for another Windows build never starts",
     );
-    behind.fold(problem, |problem, part| {
-        let seen = format!("{} of {} ready; {}", part.ready, part.wanted, part.reason);
-        problem.seen(part.name.clone(), seen)
+    pending.fold(problem, |problem, part| {
+        let status = format!("{} of {} ready; {}", part.ready, part.wanted, part.reason);
+        problem.detail(part.name.clone(), status)
     })
 }

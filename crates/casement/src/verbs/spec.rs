@@ -3,31 +3,30 @@
 use std::path::PathBuf;
 
 use casement_diag::Problem;
-use casement_source::{normalised, schema, with_defaults};
+use casement_source::{normalized, schema, with_defaults};
 use clap::Args;
 
 use crate::failure::CommandError;
 use crate::output;
 use crate::spec_file;
 
-/// Check a cluster file and print it in its usual form.
+/// Validate a cluster file and print it normalized.
 #[derive(Debug, Args)]
 pub struct SpecArgs {
-    /// The cluster file
+    /// Cluster file
     #[arg(short, long, default_value = "cluster.yaml")]
     file: PathBuf,
-    /// Fill in every default, and mark it
+    /// Include default values, marked as such
     #[arg(long)]
     defaults: bool,
-    /// Print the JSON Schema of cluster files, for editors; no file is read
+    /// Print the JSON Schema of cluster files, for editors; reads no file
     #[arg(long, conflicts_with_all = ["defaults", "file", "output"])]
     schema: bool,
-    /// Print JSON, every default filled in
+    /// Output format; JSON includes default values
     #[arg(short, long, value_parser = ["yaml", "json"], default_value = "yaml")]
     output: String,
 }
 
-/// Runs the verb.
 pub fn run_spec(arguments: &SpecArgs) -> Result<(), CommandError> {
     if arguments.schema {
         return output::print(&format!("{:#}\n", schema()));
@@ -38,16 +37,16 @@ pub fn run_spec(arguments: &SpecArgs) -> Result<(), CommandError> {
             .map(|text| text + "\n")
             .map_err(|error| error.to_string()),
         (_, true) => with_defaults(&file.cluster, &file.map).map_err(|error| error.to_string()),
-        (_, false) => normalised(&file.cluster, &file.map).map_err(|error| error.to_string()),
+        (_, false) => normalized(&file.cluster, &file.map).map_err(|error| error.to_string()),
     };
     let text = text.map_err(|error| {
         let file = arguments.file.display();
         Problem::new(
             "CAS-FILE-005",
-            format!("`{file}` cannot be written out"),
-            "please report the file and this message",
+            format!("failed to serialize `{file}`"),
+            "report this as a bug, with the file",
         )
-        .seen("it says", error)
+        .detail("cause", error)
     })?;
     output::print(&text)
 }

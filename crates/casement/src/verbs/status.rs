@@ -4,17 +4,17 @@ use casement_resource::Diff;
 use clap::Args;
 use serde_json::json;
 
-use crate::controller::{Controller, FleetArgs};
 use crate::failure::CommandError;
-use crate::survey::{HostSurvey, survey};
-use crate::{columns, output, signals, told};
+use crate::fleet::{self, FleetArgs};
+use crate::{columns, errors, output, signals};
+use casement_run::survey::{HostSurvey, survey};
 
-/// Show the hosts: their Nodes, and whether they are as the file says.
+/// Show the hosts, their Nodes, and whether they are in sync with the file.
 #[derive(Debug, Args)]
 pub struct StatusArgs {
     #[command(flatten)]
     fleet: FleetArgs,
-    /// Print JSON
+    /// Output format
     #[arg(short, long, value_parser = ["table", "json"], default_value = "table")]
     output: String,
 }
@@ -23,73 +23,67 @@ struct Row {
     host: String,
     system: String,
     node: String,
-    state: &'static str,
-    what: String,
+    status: &'static str,
+    details: String,
 }
 
-/// Runs the verb; exit code 4 where something has drifted, 1 where a host could
-/// not be asked.
+/// Exit code 4 if a host has drifted, 1 if a host cannot be observed.
 pub async fn run_status(arguments: StatusArgs) -> Result<(), CommandError> {
-    let _heed = signals::heed("status");
-    let mut controller = Controller::open(&arguments.fleet).await?;
-    let looked = survey(&mut controller).await;
-    let looked = looked.map_err(|error| told::problem(&error))?;
-    let facts = controller.kube.cluster.facts().await;
-    let facts = facts.map_err(|error| told::cluster(&error))?;
+    let _interrupts = signals::watch("status");
+    let (mut fleet, _) = fleet::open(&arguments.fleet).await?;
+    let surveys = survey(&mut fleet).await;
+    let surveys = surveys.map_err(|error| errors::problem(&error))?;
+    let facts = fleet.kube.cluster.observe().await;
+    let facts = facts.map_err(|error| errors::cluster(&error))?;
     let node = |name: &str| match facts.node(name) {
         Some(node) if node.ready => "Ready".to_owned(),
         Some(_) => "NotReady".to_owned(),
         None => "none".to_owned(),
     };
     let mut rows = Vec::new();
-    for (name, result) in &looked {
+    for (name, result) in &surveys {
         rows.push(match result {
             Ok(host) => row(host, node(name)),
-            Err(error) => unknown(name, node(name), &told::problem(error).what),
+            Err(error) => unknown(name, node(name), &errors::problem(error).what),
         });
     }
-    for (name, error) in &controller.lost {
-        rows.push(unknown(name, node(name), &told::problem(error).what));
+    for (name, error) in &fleet.unreachable {
+        rows.push(unknown(name, node(name), &errors::problem(error).what));
     }
-    let read_only = controller
-        .cluster
-        .spec
-        .hosts
-        .iter()
-        .filter(|host| !host.managed);
+    let read_only = fleet.cluster.spec.hosts.iter().filter(|host| !host.managed);
     rows.extend(read_only.map(|host| Row {
         host: host.name.to_string(),
         system: host.os.to_string(),
         node: node(host.name.as_str()),
-        state: "read only",
-        what: String::new(),
+        status: "read only",
+        details: String::new(),
     }));
-    for link in std::mem::take(&mut controller.links) {
-        link.close().await;
+    for client in std::mem::take(&mut fleet.clients) {
+        client.close().await;
     }
-    print(&rows, &arguments.output);
-    let has = |state: &str| rows.iter().any(|row| row.state == state);
+    print(&rows, &arguments.output)?;
+    let has = |status: &str| rows.iter().any(|row| row.status == status);
     match (has("unknown"), has("drifted")) {
-        (true, _) => Err(CommandError::told(1)),
-        (false, true) => Err(CommandError::told(4)),
+        (true, _) => Err(CommandError::reported(1)),
+        (false, true) => Err(CommandError::reported(4)),
         (false, false) => Ok(()),
     }
 }
 
 fn row(host: &HostSurvey, node: String) -> Row {
-    let wrong: Vec<String> = host
+    let drifted: Vec<String> = host
         .steps
         .iter()
-        .filter_map(|seen| match &seen.step.seen {
-            Ok(Diff::Right { .. }) => None,
+        .filter_map(|surveyed| match &surveyed.step.result {
+            Ok(Diff::InSync { .. }) => None,
             Ok(Diff::Changes(changes)) => {
                 let first = changes.first().map(ToString::to_string);
-                Some(format!("{}: {}", seen.what, first.unwrap_or_default()))
+                Some(format!("{}: {}", surveyed.name, first.unwrap_or_default()))
             }
-            Err(failure) => Some(format!("{}: {}", seen.what, failure.what)),
+            Err(failure) => Some(format!("{}: {}", surveyed.name, failure.message)),
         })
         .collect();
-    let what = match wrong.as_slice() {
+    let details = match drifted.as_slice() {
         [] => String::new(),
         [one] => one.clone(),
         [first, rest @ ..] => format!("{first} (+{} more)", rest.len()),
@@ -98,56 +92,55 @@ fn row(host: &HostSurvey, node: String) -> Row {
         host: host.name.clone(),
         system: host.system.clone(),
         node,
-        state: if wrong.is_empty() && host.open.is_empty() {
-            "right"
-        } else {
-            "drifted"
+        status: match host.in_sync() {
+            true => "in sync",
+            false => "drifted",
         },
-        what,
+        details,
     }
 }
 
-fn unknown(host: &str, node: String, what: &str) -> Row {
+fn unknown(host: &str, node: String, details: &str) -> Row {
     Row {
         host: host.to_owned(),
         system: String::new(),
         node,
-        state: "unknown",
-        what: what.to_owned(),
+        status: "unknown",
+        details: details.to_owned(),
     }
 }
 
-fn print(rows: &[Row], form: &str) {
-    if form == "json" {
+fn print(rows: &[Row], format: &str) -> Result<(), CommandError> {
+    if format == "json" {
         let hosts = rows.iter().map(|row| {
             json!({
                 "host": row.host,
                 "system": row.system,
                 "node": row.node,
-                "state": row.state,
-                "what": row.what,
+                "state": row.status,
+                "what": row.details,
             })
         });
-        println!("{:#}", json!({"hosts": hosts.collect::<Vec<_>>()}));
-        return;
+        let document = json!({"hosts": hosts.collect::<Vec<_>>()});
+        return output::print(&format!("{document:#}\n"));
     }
-    // The last column stays free: a full line makes some terminals wrap.
-    let room = terminal_size::terminal_size_of(std::io::stdout());
-    let room = room.map_or(usize::MAX, |size| usize::from(size.0.0).saturating_sub(1));
     let cells = rows.iter().map(|row| {
-        let cells = [&row.host, &row.system, &row.node, row.state, &row.what];
+        let details = output::encode(&row.details);
+        let cells = [&row.host, &row.system, &row.node, row.status, &details];
         cells.map(str::to_owned).to_vec()
     });
     let cells: Vec<_> = cells.collect();
-    let table = columns::table(&["host", "system", "node", "state", "what"], &cells);
+    let table = columns::table(&["host", "os", "node", "status", "details"], &cells);
+    let (width, symbols) = (output::stdout_width(), output::symbols());
+    let mut text = String::new();
     for line in table.lines() {
-        println!("{}", output::cut(line, room));
+        text += &format!("{}\n", output::cut(line, width, symbols));
     }
-    let drifted = rows.iter().filter(|row| row.state == "drifted").count();
+    let drifted = rows.iter().filter(|row| row.status == "drifted").count();
     if drifted > 0 {
-        println!(
-            "{drifted} of {} drifted. `casement apply` mends it.",
-            rows.len()
-        );
+        let hosts = output::count(rows.len(), "host");
+        let them = if drifted == 1 { "it" } else { "them" };
+        text += &format!("{drifted} of {hosts} drifted. Run `casement apply` to fix {them}.\n");
     }
+    output::print(&text)
 }

@@ -1,15 +1,13 @@
-//! `casement init` as a person runs it.
-
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
+//! `casement init`.
 
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
 
-fn init(folder: &Path, arguments: &[&str]) -> (i32, String, String) {
+fn init(folder: &Path, args: &[&str]) -> (i32, String, String) {
     let output: Output = Command::new(env!("CARGO_BIN_EXE_casement"))
         .arg("init")
-        .args(arguments)
+        .args(args)
         .current_dir(folder)
         .env("NO_COLOR", "1")
         .output()
@@ -23,31 +21,31 @@ fn init(folder: &Path, arguments: &[&str]) -> (i32, String, String) {
 }
 
 #[test]
-fn a_starter_file_is_written_once() {
+fn starter_file_is_not_overwritten_without_force() {
     let folder = tempfile::tempdir().unwrap();
-    let (code, out, told) = init(folder.path(), &[]);
-    assert_eq!((code, out.as_str()), (0, ""), "{told}");
-    assert!(told.contains("Wrote cluster.yaml"), "{told}");
+    let (code, stdout, stderr) = init(folder.path(), &[]);
+    assert_eq!((code, stdout.as_str()), (0, ""), "{stderr}");
+    assert!(stderr.contains("Wrote cluster.yaml"), "{stderr}");
     let file = folder.path().join("cluster.yaml");
     fs::write(&file, "mine\n").unwrap();
-    let (code, _, told) = init(folder.path(), &[]);
+    let (code, _, stderr) = init(folder.path(), &[]);
     assert_eq!(code, 2);
     assert!(
-        told.contains("CAS-INIT-005") && told.contains("--force"),
-        "{told}"
+        stderr.contains("CAS-INIT-005") && stderr.contains("--force"),
+        "{stderr}"
     );
     assert_eq!(fs::read_to_string(&file).unwrap(), "mine\n");
-    let (code, _, told) = init(folder.path(), &["--force"]);
-    assert_eq!(code, 0, "{told}");
+    let (code, _, stderr) = init(folder.path(), &["--force"]);
+    assert_eq!(code, 0, "{stderr}");
     assert!(fs::read_to_string(&file).unwrap().contains("kind: Cluster"));
-    let left = fs::read_dir(folder.path()).unwrap().count();
-    assert_eq!(left, 1, "only the file itself is there");
+    let count = fs::read_dir(folder.path()).unwrap().count();
+    assert_eq!(count, 1, "no other file is left");
 }
 
 #[test]
-fn the_blogs_command_prints_its_cluster() {
+fn kubeinit_arguments_become_a_cluster_file() {
     let folder = tempfile::tempdir().unwrap();
-    let (code, out, told) = init(
+    let (code, stdout, stderr) = init(
         folder.path(),
         &[
             "--from-kubeinit",
@@ -60,22 +58,22 @@ fn the_blogs_command_prints_its_cluster() {
             "-",
         ],
     );
-    assert_eq!(code, 0, "{told}");
+    assert_eq!(code, 0, "{stderr}");
     for address in ["10.0.0.1\n", "10.0.0.2\n", "10.0.0.253\n", "nyctea"] {
         assert!(
-            out.contains(&format!("address: {address}")),
-            "{address}\n{out}"
+            stdout.contains(&format!("address: {address}")),
+            "{address}\n{stdout}"
         );
     }
     assert!(
-        !out.contains("address: tyto") && told.contains("tyto"),
-        "{told}"
+        !stdout.contains("address: tyto") && stderr.contains("tyto"),
+        "{stderr}"
     );
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
 }
 
 #[test]
-fn an_inventory_is_read_with_what_lies_beside_it() {
+fn inventory_is_read_with_its_group_vars() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name);
     fs::create_dir_all(path("inventory/group_vars")).unwrap();
@@ -85,36 +83,39 @@ fn an_inventory_is_read_with_what_lies_beside_it() {
         "kube_version: v1.31.2\nansible_password: in-clear-text\nother: 1\n",
     )
     .unwrap();
-    let arguments = [
+    let args = [
         "--from-inventory",
         "inventory/hosts.ini",
         "--out",
         "new.yaml",
     ];
-    let (code, _, told) = init(folder.path(), &arguments);
-    assert_eq!(code, 0, "{told}");
+    let (code, _, stderr) = init(folder.path(), &args);
+    assert_eq!(code, 0, "{stderr}");
     let written = fs::read_to_string(path("new.yaml")).unwrap();
     assert!(written.contains("version: 1.31.2"), "{written}");
     assert!(
-        told.contains("inventory/group_vars/all.yml:3  `other`"),
-        "{told}"
+        stderr.contains("inventory/group_vars/all.yml:3  `other`"),
+        "{stderr}"
     );
-    assert!(told.contains("inventory/group_vars/all.yml:2"), "{told}");
-    assert!(!written.contains("in-clear-text") && !told.contains("in-clear-text"));
+    assert!(
+        stderr.contains("inventory/group_vars/all.yml:2"),
+        "{stderr}"
+    );
+    assert!(!written.contains("in-clear-text") && !stderr.contains("in-clear-text"));
 }
 
-/// The inventory of the playbooks that many hybrid clusters were made with, with
-/// the values of their guide: only its list for the proxy is too short.
+/// The inventory of widely used playbooks with the values of their guide: only its proxy
+/// exclusion list is too short.
 #[test]
-fn the_playbooks_inventory_lints_only_where_it_is_wrong() {
+fn playbook_inventory_has_only_the_expected_finding() {
     let folder = tempfile::tempdir().unwrap();
     let inventory = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../source/tests/import/kubernetes-for-windows/hosts.ini");
-    let (code, _, told) = init(
+    let (code, _, stderr) = init(
         folder.path(),
         &["--from-inventory", inventory.to_str().unwrap()],
     );
-    assert_eq!(code, 0, "{told}");
+    assert_eq!(code, 0, "{stderr}");
     let output = Command::new(env!("CARGO_BIN_EXE_casement"))
         .args(["lint", "--output", "json"])
         .current_dir(folder.path())
@@ -129,7 +130,7 @@ fn the_playbooks_inventory_lints_only_where_it_is_wrong() {
         .collect();
     assert_eq!(codes, ["CAS-ACC-010"]);
     let written = fs::read_to_string(folder.path().join("cluster.yaml")).unwrap();
-    let with = |word: &str| written.lines().filter(|line| line.contains(word)).count();
+    let with = |text: &str| written.lines().filter(|line| line.contains(text)).count();
     assert_eq!(with("[control-plane"), 2, "{written}");
     assert_eq!(with("etcd]"), 3, "{written}");
     assert_eq!(with("os: windows "), 2, "{written}");
@@ -139,35 +140,38 @@ fn the_playbooks_inventory_lints_only_where_it_is_wrong() {
 }
 
 #[test]
-fn a_wrong_inventory_leaves_nothing_behind() {
+fn invalid_inventory_writes_nothing() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(
         folder.path().join("hosts"),
         "[web]\nwin[1:x] ansible_password=hidden-one\n[db:children]\nnone\n",
     )
     .unwrap();
-    let (code, _, told) = init(folder.path(), &["--from-inventory", "hosts"]);
+    let (code, _, stderr) = init(folder.path(), &["--from-inventory", "hosts"]);
     assert_eq!(code, 3);
     assert!(
-        told.contains("CAS-IMPORT-004") && told.contains("hosts:2:1"),
-        "{told}"
+        stderr.contains("CAS-IMPORT-004") && stderr.contains("hosts:2:1"),
+        "{stderr}"
     );
     assert!(
-        told.contains("CAS-IMPORT-002") && told.contains("hosts:4:1"),
-        "{told}"
+        stderr.contains("CAS-IMPORT-002") && stderr.contains("hosts:4:1"),
+        "{stderr}"
     );
-    assert!(!told.contains("hidden-one"), "{told}");
+    assert!(!stderr.contains("hidden-one"), "{stderr}");
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
 }
 
 #[test]
-fn the_scripts_arguments_become_a_file() {
+fn script_arguments_become_a_cluster_file() {
     let folder = tempfile::tempdir().unwrap();
-    let told = r"-BaseDir C:\k -ClusterCIDR 10.244.0.0/16 -Release 1.21.5";
-    let (code, out, told) = init(folder.path(), &["--from-script-args", told, "--out", "-"]);
-    assert_eq!(code, 0, "{told}");
+    let script_args = r"-BaseDir C:\k -ClusterCIDR 10.244.0.0/16 -Release 1.21.5";
+    let (code, stdout, stderr) = init(
+        folder.path(),
+        &["--from-script-args", script_args, "--out", "-"],
+    );
+    assert_eq!(code, 0, "{stderr}");
     assert!(
-        out.contains("serviceCidr: 10.10.0.0/16") && out.contains("hnsNetwork: vxlan0"),
-        "{out}"
+        stdout.contains("serviceCidr: 10.10.0.0/16") && stdout.contains("hnsNetwork: vxlan0"),
+        "{stdout}"
     );
 }

@@ -1,6 +1,4 @@
-//! `casement lint` and `casement explain` as a person uses them.
-
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
+//! `casement lint` and `casement explain`.
 
 use std::fs;
 use std::path::Path;
@@ -18,14 +16,10 @@ spec:
     - {name: win1, address: 10.3.0.4, os: windows-2022}
 ";
 
-fn casement(folder: &Path, arguments: &[&str]) -> Output {
+fn casement(folder: &Path, args: &[&str]) -> Output {
     let program = env!("CARGO_BIN_EXE_casement");
     let mut command = Command::new(program);
-    command
-        .current_dir(folder)
-        .args(arguments)
-        .output()
-        .unwrap()
+    command.current_dir(folder).args(args).output().unwrap()
 }
 
 fn text(bytes: &[u8]) -> String {
@@ -33,7 +27,7 @@ fn text(bytes: &[u8]) -> String {
 }
 
 #[test]
-fn errors_end_with_3_and_mended_files_with_0() {
+fn errors_exit_with_3_and_fixed_files_with_0() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("cluster.yaml");
     fs::write(&file, SPEC).unwrap();
@@ -47,21 +41,21 @@ fn errors_end_with_3_and_mended_files_with_0() {
     assert_eq!(output.status.code(), Some(0), "{output:?}");
     assert_eq!(
         text(&output.stderr),
-        "mended cluster.yaml: CAS-NET-020: write 4096\n"
+        "fixed cluster.yaml: CAS-NET-020: set 4096\n"
     );
-    let mended = fs::read_to_string(&file).unwrap();
-    assert_eq!(mended, SPEC.replace("vni: 1", "vni: 4096"));
+    let fixed = fs::read_to_string(&file).unwrap();
+    assert_eq!(fixed, SPEC.replace("vni: 1", "vni: 4096"));
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
 }
 
 #[test]
-fn folders_of_files_are_linted_without_a_cluster_file() {
+fn folder_is_linted_without_a_cluster_file() {
     let folder = tempfile::tempdir().unwrap();
     let manifests = folder.path().join("manifests/deep");
     fs::create_dir_all(&manifests).unwrap();
     let conf = r#"{"Network": "10.244.0.0/16", "Backend": {"Type": "ipsec"}}"#;
     fs::write(manifests.join("net-conf.json"), conf).unwrap();
-    fs::write(manifests.join("notes.md"), "not looked at").unwrap();
+    fs::write(manifests.join("notes.md"), "not linted").unwrap();
     let output = casement(folder.path(), &["lint", "manifests", "-o", "json"]);
     assert_eq!(output.status.code(), Some(3), "{output:?}");
     let findings: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
@@ -74,7 +68,7 @@ fn folders_of_files_are_linted_without_a_cluster_file() {
 }
 
 #[test]
-fn sarif_names_every_rule_and_where_it_was_broken() {
+fn sarif_lists_every_rule_and_the_location_of_findings() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("cluster.yaml"), SPEC).unwrap();
     let output = casement(folder.path(), &["lint", "-o", "sarif"]);
@@ -92,21 +86,21 @@ fn sarif_names_every_rule_and_where_it_was_broken() {
 }
 
 #[test]
-fn a_file_that_is_not_there_is_wrong_use() {
+fn missing_file_is_a_usage_error() {
     let folder = tempfile::tempdir().unwrap();
-    for arguments in [
+    for args in [
         &["lint"][..],
         &["lint", "manifests/"],
         &["explain", "CAS-NTE-020"],
     ] {
-        let output = casement(folder.path(), arguments);
-        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
-        assert!(text(&output.stderr).contains("remedy"), "{arguments:?}");
+        let output = casement(folder.path(), args);
+        assert_eq!(output.status.code(), Some(2), "{args:?}");
+        assert!(text(&output.stderr).contains("\n  help "), "{args:?}");
     }
 }
 
 #[test]
-fn explain_prints_a_page() {
+fn explain_prints_the_page_of_a_code() {
     let folder = tempfile::tempdir().unwrap();
     let output = casement(folder.path(), &["explain", "cas-net-020"]);
     assert_eq!(output.status.code(), Some(0));

@@ -1,6 +1,4 @@
-//! `casement render` and `casement plan --offline` as a person calls them.
-
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+//! `casement render` and `casement plan --offline`.
 
 use std::fs;
 use std::path::Path;
@@ -19,7 +17,7 @@ spec:
     - {name: win1, address: 10.3.0.4, os: windows-2022, roles: [worker]}
 ";
 
-/// The names and numbers of a guide that many overlay clusters were made with.
+/// The names and numbers of a widely used guide for overlay clusters.
 const OVERLAY: &str = "
 apiVersion: casement.dev/v1alpha1
 kind: Cluster
@@ -47,55 +45,55 @@ spec:
     - {name: win02, address: 10.3.0.3, os: windows-2016, podCidr: 192.168.2.0/24}
 ";
 
-fn casement(folder: &Path, arguments: &[&str]) -> Output {
-    casement_with(SPEC, folder, arguments)
+fn casement(folder: &Path, args: &[&str]) -> Output {
+    casement_with(SPEC, folder, args)
 }
 
-fn casement_with(spec: &str, folder: &Path, arguments: &[&str]) -> Output {
+fn casement_with(spec: &str, folder: &Path, args: &[&str]) -> Output {
     fs::write(folder.join("cluster.yaml"), spec).unwrap();
     Command::new(env!("CARGO_BIN_EXE_casement"))
-        .args(arguments)
+        .args(args)
         .current_dir(folder)
         .output()
         .unwrap()
 }
 
-fn out(output: &Output) -> String {
+fn stdout(output: &Output) -> String {
     String::from_utf8(output.stdout.clone()).unwrap()
 }
 
 #[test]
-fn a_kind_or_host_that_is_not_there_ends_with_a_suggestion() {
+fn unknown_kind_or_host_gets_a_suggestion() {
     let folder = tempfile::tempdir().unwrap();
-    for (arguments, better) in [
+    for (args, suggestion) in [
         (&["render", "kubelett"][..], "`kubelet`"),
         (&["render", "cni", "win2"], "`win1`"),
     ] {
-        let output = casement(folder.path(), arguments);
-        let told = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(output.status.code(), Some(2), "{told}");
-        assert!(told.contains("did you mean"), "{told}");
-        assert!(told.contains(better), "{told}");
+        let output = casement(folder.path(), args);
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{stderr}");
+        assert!(stderr.contains("did you mean"), "{stderr}");
+        assert!(stderr.contains(suggestion), "{stderr}");
         assert!(output.stdout.is_empty());
     }
 }
 
 #[test]
-fn one_file_is_printed_as_it_is_and_several_below_their_names() {
+fn single_file_is_printed_verbatim_and_several_with_headers() {
     let folder = tempfile::tempdir().unwrap();
     let one = casement(folder.path(), &["render", "kube-proxy", "win1"]);
-    let document: serde_json::Value = serde_json::from_str(&out(&one)).unwrap();
+    let document: serde_json::Value = serde_json::from_str(&stdout(&one)).unwrap();
     assert_eq!(document["hostnameOverride"], "win1");
     let several = casement(folder.path(), &["render", "cni"]);
-    assert!(out(&several).starts_with("==> lin1/cni/10-casement.conflist <==\n"));
+    assert!(stdout(&several).starts_with("==> lin1/cni/10-casement.conflist <==\n"));
 }
 
 #[test]
-fn all_files_go_into_a_folder_and_are_the_same_each_time() {
+fn rendering_to_a_folder_is_reproducible() {
     let folder = tempfile::tempdir().unwrap();
-    for place in ["one", "other"] {
-        let arguments = ["render", "all", "--assume-pod-cidrs", "--out", place];
-        assert!(casement(folder.path(), &arguments).status.success());
+    for dir in ["one", "other"] {
+        let args = ["render", "all", "--assume-pod-cidrs", "--out", dir];
+        assert!(casement(folder.path(), &args).status.success());
     }
     let mut names = Vec::new();
     for host in fs::read_dir(folder.path().join("one")).unwrap() {
@@ -120,28 +118,28 @@ fn all_files_go_into_a_folder_and_are_the_same_each_time() {
 }
 
 #[test]
-fn an_offline_plan_says_what_is_known_after_the_join() {
+fn offline_plan_marks_what_is_known_after_join() {
     let folder = tempfile::tempdir().unwrap();
-    let open = casement(folder.path(), &["plan", "--offline"]);
-    assert!(open.status.success());
+    let offline = casement(folder.path(), &["plan", "--offline"]);
+    assert!(offline.status.success());
     assert!(
-        out(&open).contains("stage Network: known after join"),
+        stdout(&offline).contains("stage Network: known after join"),
         "{}",
-        out(&open)
+        stdout(&offline)
     );
-    let arguments = ["plan", "--offline", "--assume-pod-cidrs", "-o", "json"];
-    let known = casement(folder.path(), &arguments);
-    let document: serde_json::Value = serde_json::from_str(&out(&known)).unwrap();
+    let args = ["plan", "--offline", "--assume-pod-cidrs", "-o", "json"];
+    let known = casement(folder.path(), &args);
+    let document: serde_json::Value = serde_json::from_str(&stdout(&known)).unwrap();
     assert_eq!(document["hosts"][1]["documents"][2]["stage"], "network");
 }
 
 #[test]
-fn flannel_documents_have_the_values_of_the_file() {
+fn flannel_documents_have_the_values_of_the_cluster_file() {
     let folder = tempfile::tempdir().unwrap();
-    let arguments = ["render", "flannel", "--out", "out"];
-    let output = casement_with(OVERLAY, folder.path(), &arguments);
-    let told = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{told}");
+    let args = ["render", "flannel", "--out", "out"];
+    let output = casement_with(OVERLAY, folder.path(), &args);
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{stderr}");
     let read = |name: &str| -> serde_json::Value {
         let path = folder.path().join("out/cluster/flannel").join(name);
         serde_json::from_slice(&fs::read(path).unwrap()).unwrap()
@@ -156,10 +154,10 @@ fn flannel_documents_have_the_values_of_the_file() {
 }
 
 #[test]
-fn three_routed_hosts_reach_each_other_by_their_own_addresses() {
+fn routes_connect_all_hosts_by_their_addresses() {
     let folder = tempfile::tempdir().unwrap();
     let output = casement_with(ROUTED, folder.path(), &["render", "routes"]);
-    let shown = out(&output);
+    let printed = stdout(&output);
     for line in [
         "ip route replace 192.168.1.0/24 via 10.3.0.2",
         "ip route replace 192.168.2.0/24 via 10.3.0.3",
@@ -167,6 +165,6 @@ fn three_routed_hosts_reach_each_other_by_their_own_addresses() {
         "route add 192.168.2.0 mask 255.255.255.0 10.3.0.3 -p",
         "route add 192.168.1.0 mask 255.255.255.0 10.3.0.2 -p",
     ] {
-        assert!(shown.contains(line), "{line} is not in {shown}");
+        assert!(printed.contains(line), "{line} is not in {printed}");
     }
 }

@@ -1,36 +1,36 @@
-//! `lab down` after everything that can go wrong.
+//! `lab down` after failures.
 
 use std::fs;
 use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
-use crate::chance::Chance;
-use crate::machine::{Lab, Traces, alone, assert_no_trace, eventually, succeed};
+use crate::lab_fixture::{Lab, SystemState, assert_cleaned_up, eventually, exclusive, succeed};
+use crate::random::SeededRng;
 
-/// Kills `lab up` at this many moments.
+/// How often `lab up` is killed.
 const KILLS: u64 = 6;
 
 #[test]
 #[ignore = "needs root and wine"]
-fn a_killed_up_can_be_taken_down_or_brought_up_again() {
-    let _alone = alone();
-    let before = Traces::now();
-    let mut chance = Chance::from_environment();
+fn killed_lab_up_can_be_repeated_or_torn_down() {
+    let _exclusive = exclusive();
+    let before = SystemState::now();
+    let mut rng = SeededRng::from_environment();
     let lab = Lab::named("killed");
-    // So that the moments fall into the start and not into a build.
+    // Builds everything first, so that the kills hit the start and not a build.
     lab.run(&["up", "--level", "wine,netns"]);
     lab.run(&["down"]);
     for round in 0..KILLS {
-        let moment = Duration::from_millis(chance.below(4000));
-        println!("round {round}: SIGKILL after {moment:?}");
+        let delay = Duration::from_millis(rng.below(4000));
+        println!("round {round}: SIGKILL after {delay:?}");
         let mut up = lab
             .command(&["up", "--level", "wine,netns"])
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .spawn()
             .unwrap();
-        thread::sleep(moment);
+        thread::sleep(delay);
         up.kill().unwrap();
         up.wait().unwrap();
         if round % 2 == 1 {
@@ -38,19 +38,19 @@ fn a_killed_up_can_be_taken_down_or_brought_up_again() {
             assert!(lab.cmd("win1", "ver").contains("20348"));
         }
         lab.run(&["down"]);
-        assert_no_trace(&before, lab.state());
+        assert_cleaned_up(&before, lab.state());
     }
 }
 
 #[test]
 #[ignore = "needs root and wine"]
-fn a_killed_netd_or_init_leaves_nothing_behind() {
-    let _alone = alone();
-    let before = Traces::now();
+fn lab_down_cleans_up_after_a_killed_netd_or_init() {
+    let _exclusive = exclusive();
+    let before = SystemState::now();
     let lab = Lab::named("netd");
     lab.run(&["up", "--level", "wine"]);
     lab.put("win1", "/C:/net.json", NETWORK);
-    // The connection ends with the network that it asks for, as on Windows.
+    // Creating the network drops the connection, as on Windows.
     let line = r"C:\lab\hnscall.exe POST /networks/ C:\net.json";
     let _ = lab.ssh("Administrator", "win1", line).output();
     eventually("the host answers again", 20, || {
@@ -63,7 +63,7 @@ fn a_killed_netd_or_init_leaves_nothing_behind() {
     let netd = processes_with("casement lab netd");
     assert_eq!(netd.len(), 1, "{netd:?}");
     kill(&netd[0]);
-    eventually("status tells that netd ended", 5, || {
+    eventually("status reports that netd ended", 5, || {
         let host = lab.host("win1");
         host["ended"]
             .as_array()?
@@ -76,7 +76,7 @@ fn a_killed_netd_or_init_leaves_nothing_behind() {
         (lab.host("win1")["state"] == "off").then_some(())
     });
     lab.run(&["down"]);
-    assert_no_trace(&before, lab.state());
+    assert_cleaned_up(&before, lab.state());
 }
 
 const NETWORK: &str = r#"{"Name":"cbr0","Type":"L2Bridge",
@@ -86,15 +86,15 @@ fn kill(pid: &str) {
     succeed(Command::new("kill").args(["-KILL", pid]));
 }
 
-/// Only processes of this test's lab: nobody else's run while it is alone.
-fn processes_with(words: &str) -> Vec<String> {
+/// PIDs by command line. Lab tests run one at a time, so all are of this lab.
+fn processes_with(pattern: &str) -> Vec<String> {
     let entries = fs::read_dir("/proc").unwrap().flatten();
     let pids = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
     pids.filter(|pid| {
         let bytes = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
         String::from_utf8_lossy(&bytes)
             .replace('\0', " ")
-            .contains(words)
+            .contains(pattern)
     })
     .collect()
 }

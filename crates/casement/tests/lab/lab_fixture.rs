@@ -1,4 +1,4 @@
-//! A lab of the test's own, and what the machine looked like before it.
+//! A lab for one test, and the state of the machine before and after it.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -11,14 +11,14 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
-static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+static EXCLUSIVE: Mutex<()> = Mutex::new(());
 
-/// Lab tests compare the machine before and after: only one may change it.
-pub fn alone() -> MutexGuard<'static, ()> {
-    ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner)
+/// Lab tests compare the machine before and after, so only one may run at a time.
+pub fn exclusive() -> MutexGuard<'static, ()> {
+    EXCLUSIVE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A lab in a state folder of its own; gone when dropped, however the test ends.
+/// A lab with its own state folder; torn down on drop.
 pub struct Lab {
     pub name: &'static str,
     state: TempDir,
@@ -30,24 +30,24 @@ impl Lab {
         Self { name, state }
     }
 
-    /// `casement lab WORDS` for this lab.
-    pub fn command(&self, words: &[&str]) -> Command {
+    /// `casement lab ARGS` for this lab.
+    pub fn command(&self, args: &[&str]) -> Command {
         let mut command = casement();
-        command.args(["lab", "--name", self.name]).args(words);
+        command.args(["lab", "--name", self.name]).args(args);
         command.env("XDG_STATE_HOME", self.state.path());
         command
     }
 
-    /// The program under test, in the lab's folder: there it leaves its records.
+    /// The binary under test in the lab's folder, where it writes its run records.
     pub fn casement(&self) -> Command {
         let mut command = casement();
         command.current_dir(self.folder());
         command
     }
 
-    /// Runs it, and shows what it said if it fails.
-    pub fn run(&self, words: &[&str]) -> String {
-        succeed(&mut self.command(words))
+    /// Runs `casement lab ARGS`; panics with the output if it fails.
+    pub fn run(&self, args: &[&str]) -> String {
+        succeed(&mut self.command(args))
     }
 
     pub fn folder(&self) -> PathBuf {
@@ -62,7 +62,6 @@ impl Lab {
         serde_json::from_str(&self.run(&["status", "-o", "json"])).unwrap()
     }
 
-    /// One host of the status.
     pub fn host(&self, name: &str) -> serde_json::Value {
         let status = self.status();
         let hosts = status["hosts"].as_array().unwrap();
@@ -93,23 +92,23 @@ impl Lab {
         ]
     }
 
-    /// Plain OpenSSH to a host.
+    /// The OpenSSH client.
     pub fn ssh(&self, user: &str, host: &str, line: &str) -> Command {
-        let mut ssh = bounded("ssh");
+        let mut ssh = with_timeout("ssh");
         ssh.args(self.ssh_options());
         ssh.arg(format!("{user}@{}", self.address(host))).arg(line);
         ssh.stdin(Stdio::null());
         ssh
     }
 
-    /// A command of `cmd` on a Windows host.
+    /// Runs a `cmd` line on a Windows host.
     pub fn cmd(&self, host: &str, line: &str) -> String {
         succeed(&mut self.ssh("Administrator", host, line))
     }
 
-    /// Commands of OpenSSH's sftp, one a line.
+    /// Runs OpenSSH's `sftp` with one command per line.
     pub fn sftp(&self, host: &str, batch: &str) -> String {
-        let mut sftp = bounded("sftp");
+        let mut sftp = with_timeout("sftp");
         sftp.args(self.ssh_options()).args(["-q", "-b", "-"]);
         sftp.arg(format!("Administrator@{}", self.address(host)));
         let mut child = sftp
@@ -129,7 +128,7 @@ impl Lab {
         String::from_utf8_lossy(&output.stdout).into_owned()
     }
 
-    /// Puts a text on a Windows host.
+    /// Writes a file on a Windows host.
     pub fn put(&self, host: &str, path: &str, content: &str) {
         let file = tempfile::NamedTempFile::new().unwrap();
         fs::write(file.path(), content).unwrap();
@@ -138,9 +137,9 @@ impl Lab {
     }
 
     /// `kubectl` on the control plane.
-    pub fn kubectl(&self, words: &[&str]) -> String {
+    pub fn kubectl(&self, args: &[&str]) -> String {
         let exec = ["exec", "control-plane", "--", "kubectl"];
-        self.run(&[&exec, words].concat())
+        self.run(&[&exec, args].concat())
     }
 }
 
@@ -154,7 +153,7 @@ impl Drop for Lab {
 }
 
 impl Lab {
-    /// The last lines of every log: the lab is gone when the test has failed.
+    /// Prints the last lines of every log, because the lab is torn down after a failure.
     fn show_logs(&self) {
         let hosts = fs::read_dir(self.folder().join("hosts"))
             .into_iter()
@@ -171,29 +170,29 @@ impl Lab {
     }
 }
 
-/// A program of the machine's that must come to an end: one that hangs fails its
-/// test (124) instead of holding up all others.
-fn bounded(program: &str) -> Command {
+/// A program with a timeout: if it hangs, its test fails (exit code 124) and the others
+/// go on.
+fn with_timeout(program: &str) -> Command {
     let mut command = Command::new("timeout");
     command.args(["--kill-after=10", "300", program]);
     command
 }
 
-/// The program under test.
+/// The binary under test.
 pub fn casement() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_casement"));
     command.stdin(Stdio::null());
     command
 }
 
-/// Runs to success and gives standard output.
+/// Requires success; returns stdout.
 pub fn succeed(command: &mut Command) -> String {
     let output = command.output().unwrap();
     assert!(output.status.success(), "{command:?}: {}", text(&output));
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
-/// Everything that was said.
+/// Exit status, stdout and stderr.
 pub fn text(output: &Output) -> String {
     format!(
         "{}\n{}{}",
@@ -203,33 +202,36 @@ pub fn text(output: &Output) -> String {
     )
 }
 
-/// The words that an answer must have, and that it fits a screen.
-pub fn assert_told(command: &mut Command, code: i32, words: &[&str]) {
+/// Asserts the exit code, parts of the output, and that the output fits one screen.
+pub fn assert_fails_with(command: &mut Command, code: i32, parts: &[&str]) {
     let output = command.output().unwrap();
-    let said = text(&output);
-    println!("{said}");
-    assert_eq!(output.status.code(), Some(code), "{said}");
-    for word in words {
-        assert!(said.contains(word), "`{word}` is not in: {said}");
+    let printed = text(&output);
+    println!("{printed}");
+    assert_eq!(output.status.code(), Some(code), "{printed}");
+    for part in parts {
+        assert!(printed.contains(part), "`{part}` is not in: {printed}");
     }
-    assert!(said.lines().count() <= 24, "more than a screen: {said}");
+    assert!(
+        printed.lines().count() <= 24,
+        "more than a screen: {printed}"
+    );
 }
 
-/// Asks until there is an answer; panics with `what` when time is up.
-pub fn eventually<T>(what: &str, seconds: u64, mut ask: impl FnMut() -> Option<T>) -> T {
+/// Polls until there is a result; panics with `what` after `seconds`.
+pub fn eventually<T>(what: &str, seconds: u64, mut poll: impl FnMut() -> Option<T>) -> T {
     let end = Instant::now() + Duration::from_secs(seconds);
     loop {
-        if let Some(answer) = ask() {
-            return answer;
+        if let Some(result) = poll() {
+            return result;
         }
-        assert!(Instant::now() < end, "not within {seconds} s: {what}");
+        assert!(Instant::now() < end, "timed out after {seconds} s: {what}");
         thread::sleep(Duration::from_millis(100));
     }
 }
 
-/// What a lab could leave on a machine.
+/// The parts of the machine that a lab could leave changed.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Traces {
+pub struct SystemState {
     devices: BTreeSet<String>,
     rules: String,
     routes: String,
@@ -237,9 +239,9 @@ pub struct Traces {
     processes: BTreeSet<String>,
 }
 
-impl Traces {
+impl SystemState {
     pub fn now() -> Self {
-        let ip = |words: &[&str]| succeed(Command::new("ip").args(words));
+        let ip = |args: &[&str]| succeed(Command::new("ip").args(args));
         let names = |folder: &str| {
             let entries = fs::read_dir(folder).unwrap().flatten();
             entries.map(|entry| entry.file_name().to_string_lossy().into_owned())
@@ -257,27 +259,27 @@ impl Traces {
     }
 }
 
-/// A process that only a lab has, in words.
+/// PID and command line, if only a lab has such a process.
 fn lab_process(pid: &str) -> Option<String> {
     let bytes = fs::read(format!("/proc/{pid}/cmdline")).ok()?;
     let line = String::from_utf8_lossy(&bytes).replace('\0', " ");
     #[rustfmt::skip]
-    let marks = [
+    let patterns = [
         "casement lab", "casement/lab", "wineserver", ".exe", "etcd ", "kube-", "sshd/config",
     ];
-    // The test's own processes name the lab in their arguments too.
-    let ours = line.contains("casement lab --name") || line.contains("/deps/");
-    let lab = marks.iter().any(|mark| line.contains(mark)) && !ours;
+    // Processes of the test name the lab in their arguments too.
+    let of_test = line.contains("casement lab --name") || line.contains("/deps/");
+    let lab = patterns.iter().any(|pattern| line.contains(pattern)) && !of_test;
     lab.then(|| format!("{pid} {line}"))
 }
 
-/// Waits for what the kernel tidies up by itself, then insists.
-pub fn assert_no_trace(before: &Traces, state: &Path) {
+/// Waits up to 5 s for asynchronous cleanup in the kernel.
+pub fn assert_cleaned_up(before: &SystemState, state: &Path) {
     let end = Instant::now() + Duration::from_secs(5);
-    while Traces::now() != *before && Instant::now() < end {
+    while SystemState::now() != *before && Instant::now() < end {
         thread::sleep(Duration::from_millis(100));
     }
-    assert_eq!(Traces::now(), *before);
-    let left: Vec<_> = fs::read_dir(state).unwrap().flatten().collect();
-    assert!(left.is_empty(), "left: {left:?}");
+    assert_eq!(SystemState::now(), *before);
+    let leftovers: Vec<_> = fs::read_dir(state).unwrap().flatten().collect();
+    assert!(leftovers.is_empty(), "left: {leftovers:?}");
 }

@@ -1,26 +1,22 @@
-//! The lab as a person uses it: the built program, real namespaces, real Wine.
+//! The lab end to end: the built binary, real namespaces, real Wine.
 //!
-//! What needs Go (the control plane) is below `with_go`, so that it can be left
-//! out where there is none.
+//! Tests that need Go (for the control plane) are in `with_go`, so that they can be
+//! skipped where Go is not installed.
 
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
-    reason = "a test that cannot go on has failed"
+    reason = "tests fail by panicking"
 )]
 
-#[path = "lab_fixture.rs"]
-mod machine;
-#[path = "failures.rs"]
-mod mishaps;
-#[path = "windows_cli.rs"]
-mod steering;
+mod failures;
+mod lab_fixture;
+mod usage_errors;
+mod windows_cli;
 mod windows_hosts;
 mod with_go;
-#[path = "usage_errors.rs"]
-mod wrong_use;
 
 #[path = "../shared/random.rs"]
-mod chance;
+mod random;
 #[path = "../shared/secret_search.rs"]
-mod search;
+mod secret_search;

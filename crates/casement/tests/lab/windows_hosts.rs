@@ -1,32 +1,32 @@
-//! Windows hosts by themselves: no Go, no control plane.
+//! Windows and Linux hosts without Go and a control plane.
 
 use std::fs;
 use std::process::Command;
 
-use crate::machine::{Lab, Traces, alone, assert_no_trace, succeed, text};
+use crate::lab_fixture::{Lab, SystemState, assert_cleaned_up, exclusive, succeed, text};
 
 #[test]
 #[ignore = "needs root and wine"]
-fn windows_hosts_come_up_answer_by_ssh_and_leave_no_trace() {
-    let _alone = alone();
-    let before = Traces::now();
+fn windows_hosts_start_serve_ssh_and_are_cleaned_up() {
+    let _exclusive = exclusive();
+    let before = SystemState::now();
     let lab = Lab::named("hosts");
-    let said = lab.run(&["up", "--level", "wine", "--hosts", "2"]);
-    assert!(said.contains("cluster.yaml"), "{said}");
+    let printed = lab.run(&["up", "--level", "wine", "--hosts", "2"]);
+    assert!(printed.contains("cluster.yaml"), "{printed}");
 
-    a_host_is_the_windows_that_was_asked_for(&lab);
-    a_command_reaches_cmd_to_the_letter(&lab);
-    files_go_by_sftp_as_on_windows(&lab);
-    hosts_reach_each_other_and_nothing_else(&lab);
-    a_second_up_changes_nothing(&lab);
+    assert_windows_version(&lab);
+    assert_cmd_gets_commands_verbatim(&lab);
+    assert_sftp_works_as_on_windows(&lab);
+    assert_hosts_reach_only_each_other(&lab);
+    assert_second_up_changes_nothing(&lab);
 
     lab.run(&["down"]);
-    assert_no_trace(&before, lab.state());
+    assert_cleaned_up(&before, lab.state());
     let again = lab.run(&["down"]);
-    assert!(again.contains("nothing to do"), "{again}");
+    assert!(again.contains("No changes: there is no lab"), "{again}");
 }
 
-fn a_host_is_the_windows_that_was_asked_for(lab: &Lab) {
+fn assert_windows_version(lab: &Lab) {
     assert!(lab.cmd("win1", "ver").contains("10.0.20348"));
     let key = r#"reg query "HKLM\SOFTWARE\Microsoft\Windows NT\CurrentVersion" /v"#;
     assert!(lab.cmd("win1", &format!("{key} UBR")).contains("0xedf"));
@@ -35,10 +35,10 @@ fn a_host_is_the_windows_that_was_asked_for(lab: &Lab) {
         product.contains("Windows Server 2022 Datacenter"),
         "{product}"
     );
-    let who = lab.cmd("win2", "echo %COMPUTERNAME% %USERNAME% %CD%");
+    let identity = lab.cmd("win2", "echo %COMPUTERNAME% %USERNAME% %CD%");
     assert!(
-        who.starts_with(r"WIN2 Administrator C:\users\Administrator"),
-        "{who}"
+        identity.starts_with(r"WIN2 Administrator C:\users\Administrator"),
+        "{identity}"
     );
     assert!(
         lab.run(&["exec", "win1", "--", "cmd", "/c", "ver"])
@@ -46,14 +46,14 @@ fn a_host_is_the_windows_that_was_asked_for(lab: &Lab) {
     );
 }
 
-fn a_command_reaches_cmd_to_the_letter(lab: &Lab) {
+fn assert_cmd_gets_commands_verbatim(lab: &Lab) {
     assert_eq!(
         lab.cmd("win1", r#"echo "a  b" 'c' %OS% & echo x"#),
         "\"a  b\" 'c' Windows_NT \r\nx\r\n"
     );
     let failed = lab.ssh("Administrator", "win1", "exit 7").output().unwrap();
     assert_eq!(failed.status.code(), Some(7), "{}", text(&failed));
-    // A stub that exits 0 and does nothing would be worse than none.
+    // A stub that exits with 0 would hide errors.
     let powershell = lab
         .ssh("Administrator", "win1", "powershell -Command exit 0")
         .output()
@@ -61,7 +61,7 @@ fn a_command_reaches_cmd_to_the_letter(lab: &Lab) {
     assert!(!powershell.status.success(), "{}", text(&powershell));
 }
 
-fn files_go_by_sftp_as_on_windows(lab: &Lab) {
+fn assert_sftp_works_as_on_windows(lab: &Lab) {
     lab.sftp("win1", "mkdir /C:/k\n");
     lab.put("win1", "/C:/k/a b.txt", "hello");
     let listed = lab.sftp(
@@ -81,19 +81,19 @@ fn files_go_by_sftp_as_on_windows(lab: &Lab) {
     fs::remove_file(copy).unwrap();
 }
 
-fn hosts_reach_each_other_and_nothing_else(lab: &Lab) {
+fn assert_hosts_reach_only_each_other(lab: &Lab) {
     let pid = lab.host("win1")["pid"].to_string();
     let script = format!(
         "exec 3<>/dev/tcp/{}/22 && head -c 4 <&3",
         lab.address("win2")
     );
-    let words = ["--target", &pid, "--net", "bash", "-c", &script];
-    assert_eq!(succeed(Command::new("nsenter").args(words)), "SSH-");
-    // Asks for the way and sends nothing: from a host to anywhere else there is none.
+    let args = ["--target", &pid, "--net", "bash", "-c", &script];
+    assert_eq!(succeed(Command::new("nsenter").args(args)), "SSH-");
+    // Looks up a route without sending anything: hosts have none to other networks.
     let address = lab.address("win1");
     let slot = address.split('.').nth(2).unwrap();
     let bridge = format!("cas{slot}");
-    let words = [
+    let args = [
         "route",
         "get",
         "203.0.113.1",
@@ -102,15 +102,19 @@ fn hosts_reach_each_other_and_nothing_else(lab: &Lab) {
         "iif",
         &bridge,
     ];
-    let way = Command::new("ip").args(words).output().unwrap();
-    assert!(text(&way).contains("No route to host"), "{}", text(&way));
+    let route = Command::new("ip").args(args).output().unwrap();
+    assert!(
+        text(&route).contains("No route to host"),
+        "{}",
+        text(&route)
+    );
 }
 
-fn a_second_up_changes_nothing(lab: &Lab) {
+fn assert_second_up_changes_nothing(lab: &Lab) {
     let boots = |host: &str| lab.host(host)["boots"].as_u64();
     let before = boots("win1");
-    let said = lab.run(&["up", "--level", "wine", "--hosts", "2"]);
-    assert!(said.starts_with("Already up"), "{said}");
+    let printed = lab.run(&["up", "--level", "wine", "--hosts", "2"]);
+    assert!(printed.starts_with("Already up"), "{printed}");
     assert_eq!(boots("win1"), before);
     let other = lab
         .command(&["up", "--level", "wine", "--hosts", "3"])
@@ -122,8 +126,8 @@ fn a_second_up_changes_nothing(lab: &Lab) {
 
 #[test]
 #[ignore = "needs root and wine"]
-fn a_reboot_starts_services_by_their_start_type() {
-    let _alone = alone();
+fn reboot_starts_services_by_their_start_type() {
+    let _exclusive = exclusive();
     let lab = Lab::named("reboot");
     lab.run(&["up", "--level", "wine"]);
     let boot_id = || {
@@ -131,7 +135,7 @@ fn a_reboot_starts_services_by_their_start_type() {
         lab.cmd("win1", &format!("reg query \"{key}\" /v BootId"))
     };
     assert!(boot_id().contains("0x1"));
-    // A service that comes with Wine and is started on demand at first.
+    // Wine's own service, which starts on demand by default.
     let key = r"HKLM\System\CurrentControlSet\Services\Spooler";
     let line = format!("reg add {key} /v Start /t REG_DWORD /d 2 /f");
     lab.cmd("win1", &line);
@@ -161,9 +165,9 @@ fn a_reboot_starts_services_by_their_start_type() {
 
 #[test]
 #[ignore = "needs root and wine"]
-fn two_labs_side_by_side_do_not_disturb_each_other() {
-    let _alone = alone();
-    let before = Traces::now();
+fn two_labs_are_independent() {
+    let _exclusive = exclusive();
+    let before = SystemState::now();
     let (first, second) = (Lab::named("one"), Lab::named("two"));
     first.run(&["up", "--level", "wine", "--windows", "2019"]);
     second.run(&["up", "--level", "wine", "--windows", "2025"]);
@@ -173,20 +177,21 @@ fn two_labs_side_by_side_do_not_disturb_each_other() {
     first.run(&["down"]);
     assert!(second.cmd("win1", "ver").contains("26100"));
     second.run(&["down"]);
-    assert_no_trace(&before, second.state());
+    assert_cleaned_up(&before, second.state());
 }
 
 #[test]
 #[ignore = "needs root"]
-fn a_linux_host_alone_needs_no_wine() {
-    let _alone = alone();
+fn linux_only_lab_needs_no_wine() {
+    let _exclusive = exclusive();
     let lab = Lab::named("linux");
     lab.run(&["up", "--level", "netns"]);
-    let who = succeed(&mut lab.ssh("root", "lin1", "hostname; echo kept > /usr/local/bin/mark"));
-    assert_eq!(who, "lin1\n");
+    let identity =
+        succeed(&mut lab.ssh("root", "lin1", "hostname; echo kept > /usr/local/bin/mark"));
+    assert_eq!(identity, "lin1\n");
     assert!(
         !fs::exists("/usr/local/bin/mark").unwrap(),
-        "a host wrote to the machine"
+        "the lab host wrote to the real machine"
     );
     lab.run(&["reboot", "lin1"]);
     assert_eq!(

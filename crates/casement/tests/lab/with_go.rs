@@ -1,38 +1,36 @@
-//! The lab with a real control plane.
+//! Tests of the lab with a real control plane.
 
-#[path = "with_go/rendered_configs.rs"]
-mod accepted;
 mod apply;
+mod invalid_input;
 mod join;
 mod kills;
 mod node;
 mod pod;
+mod rendered_configs;
 mod reset;
 mod secrets;
 mod snapshot;
-#[path = "with_go/invalid_input.rs"]
-mod wrong_input;
 
 use std::fs;
 use std::process::Stdio;
 use std::thread;
 use std::time::Duration;
 
-use crate::machine::{Lab, Traces, alone, assert_no_trace};
+use crate::lab_fixture::{Lab, SystemState, assert_cleaned_up, exclusive};
 
 /// Selects the bootstrap tokens among the Secrets.
 const TOKENS: &str = "--field-selector=type=bootstrap.kubernetes.io/token";
 
-fn assert_no_token_left(lab: &Lab) {
-    let left = lab.kubectl(&["get", "secrets", "--all-namespaces", TOKENS]);
-    assert!(left.is_empty(), "a token was left: {left}");
+fn assert_no_token_remains(lab: &Lab) {
+    let remaining = lab.kubectl(&["get", "secrets", "--all-namespaces", TOKENS]);
+    assert!(remaining.is_empty(), "tokens remain: {remaining}");
 }
 
 #[test]
 #[ignore = "needs root and go"]
-fn a_control_plane_alone_needs_no_wine_and_leaves_no_trace() {
-    let _alone = alone();
-    let before = Traces::now();
+fn control_plane_only_lab_needs_no_wine_and_is_cleaned_up() {
+    let _exclusive = exclusive();
+    let before = SystemState::now();
     let lab = Lab::named("kube");
     lab.run(&["up", "--level", "kube"]);
     let nodes = lab.kubectl(&["get", "nodes", "--no-headers"]);
@@ -40,12 +38,12 @@ fn a_control_plane_alone_needs_no_wine_and_leaves_no_trace() {
         nodes.starts_with("lin1") && nodes.contains(" Ready "),
         "{nodes}"
     );
-    assert_no_token_left(&lab);
+    assert_no_token_remains(&lab);
     assert!(
         !fs::exists("/etc/kubernetes").unwrap(),
-        "the machine was written to"
+        "the lab wrote to the real machine"
     );
-    // The kubeconfig serves from outside too.
+    // The kubeconfig works from outside the lab too.
     let kubeconfig = lab.folder().join("admin.conf");
     let text = fs::read_to_string(kubeconfig).unwrap();
     assert!(text.contains(&lab.address("control-plane")), "{text}");
@@ -53,14 +51,14 @@ fn a_control_plane_alone_needs_no_wine_and_leaves_no_trace() {
     let nodes = lab.kubectl(&["get", "nodes", "--no-headers"]);
     assert!(nodes.contains("lin1"), "state survives a reboot: {nodes}");
     lab.run(&["down"]);
-    assert_no_trace(&before, lab.state());
+    assert_cleaned_up(&before, lab.state());
 }
 
 #[test]
 #[ignore = "needs root, go and the Go module proxy"]
-fn a_first_build_that_is_killed_leaves_no_process() {
-    let _alone = alone();
-    let before = Traces::now();
+fn killed_first_build_leaves_no_process() {
+    let _exclusive = exclusive();
+    let before = SystemState::now();
     let lab = Lab::named("build");
     let cache = tempfile::tempdir().unwrap();
     for seconds in [1, 4] {
@@ -75,6 +73,6 @@ fn a_first_build_that_is_killed_leaves_no_process() {
         up.kill().unwrap();
         up.wait().unwrap();
         lab.run(&["down"]);
-        assert_no_trace(&before, lab.state());
+        assert_cleaned_up(&before, lab.state());
     }
 }

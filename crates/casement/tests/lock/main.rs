@@ -1,12 +1,9 @@
-//! `casement lock`, as a person calls it, with mirrors on this machine.
+//! `casement lock` with local mirrors.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
+#![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
-#[path = "local_mirror.rs"]
-mod folder;
-mod mishaps;
-#[path = "workspace.rs"]
-mod place;
+mod failures;
+mod local_mirror;
 mod server;
-#[path = "web_mirror.rs"]
-mod web;
+mod web_mirror;
+mod workspace;

@@ -1,60 +1,56 @@
-//! A web server that serves what it is told to, broken answers included.
+//! A web server with configured responses, including faulty ones.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 
-/// What is said to a request.
 #[derive(Clone)]
-pub enum Answer {
-    /// This text.
+pub enum Response {
     Text(String),
-    /// This status.
     Status(u16),
-    /// A body that ends before its time.
-    Broken,
-    /// Another place.
-    Moved(String),
+    /// A body shorter than its `content-length`.
+    Truncated,
+    Redirect(String),
 }
 
-/// A server on a port of its own; it serves until the process ends.
+/// Serves until the process ends.
 pub struct Server {
     pub url: String,
-    asked: Arc<Mutex<Vec<String>>>,
+    requests: Arc<Mutex<Vec<String>>>,
 }
 
 impl Server {
-    pub fn start(answers: &[(&str, Answer)]) -> Self {
-        let owned = answers
+    pub fn start(responses: &[(&str, Response)]) -> Self {
+        let owned = responses
             .iter()
-            .map(|(path, answer)| (format!("/{path}"), answer.clone()));
-        let answers: BTreeMap<String, Answer> = owned.collect();
+            .map(|(path, response)| (format!("/{path}"), response.clone()));
+        let responses: BTreeMap<String, Response> = owned.collect();
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
-        let asked = Arc::new(Mutex::new(Vec::new()));
-        let record = Arc::clone(&asked);
+        let requests = Arc::new(Mutex::new(Vec::new()));
+        let log = Arc::clone(&requests);
         std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
-                // A client that hangs up is its own affair.
-                let _ = answer(stream, &answers, &record);
+                // The client may hang up.
+                let _ = respond(stream, &responses, &log);
             }
         });
-        Self { url, asked }
+        Self { url, requests }
     }
 
-    /// The paths that were asked for, sorted.
-    pub fn asked(&self) -> Vec<String> {
-        let mut asked = self.asked.lock().unwrap().clone();
-        asked.sort();
-        asked
+    /// The requested paths, sorted.
+    pub fn requests(&self) -> Vec<String> {
+        let mut requests = self.requests.lock().unwrap().clone();
+        requests.sort();
+        requests
     }
 }
 
-fn answer(
+fn respond(
     mut stream: TcpStream,
-    answers: &BTreeMap<String, Answer>,
-    asked: &Mutex<Vec<String>>,
+    responses: &BTreeMap<String, Response>,
+    requests: &Mutex<Vec<String>>,
 ) -> std::io::Result<()> {
     let mut lines = BufReader::new(stream.try_clone()?).lines();
     let request = lines.next().unwrap_or_else(|| Ok(String::new()))?;
@@ -64,21 +60,23 @@ fn answer(
         }
     }
     let path = request.split(' ').nth(1).unwrap_or_default().to_owned();
-    asked.lock().unwrap().push(path.clone());
+    requests.lock().unwrap().push(path.clone());
     let close = "connection: close\r\n";
-    let text = match answers.get(&path) {
-        Some(Answer::Text(text)) => {
+    let text = match responses.get(&path) {
+        Some(Response::Text(text)) => {
             let length = text.len();
             format!("HTTP/1.1 200 OK\r\n{close}content-length: {length}\r\n\r\n{text}")
         }
-        Some(Answer::Status(status)) => {
+        Some(Response::Status(status)) => {
             format!("HTTP/1.1 {status} No\r\n{close}content-length: 0\r\n\r\n")
         }
-        Some(Answer::Broken) => {
+        Some(Response::Truncated) => {
             format!("HTTP/1.1 200 OK\r\n{close}content-length: 1000\r\n\r\nhalf")
         }
-        Some(Answer::Moved(place)) => {
-            format!("HTTP/1.1 302 Found\r\n{close}location: {place}\r\ncontent-length: 0\r\n\r\n")
+        Some(Response::Redirect(location)) => {
+            format!(
+                "HTTP/1.1 302 Found\r\n{close}location: {location}\r\ncontent-length: 0\r\n\r\n"
+            )
         }
         None => format!("HTTP/1.1 404 Not Found\r\n{close}content-length: 0\r\n\r\n"),
     };

@@ -1,4 +1,4 @@
-//! A folder with a cluster file, and what is done in it.
+//! A temporary folder with a cluster file, and `casement lock` in it.
 
 use std::fs;
 use std::path::PathBuf;
@@ -7,7 +7,7 @@ use std::process::{Command, Output};
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// Of 1.36.4 the catalog knows all hashes but kubeadm's.
+/// The catalog has all hashes of 1.36.4 except kubeadm's.
 const CLUSTER: &str = "\
 apiVersion: casement.dev/v1alpha1
 kind: Cluster
@@ -20,17 +20,16 @@ spec:
     - {name: windows01, address: 10.3.0.4, os: windows-2022}
 ";
 
-/// kubeadm.exe in a mirror.
+/// Path of kubeadm.exe in a mirror.
 pub const KUBEADM: &str = "dl.k8s.io/v1.36.4/bin/windows/amd64/kubeadm.exe";
 
-/// A folder that goes with the test.
-pub struct Place(TempDir);
+pub struct Workspace(TempDir);
 
-impl Place {
+impl Workspace {
     pub fn new() -> Self {
-        let place = Self(tempfile::tempdir().unwrap());
-        place.put("cluster.yaml", CLUSTER);
-        place
+        let workspace = Self(tempfile::tempdir().unwrap());
+        workspace.put("cluster.yaml", CLUSTER);
+        workspace
     }
 
     pub fn path(&self, name: &str) -> PathBuf {
@@ -47,7 +46,7 @@ impl Place {
         fs::read_to_string(self.path(name)).unwrap()
     }
 
-    /// The names in the folder itself.
+    /// The names in the folder, sorted.
     pub fn names(&self) -> Vec<String> {
         let files = fs::read_dir(self.0.path()).unwrap();
         let name = |file: fs::DirEntry| file.file_name().into_string().unwrap();
@@ -56,34 +55,34 @@ impl Place {
         names
     }
 
-    pub fn lock(&self, words: &[&str]) -> Output {
+    pub fn lock(&self, args: &[&str]) -> Output {
         let mut command = Command::new(env!("CARGO_BIN_EXE_casement"));
-        // Loopback is asked directly, whatever this machine's way out is.
+        // Connect to loopback directly even where a proxy is configured.
         command.env("NO_PROXY", "127.0.0.1");
-        let command = command.current_dir(self.0.path()).arg("lock").args(words);
+        let command = command.current_dir(self.0.path()).arg("lock").args(args);
         command.output().unwrap()
     }
 
-    /// What a run that goes well says, as a document.
-    pub fn locked(&self, words: &[&str]) -> Value {
-        let output = self.lock(&[words, &["-o", "json"]].concat());
-        let said = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "{said}");
+    /// Returns the JSON output.
+    pub fn lock_succeeds(&self, args: &[&str]) -> Value {
+        let output = self.lock(&[args, &["-o", "json"]].concat());
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{stderr}");
         serde_json::from_slice(&output.stdout).unwrap()
     }
 
-    /// What a run that fails says.
-    pub fn refused(&self, words: &[&str], code: i32) -> String {
-        let output = self.lock(words);
-        let said = String::from_utf8(output.stderr).unwrap();
-        assert_eq!(output.status.code(), Some(code), "{said}");
-        assert!(said.lines().count() <= 24, "more than a screen: {said}");
-        said
+    /// Returns stderr.
+    pub fn lock_fails(&self, args: &[&str], code: i32) -> String {
+        let output = self.lock(args);
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(code), "{stderr}");
+        assert!(stderr.lines().count() <= 24, "more than a screen: {stderr}");
+        stderr
     }
 }
 
-/// One artifact of what was said.
-pub fn artifact<'a>(said: &'a Value, name: &str) -> &'a Value {
-    let mut all = said["artifacts"].as_array().unwrap().iter();
+/// One artifact of the JSON output.
+pub fn artifact<'a>(result: &'a Value, name: &str) -> &'a Value {
+    let mut all = result["artifacts"].as_array().unwrap().iter();
     all.find(|artifact| artifact["name"] == name).unwrap()
 }

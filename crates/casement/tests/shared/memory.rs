@@ -1,17 +1,17 @@
-//! What simulated hosts hold in memory, for the search for secrets.
+//! The in-memory contents of simulated hosts, for the search for secrets.
 
-use casement_node::sim::Thing;
+use casement_node::sim::SimEntry;
 use casement_sim::SimHost;
 
-use crate::search::Place;
+use crate::secret_search::SearchTarget;
 
-/// Each file of a host by its path, and everything else about it.
+/// Each file by its path, and one text with the rest of the host's state.
 pub fn texts(host: &SimHost) -> Vec<(String, String)> {
     let name = &host.spec().name;
     let mut world = host.sim().world();
     let entries = std::mem::take(&mut world.entries);
     let files = entries.into_iter().filter_map(|(path, (thing, _))| {
-        let Thing::File(bytes) = thing else {
+        let SimEntry::File(bytes) = thing else {
             return None;
         };
         let text = String::from_utf8_lossy(&bytes).into_owned();
@@ -23,24 +23,24 @@ pub fn texts(host: &SimHost) -> Vec<(String, String)> {
     texts
 }
 
-/// The log of a service on a host, which has to be there for that.
-pub fn log<'a>(host: &'a SimHost, service: &str) -> Place<'a> {
+/// The log file of a service.
+pub fn log<'a>(host: &'a SimHost, service: &str) -> SearchTarget<'a> {
     let path = format!(r"C:\var\log\{service}\{service}.log");
-    let place: casement_resource::HostPath = path.parse().unwrap();
-    let at = place.clone();
+    let host_path: casement_resource::HostPath = path.parse().unwrap();
+    let insert_path = host_path.clone();
     let put = move |text: &str| {
-        let file = Thing::File(text.as_bytes().to_vec());
+        let file = SimEntry::File(text.as_bytes().to_vec());
         let entry = (file, "everybody".to_owned());
-        host.sim().meddle(|world| {
-            world.entries.insert(at.clone(), entry);
+        host.sim().modify_world(|world| {
+            world.entries.insert(insert_path.clone(), entry);
         });
     };
     let clear = move || {
-        host.sim().meddle(|world| {
-            world.entries.remove(&place);
+        host.sim().modify_world(|world| {
+            world.entries.remove(&host_path);
         });
     };
-    Place {
+    SearchTarget {
         name: path,
         put: Box::new(put),
         clear: Box::new(clear),

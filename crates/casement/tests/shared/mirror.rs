@@ -1,27 +1,27 @@
-//! A mirror of everything that a simulated cluster needs.
+//! A mirror with all programs that a simulated cluster needs.
 
 use std::path::Path;
 
 use casement_resource::Sha256;
-use casement_sim::{SimCluster, stand_in};
+use casement_sim::{SimCluster, placeholder_program};
 
-use crate::publisher::Publisher;
+use crate::mirror_server::MirrorServer;
 
-/// Makes the cluster's file name a mirror, and no program.
-pub fn mirror_of(cluster: &SimCluster) -> Publisher {
-    let publisher = Publisher::start(published_for(cluster));
+/// Changes the cluster file to use the mirror in place of local programs.
+pub fn start_mirror(cluster: &SimCluster) -> MirrorServer {
+    let server = MirrorServer::start(mirror_content(cluster));
     let file = cluster.cluster_file();
     let text = std::fs::read_to_string(&file).unwrap();
     let (text, _) = text.split_once("  artifacts:\n").unwrap();
-    let mirror = &publisher.url;
+    let mirror = &server.url;
     let text = format!("{text}  artifacts: {{cache: ./cache, mirror: {mirror}}}\n");
     std::fs::write(file, text).unwrap();
-    publisher
+    server
 }
 
-/// Has a lock file pin what the publisher has; hashes of the catalog are those of real
-/// releases.
-pub fn pin(lock: &Path, publisher: &Publisher) {
+/// Rewrites the hashes of a lock file to those of the mirror's files; the hashes in the
+/// catalog are those of real releases.
+pub fn pin(lock: &Path, server: &MirrorServer) {
     let mut text = String::new();
     let mut url = String::new();
     for line in std::fs::read_to_string(lock).unwrap().lines() {
@@ -30,8 +30,8 @@ pub fn pin(lock: &Path, publisher: &Publisher) {
         }
         match line.starts_with("sha256 = ") {
             true => {
-                let content = publisher.has(&url).unwrap_or_else(|| panic!("{url}"));
-                text += &format!("sha256 = \"{}\"\n", Sha256::of(&content));
+                let bytes = server.content(&url).unwrap_or_else(|| panic!("{url}"));
+                text += &format!("sha256 = \"{}\"\n", Sha256::of(&bytes));
             }
             false => text += &format!("{line}\n"),
         }
@@ -39,21 +39,21 @@ pub fn pin(lock: &Path, publisher: &Publisher) {
     std::fs::write(lock, text).unwrap();
 }
 
-/// What there is at a path, for the cluster's release of Kubernetes.
-pub fn published_for(
+/// The content by path, for the cluster's release of Kubernetes.
+pub fn mirror_content(
     cluster: &SimCluster,
 ) -> impl Fn(&str) -> Option<Vec<u8>> + Send + Sync + 'static {
     let text = std::fs::read_to_string(cluster.cluster_file()).unwrap();
     let version = text.split("version: ").nth(1).unwrap();
     let version = format!("v{}", version.lines().next().unwrap());
-    move |path| published(path, &version)
+    move |path| content(path, &version)
 }
 
-fn published(path: &str, version: &str) -> Option<Vec<u8>> {
-    let program = |name: &str| stand_in(name, version).into_bytes();
-    let packed = |names: &[&str]| {
-        let packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-        let mut archive = tar::Builder::new(packed);
+fn content(path: &str, version: &str) -> Option<Vec<u8>> {
+    let program = |name: &str| placeholder_program(name, version).into_bytes();
+    let archive_of = |names: &[&str]| {
+        let packer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        let mut archive = tar::Builder::new(packer);
         for name in names {
             let text = program(name);
             let mut header = tar::Header::new_gnu();
@@ -69,13 +69,13 @@ fn published(path: &str, version: &str) -> Option<Vec<u8>> {
         "kubelet.exe" => Some(program("kubelet")),
         "kubeadm.exe" => Some(program("kubeadm")),
         "kube-proxy.exe" => Some(program("kube-proxy")),
-        // Pinned for the Linux host, and not brought there.
+        // Pinned for the Linux host, but not installed there.
         "kubelet" | "kubeadm" | "runc.amd64" => Some(program(file)),
         _ if !file.ends_with("gz") => None,
         _ if file.starts_with("containerd-") => {
-            Some(packed(&["containerd", "containerd-shim-runhcs-v1"]))
+            Some(archive_of(&["containerd", "containerd-shim-runhcs-v1"]))
         }
-        _ if file.starts_with("cni-plugins-") => Some(packed(&["win-bridge", "host-local"])),
+        _ if file.starts_with("cni-plugins-") => Some(archive_of(&["win-bridge", "host-local"])),
         _ => None,
     }
 }

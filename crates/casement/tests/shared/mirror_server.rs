@@ -1,5 +1,6 @@
-//! A web server that has what a function says it has, is a proxy as well, and breaks
-//! off or lies where it is told to. It tells who asks: casement itself says its name.
+//! A web server and HTTP proxy with configurable faults.
+//!
+//! It tells requests of casement from those of hosts by the user agent.
 
 use std::io::{BufRead as _, BufReader, Read, Write};
 use std::net::TcpListener;
@@ -10,118 +11,117 @@ use rustls::{ServerConfig, ServerConnection, StreamOwned};
 
 use crate::tls;
 
-type Has = dyn Fn(&str) -> Option<Vec<u8>> + Send + Sync;
+type Content = dyn Fn(&str) -> Option<Vec<u8>> + Send + Sync;
 
 #[derive(Default)]
-struct Seen {
-    asked: Vec<String>,
-    by_hosts: Vec<String>,
+struct State {
+    requests: Vec<String>,
+    host_requests: Vec<String>,
     ranges: Vec<String>,
-    accounts: Vec<String>,
-    /// What a proxy's account looks like in a request.
-    demands: Option<String>,
-    break_off: Option<(String, usize)>,
-    lie: Option<String>,
+    authorizations: Vec<String>,
+    /// The required value of `proxy-authorization`.
+    proxy_login: Option<String>,
+    truncate: Option<(String, usize)>,
+    corrupt: Option<String>,
     stopped: bool,
 }
 
-pub struct Publisher {
+pub struct MirrorServer {
     pub url: String,
-    has: Arc<Has>,
-    seen: Arc<Mutex<Seen>>,
+    content: Arc<Content>,
+    state: Arc<Mutex<State>>,
 }
 
-impl Publisher {
-    pub fn start(has: impl Fn(&str) -> Option<Vec<u8>> + Send + Sync + 'static) -> Self {
-        Self::serve(Arc::new(has), None)
+impl MirrorServer {
+    pub fn start(content: impl Fn(&str) -> Option<Vec<u8>> + Send + Sync + 'static) -> Self {
+        Self::serve(Arc::new(content), None)
     }
 
-    /// Over TLS; the certificate that signed its own is written to the file.
+    /// Over TLS; writes the CA certificate to `ca`.
     pub fn start_with_tls(
-        has: impl Fn(&str) -> Option<Vec<u8>> + Send + Sync + 'static,
+        content: impl Fn(&str) -> Option<Vec<u8>> + Send + Sync + 'static,
         ca: &Path,
     ) -> Self {
-        Self::serve(Arc::new(has), Some(tls::server(ca)))
+        Self::serve(Arc::new(content), Some(tls::server(ca)))
     }
 
-    fn serve(has: Arc<Has>, tls: Option<Arc<ServerConfig>>) -> Self {
+    fn serve(content: Arc<Content>, tls: Option<Arc<ServerConfig>>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let scheme = if tls.is_some() { "https" } else { "http" };
         let url = format!("{scheme}://{}", listener.local_addr().unwrap());
-        let seen = Arc::new(Mutex::new(Seen::default()));
-        let publisher = Self {
+        let state = Arc::new(Mutex::new(State::default()));
+        let server = Self {
             url,
-            has: Arc::clone(&has),
-            seen: Arc::clone(&seen),
+            content: Arc::clone(&content),
+            state: Arc::clone(&state),
         };
         std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
-                // A client that hangs up is its own affair.
+                // The client may hang up.
                 let _ = match &tls {
-                    None => answer(&mut &stream, &has, &seen),
+                    None => respond(&mut &stream, &content, &state),
                     Some(config) => {
                         let session = ServerConnection::new(Arc::clone(config)).unwrap();
-                        answer(&mut StreamOwned::new(session, &stream), &has, &seen)
+                        respond(&mut StreamOwned::new(session, &stream), &content, &state)
                     }
                 };
             }
         });
-        publisher
+        server
     }
 
-    /// What it has at an address or a path.
-    pub fn has(&self, path: &str) -> Option<Vec<u8>> {
-        (self.has)(path)
+    /// The content at a URL or path.
+    pub fn content(&self, path: &str) -> Option<Vec<u8>> {
+        (self.content)(path)
     }
 
-    /// The paths that casement asked for and that are there.
-    pub fn asked(&self) -> Vec<String> {
-        self.seen.lock().unwrap().asked.clone()
+    /// The existing paths that casement itself requested.
+    pub fn requests(&self) -> Vec<String> {
+        self.state.lock().unwrap().requests.clone()
     }
 
-    /// Those that hosts asked for.
-    pub fn asked_by_hosts(&self) -> Vec<String> {
-        self.seen.lock().unwrap().by_hosts.clone()
+    /// The existing paths that hosts requested.
+    pub fn host_requests(&self) -> Vec<String> {
+        self.state.lock().unwrap().host_requests.clone()
     }
 
-    /// The accounts that were used.
-    pub fn accounts(&self) -> Vec<String> {
-        self.seen.lock().unwrap().accounts.clone()
+    pub fn authorizations(&self) -> Vec<String> {
+        self.state.lock().unwrap().authorizations.clone()
     }
 
-    /// From now on only who says this to the proxy gets anything.
-    pub fn demand(&self, login: &str) {
-        self.seen.lock().unwrap().demands = Some(login.to_owned());
+    /// Rejects all later requests that lack this `proxy-authorization`.
+    pub fn require_proxy_login(&self, login: &str) {
+        self.state.lock().unwrap().proxy_login = Some(login.to_owned());
     }
 
     pub fn ranges(&self) -> Vec<String> {
-        self.seen.lock().unwrap().ranges.clone()
+        self.state.lock().unwrap().ranges.clone()
     }
 
-    pub fn forget(&self) {
-        self.seen.lock().unwrap().asked.clear();
+    pub fn clear_requests(&self) {
+        self.state.lock().unwrap().requests.clear();
     }
 
-    /// The next answer for a file of that name ends after so many bytes.
-    pub fn break_off(&self, file: &str, after: usize) {
-        self.seen.lock().unwrap().break_off = Some((file.to_owned(), after));
+    /// Ends the next response for this file name after so many bytes.
+    pub fn truncate_next(&self, file: &str, after: usize) {
+        self.state.lock().unwrap().truncate = Some((file.to_owned(), after));
     }
 
-    /// Hosts that ask for a file of that name get another one of the same size.
-    pub fn lie_to_hosts(&self, file: &str) {
-        self.seen.lock().unwrap().lie = Some(file.to_owned());
+    /// Sends hosts other bytes of the same size for this file name.
+    pub fn corrupt_for_hosts(&self, file: &str) {
+        self.state.lock().unwrap().corrupt = Some(file.to_owned());
     }
 
-    /// Answers nobody any more.
+    /// Answers all later requests with 404.
     pub fn stop(&self) {
-        self.seen.lock().unwrap().stopped = true;
+        self.state.lock().unwrap().stopped = true;
     }
 }
 
-fn answer(
+fn respond(
     stream: &mut (impl Read + Write),
-    has: &Arc<Has>,
-    seen: &Mutex<Seen>,
+    content: &Arc<Content>,
+    state: &Mutex<State>,
 ) -> std::io::Result<()> {
     let mut lines = BufReader::new(&mut *stream).lines();
     let request = lines.next().unwrap_or_else(|| Ok(String::new()))?;
@@ -131,13 +131,13 @@ fn answer(
         let lower = line.to_lowercase();
         by_host &= !lower.starts_with("user-agent: casement/");
         if lower.starts_with("authorization: ") {
-            seen.lock().unwrap().accounts.push(line.clone());
+            state.lock().unwrap().authorizations.push(line.clone());
         }
         if lower.starts_with("proxy-authorization: ") {
             login = line.split_once(": ").map(|(_, login)| login.to_owned());
         }
         if let Some(range) = lower.strip_prefix("range: ") {
-            seen.lock().unwrap().ranges.push(range.to_owned());
+            state.lock().unwrap().ranges.push(range.to_owned());
             let from = range.trim_start_matches("bytes=").trim_end_matches('-');
             begin = from.parse().unwrap();
         }
@@ -146,26 +146,26 @@ fn answer(
         }
     }
     let path = request.split(' ').nth(1).unwrap_or_default().to_owned();
-    let mut seen = seen.lock().unwrap();
-    if seen.demands.is_some() && seen.demands != login {
-        let none = "HTTP/1.1 407 Proxy Authentication Required\r\nconnection: close\r\n\
+    let mut state = state.lock().unwrap();
+    if state.proxy_login.is_some() && state.proxy_login != login {
+        let response = "HTTP/1.1 407 Proxy Authentication Required\r\nconnection: close\r\n\
                     content-length: 0\r\n\r\n";
-        return stream.write_all(none.as_bytes());
+        return stream.write_all(response.as_bytes());
     }
-    let Some(mut content) = has(&path).filter(|_| !seen.stopped) else {
-        let none = "HTTP/1.1 404 Not Found\r\nconnection: close\r\ncontent-length: 0\r\n\r\n";
-        return stream.write_all(none.as_bytes());
+    let Some(mut bytes) = content(&path).filter(|_| !state.stopped) else {
+        let response = "HTTP/1.1 404 Not Found\r\nconnection: close\r\ncontent-length: 0\r\n\r\n";
+        return stream.write_all(response.as_bytes());
     };
     match by_host {
-        true => seen.by_hosts.push(path.clone()),
-        false => seen.asked.push(path.clone()),
+        true => state.host_requests.push(path.clone()),
+        false => state.requests.push(path.clone()),
     }
-    let lied_about = |file: &String| by_host && path.ends_with(file.as_str());
-    if seen.lie.as_ref().is_some_and(lied_about) {
-        content.iter_mut().for_each(|byte| *byte ^= 1);
+    let is_corrupted = |file: &String| by_host && path.ends_with(file.as_str());
+    if state.corrupt.as_ref().is_some_and(is_corrupted) {
+        bytes.iter_mut().for_each(|byte| *byte ^= 1);
     }
-    let size = content.len();
-    let rest = content.get(begin..).unwrap_or_default();
+    let size = bytes.len();
+    let rest = bytes.get(begin..).unwrap_or_default();
     let status = match begin {
         0 => "200 OK".to_owned(),
         _ => format!(
@@ -176,10 +176,10 @@ fn answer(
     let length = rest.len();
     let head =
         format!("HTTP/1.1 {status}\r\nconnection: close\r\ncontent-length: {length}\r\n\r\n");
-    let broken = seen
-        .break_off
+    let truncated = state
+        .truncate
         .take_if(|(file, _)| path.ends_with(file.as_str()));
-    let end = broken.map_or(length, |(_, after)| after.min(length));
+    let end = truncated.map_or(length, |(_, after)| after.min(length));
     stream.write_all(head.as_bytes())?;
     stream.write_all(rest.get(..end).unwrap_or_default())?;
     stream.flush()

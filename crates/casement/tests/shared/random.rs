@@ -1,24 +1,25 @@
-//! Moments that only a seed decides.
+//! Reproducible random numbers for tests.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// A row of numbers, the same for the same seed.
-pub struct Chance(u64);
+pub struct SeededRng(u64);
 
-impl Chance {
-    /// From `CASEMENT_SEED`, or from the clock; says which, so that a run can be
-    /// had again.
+impl SeededRng {
+    /// Seeded with `CASEMENT_SEED`, or from the clock; prints the seed so that the run
+    /// can be replayed.
     pub fn from_environment() -> Self {
-        let given = std::env::var("CASEMENT_SEED").ok();
-        let seed = given.and_then(|text| text.parse().ok()).unwrap_or_else(|| {
-            let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
-            u64::from(now.subsec_nanos())
-        });
+        let variable = std::env::var("CASEMENT_SEED").ok();
+        let seed = variable
+            .and_then(|text| text.parse().ok())
+            .unwrap_or_else(|| {
+                let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+                u64::from(now.subsec_nanos())
+            });
         println!("CASEMENT_SEED={seed} replays this run");
         Self(seed)
     }
 
-    /// The next number, below a limit.
+    /// The next number in `0..limit`.
     pub fn below(&mut self, limit: u64) -> u64 {
         // splitmix64
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);

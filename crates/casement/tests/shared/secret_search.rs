@@ -1,4 +1,4 @@
-//! The search for secrets where they must not be, and the proof that it finds them.
+//! Searches for leaked secrets, and proves that the search finds planted ones.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -10,120 +10,123 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-/// What the search calls what was printed.
-const SAID: &str = "what it said";
-/// What it calls the arguments of processes.
+/// The search's name for command output.
+const OUTPUT: &str = "command output";
+/// The search's name for the arguments of processes.
 const ARGUMENTS: &str = "arguments";
 
-/// What could be seen from outside while commands ran.
+/// What was visible from outside while commands ran.
 #[derive(Default)]
-pub struct Seen {
-    pub said: String,
+pub struct Captured {
+    pub printed: String,
     /// Arguments of all processes of the machine.
     pub arguments: BTreeSet<String>,
 }
 
-/// Each secret that was found, and where.
+/// Each leaked secret and its locations.
 pub type Found = BTreeMap<String, BTreeSet<String>>;
 
-/// Where to look: below a folder, in what is packed there too, and in what simulated
-/// hosts hold in memory, each text by a name.
-pub struct Search<'a> {
+/// Searches a folder including its archives, and the in-memory contents of simulated
+/// hosts as pairs of name and text.
+pub struct SecretSearch<'a> {
     pub folder: PathBuf,
-    /// The beginning of paths below it that are not looked at.
-    pub besides: Option<&'static str>,
+    /// Prefix of paths in the folder that are not searched.
+    pub excluded: Option<&'static str>,
     pub memory: Box<dyn Fn() -> Vec<(String, String)> + 'a>,
 }
 
-impl Search<'_> {
-    pub fn find(&self, secrets: &[&str], seen: &Seen) -> Found {
+impl SecretSearch<'_> {
+    pub fn find(&self, secrets: &[&str], seen: &Captured) -> Found {
         let mut found = Found::new();
         for (path, secret) in matches(&self.folder, secrets) {
-            if !self
-                .besides
-                .is_some_and(|left_out| path.starts_with(left_out))
-            {
+            if !self.excluded.is_some_and(|prefix| path.starts_with(prefix)) {
                 found.entry(secret).or_default().insert(path);
             }
         }
         let mut texts = (self.memory)();
-        texts.extend(packed(&self.folder));
-        texts.push((SAID.to_owned(), seen.said.clone()));
+        texts.extend(archive_members(&self.folder));
+        texts.push((OUTPUT.to_owned(), seen.printed.clone()));
         let arguments = seen.arguments.iter();
         texts.extend(arguments.map(|line| (ARGUMENTS.to_owned(), line.clone())));
         for (name, text) in texts {
             for secret in secrets.iter().filter(|secret| text.contains(**secret)) {
-                let places = found.entry((*secret).to_owned()).or_default();
-                places.insert(name.clone());
+                let locations = found.entry((*secret).to_owned()).or_default();
+                locations.insert(name.clone());
             }
         }
         found
     }
 
-    /// Plants each secret in each place, among the arguments of a process and in what
-    /// is printed: the search names them all, and none when they are gone again.
-    pub fn finds_what_is_planted(&self, secrets: &[&str], places: &[Place<'_>]) {
-        let before = self.find(secrets, &Seen::default());
+    /// Plants each secret in each target, in the arguments of a process and in command
+    /// output: the search finds them all, and none after they are removed.
+    pub fn assert_finds_planted(&self, secrets: &[&str], targets: &[SearchTarget<'_>]) {
+        let before = self.find(secrets, &Captured::default());
         let planted = format!("\n{}\n", secrets.join("\n"));
-        for place in places {
-            (place.put)(&planted);
+        for target in targets {
+            (target.put)(&planted);
         }
-        let found = self.find(secrets, &printed(secrets));
-        for place in places {
-            (place.clear)();
+        let found = self.find(secrets, &capture_printer(secrets));
+        for target in targets {
+            (target.clear)();
         }
         let none = BTreeSet::new();
         for secret in secrets {
             let (before, found) = (before.get(*secret), found.get(*secret));
             let (before, found) = (before.unwrap_or(&none), found.unwrap_or(&none));
-            let names = places.iter().map(|place| place.name.as_str());
-            for name in names.chain([SAID, ARGUMENTS]) {
-                let named = |found: &BTreeSet<String>| found.iter().any(|it| it.ends_with(name));
-                assert!(!named(before), "{secret} was in {name} already: {before:?}");
-                assert!(named(found), "{secret} in {name}: {found:?}");
+            let names = targets.iter().map(|target| target.name.as_str());
+            for name in names.chain([OUTPUT, ARGUMENTS]) {
+                let is_found = |found: &BTreeSet<String>| found.iter().any(|it| it.ends_with(name));
+                assert!(
+                    !is_found(before),
+                    "{secret} is already in {name}: {before:?}"
+                );
+                assert!(
+                    is_found(found),
+                    "{secret} is not found in {name}: {found:?}"
+                );
             }
         }
-        let after = self.find(secrets, &Seen::default());
-        assert_eq!(after, before, "and it is clean again");
+        let after = self.find(secrets, &Captured::default());
+        assert_eq!(after, before, "planted secrets were not removed");
     }
 }
 
-/// A place for a secret: the end of the name that the search has for it, how a text
-/// comes there, and how it goes.
-pub struct Place<'a> {
+/// A location where secrets are planted; `name` is the end of the name that the search
+/// reports.
+pub struct SearchTarget<'a> {
     pub name: String,
     pub put: Box<dyn Fn(&str) + 'a>,
     pub clear: Box<dyn Fn() + 'a>,
 }
 
-impl Place<'_> {
-    /// The end of a file that is there.
+impl SearchTarget<'_> {
+    /// Appends to an existing file.
     pub fn file(folder: &Path, name: &str) -> Self {
         let path = folder.join(name);
-        let own = fs::read(&path).unwrap_or_else(|error| panic!("{name}: {error}"));
-        let (at, end) = (path.clone(), own.clone());
+        let original = fs::read(&path).unwrap_or_else(|error| panic!("{name}: {error}"));
+        let (at, end) = (path.clone(), original.clone());
         let put = move |text: &str| fs::write(&at, [&end, text.as_bytes()].concat()).unwrap();
         Self {
             name: name.to_owned(),
             put: Box::new(put),
-            clear: Box::new(move || fs::write(&path, &own).unwrap()),
+            clear: Box::new(move || fs::write(&path, &original).unwrap()),
         }
     }
 
-    /// One more file in an archive that is there.
+    /// Adds a member to an existing archive.
     pub fn archive(folder: &Path, name: &str) -> Self {
         let path = folder.join(name);
-        let own = fs::read(&path).unwrap_or_else(|error| panic!("{name}: {error}"));
-        let (at, packed) = (path.clone(), own.clone());
+        let original = fs::read(&path).unwrap_or_else(|error| panic!("{name}: {error}"));
+        let (at, packed) = (path.clone(), original.clone());
         Self {
             name: format!("{name}: planted"),
-            put: Box::new(move |text| fs::write(&at, with_one_more(&packed, text)).unwrap()),
-            clear: Box::new(move || fs::write(&path, &own).unwrap()),
+            put: Box::new(move |text| fs::write(&at, with_planted_member(&packed, text)).unwrap()),
+            clear: Box::new(move || fs::write(&path, &original).unwrap()),
         }
     }
 }
 
-fn with_one_more(archive: &[u8], text: &str) -> Vec<u8> {
+fn with_planted_member(archive: &[u8], text: &str) -> Vec<u8> {
     let packer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     let mut more = tar::Builder::new(packer);
     let mut add = |name: &str, text: &str| {
@@ -139,26 +142,26 @@ fn with_one_more(archive: &[u8], text: &str) -> Vec<u8> {
     more.into_inner().unwrap().finish().unwrap()
 }
 
-/// What is seen of somebody who prints secrets that were given as arguments.
-fn printed(secrets: &[&str]) -> Seen {
-    let arguments = Arguments::watch();
+/// Captures a process that prints the secrets in its arguments.
+fn capture_printer(secrets: &[&str]) -> Captured {
+    let arguments = ProcessArguments::watch();
     let mut shell = Command::new("sh");
     shell
         .args(["-c", "echo \"$@\"; read line", "sh"])
         .args(secrets);
     shell.stdin(Stdio::piped()).stdout(Stdio::piped());
     let shell = shell.spawn().unwrap();
-    arguments.look();
-    // It ends when nobody can write to it any more.
+    arguments.wait_for_scan();
+    // Closing its stdin ends it.
     let output = shell.wait_with_output().unwrap();
-    Seen {
-        said: String::from_utf8_lossy(&output.stdout).into_owned(),
-        arguments: arguments.end(),
+    Captured {
+        printed: String::from_utf8_lossy(&output.stdout).into_owned(),
+        arguments: arguments.stop(),
     }
 }
 
-/// The texts in all archives below a folder.
-fn packed(folder: &Path) -> Vec<(String, String)> {
+/// The members of all archives in a folder.
+fn archive_members(folder: &Path) -> Vec<(String, String)> {
     let mut archives = grep(folder);
     archives.args(["--files-with-matches", "--include=*.tar.gz", "--", "", "."]);
     let text = String::from_utf8(archives.output().unwrap().stdout).unwrap();
@@ -183,13 +186,13 @@ fn members(archive: &[u8]) -> Vec<(String, String)> {
     entries.collect()
 }
 
-/// Files below a folder that hold a text, by their path in it.
+/// The relative paths of files that contain a text.
 pub fn files_with(folder: &Path, text: &str) -> Vec<String> {
     let found = matches(folder, &[text]).into_iter();
     found.map(|(path, _)| path).collect()
 }
 
-/// Paths below a folder, and the texts that are in them.
+/// Relative paths and the texts found in them.
 fn matches(folder: &Path, texts: &[&str]) -> BTreeSet<(String, String)> {
     let mut find = grep(folder);
     find.args(["--only-matching", "--with-filename", "--null"]);
@@ -205,7 +208,7 @@ fn matches(folder: &Path, texts: &[&str]) -> BTreeSet<(String, String)> {
         .collect()
 }
 
-/// `grep` that looks at all files below a folder as they are.
+/// A recursive `grep` for fixed strings, also in binary files.
 fn grep(folder: &Path) -> Command {
     let mut grep = Command::new("grep");
     grep.args(["--recursive", "--fixed-strings", "--text"]);
@@ -214,45 +217,48 @@ fn grep(folder: &Path) -> Command {
     grep
 }
 
-/// The arguments of all processes of the machine, as long as they are watched.
-pub struct Arguments {
-    over: Arc<AtomicBool>,
-    /// How often all were looked at.
-    looks: Arc<AtomicUsize>,
+/// Collects the arguments of all processes of the machine.
+pub struct ProcessArguments {
+    stopped: Arc<AtomicBool>,
+    /// Completed scans of all processes.
+    scans: Arc<AtomicUsize>,
     seen: JoinHandle<BTreeSet<String>>,
 }
 
-impl Arguments {
+impl ProcessArguments {
     pub fn watch() -> Self {
-        let (over, looks) = (Arc::<AtomicBool>::default(), Arc::<AtomicUsize>::default());
-        let (ends, looked) = (Arc::clone(&over), Arc::clone(&looks));
+        let (stopped, scans) = (Arc::<AtomicBool>::default(), Arc::<AtomicUsize>::default());
+        let (stop, completed) = (Arc::clone(&stopped), Arc::clone(&scans));
         let seen = thread::spawn(move || {
             let mut seen = BTreeSet::new();
-            while !ends.load(Ordering::SeqCst) {
+            while !stop.load(Ordering::SeqCst) {
                 for entry in fs::read_dir("/proc").unwrap().flatten() {
                     let line = fs::read(entry.path().join("cmdline")).unwrap_or_default();
                     seen.insert(String::from_utf8_lossy(&line).into_owned());
                 }
-                looked.fetch_add(1, Ordering::SeqCst);
+                completed.fetch_add(1, Ordering::SeqCst);
                 thread::sleep(Duration::from_millis(20));
             }
             seen
         });
-        Self { over, looks, seen }
+        Self {
+            stopped,
+            scans,
+            seen,
+        }
     }
 
-    /// Waits until all that run now were looked at.
-    fn look(&self) {
-        // One look may be half over.
-        let enough = self.looks.load(Ordering::SeqCst) + 2;
-        while self.looks.load(Ordering::SeqCst) < enough {
+    /// Waits until all processes that run now have been scanned.
+    fn wait_for_scan(&self) {
+        // The current scan may be half done.
+        let enough = self.scans.load(Ordering::SeqCst) + 2;
+        while self.scans.load(Ordering::SeqCst) < enough {
             thread::sleep(Duration::from_millis(5));
         }
     }
 
-    /// All that were seen.
-    pub fn end(self) -> BTreeSet<String> {
-        self.over.store(true, Ordering::SeqCst);
+    pub fn stop(self) -> BTreeSet<String> {
+        self.stopped.store(true, Ordering::SeqCst);
         self.seen.join().unwrap()
     }
 }

@@ -1,6 +1,6 @@
-//! A connection that is cut at every message of a run, and at several in one: the run
-//! goes on, each event is heard once and in its place, and the host ends as it does
-//! without a cut.
+//! The connection drops at every message of a run, and several times in one run: the run
+//! continues, each event arrives once and in order, and the host ends in the same state
+//! as without a drop.
 
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
@@ -10,28 +10,26 @@ use std::time::Duration;
 
 use casement_node::sim::World;
 use casement_remote::HostOs;
-use casement_resource::wire::{Event, ObservedStep, What};
+use casement_resource::wire::{Event, EventKind, ObservedStep};
 use casement_resource::{
     Access, Directory, Env, File, NodeDocument, Resource, RunId, Secret, SecretFile, SecretName,
     Stage, TextPart,
 };
 use casement_run::RunError;
-use casement_run::link::Link;
+use casement_run::agent_client::AgentClient;
+use casement_run::cancel::CancelSource;
 use casement_run::secrets::Secrets;
-use casement_run::stop::StopSwitch;
 use casement_sim::{Cut, SimSystem};
 use futures_util::StreamExt as _;
 
-use crate::chance::Chance;
-use crate::rig::{Rig, step};
+use crate::host_fixture::{HostFixture, step};
+use crate::random::SeededRng;
 
 const ADDRESS: Ipv4Addr = Ipv4Addr::new(127, 18, 0, 41);
-/// How many hosts are cut at once.
+/// Hosts tested concurrently.
 const AT_ONCE: usize = 4;
-/// A run that takes so long hangs.
-const LONGEST: Duration = Duration::from_secs(120);
+const TIMEOUT: Duration = Duration::from_secs(120);
 
-/// What a host is asked for.
 struct Password;
 
 impl Secrets for Password {
@@ -72,49 +70,51 @@ fn document() -> NodeDocument {
     NodeDocument::new("sim1".to_owned(), Stage::Prepare, steps).unwrap()
 }
 
-/// What a controller hears, and what becomes of the host.
+/// What the controller receives, and the resulting state of the host.
 #[derive(PartialEq)]
-struct Story {
-    looks: [Vec<ObservedStep>; 2],
-    events: Vec<(RunId, u64, What)>,
+struct Trace {
+    observations: [Vec<ObservedStep>; 2],
+    events: Vec<(RunId, u64, EventKind)>,
     converged: World,
-    left: World,
+    removed: World,
     files: Vec<String>,
 }
 
-/// Looks, converges, looks again, removes and leaves.
-async fn story(rig: &Rig) -> Story {
+/// Observes, converges, observes again, removes and retires the agent.
+async fn record(fixture: &HostFixture) -> Trace {
     let events = Mutex::new(Vec::new());
-    let tell = |event: &Event| {
+    let on_event = |event: &Event| {
         let Event {
             run,
             sequence,
-            what,
+            kind,
             ..
         } = event.clone();
-        events.lock().unwrap().push((run, sequence, what));
+        events.lock().unwrap().push((run, sequence, kind));
     };
     let document = document();
-    let mut link = rig.link(HostOs::Windows).await;
-    let before = link.observe(&document).await.unwrap();
+    let mut client = fixture.connect(HostOs::Windows).await;
+    let before = client.observe(&document).await.unwrap();
     let run = "r1".parse().unwrap();
-    let converged = link.converge(&run, &document, &Password, &tell).await;
+    let converged = client.converge(&run, &document, &Password, &on_event).await;
     assert_eq!(converged.unwrap().changed, 4);
-    let after = link.observe(&document).await.unwrap();
-    assert!(after.is_right());
-    let converged = rig.host.sim().world();
-    link.remove(&"r2".parse().unwrap(), &tell).await.unwrap();
-    link.leave().await.unwrap();
-    Story {
-        looks: [before.steps, after.steps],
+    let after = client.observe(&document).await.unwrap();
+    assert!(after.in_sync());
+    let converged = fixture.host.sim().world();
+    client
+        .remove(&"r2".parse().unwrap(), &on_event)
+        .await
+        .unwrap();
+    client.retire().await.unwrap();
+    Trace {
+        observations: [before.steps, after.steps],
         events: events.into_inner().unwrap(),
         converged,
-        left: rig.host.sim().world(),
-        files: files(rig.host.console().disk()),
+        removed: fixture.host.sim().world(),
+        files: files(fixture.host.console().disk()),
     }
 }
 
-/// Everything that lies in a folder.
 fn files(folder: &Path) -> Vec<String> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(folder).unwrap().map(Result::unwrap) {
@@ -129,141 +129,148 @@ fn files(folder: &Path) -> Vec<String> {
     found
 }
 
-/// One that nobody cuts, and how many lines were said.
-async fn undisturbed() -> (Story, u64) {
-    let rig = Rig::start(SimSystem::Windows, ADDRESS).await;
-    let before = rig.host.sim().world();
-    let story = story(&rig).await;
-    assert!(story.left == before, "nothing is left");
-    assert!(story.converged != before, "it did something");
+/// A run without drops, and its number of protocol lines.
+async fn baseline() -> (Trace, u64) {
+    let fixture = HostFixture::start(SimSystem::Windows, ADDRESS).await;
+    let before = fixture.host.sim().world();
+    let trace = record(&fixture).await;
+    assert!(trace.removed == before, "everything is removed");
+    assert!(trace.converged != before, "the run changed something");
     for run in ["r1", "r2"] {
-        let events = story.events.iter().filter(|it| it.0.as_str() == run);
+        let events = trace.events.iter().filter(|it| it.0.as_str() == run);
         let numbers: Vec<u64> = events.map(|it| it.1).collect();
         let expected: Vec<u64> = (1..=numbers.len() as u64).collect();
         assert!(numbers.len() > 4);
         assert_eq!(numbers, expected);
     }
-    (story, rig.host.console().lines())
+    (trace, fixture.host.console().lines())
 }
 
-/// The same with these cuts; how many of them came.
-async fn cut(cuts: &[Cut], wanted: &Story) -> usize {
-    let rig = Rig::start(SimSystem::Windows, ADDRESS).await;
-    rig.host.cut_at(cuts);
-    let told = tokio::time::timeout(LONGEST, story(&rig)).await;
-    let told = told.unwrap_or_else(|_| panic!("{cuts:?}: it does not end"));
-    assert_eq!(told.events, wanted.events, "{cuts:?}");
-    assert_eq!(told.looks, wanted.looks, "{cuts:?}");
-    assert!(told.converged == wanted.converged, "{cuts:?}: converged");
-    assert!(told.left == wanted.left, "{cuts:?}: left");
-    assert_eq!(told.files, wanted.files, "{cuts:?}");
-    cuts.len() - rig.host.cuts_left()
+/// The same run with drops; returns how many of them happened.
+async fn run_with_drops(drops: &[Cut], expected: &Trace) -> usize {
+    let fixture = HostFixture::start(SimSystem::Windows, ADDRESS).await;
+    fixture.host.cut_at(drops);
+    let trace = tokio::time::timeout(TIMEOUT, record(&fixture)).await;
+    let trace = trace.unwrap_or_else(|_| panic!("{drops:?}: timed out"));
+    assert_eq!(trace.events, expected.events, "{drops:?}");
+    assert_eq!(trace.observations, expected.observations, "{drops:?}");
+    assert!(
+        trace.converged == expected.converged,
+        "{drops:?}: converged"
+    );
+    assert!(trace.removed == expected.removed, "{drops:?}: removed");
+    assert_eq!(trace.files, expected.files, "{drops:?}");
+    drops.len() - fixture.host.cuts_left()
 }
 
-/// A cut before each line and one after it.
-fn each(lines: u64) -> impl Iterator<Item = Cut> {
+/// A drop before each line and one after it.
+fn each_drop(lines: u64) -> impl Iterator<Item = Cut> {
     let both = |line| [false, true].map(|arrives| Cut { line, arrives });
     (1..=lines).flat_map(both)
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_run_that_is_cut_at_any_message_goes_on_after_it() {
-    let (wanted, lines) = undisturbed().await;
-    println!("{lines} lines in an undisturbed run");
+async fn run_resumes_after_a_drop_at_any_message() {
+    let (expected, lines) = baseline().await;
+    println!("{lines} lines in a run without drops");
     assert!(lines > 20);
-    let wanted = &wanted;
-    let came: Vec<usize> = futures_util::stream::iter(each(lines))
-        .map(|at| async move { cut(&[at], wanted).await })
+    let expected = &expected;
+    let happened: Vec<usize> = futures_util::stream::iter(each_drop(lines))
+        .map(|at| async move { run_with_drops(&[at], expected).await })
         .buffer_unordered(AT_ONCE)
         .collect()
         .await;
-    assert!(came.iter().all(|it| *it == 1), "{came:?}");
+    assert!(happened.iter().all(|it| *it == 1), "{happened:?}");
 }
 
-/// How many runs have several cuts.
+/// Runs with several drops.
 const RUNS: u64 = 20;
 
-/// Two or three cuts: anywhere, or close behind the one before, where the connection is
-/// just being made anew.
-fn several(chance: &mut Chance, lines: u64) -> Vec<Cut> {
-    let mut cuts: Vec<Cut> = Vec::new();
-    for _ in 0..2 + chance.below(2) {
-        let last = cuts.last().map_or(0, |cut| cut.line);
-        let next = match chance.below(2) {
-            0 => last + 1 + chance.below(3),
-            _ => last + 1 + chance.below(lines.saturating_sub(last).max(1)),
+/// Two or three drops: anywhere, or right after the previous one, during the reconnect.
+fn several_drops(rng: &mut SeededRng, lines: u64) -> Vec<Cut> {
+    let mut drops: Vec<Cut> = Vec::new();
+    for _ in 0..2 + rng.below(2) {
+        let last = drops.last().map_or(0, |drop| drop.line);
+        let next = match rng.below(2) {
+            0 => last + 1 + rng.below(3),
+            _ => last + 1 + rng.below(lines.saturating_sub(last).max(1)),
         };
-        let arrives = chance.below(2) == 1;
-        cuts.push(Cut {
+        let arrives = rng.below(2) == 1;
+        drops.push(Cut {
             line: next,
             arrives,
         });
     }
-    cuts
+    drops
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_run_that_is_cut_several_times_goes_on_each_time() {
-    let mut chance = Chance::from_environment();
-    let (wanted, lines) = undisturbed().await;
-    let runs: Vec<_> = (0..RUNS).map(|_| several(&mut chance, lines)).collect();
-    let wanted = &wanted;
-    let came: Vec<usize> = futures_util::stream::iter(&runs)
-        .map(|cuts| async move { cut(cuts, wanted).await })
+async fn run_resumes_after_each_of_several_drops() {
+    let mut rng = SeededRng::from_environment();
+    let (expected, lines) = baseline().await;
+    let runs: Vec<_> = (0..RUNS).map(|_| several_drops(&mut rng, lines)).collect();
+    let expected = &expected;
+    let happened: Vec<usize> = futures_util::stream::iter(&runs)
+        .map(|drops| async move { run_with_drops(drops, expected).await })
         .buffer_unordered(AT_ONCE)
         .collect()
         .await;
-    assert!(came.iter().all(|it| *it > 0), "{came:?}");
-    assert!(came.iter().any(|it| *it > 1), "{came:?}");
+    assert!(happened.iter().all(|it| *it > 0), "{happened:?}");
+    assert!(happened.iter().any(|it| *it > 1), "{happened:?}");
 }
 
-/// Stops a run in its second step; how it ended, and how many lines were said. Then
-/// converges to the end.
-async fn stopped(rig: &Rig) -> (bool, u64) {
-    let (switch, stop) = StopSwitch::new();
-    let tell = |event: &Event| {
-        if matches!(&event.what, What::StepBegan { id, .. } if id.as_str() == "file") {
-            switch.stop();
+/// Cancels a run in its second step, then converges to the end. Returns whether the
+/// first run was canceled, and its number of protocol lines.
+async fn cancel_and_converge(fixture: &HostFixture) -> (bool, u64) {
+    let (source, token) = CancelSource::new();
+    let on_event = |event: &Event| {
+        if matches!(&event.kind, EventKind::StepBegan { id, .. } if id.as_str() == "file") {
+            source.cancel();
         }
     };
-    let converge = async |link: &mut Link, run: &str| {
+    let converge = async |client: &mut AgentClient, run: &str| {
         let run = run.parse().unwrap();
-        link.converge(&run, &document(), &Password, tell).await
+        client
+            .converge(&run, &document(), &Password, on_event)
+            .await
     };
-    let mut link = rig.link(HostOs::Windows).await;
-    link.heed(stop);
-    let ended = converge(&mut link, "r1").await;
-    let lines = rig.host.console().lines();
-    link.close().await;
-    let mut link = rig.link(HostOs::Windows).await;
-    converge(&mut link, "r2").await.unwrap();
-    link.close().await;
+    let mut client = fixture.connect(HostOs::Windows).await;
+    client.set_cancel_token(token);
+    let ended = converge(&mut client, "r1").await;
+    let lines = fixture.host.console().lines();
+    client.close().await;
+    let mut client = fixture.connect(HostOs::Windows).await;
+    converge(&mut client, "r2").await.unwrap();
+    client.close().await;
     match ended {
         Ok(_) => (false, lines),
-        Err(RunError::Stopped { .. }) => (true, lines),
+        Err(RunError::Canceled { .. }) => (true, lines),
         Err(error) => panic!("{error}"),
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_run_that_is_stopped_ends_whenever_it_is_cut() {
-    let rig = Rig::start(SimSystem::Windows, ADDRESS).await;
-    let (_, lines) = stopped(&rig).await;
-    let wanted = rig.host.sim().world();
-    let wanted = &wanted;
-    let stops: Vec<bool> = futures_util::stream::iter(each(lines))
+async fn canceled_run_ends_whenever_the_connection_drops() {
+    let fixture = HostFixture::start(SimSystem::Windows, ADDRESS).await;
+    let (_, lines) = cancel_and_converge(&fixture).await;
+    let expected = fixture.host.sim().world();
+    let expected = &expected;
+    let canceled: Vec<bool> = futures_util::stream::iter(each_drop(lines))
         .map(|at| async move {
-            let rig = Rig::start(SimSystem::Windows, ADDRESS).await;
-            rig.host.cut_at(&[at]);
-            let ended = tokio::time::timeout(LONGEST, stopped(&rig)).await;
-            let (stopped, _) = ended.unwrap_or_else(|_| panic!("{at:?}: it does not end"));
-            assert!(rig.host.sim().world() == *wanted, "{at:?}");
-            stopped
+            let fixture = HostFixture::start(SimSystem::Windows, ADDRESS).await;
+            fixture.host.cut_at(&[at]);
+            let ended = tokio::time::timeout(TIMEOUT, cancel_and_converge(&fixture)).await;
+            let (was_canceled, _) = ended.unwrap_or_else(|_| panic!("{at:?}: timed out"));
+            assert!(fixture.host.sim().world() == *expected, "{at:?}");
+            was_canceled
         })
         .buffer_unordered(AT_ONCE)
         .collect()
         .await;
-    let count = stops.iter().filter(|it| **it).count();
-    println!("{count} of {} were stopped before their end", stops.len());
+    let count = canceled.iter().filter(|it| **it).count();
+    println!(
+        "{count} of {} runs were canceled before their end",
+        canceled.len()
+    );
     assert!(count > 0);
 }

@@ -1,5 +1,5 @@
-//! The controller, killed in each stage of an apply: the next one ends where an
-//! undisturbed one does.
+//! The controller is killed in each stage of an apply: the next apply reaches the same
+//! end state as an uninterrupted one.
 
 use std::fs::{self, File};
 use std::os::unix::process::ExitStatusExt as _;
@@ -14,20 +14,18 @@ use casement_node::state::journal;
 use casement_sim::{Console, SimCluster, SimHost};
 use serde_json::Value;
 
-use crate::ground::Ground;
-use crate::kills::{SIGKILL, made_good, undisturbed};
+use crate::controller_kills::{SIGKILL, assert_recovers, baseline};
+use crate::fixture::Fixture;
 
-/// The host that is watched.
 const HOST: &str = "windows1";
-/// What a Windows node's kubelet is known by; without it, it tells nothing.
+/// The kubelet's client certificate; without it, the kubelet reports no status.
 const CERTIFICATE: &str = r"C:\var\lib\kubelet\pki\kubelet-client-current.pem";
 
-/// What a controller is at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stage {
     Connecting,
     Observing,
-    Bringing,
+    BlobProgress,
     Preparing,
     Joining,
     Networking,
@@ -40,27 +38,28 @@ impl Stage {
     const ALL: [Self; 7] = [
         Connecting,
         Observing,
-        Bringing,
+        BlobProgress,
         Preparing,
         Joining,
         Networking,
         WaitingForReady,
     ];
 
-    /// Whether the host stands still from here on.
-    fn holds(self, host: &Console) -> bool {
+    /// Whether the host has reached this stage.
+    fn has_begun(self, host: &Console) -> bool {
         match self {
             Connecting => host.lines() > 0,
-            // Two hellos, and a question.
+            // Two hellos and a request.
             Observing => host.lines() > 2,
-            Bringing | Preparing => has_run(host, "prepare"),
+            BlobProgress | Preparing => has_run(host, "prepare"),
             Joining => has_run(host, "join"),
             Networking | WaitingForReady => has_run(host, "network"),
         }
     }
 
-    /// So many looks and changes later: in the middle of a run.
-    fn later(self) -> u32 {
+    /// Further observations and changes before the host is blocked, to land in the
+    /// middle of a run.
+    fn delay(self) -> u32 {
         match self {
             Preparing => 60,
             Joining | Networking | WaitingForReady => 10,
@@ -68,21 +67,21 @@ impl Stage {
         }
     }
 
-    /// What the record may tell of the host by then, and what it must.
+    /// The parts of the run that the record must show by then.
     fn parts(self) -> &'static [&'static str] {
         match self {
-            Connecting | Observing | Bringing => &[],
+            Connecting | Observing | BlobProgress => &[],
             Preparing => &["prepare"],
             Joining => &["prepare", "join"],
             Networking | WaitingForReady => &["prepare", "join", "network"],
         }
     }
 
-    /// What else must have been said.
-    fn says(self) -> &'static str {
+    /// Output that must have been printed by then.
+    fn expected_output(self) -> &'static str {
         match self {
-            Bringing => "windows1: brings files",
-            WaitingForReady => "windows1: the Node is NotReady",
+            BlobProgress => "windows1: uploading files",
+            WaitingForReady => "windows1: Node is NotReady",
             _ => "",
         }
     }
@@ -93,81 +92,81 @@ fn has_run(host: &Console, stage: &str) -> bool {
     runs.iter().any(|run| run.as_str().ends_with(stage))
 }
 
-/// A host that stands still as soon as a stage has begun, until it is let go.
-struct Held<'a> {
+/// Blocks a host as soon as a stage has begun, until it is released.
+struct BlockedHost<'a> {
     host: &'a SimHost,
-    still: Arc<AtomicBool>,
-    free: Arc<AtomicBool>,
+    blocked: Arc<AtomicBool>,
+    released: Arc<AtomicBool>,
 }
 
-impl<'a> Held<'a> {
+impl<'a> BlockedHost<'a> {
     fn at(stage: Stage, host: &'a SimHost) -> Self {
-        // Lines are counted from here.
+        // Restarts the count of lines.
         host.cut_at(&[]);
-        let (still, free) = (Arc::new(AtomicBool::default()), Arc::default());
-        let held = Self {
+        let (blocked, released) = (Arc::new(AtomicBool::default()), Arc::default());
+        let blocked_host = Self {
             host,
-            still: Arc::clone(&still),
-            free: Arc::clone(&free),
+            blocked: Arc::clone(&blocked),
+            released: Arc::clone(&released),
         };
         let (console, passed) = (host.console(), AtomicU32::default());
-        host.sim().on_moment(move |_| {
-            if free.load(Ordering::SeqCst) || !stage.holds(&console) {
+        host.sim().on_kill_point(move |_| {
+            if released.load(Ordering::SeqCst) || !stage.has_begun(&console) {
                 return;
             }
-            if passed.fetch_add(1, Ordering::SeqCst) < stage.later() {
+            if passed.fetch_add(1, Ordering::SeqCst) < stage.delay() {
                 return;
             }
-            still.store(true, Ordering::SeqCst);
-            while !free.load(Ordering::SeqCst) {
+            blocked.store(true, Ordering::SeqCst);
+            while !released.load(Ordering::SeqCst) {
                 std::thread::sleep(Duration::from_millis(5));
             }
         });
-        held
+        blocked_host
     }
 
-    fn is_still(&self) -> bool {
-        self.still.load(Ordering::SeqCst)
+    fn is_blocked(&self) -> bool {
+        self.blocked.load(Ordering::SeqCst)
     }
 
-    fn let_go(&self) {
-        self.free.store(true, Ordering::SeqCst);
-        self.host.sim().on_moment(|_| {});
+    fn release(&self) {
+        self.released.store(true, Ordering::SeqCst);
+        self.host.sim().on_kill_point(|_| {});
     }
 }
 
-impl Drop for Held<'_> {
+impl Drop for BlockedHost<'_> {
     fn drop(&mut self) {
-        self.let_go();
+        self.release();
     }
 }
 
-/// A controller at work, what it says, and its record.
+/// A running controller, its output and its run record.
 struct Controller {
     process: Child,
     folder: PathBuf,
 }
 
 impl Controller {
-    fn start(ground: &Ground) -> Self {
-        let folder = ground.cluster.agents().parent().unwrap().to_owned();
-        let said = File::create(folder.join("said")).unwrap();
-        let mut command = ground.command(&["apply", "--yes", "-v"]);
-        command.stdout(Stdio::null()).stderr(said);
+    fn start(fixture: &Fixture) -> Self {
+        let folder = fixture.cluster.agents().parent().unwrap().to_owned();
+        let stderr = File::create(folder.join("stderr")).unwrap();
+        let mut command = fixture.command(&["apply", "--yes", "-v"]);
+        command.stdout(Stdio::null()).stderr(stderr);
         let process = command.spawn().unwrap();
         Self { process, folder }
     }
 
-    fn said(&self) -> String {
-        fs::read_to_string(self.folder.join("said")).unwrap()
+    fn stderr(&self) -> String {
+        fs::read_to_string(self.folder.join("stderr")).unwrap()
     }
 
-    /// The parts in which a step of the host has begun, by its record.
+    /// The parts of the run in which a step of the host has begun, by the run record.
     fn parts(&self) -> Vec<String> {
-        let own = format!("-{}", self.process.id());
+        let suffix = format!("-{}", self.process.id());
         let runs = fs::read_dir(self.folder.join(".casement/runs"));
         let mut runs = runs.into_iter().flatten().map(Result::unwrap);
-        let run = runs.find(|it| it.file_name().to_string_lossy().ends_with(&own));
+        let run = runs.find(|it| it.file_name().to_string_lossy().ends_with(&suffix));
         let text = run.and_then(|it| fs::read_to_string(it.path().join("events.jsonl")).ok());
         let mut parts = Vec::new();
         for line in text.unwrap_or_default().lines() {
@@ -182,29 +181,32 @@ impl Controller {
         parts
     }
 
-    /// Kills it, which it must not have ended before.
+    /// Kills the controller, which must still be running.
     fn kill(&mut self, stage: Stage) {
         self.process.kill().unwrap();
         let ended = self.process.wait().unwrap();
-        let said = self.said();
-        assert_eq!(ended.signal(), Some(SIGKILL), "{stage:?}: {said}");
-        assert_eq!(self.parts(), stage.parts(), "{stage:?}: {said}");
-        assert!(said.contains(stage.says()), "{stage:?}: {said}");
+        let printed = self.stderr();
+        assert_eq!(ended.signal(), Some(SIGKILL), "{stage:?}: {printed}");
+        assert_eq!(self.parts(), stage.parts(), "{stage:?}: {printed}");
+        assert!(
+            printed.contains(stage.expected_output()),
+            "{stage:?}: {printed}"
+        );
     }
 }
 
 impl Drop for Controller {
     fn drop(&mut self) {
-        // It has ended, unless the test is given up.
+        // Still running only if the test failed.
         let _ = self.process.kill();
         let _ = self.process.wait();
     }
 }
 
-/// A program that takes a while to be brought: what stands in for one may have empty
-/// lines at its end.
-fn lengthen(ground: &Ground, bytes: usize) {
-    let folder = ground.cluster.agents().parent().unwrap().to_owned();
+/// Pads a program so that its upload takes a while; fake programs may end with empty
+/// lines.
+fn pad_program(fixture: &Fixture, bytes: usize) {
+    let folder = fixture.cluster.agents().parent().unwrap().to_owned();
     let program = folder.join("programs/containerd.exe");
     let text = fs::read_to_string(&program).unwrap();
     let lines = "\n".repeat(bytes);
@@ -212,37 +214,38 @@ fn lengthen(ground: &Ground, bytes: usize) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_controller_that_is_killed_in_any_stage_is_made_good_by_the_next_one() {
-    let ground = Ground::start(1, true).await;
-    let (wanted, _) = undisturbed(&ground).await;
+async fn apply_recovers_from_a_controller_killed_in_any_stage() {
+    let fixture = Fixture::start(1, true).await;
+    let (expected, _) = baseline(&fixture).await;
     for stage in Stage::ALL {
-        lengthen(&ground, if stage == Bringing { 64 << 20 } else { 0 });
-        kill_in(stage, &ground).await;
+        pad_program(&fixture, if stage == BlobProgress { 64 << 20 } else { 0 });
+        kill_in(stage, &fixture).await;
         println!("killed: {stage:?}");
-        made_good(&ground, &wanted, &format!("{stage:?}")).await;
+        assert_recovers(&fixture, &expected, &format!("{stage:?}")).await;
     }
 }
 
-async fn kill_in(stage: Stage, ground: &Ground) {
-    let host = ground.cluster.host(HOST).unwrap();
-    let held = Held::at(stage, host);
-    let mut controller = Controller::start(ground);
+async fn kill_in(stage: Stage, fixture: &Fixture) {
+    let host = fixture.cluster.host(HOST).unwrap();
+    let blocked_host = BlockedHost::at(stage, host);
+    let mut controller = Controller::start(fixture);
     let what = format!("{stage:?}");
-    if stage != Bringing {
-        let begun = |_: &SimCluster| held.is_still() && controller.parts() == stage.parts();
-        ground.until(&what, begun).await;
+    if stage != BlobProgress {
+        let begun =
+            |_: &SimCluster| blocked_host.is_blocked() && controller.parts() == stage.parts();
+        fixture.wait_until(&what, begun).await;
     }
     let certificate = CERTIFICATE.parse().unwrap();
-    let mut taken = None;
+    let mut removed = None;
     if stage == WaitingForReady {
-        let take = |world: &mut World| taken = world.entries.remove(&certificate);
-        host.sim().meddle(take);
-        assert!(taken.is_some(), "it has joined");
-        held.let_go();
+        let remove = |world: &mut World| removed = world.entries.remove(&certificate);
+        host.sim().modify_world(remove);
+        assert!(removed.is_some(), "the host has joined");
+        blocked_host.release();
     }
-    let says = |_: &SimCluster| controller.said().contains(stage.says());
-    ground.until(&what, says).await;
+    let has_printed = |_: &SimCluster| controller.stderr().contains(stage.expected_output());
+    fixture.wait_until(&what, has_printed).await;
     controller.kill(stage);
-    let give_back = |world: &mut World| world.entries.extend(taken.map(|it| (certificate, it)));
-    host.sim().meddle(give_back);
+    let restore = |world: &mut World| world.entries.extend(removed.map(|it| (certificate, it)));
+    host.sim().modify_world(restore);
 }

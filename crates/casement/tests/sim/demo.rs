@@ -1,12 +1,12 @@
-//! `casement demo`, as a new user types it.
+//! `casement demo`.
 
 use std::process::{Command, Output};
 
-fn demo(arguments: &[&str]) -> (Output, tempfile::TempDir) {
+fn demo(args: &[&str]) -> (Output, tempfile::TempDir) {
     let state = tempfile::tempdir().unwrap();
     let output = Command::new(env!("CARGO_BIN_EXE_casement"))
         .arg("demo")
-        .args(arguments)
+        .args(args)
         .env("XDG_STATE_HOME", state.path())
         .env_remove("RUST_BACKTRACE")
         .output()
@@ -19,53 +19,58 @@ fn text(bytes: &[u8]) -> String {
 }
 
 #[test]
-fn the_whole_job_is_done_and_taken_back_without_a_trace() {
+fn demo_applies_repairs_and_resets() {
     let (output, state) = demo(&[]);
-    let (said, noise) = (text(&output.stdout), text(&output.stderr));
-    assert!(output.status.success(), "{said}\n{noise}");
-    assert!(!noise.contains("panicked"), "{noise}");
-    let handed_over = said.matches("as it was handed over").count();
-    assert_eq!(handed_over, 3, "{said}");
-    assert!(said.contains("windows1 and windows2 are Ready"), "{said}");
-    assert!(said.contains("It has cbr0 again"), "{said}");
-    let reboots = noise.matches("reboots for the feature Containers").count();
-    assert_eq!(reboots, 2, "{noise}");
+    let (printed, stderr) = (text(&output.stdout), text(&output.stderr));
+    assert!(output.status.success(), "{printed}\n{stderr}");
+    assert!(!stderr.contains("panicked"), "{stderr}");
+    let handed_over = printed.matches("in its initial state").count();
+    assert_eq!(handed_over, 3, "{printed}");
     assert!(
-        said.contains("The cluster's objects are as they were."),
-        "{said}"
+        printed.contains("windows1 and windows2 are Ready"),
+        "{printed}"
+    );
+    assert!(printed.contains("It has cbr0 again"), "{printed}");
+    let reboots = stderr
+        .matches("rebooting for the feature Containers")
+        .count();
+    assert_eq!(reboots, 2, "{stderr}");
+    assert!(
+        printed.contains("The cluster's objects are restored."),
+        "{printed}"
     );
     let folder = state.path().join("casement/demo");
     let folder = std::fs::read_dir(folder).unwrap().next().unwrap().unwrap();
-    for left in [
+    for kept in [
         "cluster.yaml",
         "admin.conf",
         "report.html",
         ".casement/runs",
     ] {
-        assert!(folder.path().join(left).exists(), "{left}");
+        assert!(folder.path().join(kept).exists(), "{kept}");
     }
 }
 
 #[test]
-fn the_same_is_shown_with_an_overlay() {
+fn demo_with_overlay_network() {
     let (output, _state) = demo(&["--network", "overlay"]);
-    let (said, noise) = (text(&output.stdout), text(&output.stderr));
-    assert!(output.status.success(), "{said}\n{noise}");
+    let (printed, stderr) = (text(&output.stdout), text(&output.stderr));
+    assert!(output.status.success(), "{printed}\n{stderr}");
     for part in [
         "apply --yes --allow-network-outage",
         "It has External, flannel.4096 again",
-        "The cluster's objects are as they were.",
+        "The cluster's objects are restored.",
     ] {
-        assert!(said.contains(part), "{part}: {said}");
+        assert!(printed.contains(part), "{part}: {printed}");
     }
-    let handed_over = said.matches("as it was handed over").count();
-    assert_eq!(handed_over, 3, "{said}");
+    let handed_over = printed.matches("in its initial state").count();
+    assert_eq!(handed_over, 3, "{printed}");
 }
 
 #[test]
-fn an_unknown_fault_is_refused_with_the_known_ones() {
+fn unknown_fault_is_rejected_with_the_known_ones() {
     let (output, _state) = demo(&["--fail", "networkgone"]);
     assert_eq!(output.status.code(), Some(2));
-    let said = text(&output.stderr);
-    assert!(said.contains("network-gone"), "{said}");
+    let printed = text(&output.stderr);
+    assert!(printed.contains("network-gone"), "{printed}");
 }

@@ -1,53 +1,53 @@
-//! The diagnosis, blind: clusters in shuffled states, healthy ones among them, and
-//! a `casement doctor` that knows nothing but the file.
+//! `casement doctor` on clusters in random states, healthy ones included, with nothing
+//! but the cluster file to go by.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use casement_sim::Mishap;
+use casement_sim::SimFault;
 use serde_json::Value;
 
-use crate::chance::Chance;
-use crate::ground::Ground;
+use crate::fixture::Fixture;
+use crate::random::SeededRng;
 
-/// What each fault is to be called.
-fn code(mishap: Mishap) -> &'static str {
+/// The expected code of each fault.
+fn code(mishap: SimFault) -> &'static str {
     match mishap {
-        Mishap::WrongAddress => "CAS-DOC-001",
-        Mishap::RuntimeStopped => "CAS-DOC-002",
-        Mishap::RemovedFlag => "CAS-DOC-003",
-        Mishap::CniFolder => "CAS-DOC-005",
-        Mishap::NetworkGone => "CAS-DOC-006",
-        Mishap::ProxyNetwork => "CAS-DOC-007",
-        Mishap::WrongAdapter => "CAS-DOC-008",
-        Mishap::BadUpdate => "CAS-DOC-009",
-        Mishap::LostRoute => "CAS-DOC-010",
-        Mishap::ImageBuild => "CAS-DOC-011",
-        Mishap::Unapproved => "CAS-DOC-012",
-        Mishap::Unreachable => "CAS-SSH-005",
+        SimFault::WrongAddress => "CAS-DOC-001",
+        SimFault::RuntimeStopped => "CAS-DOC-002",
+        SimFault::RemovedFlag => "CAS-DOC-003",
+        SimFault::CniFolder => "CAS-DOC-005",
+        SimFault::NetworkGone => "CAS-DOC-006",
+        SimFault::ProxyNetwork => "CAS-DOC-007",
+        SimFault::WrongAdapter => "CAS-DOC-008",
+        SimFault::BadUpdate => "CAS-DOC-009",
+        SimFault::LostRoute => "CAS-DOC-010",
+        SimFault::ImageBuild => "CAS-DOC-011",
+        SimFault::Unapproved => "CAS-DOC-012",
+        SimFault::Unreachable => "CAS-SSH-005",
     }
 }
 
-/// How long nodes and pods may take to feel a fault.
-const FELT: Duration = Duration::from_millis(1500);
-/// As many clusters at once as this machine has time for.
+/// How long a fault may take to affect nodes and pods.
+const FAULT_DELAY: Duration = Duration::from_millis(1500);
+/// Clusters tested concurrently.
 const AT_ONCE: usize = 4;
 
-async fn joined() -> Ground {
-    let ground = Ground::start(2, false).await;
-    ground.succeed(&["apply", "--yes"]).await;
-    ground
+async fn applied() -> Fixture {
+    let fixture = Fixture::start(2, false).await;
+    fixture.succeed(&["apply", "--yes"]).await;
+    fixture
 }
 
-/// The findings, each with its host.
-async fn diagnosis(ground: &Ground) -> BTreeSet<(String, String)> {
-    tokio::time::sleep(FELT).await;
-    let output = ground.run(&["doctor", "-o", "json"]).await;
-    let said: Value = serde_json::from_slice(&output.stdout)
+/// Pairs of host and code.
+async fn diagnosis(fixture: &Fixture) -> BTreeSet<(String, String)> {
+    tokio::time::sleep(FAULT_DELAY).await;
+    let output = fixture.run(&["doctor", "-o", "json"]).await;
+    let printed: Value = serde_json::from_slice(&output.stdout)
         .unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(&output.stderr)));
-    let findings = said["findings"].as_array().unwrap();
+    let findings = printed["findings"].as_array().unwrap();
     let expected = if findings.is_empty() { 0 } else { 5 };
-    assert_eq!(output.status.code(), Some(expected), "{said:#}");
+    assert_eq!(output.status.code(), Some(expected), "{printed:#}");
     for finding in findings {
         let remedy = finding["remedy"].as_str().unwrap();
         let what = finding["what"].as_str().unwrap();
@@ -59,16 +59,16 @@ async fn diagnosis(ground: &Ground) -> BTreeSet<(String, String)> {
     pairs.collect()
 }
 
-/// States of a cluster: nothing wrong, one thing, two things on different hosts.
-fn states(chance: &mut Chance) -> Vec<Vec<Mishap>> {
-    let mut states: Vec<Vec<Mishap>> = vec![Vec::new(), Vec::new(), Vec::new()];
-    states.extend(Mishap::ALL.map(|mishap| vec![mishap]));
-    let mut next = |below: usize| {
-        let below = u64::try_from(below).unwrap();
-        usize::try_from(chance.below(below)).unwrap()
+/// Shuffled states: healthy, one fault, two faults on different hosts.
+fn states(rng: &mut SeededRng) -> Vec<Vec<SimFault>> {
+    let mut states: Vec<Vec<SimFault>> = vec![Vec::new(), Vec::new(), Vec::new()];
+    states.extend(SimFault::ALL.map(|mishap| vec![mishap]));
+    let mut next = |limit: usize| {
+        let limit = u64::try_from(limit).unwrap();
+        usize::try_from(rng.below(limit)).unwrap()
     };
     while states.len() < 20 {
-        let pair = [Mishap::ALL[next(12)], Mishap::ALL[next(12)]];
+        let pair = [SimFault::ALL[next(12)], SimFault::ALL[next(12)]];
         if pair[0].host() != pair[1].host() {
             states.push(pair.to_vec());
         }
@@ -79,16 +79,16 @@ fn states(chance: &mut Chance) -> Vec<Vec<Mishap>> {
     states
 }
 
-async fn examine(state: &[Mishap]) -> Result<(), String> {
-    let ground = joined().await;
+async fn examine(state: &[SimFault]) -> Result<(), String> {
+    let fixture = applied().await;
     for mishap in state {
-        mishap.strike(&ground.cluster).await?;
+        mishap.inject(&fixture.cluster).await?;
     }
     let expected: BTreeSet<(String, String)> = state
         .iter()
         .map(|mishap| (mishap.host().to_owned(), code(*mishap).to_owned()))
         .collect();
-    let found = diagnosis(&ground).await;
+    let found = diagnosis(&fixture).await;
     if found == expected {
         return Ok(());
     }
@@ -96,33 +96,33 @@ async fn examine(state: &[Mishap]) -> Result<(), String> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn every_fault_is_told_by_its_name_and_health_by_silence() {
-    let states = states(&mut Chance::from_environment());
+async fn doctor_names_every_fault_and_nothing_on_healthy_clusters() {
+    let states = states(&mut SeededRng::from_environment());
     let mut wrong = Vec::new();
     for some in states.chunks(AT_ONCE) {
-        let looks = some.iter().map(|state| {
+        let examinations = some.iter().map(|state| {
             let state = state.clone();
             tokio::spawn(async move { examine(&state).await })
         });
-        for look in looks.collect::<Vec<_>>() {
-            wrong.extend(look.await.unwrap().err());
+        for examination in examinations.collect::<Vec<_>>() {
+            wrong.extend(examination.await.unwrap().err());
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_apply_can_mend_is_well_afterwards() {
-    let ground = joined().await;
+async fn apply_fixes_what_it_can() {
+    let fixture = applied().await;
     for mishap in [
-        Mishap::NetworkGone,
-        Mishap::CniFolder,
-        Mishap::ProxyNetwork,
-        Mishap::LostRoute,
+        SimFault::NetworkGone,
+        SimFault::CniFolder,
+        SimFault::ProxyNetwork,
+        SimFault::LostRoute,
     ] {
-        mishap.strike(&ground.cluster).await.unwrap();
+        mishap.inject(&fixture.cluster).await.unwrap();
     }
-    assert!(!diagnosis(&ground).await.is_empty());
-    ground.succeed(&["apply", "--yes"]).await;
-    assert_eq!(diagnosis(&ground).await, BTreeSet::new());
+    assert!(!diagnosis(&fixture).await.is_empty());
+    fixture.succeed(&["apply", "--yes"]).await;
+    assert_eq!(diagnosis(&fixture).await, BTreeSet::new());
 }

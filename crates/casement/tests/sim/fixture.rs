@@ -1,31 +1,29 @@
-//! A simulated cluster, and the casement that people would type.
+//! A simulated cluster, and the casement binary run against it.
 
 use std::process::{Command, Output};
 
-use casement_sim::{SimCluster, SimShape};
+use casement_sim::{SimCluster, SimOptions};
 
-use crate::typed::{self, said};
+use crate::command::{self, combined_output};
 
-/// A cluster that is gone with this, and its folder with it.
-pub struct Ground {
+/// Stops the cluster and deletes its folder on drop.
+pub struct Fixture {
     pub cluster: SimCluster,
     _folder: tempfile::TempDir,
 }
 
-impl Ground {
-    /// With so many Windows hosts, which repair themselves or leave that to a
-    /// person.
+impl Fixture {
+    /// `repair`: whether the agents repair drift by themselves.
     pub async fn start(windows: usize, repair: bool) -> Self {
-        let shape = SimShape {
+        let shape = SimOptions {
             windows,
             repair,
-            ..SimShape::default()
+            ..SimOptions::default()
         };
-        Self::start_as(&shape).await
+        Self::start_with(&shape).await
     }
 
-    /// With a cluster that is like this.
-    pub async fn start_as(shape: &SimShape) -> Self {
+    pub async fn start_with(shape: &SimOptions) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let cluster = SimCluster::start(folder.path(), shape).await;
         Self {
@@ -34,44 +32,44 @@ impl Ground {
         }
     }
 
-    /// A command, typed where the cluster file is.
-    pub fn command(&self, words: &[&str]) -> Command {
+    /// A casement command in the folder of the cluster file.
+    pub fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_casement"));
         let file = self.cluster.cluster_file();
         command.current_dir(file.parent().unwrap());
-        command.args(words);
-        // A sample goes to the cluster alone.
-        if words.first() != Some(&"sample") {
+        command.args(args);
+        // `sample` talks to the cluster only and has no `--agent-dir`.
+        if args.first() != Some(&"sample") {
             command.args(["--agent-dir", "agent"]);
         }
         command
     }
 
-    pub async fn run(&self, words: &[&str]) -> Output {
-        typed::run(self.command(words)).await
+    pub async fn run(&self, args: &[&str]) -> Output {
+        command::run(self.command(args)).await
     }
 
-    /// What it says, on both streams.
-    pub async fn succeed(&self, words: &[&str]) -> String {
-        typed::succeed(self.command(words)).await
+    /// Returns stdout and stderr.
+    pub async fn succeed(&self, args: &[&str]) -> String {
+        command::succeed(self.command(args)).await
     }
 
-    /// What it says when it ends with this code.
-    pub async fn refused(&self, words: &[&str], code: i32) -> String {
-        let output = self.run(words).await;
-        let said = said(&output);
-        assert_eq!(output.status.code(), Some(code), "{words:?}: {said}");
-        said
+    /// Returns stdout and stderr of a run that exits with `code`.
+    pub async fn fail(&self, args: &[&str], code: i32) -> String {
+        let output = self.run(args).await;
+        let printed = combined_output(&output);
+        assert_eq!(output.status.code(), Some(code), "{args:?}: {printed}");
+        printed
     }
 
-    /// Waits until something holds, for as long as a slow machine may take.
-    pub async fn until(&self, what: &str, holds: impl Fn(&SimCluster) -> bool) {
+    /// Times out after 30 s.
+    pub async fn wait_until(&self, what: &str, condition: impl Fn(&SimCluster) -> bool) {
         for _ in 0..600 {
-            if holds(&self.cluster) {
+            if condition(&self.cluster) {
                 return;
             }
             tokio::time::sleep(std::time::Duration::from_millis(50)).await;
         }
-        panic!("{what}: not for 30 s");
+        panic!("timed out after 30 s: {what}");
     }
 }

@@ -1,21 +1,21 @@
-//! One simulated host, and what speaks to its agent.
+//! One simulated host and a client for its agent.
 
 use std::net::Ipv4Addr;
 use std::path::Path;
 
-use casement_remote::{Agent, HostOs, Sha256, Target, Way, load_key};
+use casement_remote::{Agent, HostEndpoint, HostOs, Sha256, Target, load_key};
 use casement_resource::{Resource, Step};
-use casement_run::link::{Agents, Link};
+use casement_run::agent_client::{AgentClient, Agents};
 use casement_sim::{SimHost, SimSpec, SimSystem, make_key};
 
-/// A host that is gone with this, and the way to it.
-pub struct Rig {
+/// Stops the host on drop.
+pub struct HostFixture {
     pub host: SimHost,
-    pub way: Way,
+    pub endpoint: HostEndpoint,
     _folder: tempfile::TempDir,
 }
 
-impl Rig {
+impl HostFixture {
     pub async fn start(system: SimSystem, address: Ipv4Addr) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let key = folder.path().join("id_ed25519");
@@ -38,18 +38,18 @@ impl Rig {
         target.port = host.port();
         Self {
             host,
-            way: Way::Ssh(target),
+            endpoint: HostEndpoint::Ssh(target),
             _folder: folder,
         }
     }
 
-    pub async fn link(&self, os: HostOs) -> Link {
-        let link = Link::open(&self.way, os, &agents(), "test").await;
-        link.unwrap()
+    pub async fn connect(&self, os: HostOs) -> AgentClient {
+        let client = AgentClient::open(&self.endpoint, os, &agents(), "test").await;
+        client.unwrap()
     }
 }
 
-/// Agents that are never brought: simulated hosts answer for them.
+/// Agents that are never uploaded: simulated hosts have their own.
 pub fn agents() -> Agents {
     let agent = |os| Agent {
         path: Path::new("/nonexistent").to_owned(),

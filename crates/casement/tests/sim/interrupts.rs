@@ -1,73 +1,78 @@
-//! Ctrl-C at every moment, as a terminal sends it: the exit code, the word on how to go
-//! on, and the run that goes on.
+//! Ctrl-C at various points of a run: the exit code, the message on how to continue, and
+//! the run that continues.
 
 use std::path::{Path, PathBuf};
 
-use casement_node::sim::Thing;
+use casement_node::sim::SimEntry;
 use casement_resource::WindowsFeatureFacts;
 use casement_sim::SimHost;
 use serde_json::Value;
 use tokio::net::TcpListener;
 
-use crate::at_work::{AtWork, Gate, within};
-use crate::ground::Ground;
-use crate::typed;
-use crate::wire::Wire;
+use crate::command;
+use crate::fixture::Fixture;
+use crate::running_command::{Barrier, RunningCommand, with_timeout};
+use crate::stalling_proxy::StallingProxy;
 
 const APPLY: [&str; 2] = ["apply", "--yes"];
 const RESET: [&str; 4] = ["reset", "--all", "--cluster", "--yes"];
 
-fn windows1(ground: &Ground) -> &SimHost {
-    ground.cluster.host("windows1").unwrap()
+fn windows1(fixture: &Fixture) -> &SimHost {
+    fixture.cluster.host("windows1").unwrap()
 }
 
-fn folder(ground: &Ground) -> PathBuf {
-    ground.cluster.agents().parent().unwrap().to_owned()
+fn folder(fixture: &Fixture) -> PathBuf {
+    fixture.cluster.agents().parent().unwrap().to_owned()
 }
 
-/// Its features are on already, so that it is listened to all the time.
-fn spare_boot(host: &SimHost) {
-    host.furnish(|world| {
+/// Turns on the Windows features, so that the host does not reboot during the run.
+fn skip_reboot(host: &SimHost) {
+    host.customize(|world| {
         for feature in world.features.values_mut() {
             feature.state = WindowsFeatureFacts::On;
         }
     });
 }
 
-/// What was said of a stop in the middle of the work.
-fn assert_stopped(ended: &(Option<i32>, String), verb: &str) {
-    let (code, said) = ended;
-    assert_eq!(*code, Some(130), "{said}");
-    for words in [
-        "Stopping after the current step … (Ctrl-C again to leave at once)".to_owned(),
-        format!("`casement {verb}` goes on from here."),
+/// Asserts the output of a run that was interrupted between changes.
+fn assert_interrupted(result: &(Option<i32>, String), verb: &str) {
+    let (code, printed) = result;
+    assert_eq!(*code, Some(130), "{printed}");
+    for part in [
+        "Stopping after the current step ".to_owned(),
+        " (press again to exit now).".to_owned(),
+        format!("\nRun `casement {verb}` to resume."),
         "Stopped after ".to_owned(),
-        format!("; `casement {verb}` goes on from there."),
+        format!(". Run `casement {verb}` to resume."),
     ] {
-        assert!(said.contains(&words), "`{words}` is not in: {said}");
+        assert!(printed.contains(&part), "`{part}` is not in: {printed}");
     }
-    for words in ["failed", "error["] {
-        assert!(!said.contains(words), "`{words}` is in: {said}");
+    for part in ["failed", "error["] {
+        assert!(!printed.contains(part), "`{part}` is in: {printed}");
     }
 }
 
-/// Stops a command while a host is in the middle of its changes.
-async fn stop_in_the_middle(ground: &Ground, words: &[&str]) {
-    let gate = Gate::close(windows1(ground), 3);
-    let mut at_work = AtWork::begin(ground.command(words));
-    ground.until("a change", |_| gate.holds()).await;
-    let console = windows1(ground).console();
-    let lines = console.lines();
-    at_work.interrupt();
-    at_work.says("goes on from here").await;
-    ground
-        .until("the host to hear of it", |_| console.lines() > lines)
+/// Interrupts a command while a host is between two changes.
+async fn interrupt_between_changes(fixture: &Fixture, args: &[&str]) {
+    let barrier = Barrier::after_changes(windows1(fixture), 3);
+    let mut running = RunningCommand::start(fixture.command(args));
+    fixture
+        .wait_until("a change", |_| barrier.is_blocking())
         .await;
-    gate.open();
-    assert_stopped(&at_work.ends().await, words[0]);
+    let console = windows1(fixture).console();
+    let lines = console.lines();
+    running.interrupt();
+    running.wait_for("to resume.").await;
+    fixture
+        .wait_until("the host receives the cancellation", |_| {
+            console.lines() > lines
+        })
+        .await;
+    barrier.open();
+    assert_interrupted(&running.wait().await, args[0]);
 }
 
-/// The summaries of all records, oldest first; none for a run that left none.
+/// The run records with their summaries, oldest first.
 fn summaries(folder: &Path) -> Vec<(PathBuf, Option<Value>)> {
     let records = std::fs::read_dir(folder.join(".casement/runs")).unwrap();
     let mut records: Vec<PathBuf> = records.map(|entry| entry.unwrap().path()).collect();
@@ -86,225 +91,237 @@ fn outcome(summary: &Option<Value>) -> &str {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn before_anything_is_changed_it_ends_at_once() {
-    let ground = Ground::start(1, true).await;
-    let host = windows1(&ground);
-    // It takes connections and never says a word.
+async fn interrupt_before_any_change_exits_at_once() {
+    let fixture = Fixture::start(1, true).await;
+    let host = windows1(&fixture);
+    // It accepts connections and sends nothing.
     let silent = TcpListener::bind((host.spec().address, 0)).await.unwrap();
     let port = silent.local_addr().unwrap().port().to_string();
-    let text = std::fs::read_to_string(ground.cluster.cluster_file()).unwrap();
+    let text = std::fs::read_to_string(fixture.cluster.cluster_file()).unwrap();
     let text = text.replace(&host.port().to_string(), &port);
-    std::fs::write(folder(&ground).join("silent.yaml"), text).unwrap();
+    std::fs::write(folder(&fixture).join("silent.yaml"), text).unwrap();
     let address = host.spec().address.to_string();
     let join: Vec<&str> = "--kubeconfig admin.conf --key id_ed25519 --known-hosts known_hosts"
         .split(' ')
         .chain(["--programs", "programs", "--yes", "--port", &port])
         .collect();
-    let of_file = ["-f", "silent.yaml"];
-    for (words, more) in [
-        (&APPLY[..], &of_file[..]),
-        (&["plan"], &of_file),
-        (&["status"], &of_file),
-        (&RESET, &of_file),
+    let file_args = ["-f", "silent.yaml"];
+    for (args, more) in [
+        (&APPLY[..], &file_args[..]),
+        (&["plan"], &file_args),
+        (&["status"], &file_args),
+        (&RESET, &file_args),
         (&["join", &address], &join),
     ] {
-        let words = [words, more].concat();
-        let at_work = AtWork::begin(ground.command(&words));
-        let (_connection, _) = within("a connection", silent.accept()).await.unwrap();
-        at_work.interrupt();
-        let (code, said) = at_work.ends().await;
-        assert_eq!(code, Some(130), "{said}");
-        let verb = words[0];
-        let word = format!("Stopped before anything was changed; `casement {verb}` begins anew.");
-        assert!(said.contains(&word), "{said}");
+        let args = [args, more].concat();
+        let running = RunningCommand::start(fixture.command(&args));
+        let (_connection, _) = with_timeout("a connection", silent.accept()).await.unwrap();
+        running.interrupt();
+        let (code, printed) = running.wait().await;
+        assert_eq!(code, Some(130), "{printed}");
+        let verb = args[0];
+        let message =
+            format!("Stopped before any changes were made. Run `casement {verb}` to start again.");
+        assert!(printed.contains(&message), "{printed}");
     }
     assert_eq!(host.left_behind(), [] as [&str; 0]);
-    assert!(!folder(&ground).join(".casement/runs").exists());
-    ground.succeed(&APPLY).await;
-    ground.succeed(&RESET).await;
+    assert!(!folder(&fixture).join(".casement/runs").exists());
+    fixture.succeed(&APPLY).await;
+    fixture.succeed(&RESET).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_was_brought_stays_for_the_next_run() {
-    let ground = Ground::start(1, true).await;
-    let host = windows1(&ground);
-    // What is white is no part of a stand-in, and takes its time on the way.
-    let program = folder(&ground).join("programs/host-local.exe");
+async fn interrupted_upload_is_resumed_by_the_next_run() {
+    let fixture = Fixture::start(1, true).await;
+    let host = windows1(&fixture);
+    // Trailing whitespace is not part of a fake program, but takes time to upload.
+    let program = folder(&fixture).join("programs/host-local.exe");
     let text = std::fs::read_to_string(&program).unwrap() + &" ".repeat(6_000_000);
     std::fs::write(&program, text).unwrap();
-    let wire = Wire::to(host, 2_000_000).await;
+    let proxy = StallingProxy::to_host(host, 2_000_000).await;
     for file in ["cluster.yaml", "known_hosts"] {
-        let file = folder(&ground).join(file);
+        let file = folder(&fixture).join(file);
         let text = std::fs::read_to_string(&file).unwrap();
-        let text = text.replace(&host.port().to_string(), &wire.port().to_string());
+        let text = text.replace(&host.port().to_string(), &proxy.port().to_string());
         std::fs::write(&file, text).unwrap();
     }
-    let at_work = AtWork::begin(ground.command(&APPLY));
-    within("a wire that is full", wire.is_full()).await;
-    at_work.interrupt();
-    assert_stopped(&at_work.ends().await, "apply");
+    let running = RunningCommand::start(fixture.command(&APPLY));
+    with_timeout("a stalled proxy", proxy.wait_until_stalled()).await;
+    running.interrupt();
+    assert_interrupted(&running.wait().await, "apply");
     let store = host.console().disk().join("ProgramData/casement/blobs");
     let parts = || {
         let names = std::fs::read_dir(&store).unwrap().flatten();
         let parts = names.filter(|it| it.file_name().to_string_lossy().ends_with(".part"));
         parts.map(|it| it.metadata().unwrap().len()).sum::<u64>()
     };
-    assert!(parts() > 0, "some of it is there");
-    let sent = wire.carried();
-    ground.succeed(&APPLY).await;
-    assert!(wire.carried() - sent < 6_000_000, "not from the beginning");
+    assert!(parts() > 0, "part of the file has arrived");
+    let sent = proxy.forwarded();
+    fixture.succeed(&APPLY).await;
+    assert!(
+        proxy.forwarded() - sent < 6_000_000,
+        "not from the beginning"
+    );
     assert_eq!(parts(), 0);
-    ground.succeed(&["status"]).await;
+    fixture.succeed(&["status"]).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn hosts_finish_their_step_and_the_next_apply_goes_on() {
-    let ground = Ground::start(2, true).await;
-    spare_boot(windows1(&ground));
-    stop_in_the_middle(&ground, &APPLY).await;
-    let changes = windows1(&ground).sim().changes();
-    assert!(changes < 10, "it went on for {changes} changes");
-    let [(record, summary)] = &summaries(&folder(&ground))[..] else {
+async fn hosts_finish_the_current_step_and_the_next_apply_continues() {
+    let fixture = Fixture::start(2, true).await;
+    skip_reboot(windows1(&fixture));
+    interrupt_between_changes(&fixture, &APPLY).await;
+    let changes = windows1(&fixture).sim().changes();
+    assert!(changes < 10, "the host continued for {changes} changes");
+    let [(record, summary)] = &summaries(&folder(&fixture))[..] else {
         panic!("one record");
     };
     assert_eq!(outcome(summary), "stopped", "{}", record.display());
-    ground.succeed(&APPLY).await;
-    ground.succeed(&["status"]).await;
+    fixture.succeed(&APPLY).await;
+    fixture.succeed(&["status"]).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_second_one_ends_it_at_once() {
-    let ground = Ground::start(1, true).await;
-    spare_boot(windows1(&ground));
-    let gate = Gate::close(windows1(&ground), 3);
-    let mut at_work = AtWork::begin(ground.command(&APPLY));
-    ground.until("a change", |_| gate.holds()).await;
-    at_work.interrupt();
-    at_work.says("goes on from here").await;
-    at_work.interrupt();
-    // The host is still held.
-    let (code, said) = at_work.ends().await;
-    assert_eq!(code, Some(130), "{said}");
-    let summaries = summaries(&folder(&ground));
-    assert_eq!(outcome(&summaries[0].1), "stopped", "{said}");
+async fn second_interrupt_exits_at_once() {
+    let fixture = Fixture::start(1, true).await;
+    skip_reboot(windows1(&fixture));
+    let barrier = Barrier::after_changes(windows1(&fixture), 3);
+    let mut running = RunningCommand::start(fixture.command(&APPLY));
+    fixture
+        .wait_until("a change", |_| barrier.is_blocking())
+        .await;
+    running.interrupt();
+    running.wait_for("to resume.").await;
+    running.interrupt();
+    // The host is still blocked.
+    let (code, printed) = running.wait().await;
+    assert_eq!(code, Some(130), "{printed}");
+    let summaries = summaries(&folder(&fixture));
+    assert_eq!(outcome(&summaries[0].1), "stopped", "{printed}");
     let hosts = &summaries[0].1.as_ref().unwrap()["hosts"];
-    assert_eq!(hosts[1]["error"], "left at once", "{hosts}");
-    gate.open();
-    ground.succeed(&APPLY).await;
-    ground.succeed(&["status"]).await;
+    assert_eq!(
+        hosts[1]["error"], "exited before the host finished",
+        "{hosts}"
+    );
+    barrier.open();
+    fixture.succeed(&APPLY).await;
+    fixture.succeed(&["status"]).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn nobody_waits_on_for_a_node_that_is_not_ready() {
-    let ground = Ground::start(1, true).await;
-    ground.succeed(&APPLY).await;
-    // Somebody else's configuration comes first in its folder, and is none.
+async fn interrupt_ends_the_wait_for_a_ready_node() {
+    let fixture = Fixture::start(1, true).await;
+    fixture.succeed(&APPLY).await;
+    // An invalid configuration of another tool sorts first in the folder.
     let broken = r"C:\etc\cni\net.d\00-broken.conf".parse().unwrap();
-    windows1(&ground).sim().meddle(|world| {
+    windows1(&fixture).sim().modify_world(|world| {
         let access = world.entries.values().next().unwrap().1.clone();
-        let thing = Thing::File(b"{}".to_vec());
+        let thing = SimEntry::File(b"{}".to_vec());
         world.entries.insert(broken, (thing, access));
     });
-    let status = async || typed::said(&ground.run(&["status"]).await);
+    let status = async || command::combined_output(&fixture.run(&["status"]).await);
     for _ in 0..100 {
         if status().await.contains("NotReady") {
             break;
         }
     }
-    let mut at_work = AtWork::begin(ground.command(&APPLY));
-    at_work.says("the Node is NotReady").await;
-    at_work.interrupt();
-    assert_stopped(&at_work.ends().await, "apply");
-    windows1(&ground).sim().meddle(|world| {
+    let mut running = RunningCommand::start(fixture.command(&APPLY));
+    running.wait_for("Node is NotReady").await;
+    running.interrupt();
+    assert_interrupted(&running.wait().await, "apply");
+    windows1(&fixture).sim().modify_world(|world| {
         let broken = r"C:\etc\cni\net.d\00-broken.conf".parse().unwrap();
         world.entries.remove(&broken);
     });
-    ground.succeed(&APPLY).await;
-    ground.succeed(&["status"]).await;
+    fixture.succeed(&APPLY).await;
+    fixture.succeed(&["status"]).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_reset_is_stopped_and_gone_on_with_too() {
-    let ground = Ground::start(2, true).await;
-    ground.succeed(&APPLY).await;
-    stop_in_the_middle(&ground, &RESET).await;
+async fn interrupted_reset_is_resumed() {
+    let fixture = Fixture::start(2, true).await;
+    fixture.succeed(&APPLY).await;
+    interrupt_between_changes(&fixture, &RESET).await;
     assert!(
-        !windows1(&ground).left_behind().is_empty(),
-        "it was stopped"
+        !windows1(&fixture).left_behind().is_empty(),
+        "the reset was interrupted"
     );
-    let summaries = summaries(&folder(&ground));
+    let summaries = summaries(&folder(&fixture));
     let outcomes: Vec<&str> = summaries.iter().map(|it| outcome(&it.1)).collect();
     assert_eq!(outcomes, ["done", "stopped"]);
-    ground.succeed(&RESET).await;
-    for host in ground.cluster.hosts() {
+    fixture.succeed(&RESET).await;
+    for host in fixture.cluster.hosts() {
         assert_eq!(host.left_behind(), [] as [&str; 0], "{}", host.spec().name);
     }
 }
 
-/// What `report` says of a run.
-async fn report(ground: &Ground, record: &Path) -> Value {
+async fn report(fixture: &Fixture, record: &Path) -> Value {
     let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_casement"));
-    command.current_dir(folder(ground));
+    command.current_dir(folder(fixture));
     command.args(["report", "-o", "json"]).arg(record);
-    serde_json::from_str(&typed::succeed(command).await).unwrap()
+    serde_json::from_str(&command::succeed(command).await).unwrap()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_run_that_was_killed_is_shown_as_one_that_was_cut_off() {
-    let ground = Ground::start(1, true).await;
-    let gate = Gate::close(windows1(&ground), 3);
-    let at_work = AtWork::begin(ground.command(&APPLY));
-    ground.until("a change", |_| gate.holds()).await;
-    // The host is ahead of its controller: what it has done is on its way there.
+async fn report_shows_a_killed_run() {
+    let fixture = Fixture::start(1, true).await;
+    let barrier = Barrier::after_changes(windows1(&fixture), 3);
+    let running = RunningCommand::start(fixture.command(&APPLY));
+    fixture
+        .wait_until("a change", |_| barrier.is_blocking())
+        .await;
+    // The host is ahead of its controller: wait until its events have arrived.
     let events = || {
-        let records = summaries(&folder(&ground)).into_iter();
+        let records = summaries(&folder(&fixture)).into_iter();
         let events = records.map(|(record, _)| record.join("events.jsonl"));
         let texts = events.filter_map(|path| std::fs::read_to_string(path).ok());
         texts.collect::<String>()
     };
     let arrived = |line: &str| line.contains(r#""host":"windows1""#) && line.contains("hanged");
-    ground
-        .until("a change in the record", |_| events().lines().any(arrived))
+    fixture
+        .wait_until("a change in the record", |_| events().lines().any(arrived))
         .await;
-    at_work.kill().await;
-    gate.open();
-    let [(record, None)] = &summaries(&folder(&ground))[..] else {
+    running.kill().await;
+    barrier.open();
+    let [(record, None)] = &summaries(&folder(&fixture))[..] else {
         panic!("one record, without a summary");
     };
-    let shown = report(&ground, record).await;
-    assert_eq!(shown["outcome"], "cut off", "{shown:#}");
+    let shown = report(&fixture, record).await;
+    assert_eq!(shown["outcome"], "incomplete", "{shown:#}");
     assert_eq!(shown["verb"], "apply", "{shown:#}");
     let hosts = shown["hosts"].as_array().unwrap();
     let host = hosts.iter().find(|host| host["name"] == "windows1");
     let steps = host.and_then(|host| host["steps"].as_array()).unwrap();
     assert!(!steps.is_empty(), "{shown:#}");
     assert!(!shown["objects"].as_array().unwrap().is_empty());
-    ground.succeed(&APPLY).await;
+    fixture.succeed(&APPLY).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_run_whose_cluster_goes_away_leaves_a_summary() {
-    let ground = Ground::start(1, true).await;
-    let api = ground.cluster.api().address();
-    let wire = Wire::between(api, usize::MAX).await;
-    let admin = folder(&ground).join("admin.conf");
-    let right = std::fs::read_to_string(&admin).unwrap();
-    let through = right.replace(&api.to_string(), &format!("{}:{}", api.ip(), wire.port()));
-    std::fs::write(&admin, through).unwrap();
-    let gate = Gate::close(windows1(&ground), 3);
-    let at_work = AtWork::begin(ground.command(&APPLY));
-    ground.until("a change", |_| gate.holds()).await;
-    drop(wire);
-    gate.open();
-    let (code, said) = at_work.ends().await;
-    assert_eq!(code, Some(1), "{said}");
-    assert!(said.contains("error[CAS-API-"), "{said}");
-    let [(record, summary)] = &summaries(&folder(&ground))[..] else {
+async fn run_whose_cluster_disappears_writes_a_summary() {
+    let fixture = Fixture::start(1, true).await;
+    let api = fixture.cluster.api().address();
+    let proxy = StallingProxy::to_address(api, usize::MAX).await;
+    let admin = folder(&fixture).join("admin.conf");
+    let original = std::fs::read_to_string(&admin).unwrap();
+    let proxied = original.replace(&api.to_string(), &format!("{}:{}", api.ip(), proxy.port()));
+    std::fs::write(&admin, proxied).unwrap();
+    let barrier = Barrier::after_changes(windows1(&fixture), 3);
+    let running = RunningCommand::start(fixture.command(&APPLY));
+    fixture
+        .wait_until("a change", |_| barrier.is_blocking())
+        .await;
+    drop(proxy);
+    barrier.open();
+    let (code, printed) = running.wait().await;
+    assert_eq!(code, Some(1), "{printed}");
+    assert!(printed.contains("error[CAS-API-"), "{printed}");
+    let [(record, summary)] = &summaries(&folder(&fixture))[..] else {
         panic!("one record");
     };
     assert_eq!(outcome(summary), "failed", "{summary:?}");
-    let shown = report(&ground, record).await;
+    let shown = report(&fixture, record).await;
     assert!(shown["hosts"][0]["error"].is_string(), "{shown:#}");
-    std::fs::write(&admin, right).unwrap();
-    ground.succeed(&APPLY).await;
+    std::fs::write(&admin, original).unwrap();
+    fixture.succeed(&APPLY).await;
 }

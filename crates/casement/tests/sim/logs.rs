@@ -1,32 +1,31 @@
-//! `casement logs`: the end of a service's log, as it grows, and everything in one
-//! archive.
+//! `casement logs`: the tail of a service log, following it, and the support bundle.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::Path;
 use std::process::Stdio;
 
-use casement_node::sim::Thing;
+use casement_node::sim::SimEntry;
 
-use crate::ground::Ground;
+use crate::fixture::Fixture;
 
 const LOG: &str = r"C:\var\log\kubelet\kubelet.log";
 
-/// Makes the kubelet of a host say something.
-fn says(ground: &Ground, line: &str) {
-    let sim = ground.cluster.host("windows1").unwrap().sim();
-    sim.meddle(|world| {
+/// Appends a line to the kubelet log of windows1.
+fn append_log(fixture: &Fixture, line: &str) {
+    let sim = fixture.cluster.host("windows1").unwrap().sim();
+    sim.modify_world(|world| {
         let file = world.entries.entry(LOG.parse().unwrap());
-        let file = file.or_insert((Thing::File(Vec::new()), "everybody".to_owned()));
-        let (Thing::File(bytes), _) = file else {
-            panic!("{LOG} is no file");
+        let file = file.or_insert((SimEntry::File(Vec::new()), "everybody".to_owned()));
+        let (SimEntry::File(bytes), _) = file else {
+            panic!("{LOG} is not a file");
         };
         bytes.extend_from_slice(line.as_bytes());
         bytes.push(b'\n');
     });
 }
 
-fn unpacked(path: &Path) -> BTreeMap<String, String> {
+fn unpack(path: &Path) -> BTreeMap<String, String> {
     let file = std::fs::File::open(path).unwrap();
     let mut archive = tar::Archive::new(flate2::read::GzDecoder::new(file));
     let entries = archive.entries().unwrap().map(|entry| {
@@ -39,39 +38,42 @@ fn unpacked(path: &Path) -> BTreeMap<String, String> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_log_is_shown_and_followed() {
-    let ground = Ground::start(1, true).await;
-    let output = ground.run(&["logs", "windows1"]).await;
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+async fn logs_prints_the_tail_and_follows() {
+    let fixture = Fixture::start(1, true).await;
+    let output = fixture.run(&["logs", "windows1"]).await;
+    let printed = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(!output.status.success());
-    assert!(said.contains("CAS-CTL-025") && said.contains(LOG), "{said}");
+    assert!(
+        printed.contains("CAS-CTL-025") && printed.contains(LOG),
+        "{printed}"
+    );
     for line in ["first", "second", "third"] {
-        says(&ground, line);
+        append_log(&fixture, line);
     }
-    let shown = ground.run(&["logs", "windows1", "-n", "2"]).await;
+    let shown = fixture.run(&["logs", "windows1", "-n", "2"]).await;
     assert_eq!(String::from_utf8_lossy(&shown.stdout), "second\nthird\n");
-    let mut command = ground.command(&["logs", "windows1", "--follow", "-n", "1"]);
+    let mut command = fixture.command(&["logs", "windows1", "--follow", "-n", "1"]);
     let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
     assert_eq!(lines.next().unwrap().unwrap(), "third");
-    says(&ground, "fourth");
+    append_log(&fixture, "fourth");
     assert_eq!(lines.next().unwrap().unwrap(), "fourth");
     child.kill().unwrap();
     child.wait().unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_bundle_has_everything_but_secrets() {
-    let ground = Ground::start(1, true).await;
-    ground.succeed(&["apply", "--yes"]).await;
-    let file = ground.cluster.cluster_file();
+async fn bundle_has_everything_but_secrets() {
+    let fixture = Fixture::start(1, true).await;
+    fixture.succeed(&["apply", "--yes"]).await;
+    let file = fixture.cluster.cluster_file();
     let folder = file.parent().unwrap();
     let key = std::fs::read_to_string(folder.join("id_ed25519")).unwrap();
-    says(&ground, &format!("somebody wrote a key here: {key}"));
-    says(&ground, "and a token, abcdef.0123456789abcdef, too");
-    let words = ["logs", "windows1", "--bundle", "--out", "all.tar.gz"];
-    ground.succeed(&words).await;
-    let parts = unpacked(&folder.join("all.tar.gz"));
+    append_log(&fixture, &format!("a key: {key}"));
+    append_log(&fixture, "and a token, abcdef.0123456789abcdef, too");
+    let args = ["logs", "windows1", "--bundle", "--out", "all.tar.gz"];
+    fixture.succeed(&args).await;
+    let parts = unpack(&folder.join("all.tar.gz"));
     let log = &parts["files/C/var/log/kubelet/kubelet.log"];
     assert!(log.contains("and a token, ********"), "{log}");
     for name in [
@@ -87,7 +89,7 @@ async fn a_bundle_has_everything_but_secrets() {
         !host["hnsNetworks"].as_array().unwrap().is_empty(),
         "{host}"
     );
-    assert!(parts["observed.txt"].starts_with("This host is right"));
+    assert!(parts["observed.txt"].starts_with("No changes: "));
     assert!(parts.keys().any(|name| name.starts_with("runs/")));
     assert!(parts.keys().any(|name| name.ends_with("config.toml")));
     let secret = key.lines().nth(2).unwrap();

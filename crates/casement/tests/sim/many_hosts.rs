@@ -1,5 +1,5 @@
-//! Many simulated hosts at once over real SSH: a controller that is killed at any
-//! moment, and very many hosts in one process.
+//! Many simulated hosts at once over real SSH: a controller killed at random times, and
+//! `CASEMENT_HOSTS` hosts in one process.
 
 use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
@@ -7,22 +7,22 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use casement_node::sim::World;
-use casement_remote::{Agent, AgentHome, HostOs, Sha256, Target, Way, load_key};
+use casement_remote::{Agent, AgentHome, HostEndpoint, HostOs, Sha256, Target, load_key};
 use casement_resource::NodeDocument;
+use casement_run::agent_client::AgentClient;
+use casement_run::blob_source::Blobs;
+use casement_run::cancel::CancelToken;
 use casement_run::job::Job;
-use casement_run::link::Link;
 use casement_run::secrets::NoSecrets;
-use casement_run::source::Blobs;
-use casement_run::stop::Stop;
-use casement_run::unavailable::Away;
+use casement_run::unavailable::UnavailablePermit;
 use casement_sim::{SimHost, SimSpec, SimSystem, make_key};
 use futures_util::StreamExt as _;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
-use crate::at_work::{AtWork, within};
+use crate::running_command::{RunningCommand, with_timeout};
 
-/// Hosts, the key that opens them, and the files that the verb takes.
+/// Hosts, their SSH key, and the input files of `converge`.
 struct Fleet {
     hosts: Vec<SimHost>,
     folder: tempfile::TempDir,
@@ -129,17 +129,17 @@ fn write_files(fleet: &Fleet, second: u8) {
     fleet.write_hosts_file(second);
     std::fs::write(fleet.at("document.json"), document(&blob()).to_string()).unwrap();
     std::fs::write(fleet.at("blob"), blob()).unwrap();
-    // Simulated hosts answer for it: it is never brought.
+    // Never uploaded: simulated hosts have their own.
     std::fs::write(fleet.at("casement-node"), "agent").unwrap();
 }
 
-/// Runs the controller to its end; the hosts' worlds must not wait for it here.
+/// Runs the controller to its end on a blocking thread, so that the hosts keep running.
 async fn complete(folder: PathBuf) -> Duration {
     tokio::task::spawn_blocking(move || {
         let started = Instant::now();
         let output = controller(&folder).output().unwrap();
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert!(output.status.success(), "{said}");
+        let printed = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success(), "{printed}");
         started.elapsed()
     })
     .await
@@ -149,75 +149,75 @@ async fn complete(folder: PathBuf) -> Duration {
 const KILLS: u64 = 20;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_controller_that_is_killed_at_any_moment_is_simply_run_again() {
-    let undisturbed = Fleet::start(40, 5).await;
-    let bare = undisturbed.worlds();
-    write_files(&undisturbed, 40);
-    let took = complete(undisturbed.folder.path().to_owned()).await;
-    let wanted = undisturbed.worlds();
-    assert!(wanted != bare, "it did something");
-    drop(undisturbed);
+async fn second_run_completes_after_a_killed_controller() {
+    let baseline = Fleet::start(40, 5).await;
+    let bare = baseline.worlds();
+    write_files(&baseline, 40);
+    let took = complete(baseline.folder.path().to_owned()).await;
+    let expected = baseline.worlds();
+    assert!(expected != bare, "the run changed something");
+    drop(baseline);
     let mut state = std::process::id().into();
     println!("seed {state}; a run takes {} ms", took.as_millis());
-    let mut unfinished = 0;
+    let mut interrupted = 0;
     for kill in 0..KILLS {
         let fleet = Fleet::start(40, 5).await;
         write_files(&fleet, 40);
         let folder = fleet.folder.path().to_owned();
         let mut process = controller(&folder).spawn().unwrap();
-        let moment = took.mul_f64(chance(&mut state));
-        tokio::time::sleep(moment).await;
+        let delay = took.mul_f64(random_fraction(&mut state));
+        tokio::time::sleep(delay).await;
         process.kill().unwrap();
         process.wait().unwrap();
-        unfinished += u32::from(fleet.worlds() != wanted);
+        interrupted += u32::from(fleet.worlds() != expected);
         complete(folder).await;
-        assert!(fleet.worlds() == wanted, "kill {kill} after {moment:?}");
+        assert!(fleet.worlds() == expected, "kill {kill} after {delay:?}");
     }
-    assert!(unfinished > 0, "no kill came before the end");
-    println!("{unfinished} of {KILLS} kills came before the end");
+    assert!(interrupted > 0, "every kill came after the end of the run");
+    println!("{interrupted} of {KILLS} kills interrupted a run");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn ctrl_c_while_a_host_does_not_answer_is_no_reason_to_begin_anew() {
+async fn run_interrupted_at_a_silent_host_can_be_resumed() {
     let fleet = Fleet::start(41, 2).await;
     write_files(&fleet, 41);
-    let right = std::fs::read_to_string(fleet.at("hosts.json")).unwrap();
-    // One that takes connections and never says a word.
+    let original = std::fs::read_to_string(fleet.at("hosts.json")).unwrap();
+    // It accepts connections and sends nothing.
     let silent = TcpListener::bind((Fleet::address(41, 1), 0)).await.unwrap();
     let other = silent.local_addr().unwrap().port().to_string();
-    let wrong = right.replace(&fleet.hosts[1].port().to_string(), &other);
-    std::fs::write(fleet.at("hosts.json"), wrong).unwrap();
-    let mut at_work = AtWork::begin(controller(fleet.folder.path()));
-    let (_connection, _) = within("a connection", silent.accept()).await.unwrap();
-    at_work.interrupt();
-    at_work.says("`casement converge` goes on from here.").await;
-    let (code, said) = at_work.ends().await;
-    assert_eq!(code, Some(130), "{said}");
-    assert!(said.contains("Stopped after"), "{said}");
-    std::fs::write(fleet.at("hosts.json"), right).unwrap();
+    let changed = original.replace(&fleet.hosts[1].port().to_string(), &other);
+    std::fs::write(fleet.at("hosts.json"), changed).unwrap();
+    let mut running = RunningCommand::start(controller(fleet.folder.path()));
+    let (_connection, _) = with_timeout("a connection", silent.accept()).await.unwrap();
+    running.interrupt();
+    running.wait_for("Run `casement converge` to resume.").await;
+    let (code, printed) = running.wait().await;
+    assert_eq!(code, Some(130), "{printed}");
+    assert!(printed.contains("Stopped after"), "{printed}");
+    std::fs::write(fleet.at("hosts.json"), original).unwrap();
     let before = fleet.worlds();
     complete(fleet.folder.path().to_owned()).await;
-    assert!(fleet.worlds() != before, "one of them was not done");
+    assert!(fleet.worlds() != before, "one host was still missing");
 }
 
-/// A number from 0 to 1 (xorshift).
-fn chance(state: &mut u64) -> f64 {
+/// In `0.0..1.0`, by xorshift.
+fn random_fraction(state: &mut u64) -> f64 {
     *state ^= *state << 13;
     *state ^= *state >> 7;
     *state ^= *state << 17;
     (*state >> 11) as f64 / (1_u64 << 53) as f64
 }
 
-/// How many; `CASEMENT_HOSTS` says otherwise.
-fn many() -> u16 {
-    let given = std::env::var("CASEMENT_HOSTS").ok();
-    given.map_or(1000, |text| text.parse().unwrap())
+/// `CASEMENT_HOSTS`, or 1000.
+fn host_count() -> u16 {
+    let variable = std::env::var("CASEMENT_HOSTS").ok();
+    variable.map_or(1000, |text| text.parse().unwrap())
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn very_many_hosts_are_converged_in_one_process() {
-    let fleet = Fleet::start(50, many()).await;
-    let before = memory();
+async fn one_process_converges_many_hosts() {
+    let fleet = Fleet::start(50, host_count()).await;
+    let before = peak_memory_mb();
     let text = document(b"").to_string();
     let key = std::sync::Arc::new(load_key(&fleet.at("id")).unwrap());
     let agent = Agent {
@@ -241,19 +241,21 @@ async fn very_many_hosts_are_converged_in_one_process() {
                 let document: NodeDocument = serde_json::from_str(&text).unwrap();
                 let artifact = ["tool".parse().unwrap()];
                 let document = document.without(&artifact);
-                let way = Way::Ssh(target);
+                let endpoint = HostEndpoint::Ssh(target);
                 let home = AgentHome::new(agent);
-                let mut link = Link::open_at(&way, home, "test").await.unwrap();
+                let mut client = AgentClient::open_at(&endpoint, home, "test").await.unwrap();
                 let job = Job {
                     blobs: &Blobs::new(),
                     run: &format!("r-{expected}"),
-                    stop: &Stop::default(),
-                    tell: &|_| {},
+                    cancel: &CancelToken::default(),
+                    on_event: &|_| {},
                 };
-                let away = &mut Away::default();
-                let done = job.converge(&mut link, &document, &NoSecrets, away).await;
+                let permit = &mut UnavailablePermit::default();
+                let done = job
+                    .converge(&mut client, &document, &NoSecrets, permit)
+                    .await;
                 let changed = done.unwrap();
-                link.close().await;
+                client.close().await;
                 changed
             }
         });
@@ -264,14 +266,13 @@ async fn very_many_hosts_are_converged_in_one_process() {
         assert_eq!(changed.len(), fleet.hosts.len());
         assert!(changed.iter().all(|it| (*it > 0) == expected));
         let seconds = started.elapsed().as_secs_f64();
-        let peak = memory();
+        let peak = peak_memory_mb();
         let count = changed.len();
         println!("{count} hosts: {seconds:.1} s, {before} MB before, {peak} MB at most");
     }
 }
 
-/// The most memory that this process has had, in megabytes.
-fn memory() -> u64 {
+fn peak_memory_mb() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
     let kilobytes = line.unwrap().trim().trim_end_matches(" kB");

@@ -1,24 +1,23 @@
-//! flannel's overlay on simulated hosts, from the outage that its numbers cost to
-//! the last thing that is taken back.
+//! flannel's overlay on simulated hosts, from the outage of a VNI change to reset.
 
-use casement_cluster::Cluster;
-use casement_node::sim::{Thing, World};
+use casement_cluster::ClusterClient;
+use casement_node::sim::{SimEntry, World};
 use casement_resource::ServiceState;
-use casement_sim::{Mishap, SimCluster, SimNetwork, SimShape};
+use casement_sim::{SimCluster, SimFault, SimNetwork, SimOptions};
 
-use crate::ground::Ground;
+use crate::fixture::Fixture;
 
-const AGREED: &str = "--allow-network-outage";
-const APPLY: [&str; 3] = ["apply", "--yes", AGREED];
+const ALLOW_OUTAGE: &str = "--allow-network-outage";
+const APPLY: [&str; 3] = ["apply", "--yes", ALLOW_OUTAGE];
 
-async fn ground(repair: bool) -> Ground {
-    let shape = SimShape {
+async fn start(repair: bool) -> Fixture {
+    let shape = SimOptions {
         windows: 2,
         repair,
-        network: SimNetwork::overlay_of_linux(),
-        ..SimShape::default()
+        network: SimNetwork::default_overlay(),
+        ..SimOptions::default()
     };
-    Ground::start_as(&shape).await
+    Fixture::start_with(&shape).await
 }
 
 fn world(cluster: &SimCluster, host: &str) -> World {
@@ -27,7 +26,7 @@ fn world(cluster: &SimCluster, host: &str) -> World {
 
 fn file(world: &World, path: &str) -> String {
     match world.entries.get(&path.parse().unwrap()) {
-        Some((Thing::File(bytes), _)) => String::from_utf8_lossy(bytes).into_owned(),
+        Some((SimEntry::File(bytes), _)) => String::from_utf8_lossy(bytes).into_owned(),
         _ => String::new(),
     }
 }
@@ -41,10 +40,10 @@ fn networks(world: &World) -> Vec<String> {
     names
 }
 
-/// The overlay's number that each daemon tells, by node.
-async fn numbers(ground: &Ground) -> Vec<(String, Option<u32>)> {
-    let cluster = Cluster::connect(&ground.cluster.kubeconfig()).await;
-    let facts = cluster.unwrap().facts().await.unwrap();
+/// The VNI that each flannel daemon reports, by node.
+async fn vnis(fixture: &Fixture) -> Vec<(String, Option<u32>)> {
+    let cluster = ClusterClient::connect(&fixture.cluster.kubeconfig()).await;
+    let facts = cluster.unwrap().observe().await.unwrap();
     let nodes = facts.nodes.into_iter();
     nodes
         .map(|node| (node.name, node.flannel.and_then(|lease| lease.vni)))
@@ -57,43 +56,43 @@ fn all_with(vni: u32) -> Vec<(String, Option<u32>)> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_outage_is_told_and_agreed_to_before_anything_changes() {
-    let ground = ground(true).await;
-    let plan = ground.succeed(&["plan"]).await;
-    for part in ["outage", "4096", AGREED] {
+async fn network_outage_needs_consent_before_anything_changes() {
+    let fixture = start(true).await;
+    let plan = fixture.succeed(&["plan"]).await;
+    for part in ["outage", "4096", ALLOW_OUTAGE] {
         assert!(plan.contains(part), "{part}: {plan}");
     }
-    let said = ground.refused(&["apply", "--yes"], 1).await;
-    for part in ["CAS-API-015", "kube-flannel-cfg", AGREED] {
-        assert!(said.contains(part), "{part}: {said}");
+    let printed = fixture.fail(&["apply", "--yes"], 1).await;
+    for part in ["CAS-API-015", "kube-flannel-cfg", ALLOW_OUTAGE] {
+        assert!(printed.contains(part), "{part}: {printed}");
     }
-    for host in ground.cluster.hosts() {
+    for host in fixture.cluster.hosts() {
         assert_eq!(host.left_behind(), [] as [&str; 0], "{}", host.spec().name);
     }
     let linux = &all_with(1)[..2];
-    assert_eq!(numbers(&ground).await, linux);
+    assert_eq!(vnis(&fixture).await, linux);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_overlay_is_made_used_repaired_and_taken_back() {
-    let ground = ground(true).await;
-    ground.succeed(&APPLY).await;
-    ground.succeed(&["status"]).await;
-    assert_eq!(numbers(&ground).await, all_with(4096));
+async fn overlay_is_created_used_repaired_and_reset() {
+    let fixture = start(true).await;
+    fixture.succeed(&APPLY).await;
+    fixture.succeed(&["status"]).await;
+    assert_eq!(vnis(&fixture).await, all_with(4096));
     let both = ["External Overlay", "flannel.4096 Overlay"];
-    let seen = world(&ground.cluster, "windows1");
-    assert_eq!(networks(&seen), both);
-    let subnet = file(&seen, r"C:\run\flannel\subnet.env");
+    let world1 = world(&fixture.cluster, "windows1");
+    assert_eq!(networks(&world1), both);
+    let subnet = file(&world1, r"C:\run\flannel\subnet.env");
     assert!(subnet.contains("FLANNEL_NETWORK=10.244.0.0/16"), "{subnet}");
     assert_eq!(
-        seen.interfaces.len(),
+        world1.interfaces.len(),
         1,
-        "the switch has taken the card once"
+        "the switch took over the adapter once"
     );
 
-    ground.succeed(&["sample", "deploy"]).await;
-    ground
-        .until("a pod of windows1 behind a load balancer", |cluster| {
+    fixture.succeed(&["sample", "deploy"]).await;
+    fixture
+        .wait_until("a pod of windows1 behind a load balancer", |cluster| {
             let world = world(cluster, "windows1");
             let pod = |id: &String| id.ends_with("_flannel.4096");
             let mut balancers = world.balancers.iter();
@@ -101,93 +100,98 @@ async fn an_overlay_is_made_used_repaired_and_taken_back() {
         })
         .await;
 
-    let host = ground.cluster.host("windows1").unwrap();
+    let host = fixture.cluster.host("windows1").unwrap();
     host.power_off();
     assert_eq!(networks(&host.sim().world()), [] as [&str; 0]);
     host.power_on();
-    ground
-        .until("both networks after the boot", |cluster| {
+    fixture
+        .wait_until("both networks after the boot", |cluster| {
             networks(&world(cluster, "windows1")) == both
         })
         .await;
-    ground.succeed(&["apply", "--yes"]).await;
-    ground.succeed(&["status"]).await;
+    fixture.succeed(&["apply", "--yes"]).await;
+    fixture.succeed(&["status"]).await;
 
-    host.sim().meddle(|world| {
+    host.sim().modify_world(|world| {
         world.networks.retain(|it| it.name != "flannel.4096");
         world.endpoints.clear();
         world.balancers.clear();
     });
-    ground.refused(&["status"], 4).await;
-    ground.succeed(&["apply", "--yes"]).await;
-    ground.succeed(&["status"]).await;
+    fixture.fail(&["status"], 4).await;
+    fixture.succeed(&["apply", "--yes"]).await;
+    fixture.succeed(&["status"]).await;
     assert_eq!(networks(&host.sim().world()), both);
 
-    ground.succeed(&["sample", "delete"]).await;
-    let back = ["reset", "--all", "--cluster", "--yes"];
-    let said = ground.refused(&back, 1).await;
-    assert!(said.contains(AGREED), "{said}");
-    ground.succeed(&[&back[..], &[AGREED]].concat()).await;
-    assert_eq!(numbers(&ground).await, &all_with(1)[..2]);
-    for host in ground.cluster.hosts() {
+    fixture.succeed(&["sample", "delete"]).await;
+    let reset = ["reset", "--all", "--cluster", "--yes"];
+    let printed = fixture.fail(&reset, 1).await;
+    assert!(printed.contains(ALLOW_OUTAGE), "{printed}");
+    fixture
+        .succeed(&[&reset[..], &[ALLOW_OUTAGE]].concat())
+        .await;
+    assert_eq!(vnis(&fixture).await, &all_with(1)[..2]);
+    for host in fixture.cluster.hosts() {
         assert_eq!(host.left_behind(), [] as [&str; 0], "{}", host.spec().name);
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_wrong_name_leaves_kube_proxy_waiting_and_is_told() {
-    let ground = ground(false).await;
-    ground.succeed(&APPLY).await;
-    Mishap::ProxyNetwork.strike(&ground.cluster).await.unwrap();
+async fn wrong_network_name_blocks_kube_proxy_and_doctor_reports_it() {
+    let fixture = start(false).await;
+    fixture.succeed(&APPLY).await;
+    SimFault::ProxyNetwork
+        .inject(&fixture.cluster)
+        .await
+        .unwrap();
     let log = r"C:\var\log\kube-proxy\kube-proxy.log";
-    ground
-        .until("kube-proxy waits", |cluster| {
+    fixture
+        .wait_until("kube-proxy waits", |cluster| {
             let log = file(&world(cluster, "windows1"), log);
             log.ends_with("hnsNetworkName=\"vxlan0\"\n")
         })
         .await;
-    let said = ground.refused(&["doctor"], 5).await;
+    let printed = fixture.fail(&["doctor"], 5).await;
     for part in [
         "CAS-DOC-007",
         "vxlan0",
         "flannel.4096",
         "Unable to find HNS",
     ] {
-        assert!(said.contains(part), "{part}: {said}");
+        assert!(printed.contains(part), "{part}: {printed}");
     }
-    ground.succeed(&["apply", "--yes"]).await;
-    ground
-        .until("kube-proxy goes on", |cluster| {
+    fixture.succeed(&["apply", "--yes"]).await;
+    fixture
+        .wait_until("kube-proxy continues", |cluster| {
             let log = file(&world(cluster, "windows1"), log);
             log.ends_with("Caches are synced for service config\n")
         })
         .await;
-    ground.succeed(&["doctor"]).await;
+    fixture.succeed(&["doctor"]).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_daemon_refuses_the_numbers_of_linux_in_its_own_words() {
-    let ground = ground(false).await;
-    ground.succeed(&APPLY).await;
-    let host = ground.cluster.host("windows1").unwrap();
+async fn flanneld_rejects_the_linux_vni_with_its_own_message() {
+    let fixture = start(false).await;
+    fixture.succeed(&APPLY).await;
+    let host = fixture.cluster.host("windows1").unwrap();
     let path = r"C:\etc\kube-flannel\net-conf.json";
-    host.sim().meddle(|world| {
+    host.sim().modify_world(|world| {
         let text = file(world, path);
         let text = text.replace("4096", "1").replace("4789", "8472");
         let (thing, _) = world.entries.get_mut(&path.parse().unwrap()).unwrap();
-        *thing = Thing::File(text.into_bytes());
+        *thing = SimEntry::File(text.into_bytes());
     });
     let log = r"C:\var\log\flanneld\flanneld.log";
-    ground
-        .until("flanneld says no", |cluster| {
+    fixture
+        .wait_until("flanneld rejects the VNI", |cluster| {
             let log = file(&world(cluster, "windows1"), log);
             log.contains("VNI [1] must be greater than or equal to 4096 on Windows")
         })
         .await;
-    ground.refused(&["status"], 4).await;
-    ground.succeed(&["apply", "--yes"]).await;
-    ground
-        .until("flanneld runs again", |cluster| {
+    fixture.fail(&["status"], 4).await;
+    fixture.succeed(&["apply", "--yes"]).await;
+    fixture
+        .wait_until("flanneld runs again", |cluster| {
             let log = file(&world(cluster, "windows1"), log);
             log.lines().any(|line| line.ends_with("Running backend."))
                 && !log.trim_end().ends_with("on Windows")

@@ -1,27 +1,26 @@
-//! What `plan` says to programs: its document, and its exit code.
+//! The output of `plan` for programs: JSON and exit code.
 
 use std::process::Output;
 
 use serde_json::Value;
 
-use crate::ground::Ground;
+use crate::fixture::Fixture;
 
 fn document(output: &Output) -> Value {
     let text = String::from_utf8_lossy(&output.stdout);
     serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"))
 }
 
-/// The names in a list of the document.
 fn names<'a>(document: &'a Value, list: &str) -> Vec<&'a str> {
     let list = document[list].as_array().unwrap();
     list.iter().map(|it| it["name"].as_str().unwrap()).collect()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_plan_says_by_its_code_whether_something_would_change() {
-    let ground = Ground::start(2, true).await;
+async fn plan_exit_code_tells_whether_something_would_change() {
+    let fixture = Fixture::start(2, true).await;
     let plan = ["plan", "--exit-code", "-o", "json"];
-    let output = ground.run(&plan).await;
+    let output = fixture.run(&plan).await;
     assert_eq!(output.status.code(), Some(4));
     let before = document(&output);
     assert_eq!(names(&before, "hosts"), ["linux1", "windows1", "windows2"]);
@@ -32,18 +31,18 @@ async fn a_plan_says_by_its_code_whether_something_would_change() {
     }
     assert_ne!(before["cluster"].as_array().unwrap().len(), 0);
     for host in ["windows1", "windows2"] {
-        let host = ground.cluster.host(host).unwrap();
+        let host = fixture.cluster.host(host).unwrap();
         assert_eq!(host.left_behind(), [] as [&str; 0], "nothing was changed");
     }
 
-    ground.succeed(&["apply", "--yes"]).await;
-    let output = ground.run(&plan).await;
+    fixture.succeed(&["apply", "--yes"]).await;
+    let output = fixture.run(&plan).await;
     assert_eq!(output.status.code(), Some(0));
     assert_eq!(document(&output)["cluster"], Value::Array(Vec::new()));
 
-    // One that does not answer is in the document too, and is no change.
-    ground.cluster.host("windows2").unwrap().unplug();
-    let output = ground.run(&plan).await;
+    // An unreachable host is listed too, and does not count as a change.
+    fixture.cluster.host("windows2").unwrap().unplug();
+    let output = fixture.run(&plan).await;
     assert_eq!(output.status.code(), Some(1));
     let after = document(&output);
     assert_eq!(names(&after, "hosts"), ["linux1", "windows1"]);

@@ -1,4 +1,4 @@
-//! A command that is at work: what it says meanwhile, and Ctrl-C.
+//! A command that is still running: its output so far, and Ctrl-C.
 
 use std::process::{Command, Stdio};
 use std::sync::Arc;
@@ -11,26 +11,25 @@ use casement_sim::SimHost;
 use tokio::io::{AsyncBufReadExt as _, BufReader, Lines};
 use tokio::process::{Child, ChildStderr};
 
-/// After which something does not come: as long as a slow machine may take.
-const LONGEST: Duration = Duration::from_secs(60);
+/// Generous, for slow CI machines.
+const TIMEOUT: Duration = Duration::from_secs(60);
 
-/// What comes in time.
-pub async fn within<F: Future>(what: &str, comes: F) -> F::Output {
-    match tokio::time::timeout(LONGEST, comes).await {
-        Ok(came) => came,
-        Err(_) => panic!("{what}: not for {} s", LONGEST.as_secs()),
+pub async fn with_timeout<F: Future>(what: &str, future: F) -> F::Output {
+    match tokio::time::timeout(TIMEOUT, future).await {
+        Ok(output) => output,
+        Err(_) => panic!("timed out after {} s: {what}", TIMEOUT.as_secs()),
     }
 }
 
-/// Ended with this, if it has not by itself.
-pub struct AtWork {
+/// Killed on drop.
+pub struct RunningCommand {
     child: Child,
     lines: Lines<BufReader<ChildStderr>>,
-    said: String,
+    printed: String,
 }
 
-impl AtWork {
-    pub fn begin(mut command: Command) -> Self {
+impl RunningCommand {
+    pub fn start(mut command: Command) -> Self {
         command.stdin(Stdio::null());
         command.stdout(Stdio::null()).stderr(Stdio::piped());
         let mut command = tokio::process::Command::from(command);
@@ -39,75 +38,77 @@ impl AtWork {
         Self {
             child,
             lines,
-            said: String::new(),
+            printed: String::new(),
         }
     }
 
-    /// Waits until it says something.
-    pub async fn says(&mut self, words: &str) {
-        while !self.said.contains(words) {
-            let line = within(words, self.lines.next_line()).await.unwrap();
-            let said = &mut self.said;
-            let line = line.unwrap_or_else(|| panic!("`{words}` is not in: {said}"));
-            *said += &format!("{line}\n");
+    pub async fn wait_for(&mut self, expected: &str) {
+        while !self.printed.contains(expected) {
+            let line = with_timeout(expected, self.lines.next_line())
+                .await
+                .unwrap();
+            let printed = &mut self.printed;
+            let line = line.unwrap_or_else(|| panic!("`{expected}` is not in: {printed}"));
+            *printed += &format!("{line}\n");
         }
     }
 
-    /// Ctrl-C.
+    /// Sends SIGINT, as Ctrl-C does.
     pub fn interrupt(&self) {
         let pid = self.child.id().unwrap().to_string();
         let sent = Command::new("kill").args(["-INT", &pid]).status();
         assert!(sent.unwrap().success());
     }
 
-    /// Its exit code, and all that it said.
-    pub async fn ends(mut self) -> (Option<i32>, String) {
-        let ended = async {
+    /// Returns the exit code and stderr.
+    pub async fn wait(mut self) -> (Option<i32>, String) {
+        let exit = async {
             while let Some(line) = self.lines.next_line().await.unwrap() {
-                self.said += &format!("{line}\n");
+                self.printed += &format!("{line}\n");
             }
             self.child.wait().await.unwrap()
         };
-        let ended = tokio::time::timeout(LONGEST, ended).await;
-        let Ok(status) = ended else {
-            panic!("it does not end. It said: {}", self.said);
+        let exit = tokio::time::timeout(TIMEOUT, exit).await;
+        let Ok(status) = exit else {
+            panic!(
+                "timed out waiting for the command to exit. Output: {}",
+                self.printed
+            );
         };
-        (status.code(), self.said)
+        (status.code(), self.printed)
     }
 
-    /// Ends it from outside.
     pub async fn kill(mut self) {
         self.child.kill().await.unwrap();
     }
 }
 
-/// Holds a host up in the middle of its changes. Whoever comes to it anew waits too.
-pub struct Gate(Arc<State>);
+/// Blocks a host in the middle of its changes; later connections block too.
+pub struct Barrier(Arc<State>);
 
 #[derive(Default)]
 struct State {
     open: AtomicBool,
-    holds: AtomicBool,
+    blocking: AtomicBool,
 }
 
-impl Gate {
-    /// After so many changes, counted from now.
-    pub fn close(host: &SimHost, changes: u64) -> Self {
+impl Barrier {
+    /// Blocks after this many changes, counted from now.
+    pub fn after_changes(host: &SimHost, changes: u64) -> Self {
         host.sim().set_faults(Faults::default());
-        let gate = Self(Arc::default());
-        let state = Arc::clone(&gate.0);
-        host.sim().on_moment(move |sim| {
+        let barrier = Self(Arc::default());
+        let state = Arc::clone(&barrier.0);
+        host.sim().on_kill_point(move |sim| {
             while sim.changes() >= changes && !state.open.load(Ordering::SeqCst) {
-                state.holds.store(true, Ordering::SeqCst);
+                state.blocking.store(true, Ordering::SeqCst);
                 thread::sleep(Duration::from_millis(5));
             }
         });
-        gate
+        barrier
     }
 
-    /// Whether it holds the host now.
-    pub fn holds(&self) -> bool {
-        self.0.holds.load(Ordering::SeqCst)
+    pub fn is_blocking(&self) -> bool {
+        self.0.blocking.load(Ordering::SeqCst)
     }
 
     pub fn open(&self) {
@@ -115,7 +116,7 @@ impl Gate {
     }
 }
 
-impl Drop for Gate {
+impl Drop for Barrier {
     fn drop(&mut self) {
         self.open();
     }

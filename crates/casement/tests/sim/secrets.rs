@@ -1,45 +1,46 @@
-//! All secrets of a run over SSH are where they are needed, and nowhere else: a key
-//! with its passphrase, a password, bootstrap tokens, the accounts at the registry
-//! and at the proxy.
+//! The secrets of a run over SSH (key, passphrase, password, bootstrap tokens, registry
+//! and proxy credentials) are only where they are needed.
 
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
 use std::sync::{Arc, Mutex};
 
-use casement_node::sim::{Sim, Thing};
+use casement_node::sim::{Sim, SimEntry};
 use casement_sim::SimHost;
 use serde_json::Value;
 
+use crate::command::{combined_output, run};
 use crate::memory;
-use crate::registry::{Account, GuardedRegistry, REGISTRY};
-use crate::search::{Arguments, Found, Place, Search, Seen, files_with};
-use crate::shop::Shop;
-use crate::typed::{run, said};
+use crate::mirror_fixture::MirrorFixture;
+use crate::registry::{Account, PrivateRegistry, REGISTRY};
+use crate::secret_search::{
+    Captured, Found, ProcessArguments, SearchTarget, SecretSearch, files_with,
+};
 
-const PHRASE: &str = "Rosen-Tulpen-Nelken-4711";
+const PASSPHRASE: &str = "Rosen-Tulpen-Nelken-4711";
 const PASSWORD: &str = "Vergissmeinnicht-12";
-const PULLER: Account = Account("puller", "Registrierkasse-17");
-const SURFER: Account = Account("surfer", "Stellvertreter-23");
+const REGISTRY_ACCOUNT: Account = Account("puller", "Registrierkasse-17");
+const PROXY_ACCOUNT: Account = Account("surfer", "Stellvertreter-23");
 
-/// Where the secrets are kept on this side.
-const KEPT: [(&str, &str); 4] = [
-    (PHRASE, "phrase"),
+/// The secrets and the files on the controller that hold them.
+const FILES: [(&str, &str); 4] = [
+    (PASSPHRASE, "phrase"),
     (PASSWORD, "ssh-password"),
-    (PULLER.1, "registry-password"),
-    (SURFER.1, "proxy-password"),
+    (REGISTRY_ACCOUNT.1, "registry-password"),
+    (PROXY_ACCOUNT.1, "proxy-password"),
 ];
 
-/// A mirror that nobody could look up: only the proxy knows it.
+/// A name that does not resolve: only the proxy knows it.
 const MIRROR: [&str; 2] = ["--mirror", "http://mirror.invalid"];
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn secrets_are_where_they_are_needed_and_nowhere_else() {
-    let stage = Stage::set().await;
-    let tokens = stage.watch_tokens();
-    let arguments = Arguments::watch();
-    let mut said = String::new();
-    for words in [
+async fn secrets_are_only_where_they_are_needed() {
+    let fixture = SecretsFixture::start().await;
+    let tokens = fixture.watch_tokens();
+    let arguments = ProcessArguments::watch();
+    let mut printed = String::new();
+    for args in [
         &[
             "apply",
             "--yes",
@@ -53,25 +54,29 @@ async fn secrets_are_where_they_are_needed_and_nowhere_else() {
         &["doctor"],
         &["logs", "windows1", "--bundle", "--out", "all.tar.gz"],
     ] {
-        said += &stage.succeed(words).await;
+        printed += &fixture.succeed(args).await;
     }
-    said += &stage.sample().await;
-    said += &stage.each_is_needed().await;
+    printed += &fixture.deploy_sample().await;
+    printed += &fixture.assert_each_is_needed().await;
     let again = ["apply", "--yes", "-v", "--log-file", "again.log"];
-    said += &stage.succeed(&again).await;
-    said += &stage.report().await;
-    let arguments = arguments.end();
-    let seen = Seen { said, arguments };
+    printed += &fixture.succeed(&again).await;
+    printed += &fixture.report().await;
+    let arguments = arguments.stop();
+    let captured = Captured { printed, arguments };
 
     let tokens = tokens.lock().unwrap().clone();
-    assert!(tokens.len() >= 2, "one for each host: {}", tokens.len());
+    assert!(
+        tokens.len() >= 2,
+        "expected one for each host, found {}",
+        tokens.len()
+    );
     let mut secrets: Vec<&str> = tokens.iter().map(String::as_str).collect();
-    secrets.extend([stage.key.as_str(), stage.locked.as_str()]);
-    secrets.extend(KEPT.map(|(secret, _)| secret));
-    stage.assert_clean(&secrets, &seen);
-    stage.the_search_finds_what_is_planted(&secrets);
+    secrets.extend([fixture.key.as_str(), fixture.encrypted.as_str()]);
+    secrets.extend(FILES.map(|(secret, _)| secret));
+    fixture.assert_clean(&secrets, &captured);
+    fixture.assert_search_finds_planted(&secrets);
 
-    let back = [
+    let reset = [
         "reset",
         "--all",
         "--cluster",
@@ -80,51 +85,57 @@ async fn secrets_are_where_they_are_needed_and_nowhere_else() {
         "--log-file",
         "reset.log",
     ];
-    let said = stage.succeed(&back).await;
-    let found = stage.search().find(&secrets, &Seen { said, ..seen });
-    let mut kept = Found::from([(stage.locked.clone(), places(&["locked"]))]);
-    kept.extend(KEPT.map(|(secret, file)| (secret.to_owned(), places(&[file]))));
-    assert_eq!(found, kept, "hosts have none of them any more");
+    let printed = fixture.succeed(&reset).await;
+    let found = fixture.search().find(
+        &secrets,
+        &Captured {
+            printed,
+            ..captured
+        },
+    );
+    let mut expected = Found::from([(fixture.encrypted.clone(), locations(&["locked"]))]);
+    expected.extend(FILES.map(|(secret, file)| (secret.to_owned(), locations(&[file]))));
+    assert_eq!(found, expected, "hosts have none of them after reset");
 }
 
-/// A cluster whose hosts, downloads and images are all behind secrets.
-struct Stage {
-    shop: Shop,
-    registry: GuardedRegistry,
-    /// A line of the key, and one of the same key with a passphrase.
+/// A cluster whose hosts, downloads and images all need secrets.
+struct SecretsFixture {
+    mirrored: MirrorFixture,
+    registry: PrivateRegistry,
+    /// A line of the plain key, and one of the key with a passphrase.
     key: String,
-    locked: String,
+    encrypted: String,
 }
 
-impl Stage {
-    async fn set() -> Self {
-        let shop = Shop::with_hosts(2).await;
-        shop.pin().await;
-        shop.publisher.forget();
-        shop.publisher.demand(&SURFER.basic());
-        for (secret, file) in KEPT {
-            std::fs::write(shop.at(file), format!("{secret}\n")).unwrap();
+impl SecretsFixture {
+    async fn start() -> Self {
+        let mirrored = MirrorFixture::start_with_hosts(2).await;
+        mirrored.pin().await;
+        mirrored.mirror.clear_requests();
+        mirrored.mirror.require_proxy_login(&PROXY_ACCOUNT.basic());
+        for (secret, file) in FILES {
+            std::fs::write(mirrored.path(file), format!("{secret}\n")).unwrap();
         }
-        let registry = GuardedRegistry::start(PULLER, SURFER);
-        let key = line_of(&shop.at("id_ed25519"));
-        lock(&shop.at("id_ed25519"), &shop.at("locked"));
-        let host = shop.ground.cluster.host("windows2").unwrap();
-        host.take_password(PASSWORD);
-        let stage = Self {
+        let registry = PrivateRegistry::start(REGISTRY_ACCOUNT, PROXY_ACCOUNT);
+        let key = line_of(&mirrored.path("id_ed25519"));
+        encrypt_key(&mirrored.path("id_ed25519"), &mirrored.path("locked"));
+        let host = mirrored.base.cluster.host("windows2").unwrap();
+        host.require_password(PASSWORD);
+        let fixture = Self {
             key,
-            locked: line_of(&shop.at("locked")),
+            encrypted: line_of(&mirrored.path("locked")),
             registry,
-            shop,
+            mirrored,
         };
-        stage.write_file();
-        stage
+        fixture.write_file();
+        fixture
     }
 
     fn write_file(&self) {
-        let path = self.shop.ground.cluster.cluster_file();
+        let path = self.mirrored.base.cluster.cluster_file();
         let mut text = std::fs::read_to_string(&path).unwrap();
         let port = self.host("windows2").port();
-        let (http, https) = (&self.shop.publisher.url, &self.registry.url);
+        let (http, https) = (&self.mirrored.mirror.url, &self.registry.url);
         for (old, new) in [
             (
                 "key: ./id_ed25519",
@@ -143,121 +154,130 @@ impl Stage {
              credentials: {{user: {}, password: {{file: ./registry-password}}}}\n  \
              proxy:\n    http: {http}\n    https: {https}\n    \
              credentials: {{user: {}, password: {{file: ./proxy-password}}}}\n",
-            PULLER.0, SURFER.0
+            REGISTRY_ACCOUNT.0, PROXY_ACCOUNT.0
         );
         std::fs::write(path, text).unwrap();
     }
 
     fn host(&self, name: &str) -> &SimHost {
-        self.shop.ground.cluster.host(name).unwrap()
+        self.mirrored.base.cluster.host(name).unwrap()
     }
 
-    fn command(&self, words: &[&str]) -> Command {
-        let mut command = self.shop.casement(words);
-        // What casement itself fetches goes the way of this machine.
-        let (scheme, place) = self.shop.publisher.url.split_once("://").unwrap();
-        let proxy = format!("{scheme}://{}:{}@{place}", SURFER.0, SURFER.1);
+    fn command(&self, args: &[&str]) -> Command {
+        let mut command = self.mirrored.command(args);
+        // casement's own downloads use the proxy of the environment.
+        let (scheme, address) = self.mirrored.mirror.url.split_once("://").unwrap();
+        let proxy = format!(
+            "{scheme}://{}:{}@{address}",
+            PROXY_ACCOUNT.0, PROXY_ACCOUNT.1
+        );
         command.env("HTTP_PROXY", proxy);
-        if !["sample", "report"].contains(&words[0]) {
+        if !["sample", "report"].contains(&args[0]) {
             command.args(["--agent-dir", "agent"]);
         }
-        // Nobody fetches anything to read a log.
-        if !["sample", "report", "logs"].contains(&words[0]) {
+        // `logs` downloads nothing and has no `--mirror`.
+        if !["sample", "report", "logs"].contains(&args[0]) {
             command.args(MIRROR);
         }
         command
     }
 
-    async fn succeed(&self, words: &[&str]) -> String {
-        crate::typed::succeed(self.command(words)).await
+    async fn succeed(&self, args: &[&str]) -> String {
+        crate::command::succeed(self.command(args)).await
     }
 
-    /// Both hosts get their pods' images from the registry, with the accounts at it
-    /// and at the proxy: they have no other way to them.
-    async fn sample(&self) -> String {
+    /// Both hosts pull the images of pods from the registry, which only works with the
+    /// credentials of registry and proxy.
+    async fn deploy_sample(&self) -> String {
         let image = format!("{REGISTRY}/shop/web:1");
         let deploy = ["sample", "deploy", "--no-linux", "--wait", "60"];
-        let words = [&deploy[..], &["--windows-image", &image]].concat();
-        let said = self.succeed(&words).await;
-        let given = self.registry.given();
+        let args = [&deploy[..], &["--windows-image", &image]].concat();
+        let printed = self.succeed(&args).await;
+        let served = self.registry.served();
         for image in ["pause/manifests/", "shop/web/manifests/1"] {
-            let pulls = given.iter().filter(|name| name.starts_with(image));
-            assert!(pulls.count() >= 2, "{image}: {given:?}");
+            let pulls = served.iter().filter(|name| name.starts_with(image));
+            assert!(pulls.count() >= 2, "{image}: {served:?}");
         }
-        // So have they got their programs, through the other proxy.
-        let pulled = self.shop.publisher.asked_by_hosts();
-        assert_eq!(pulled.len(), 10, "five for each: {pulled:?}");
-        let fetched = self.shop.publisher.asked();
+        // The programs were pulled through the other proxy.
+        let pulled = self.mirrored.mirror.host_requests();
+        assert_eq!(pulled.len(), 10, "five per host: {pulled:?}");
+        let fetched = self.mirrored.mirror.requests();
         assert_eq!(fetched.len(), 5, "casement itself: {fetched:?}");
-        said + &self.succeed(&["sample", "delete"]).await
+        printed + &self.succeed(&["sample", "delete"]).await
     }
 
-    /// With another one there is no way to the host: the right one was really used.
-    async fn each_is_needed(&self) -> String {
+    /// Another passphrase or password fails: the correct ones were really used.
+    async fn assert_each_is_needed(&self) -> String {
         let mut all = String::new();
         for (file, host, code) in [
             ("phrase", "windows1", "CAS-SSH-024"),
             ("ssh-password", "windows2", "CAS-SSH-022"),
         ] {
-            let place = self.shop.at(file);
-            let right = std::fs::read_to_string(&place).unwrap();
-            std::fs::write(&place, "another\n").unwrap();
+            let path = self.mirrored.path(file);
+            let original = std::fs::read_to_string(&path).unwrap();
+            std::fs::write(&path, "another\n").unwrap();
             let output = run(self.command(&["logs", host])).await;
-            std::fs::write(&place, right).unwrap();
-            let said = said(&output);
-            assert!(!output.status.success() && said.contains(code), "{said}");
-            all += &said;
+            std::fs::write(&path, original).unwrap();
+            let printed = combined_output(&output);
+            assert!(
+                !output.status.success() && printed.contains(code),
+                "{printed}"
+            );
+            all += &printed;
         }
         all
     }
 
     async fn report(&self) -> String {
-        let words = ["report", "--out", "report.html"];
-        self.succeed(&words).await
+        let args = ["report", "--out", "report.html"];
+        self.succeed(&args).await
     }
 
-    /// The tokens that hosts find in what kubeadm is told: it has no other way in.
+    /// Collects the tokens from the kubeadm configuration on the hosts.
     fn watch_tokens(&self) -> Arc<Mutex<BTreeSet<String>>> {
         let tokens = Arc::<Mutex<BTreeSet<String>>>::default();
         for host in ["windows1", "windows2"] {
             let found = Arc::clone(&tokens);
-            let look = move |sim: &Sim| found.lock().unwrap().extend(token_on(sim));
-            self.host(host).sim().on_moment(look);
+            let collect = move |sim: &Sim| found.lock().unwrap().extend(token_on(sim));
+            self.host(host).sim().on_kill_point(collect);
         }
         tokens
     }
 
-    fn search(&self) -> Search<'_> {
-        let hosts = || self.shop.ground.cluster.hosts().iter();
-        Search {
-            folder: self.shop.at(""),
-            besides: None,
+    fn search(&self) -> SecretSearch<'_> {
+        let hosts = || self.mirrored.base.cluster.hosts().iter();
+        SecretSearch {
+            folder: self.mirrored.path(""),
+            excluded: None,
             memory: Box::new(move || hosts().flat_map(memory::texts).collect()),
         }
     }
 
-    /// Files on hosts that need them have the accounts of registry and proxy.
-    fn assert_clean(&self, secrets: &[&str], seen: &Seen) {
-        let on_hosts = |own: &str, file: &str| {
+    /// On hosts, only containerd's files have the credentials of registry and proxy.
+    fn assert_clean(&self, secrets: &[&str], captured: &Captured) {
+        let on_hosts = |local: &str, file: &str| {
             let hosts = ["windows1", "windows2"].into_iter();
             let files = hosts.map(|host| format!(r"{host} C:\k\containerd\{file}"));
-            files.chain([own.to_owned()]).collect::<BTreeSet<_>>()
+            files.chain([local.to_owned()]).collect::<BTreeSet<_>>()
         };
-        let wanted = Found::from([
-            (self.locked.clone(), places(&["locked"])),
-            (PHRASE.to_owned(), places(&["phrase"])),
-            (PASSWORD.to_owned(), places(&["ssh-password"])),
+        let expected = Found::from([
+            (self.encrypted.clone(), locations(&["locked"])),
+            (PASSPHRASE.to_owned(), locations(&["phrase"])),
+            (PASSWORD.to_owned(), locations(&["ssh-password"])),
             (
-                PULLER.1.to_owned(),
+                REGISTRY_ACCOUNT.1.to_owned(),
                 on_hosts("registry-password", "config.toml"),
             ),
-            (SURFER.1.to_owned(), on_hosts("proxy-password", "proxy.env")),
+            (
+                PROXY_ACCOUNT.1.to_owned(),
+                on_hosts("proxy-password", "proxy.env"),
+            ),
         ]);
-        assert_eq!(self.search().find(secrets, seen), wanted);
+        assert_eq!(self.search().find(secrets, captured), expected);
     }
 
-    fn the_search_finds_what_is_planted(&self, secrets: &[&str]) {
-        let folder = &self.shop.at("");
+    fn assert_search_finds_planted(&self, secrets: &[&str]) {
+        let folder = &self.mirrored.path("");
         let newest = |below: &str, text: &str| {
             let found = files_with(&folder.join(below), text);
             let file = found
@@ -266,9 +286,9 @@ impl Stage {
             format!("{below}/{file}")
         };
         let host = "hosts/windows1/disk/ProgramData/casement";
-        let mut places = vec![
+        let mut targets = vec![
             memory::log(self.host("windows1"), "kubelet"),
-            Place::archive(folder, "all.tar.gz"),
+            SearchTarget::archive(folder, "all.tar.gz"),
         ];
         for file in [
             &newest(&format!("{host}/journal"), "stepBegan"),
@@ -278,13 +298,13 @@ impl Stage {
             "report.html",
             "apply.log",
         ] {
-            places.push(Place::file(folder, file));
+            targets.push(SearchTarget::file(folder, file));
         }
-        self.search().finds_what_is_planted(secrets, &places);
+        self.search().assert_finds_planted(secrets, &targets);
     }
 }
 
-fn places(names: &[&str]) -> BTreeSet<String> {
+fn locations(names: &[&str]) -> BTreeSet<String> {
     names.iter().map(|name| (*name).to_owned()).collect()
 }
 
@@ -294,26 +314,27 @@ fn line_of(key: &Path) -> String {
     text.lines().nth(3).unwrap().to_owned()
 }
 
-/// Gives a key a passphrase, and another name.
-fn lock(open: &Path, locked: &Path) {
-    std::fs::rename(open, locked).unwrap();
+/// Renames a key and sets a passphrase.
+fn encrypt_key(plain: &Path, encrypted: &Path) {
+    std::fs::rename(plain, encrypted).unwrap();
     let mut keygen = Command::new("ssh-keygen");
-    keygen.args(["-q", "-p", "-P", "", "-N", PHRASE, "-f"]);
-    let output = keygen.arg(locked).output().unwrap();
+    keygen.args(["-q", "-p", "-P", "", "-N", PASSPHRASE, "-f"]);
+    let output = keygen.arg(encrypted).output().unwrap();
     assert!(output.status.success(), "{output:?}");
 }
 
-/// The secret half of the token in what kubeadm is told on a host, as long as that
-/// is there.
+/// The secret half of the token in the kubeadm configuration, while that file exists.
 fn token_on(sim: &Sim) -> Option<String> {
     let world = sim.world();
     let mut files = world.entries.values();
     files.find_map(|(thing, _)| {
-        let Thing::File(bytes) = thing else {
+        let SimEntry::File(bytes) = thing else {
             return None;
         };
-        let told: Value = serde_json::from_slice(bytes).ok()?;
-        let token = told.pointer("/discovery/bootstrapToken/token")?.as_str()?;
+        let config: Value = serde_json::from_slice(bytes).ok()?;
+        let token = config
+            .pointer("/discovery/bootstrapToken/token")?
+            .as_str()?;
         let (_, secret) = token.split_once('.')?;
         Some(secret.to_owned())
     })

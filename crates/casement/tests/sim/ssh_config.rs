@@ -1,4 +1,4 @@
-//! Hosts that go by what OpenSSH's own configuration says of them.
+//! Hosts whose connection settings come from OpenSSH's configuration.
 
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt as _;
@@ -7,41 +7,41 @@ use std::process::Command;
 
 use casement_sim::SimHost;
 
-use crate::ground::Ground;
+use crate::command::{combined_output, succeed};
+use crate::fixture::Fixture;
 use crate::sshd::{Server, USER};
-use crate::typed::{said, succeed};
 
-/// A cluster file that says nothing about SSH, and a configuration of OpenSSH that
-/// does. A real OpenSSH server stands before the host.
-struct Named {
-    ground: Ground,
-    gate: Server,
+/// A cluster file without SSH settings, an OpenSSH configuration with them, and a real
+/// OpenSSH server as bastion.
+struct SshConfigFixture {
+    base: Fixture,
+    bastion: Server,
 }
 
-impl Named {
+impl SshConfigFixture {
     async fn start() -> Self {
-        let ground = Ground::start(1, true).await;
-        let named = Self {
-            gate: Server::start("LogLevel VERBOSE"),
-            ground,
+        let base = Fixture::start(1, true).await;
+        let fixture = Self {
+            bastion: Server::start("LogLevel VERBOSE"),
+            base,
         };
-        let file = named.ground.cluster.cluster_file();
+        let file = fixture.base.cluster.cluster_file();
         let text = std::fs::read_to_string(&file).unwrap();
         let access = "  access:\n    ssh:\n      user: Administrator\n      \
                       key: ./id_ed25519\n      knownHosts: ./known_hosts\n";
         assert!(text.contains(access), "{text}");
-        let host = named.windows1();
+        let host = fixture.windows1();
         let port = format!(",\n       access: {{ssh: {{port: {}}}}}", host.port());
         assert!(text.contains(&port), "{text}");
         let linux = "ssh: {user: root, ";
         assert!(text.contains(linux), "{text}");
-        let own = format!("{linux}key: ./id_ed25519, knownHosts: ./known_hosts, ");
+        let linux_with_key = format!("{linux}key: ./id_ed25519, knownHosts: ./known_hosts, ");
         let text = text.replace(access, "").replace(&port, "");
-        let text = text.replace(linux, &own);
+        let text = text.replace(linux, &linux_with_key);
         std::fs::write(&file, text).unwrap();
 
-        // OpenSSH looks for its configuration in the account's home, wherever HOME is.
-        let (bin, config) = (named.at("bin"), named.at("ssh_config"));
+        // OpenSSH reads its configuration from the account's home whatever HOME says.
+        let (bin, config) = (fixture.path("bin"), fixture.path("ssh_config"));
         std::fs::create_dir(&bin).unwrap();
         let script = format!(
             "#!/bin/sh\nexec /usr/bin/ssh -F '{}' \"$@\"\n",
@@ -49,108 +49,112 @@ impl Named {
         );
         std::fs::write(bin.join("ssh"), script).unwrap();
         std::fs::set_permissions(bin.join("ssh"), Permissions::from_mode(0o755)).unwrap();
-        named
+        fixture
     }
 
     fn windows1(&self) -> &SimHost {
-        self.ground.cluster.host("windows1").unwrap()
+        self.base.cluster.host("windows1").unwrap()
     }
 
-    fn at(&self, name: &str) -> PathBuf {
-        self.ground.cluster.cluster_file().with_file_name(name)
+    fn path(&self, name: &str) -> PathBuf {
+        self.base.cluster.cluster_file().with_file_name(name)
     }
 
-    /// What is written about a host under a pattern, and about the gate.
-    fn write(&self, pattern: &str, between: &str) {
+    /// Writes the OpenSSH configuration of the host and the bastion.
+    fn write_config(&self, pattern: &str, extra: &str) {
         let host = self.windows1();
         let (address, port) = (host.spec().address, host.port());
-        let known = std::fs::read_to_string(self.at("known_hosts")).unwrap();
-        let here = format!("[{address}]:{port} ");
-        let key = known.lines().find_map(|line| line.strip_prefix(&here));
-        let key = key.unwrap_or_else(|| panic!("{here} is not in {known}"));
-        std::fs::write(self.at("named_hosts"), format!("the-windows {key}\n")).unwrap();
-        let (own, gate) = (self.at(""), self.gate.at(""));
+        let known = std::fs::read_to_string(self.path("known_hosts")).unwrap();
+        let prefix = format!("[{address}]:{port} ");
+        let key = known.lines().find_map(|line| line.strip_prefix(&prefix));
+        let key = key.unwrap_or_else(|| panic!("{prefix} is not in {known}"));
+        std::fs::write(self.path("named_hosts"), format!("the-windows {key}\n")).unwrap();
+        let (dir, bastion) = (self.path(""), self.bastion.at(""));
         let text = format!(
             "Host {pattern}\n  HostName {address}\n  Port {port}\n  User Administrator\n  \
-             IdentityFile {own}id_ed25519\n  UserKnownHostsFile {own}named_hosts\n  \
-             HostKeyAlias the-windows\n  {between}\n\
-             Host gate\n  HostName 127.0.0.1\n  Port {}\n  User {USER}\n  \
-             IdentityFile {gate}id\n  UserKnownHostsFile {gate}known_hosts\n",
-            self.gate.port,
-            own = own.display(),
-            gate = gate.display(),
+             IdentityFile {dir}id_ed25519\n  UserKnownHostsFile {dir}named_hosts\n  \
+             HostKeyAlias the-windows\n  {extra}\n\
+             Host bastion\n  HostName 127.0.0.1\n  Port {}\n  User {USER}\n  \
+             IdentityFile {bastion}id\n  UserKnownHostsFile {bastion}known_hosts\n",
+            self.bastion.port,
+            dir = dir.display(),
+            bastion = bastion.display(),
         );
-        std::fs::write(self.at("ssh_config"), text).unwrap();
+        std::fs::write(self.path("ssh_config"), text).unwrap();
     }
 
-    fn change(&self, from: &str, to: &str) {
-        let file = self.ground.cluster.cluster_file();
+    fn edit_cluster_file(&self, from: &str, to: &str) {
+        let file = self.base.cluster.cluster_file();
         let text = std::fs::read_to_string(&file).unwrap();
         assert!(text.contains(from), "`{from}` is not in {text}");
         std::fs::write(file, text.replace(from, to)).unwrap();
     }
 
-    fn casement(&self, words: &[&str]) -> Command {
-        let mut command = self.ground.command(words);
+    fn command(&self, args: &[&str]) -> Command {
+        let mut command = self.base.command(args);
         let path = std::env::var("PATH").unwrap();
-        command.env("PATH", format!("{}:{path}", self.at("bin").display()));
+        command.env("PATH", format!("{}:{path}", self.path("bin").display()));
         command
     }
 
-    /// How often somebody came through the gate.
-    fn passed(&self) -> usize {
-        let log = std::fs::read_to_string(self.gate.at("log")).unwrap();
+    /// Logins at the bastion.
+    fn bastion_logins(&self) -> usize {
+        let log = std::fs::read_to_string(self.bastion.at("log")).unwrap();
         log.matches("Accepted publickey").count()
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "needs root and OpenSSH"]
-async fn a_host_is_reached_as_openssh_would_reach_it() {
-    let named = Named::start().await;
-    let address = named.windows1().spec().address;
+async fn host_is_reached_as_openssh_reaches_it() {
+    let fixture = SshConfigFixture::start().await;
+    let address = fixture.windows1().spec().address;
     let plain = format!("address: {address}, os: windows-2022, roles: [worker]");
 
-    // Nothing is said of the name, so something is said of the address.
-    named.write(&address.to_string(), "ProxyJump gate");
-    let said = succeed(named.casement(&["apply", "--yes"])).await;
-    assert!(said.contains("windows1 is Ready"), "{said}");
-    assert_eq!(named.passed(), 1, "one connection, and by the gate");
+    // The configuration has a pattern for the address, not for the name.
+    fixture.write_config(&address.to_string(), "ProxyJump bastion");
+    let printed = succeed(fixture.command(&["apply", "--yes"])).await;
+    assert!(printed.contains("windows1 is Ready"), "{printed}");
+    assert_eq!(
+        fixture.bastion_logins(),
+        1,
+        "one connection, through the bastion"
+    );
 
     let by_name = format!("{plain}, access: {{ssh: {{host: shop-win}}}}");
-    named.change(&plain, &by_name);
-    named.write("shop-win", "ProxyJump gate");
-    let said = succeed(named.casement(&["status"])).await;
-    assert!(said.contains("right"), "{said}");
-    assert_eq!(named.passed(), 2);
+    fixture.edit_cluster_file(&plain, &by_name);
+    fixture.write_config("shop-win", "ProxyJump bastion");
+    let printed = succeed(fixture.command(&["status"])).await;
+    assert!(printed.contains("in sync"), "{printed}");
+    assert_eq!(fixture.bastion_logins(), 2);
 
-    // The file's own word stands before all of it.
+    // The cluster file takes precedence.
     let directly = format!("{plain}, access: {{ssh: {{host: shop-win}}, bastion: none}}");
-    named.change(&by_name, &directly);
-    succeed(named.casement(&["status"])).await;
-    assert_eq!(named.passed(), 2);
+    fixture.edit_cluster_file(&by_name, &directly);
+    succeed(fixture.command(&["status"])).await;
+    assert_eq!(fixture.bastion_logins(), 2);
 
-    // A bastion may be a name of OpenSSH's too.
-    named.change(&directly, &by_name);
-    named.write("shop-win", "");
-    named.change(
+    // A bastion can be a name in the OpenSSH configuration too.
+    fixture.edit_cluster_file(&directly, &by_name);
+    fixture.write_config("shop-win", "");
+    fixture.edit_cluster_file(
         "  artifacts:\n",
-        "  access: {bastion: {address: gate}}\n  artifacts:\n",
+        "  access: {bastion: {address: bastion}}\n  artifacts:\n",
     );
-    succeed(named.casement(&["status"])).await;
-    assert_eq!(named.passed(), 3);
+    succeed(fixture.command(&["status"])).await;
+    assert_eq!(fixture.bastion_logins(), 3);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "needs root and OpenSSH"]
-async fn a_command_that_only_openssh_can_use_is_told() {
-    let named = Named::start().await;
-    let address = named.windows1().spec().address;
-    named.write(&address.to_string(), "ProxyCommand nc %h %p");
-    let output = crate::typed::run(named.casement(&["apply", "--yes"])).await;
-    let said = said(&output);
-    assert_eq!(output.status.code(), Some(1), "{said}");
-    for word in ["CAS-SSH-028", "nc %h %p", "ProxyJump", "access.bastion"] {
-        assert!(said.contains(word), "`{word}` is not in: {said}");
+async fn proxy_command_is_rejected_with_alternatives() {
+    let fixture = SshConfigFixture::start().await;
+    let address = fixture.windows1().spec().address;
+    fixture.write_config(&address.to_string(), "ProxyCommand nc %h %p");
+    let output = crate::command::run(fixture.command(&["apply", "--yes"])).await;
+    let printed = combined_output(&output);
+    assert_eq!(output.status.code(), Some(1), "{printed}");
+    for part in ["CAS-SSH-028", "nc %h %p", "ProxyJump", "access.bastion"] {
+        assert!(printed.contains(part), "`{part}` is not in: {printed}");
     }
 }

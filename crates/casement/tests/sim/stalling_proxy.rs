@@ -1,5 +1,4 @@
-//! A wire to a server that can be full: what is sent arrives nowhere then, and nobody
-//! says so.
+//! A TCP proxy that stops forwarding after a limit without closing the connection.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -12,89 +11,87 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
 
-/// Cut when it is dropped.
-pub struct Wire {
+/// Closes its connections on drop.
+pub struct StallingProxy {
     port: u16,
     state: Arc<State>,
-    listens: tokio::task::JoinHandle<()>,
+    task: tokio::task::JoinHandle<()>,
 }
 
 #[derive(Default)]
 struct State {
-    full: Notify,
-    carried: AtomicU64,
+    stalled: Notify,
+    forwarded: AtomicU64,
 }
 
-impl Wire {
-    /// To a host; the first connection takes so many bytes on their way there, and no
-    /// more.
-    pub async fn to(host: &SimHost, limit: usize) -> Self {
-        Self::between((host.spec().address, host.port()).into(), limit).await
+impl StallingProxy {
+    /// `limit`: the bytes that the first connection forwards to the host.
+    pub async fn to_host(host: &SimHost, limit: usize) -> Self {
+        Self::to_address((host.spec().address, host.port()).into(), limit).await
     }
 
-    /// The same to any server.
-    pub async fn between(server: SocketAddr, limit: usize) -> Self {
+    pub async fn to_address(server: SocketAddr, limit: usize) -> Self {
         let listener = TcpListener::bind((server.ip(), 0)).await.unwrap();
         let port = listener.local_addr().unwrap().port();
         let state = Arc::<State>::default();
-        let behind = Arc::clone(&state);
-        let listens = tokio::spawn(async move {
+        let shared = Arc::clone(&state);
+        let task = tokio::spawn(async move {
             let mut connections = JoinSet::new();
             let mut limit = limit;
-            while let Ok((near, _)) = listener.accept().await {
-                let far = TcpStream::connect(server).await.unwrap();
-                connections.spawn(carry(near, far, limit, Arc::clone(&behind)));
+            while let Ok((client, _)) = listener.accept().await {
+                let upstream = TcpStream::connect(server).await.unwrap();
+                connections.spawn(forward(client, upstream, limit, Arc::clone(&shared)));
                 limit = usize::MAX;
             }
         });
-        Self {
-            port,
-            state,
-            listens,
-        }
+        Self { port, state, task }
     }
 
     pub fn port(&self) -> u16 {
         self.port
     }
 
-    /// Waits until nothing more goes through.
-    pub async fn is_full(&self) {
-        self.state.full.notified().await;
+    pub async fn wait_until_stalled(&self) {
+        self.state.stalled.notified().await;
     }
 
-    /// How many bytes have come to the server.
-    pub fn carried(&self) -> u64 {
-        self.state.carried.load(Ordering::SeqCst)
+    /// Bytes sent to the server.
+    pub fn forwarded(&self) -> u64 {
+        self.state.forwarded.load(Ordering::SeqCst)
     }
 }
 
-impl Drop for Wire {
+impl Drop for StallingProxy {
     fn drop(&mut self) {
-        self.listens.abort();
+        self.task.abort();
     }
 }
 
-async fn carry(mut near: TcpStream, mut far: TcpStream, limit: usize, state: Arc<State>) {
-    let (mut answers, mut into) = far.split();
-    let (mut from, mut back) = near.split();
+async fn forward(mut client: TcpStream, mut server: TcpStream, limit: usize, state: Arc<State>) {
+    let (mut responses, mut requests_out) = server.split();
+    let (mut requests_in, mut back) = client.split();
     tokio::select! {
-        _ = tokio::io::copy(&mut answers, &mut back) => {}
-        () = inwards(&mut from, &mut into, limit, &state) => {}
+        _ = tokio::io::copy(&mut responses, &mut back) => {}
+        () = forward_limited(&mut requests_in, &mut requests_out, limit, &state) => {}
     }
 }
 
-async fn inwards(from: &mut ReadHalf<'_>, into: &mut WriteHalf<'_>, limit: usize, state: &State) {
-    let mut left = limit;
+async fn forward_limited(
+    from: &mut ReadHalf<'_>,
+    into: &mut WriteHalf<'_>,
+    limit: usize,
+    state: &State,
+) {
+    let mut remaining = limit;
     let mut buffer = vec![0; 4096];
     while let Ok(count @ 1..) = from.read(&mut buffer).await {
-        if count > left {
-            state.full.notify_one();
-            // Both ends stay open.
+        if count > remaining {
+            state.stalled.notify_one();
+            // Both connections stay open.
             std::future::pending::<()>().await;
         }
-        left -= count;
-        state.carried.fetch_add(count as u64, Ordering::SeqCst);
+        remaining -= count;
+        state.forwarded.fetch_add(count as u64, Ordering::SeqCst);
         if into.write_all(&buffer[..count]).await.is_err() {
             return;
         }

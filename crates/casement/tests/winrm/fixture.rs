@@ -1,4 +1,4 @@
-//! A simulated cluster whose Windows hosts are reached over WinRM alone.
+//! A simulated cluster whose Windows hosts are reachable over WinRM only.
 
 use std::ffi::OsString;
 use std::fmt::Write as _;
@@ -8,18 +8,18 @@ use std::process::{Command, Output};
 
 use casement_node::state::Layout;
 use casement_resource::{Blob, Sha256};
-use casement_sim::{Console, SimCluster, SimHost, SimShape, SimSystem};
+use casement_sim::{Console, SimCluster, SimHost, SimOptions, SimSystem};
 use tokio::task::AbortHandle;
 
-use crate::host::{Host, Machine};
+use crate::command::{self, combined_output};
+use crate::host::{Backend, Host};
 use crate::server::{PASSWORD, Server};
-use crate::shell::Tap;
-use crate::typed::{self, said};
+use crate::shell::OutputWriter;
 
-/// A host of the simulated cluster, behind WinRM.
+/// A host of the simulated cluster behind the WinRM server.
 struct Simulated(Console);
 
-impl Machine for Simulated {
+impl Backend for Simulated {
     fn drive(&self) -> &Path {
         self.0.disk()
     }
@@ -32,62 +32,62 @@ impl Machine for Simulated {
         self.0.boots()
     }
 
-    fn carry(&self, wire: AbortHandle) {
-        self.0.carry(wire);
+    fn track_connection(&self, connection: AbortHandle) {
+        self.0.track_connection(connection);
     }
 
-    fn channel(&self, agent: Sha256, stdin: &mut PipeReader, stdout: Tap) -> bool {
+    fn channel(&self, agent: Sha256, stdin: &mut PipeReader, stdout: OutputWriter) -> bool {
         self.0.channel(agent, stdin, Box::new(stdout))
     }
 
-    fn receive(&self, expected: &Blob, stdin: &mut PipeReader, stdout: &mut Tap) -> bool {
+    fn receive(&self, expected: &Blob, stdin: &mut PipeReader, stdout: &mut OutputWriter) -> bool {
         self.0.receive(expected, stdin, stdout)
     }
 }
 
-/// A cluster, the servers before its Windows hosts, and a file that names them.
-pub struct Ground {
+/// A cluster, the WinRM servers in front of its Windows hosts, and a cluster file for
+/// both.
+pub struct Fixture {
     pub cluster: SimCluster,
     pub servers: Vec<Server>,
-    /// What commands find in their environment, beside what is there.
+    /// Added to the environment of commands.
     pub environment: Vec<(&'static str, OsString)>,
     folder: tempfile::TempDir,
 }
 
-impl Ground {
-    /// One Windows host for each, with TLS or without.
+impl Fixture {
+    /// One Windows host per element, with or without TLS.
     pub async fn start(tls: &[bool]) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let shape = SimShape {
+        let shape = SimOptions {
             windows: tls.len(),
-            ..SimShape::default()
+            ..SimOptions::default()
         };
         let cluster = SimCluster::start(folder.path(), &shape).await;
         let cluster = cluster.unwrap();
         let mut servers = Vec::new();
         for (host, tls) in windows(&cluster).zip(tls) {
-            // Nobody can come by the other door.
+            // Disables SSH.
             host.unplug();
-            let machine = Host::new(Simulated(host.console()));
-            servers.push(Server::start(machine, host.spec().address, *tls).await);
+            let server_host = Host::new(Simulated(host.console()));
+            servers.push(Server::start(server_host, host.spec().address, *tls).await);
         }
-        let ground = Self {
+        let fixture = Self {
             cluster,
             servers,
             environment: Vec::new(),
             folder,
         };
-        std::fs::write(ground.at("password"), format!("{PASSWORD}\n")).unwrap();
-        let file = std::fs::read_to_string(ground.at("cluster.yaml")).unwrap();
-        std::fs::write(ground.at("cluster.yaml"), ground.over_winrm(&file)).unwrap();
-        ground
+        std::fs::write(fixture.path("password"), format!("{PASSWORD}\n")).unwrap();
+        let file = std::fs::read_to_string(fixture.path("cluster.yaml")).unwrap();
+        std::fs::write(fixture.path("cluster.yaml"), fixture.over_winrm(&file)).unwrap();
+        fixture
     }
 
-    pub fn at(&self, name: &str) -> PathBuf {
+    pub fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
 
-    /// The Windows hosts.
     pub fn windows(&self) -> impl Iterator<Item = &SimHost> {
         windows(&self.cluster)
     }
@@ -111,50 +111,52 @@ impl Ground {
         text
     }
 
-    /// A command that stays on this machine, typed where the cluster file is.
-    pub fn here(&self, words: &[&str]) -> Command {
+    /// A command without `--agent-dir`, in the folder of the cluster file.
+    pub fn local_command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_casement"));
-        command.current_dir(self.folder.path()).args(words);
+        command.current_dir(self.folder.path()).args(args);
         command.envs(self.environment.iter().cloned());
         command
     }
 
-    /// One that goes to hosts.
-    fn command(&self, words: &[&str]) -> Command {
-        let mut command = self.here(words);
-        // A sample goes to the cluster alone.
-        if words.first() != Some(&"sample") {
+    fn command(&self, args: &[&str]) -> Command {
+        let mut command = self.local_command(args);
+        // `sample` talks to the cluster only and has no `--agent-dir`.
+        if args.first() != Some(&"sample") {
             command.args(["--agent-dir", "agent"]);
         }
         command
     }
 
-    pub async fn run(&self, words: &[&str]) -> Output {
-        typed::run(self.command(words)).await
+    pub async fn run(&self, args: &[&str]) -> Output {
+        command::run(self.command(args)).await
     }
 
-    /// What it says, on both streams.
-    pub async fn succeed(&self, words: &[&str]) -> String {
-        typed::succeed(self.command(words)).await
+    /// Returns stdout and stderr.
+    pub async fn succeed(&self, args: &[&str]) -> String {
+        command::succeed(self.command(args)).await
     }
 
-    /// Makes the page of the last run, and gives its text.
+    /// Returns the HTML report of the last run.
     pub async fn report(&self) -> String {
-        typed::succeed(self.here(&["report", "--out", "report.html"])).await;
-        std::fs::read_to_string(self.at("report.html")).unwrap()
+        command::succeed(self.local_command(&["report", "--out", "report.html"])).await;
+        std::fs::read_to_string(self.path("report.html")).unwrap()
     }
 
-    /// What `apply` says on a file with something else in it, and fails.
-    pub async fn refused(&self, change: impl Fn(&str) -> String) -> String {
-        let file = std::fs::read_to_string(self.at("cluster.yaml")).unwrap();
-        let changed = change(&file);
-        std::fs::write(self.at("changed.yaml"), changed).unwrap();
+    /// Runs `apply` on an edited cluster file, expecting failure; returns the output.
+    pub async fn apply_edited_fails(&self, edit: impl Fn(&str) -> String) -> String {
+        let file = std::fs::read_to_string(self.path("cluster.yaml")).unwrap();
+        let changed = edit(&file);
+        std::fs::write(self.path("changed.yaml"), changed).unwrap();
         let output = self.run(&["apply", "--yes", "-f", "changed.yaml"]).await;
-        let said = said(&output);
-        assert_eq!(output.status.code(), Some(1), "{said}");
-        assert!(said.lines().count() <= 24, "more than a screen: {said}");
-        assert!(said.contains("remedy"), "{said}");
-        said
+        let printed = combined_output(&output);
+        assert_eq!(output.status.code(), Some(1), "{printed}");
+        assert!(
+            printed.lines().count() <= 24,
+            "more than a screen: {printed}"
+        );
+        assert!(printed.contains("\n  help "), "{printed}");
+        printed
     }
 }
 

@@ -1,46 +1,41 @@
-//! The whole job over WinRM: the program as people type it, simulated Windows hosts,
-//! and before them the server that the tests of the transport use, which pywinrm has
-//! been let loose on.
+//! The casement binary over WinRM: simulated Windows hosts behind the server of the
+//! transport tests, which is verified against pywinrm.
 
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::panic,
     missing_docs,
-    reason = "a test that cannot go on says where"
+    reason = "tests fail by panicking"
 )]
 
-#[path = "fixture.rs"]
-mod ground;
-mod mirrored;
-#[path = "errors.rs"]
-mod screens;
+mod errors;
+mod fixture;
+mod kerberos_login;
+mod lifecycle;
+mod pull_from_mirror;
 mod secrets;
-#[path = "kerberos_login.rs"]
-mod tickets;
-#[path = "lifecycle.rs"]
-mod whole;
 
+#[path = "../shared/command.rs"]
+mod command;
 #[path = "../shared/memory.rs"]
 mod memory;
 #[path = "../shared/mirror.rs"]
 mod mirror;
 #[allow(dead_code, reason = "the tests over SSH use more of it")]
 #[path = "../shared/mirror_server.rs"]
-mod publisher;
+mod mirror_server;
 #[path = "../shared/registry.rs"]
 mod registry;
 #[path = "../shared/secret_search.rs"]
-mod search;
+mod secret_search;
 #[allow(dead_code, reason = "the tests over SSH use more of it")]
 #[path = "../../../node/tests/channel/tls.rs"]
 mod tls;
-#[path = "../shared/command.rs"]
-mod typed;
 
 #[path = "../../../remote/tests/winrm/authentication.rs"]
-mod guard;
-#[allow(dead_code, reason = "the transport's own tests use more of it")]
+mod authentication;
+#[allow(dead_code, reason = "the transport tests use more of it")]
 #[path = "../../../remote/tests/winrm/host.rs"]
 mod host;
 #[path = "../../../remote/tests/winrm/kdc.rs"]
@@ -51,7 +46,7 @@ mod kerberos;
 mod ntlm;
 #[path = "../../../remote/src/winrm/sealed.rs"]
 mod sealed;
-#[allow(dead_code, reason = "the transport's own tests use more of it")]
+#[allow(dead_code, reason = "the transport tests use more of it")]
 #[path = "../../../remote/tests/winrm/server.rs"]
 mod server;
 #[path = "../../../remote/tests/winrm/shell.rs"]

@@ -1,57 +1,61 @@
-//! Passwords are where they are needed, and nowhere else.
+//! Passwords are only where they are needed.
 
 use std::collections::BTreeSet;
 
-use crate::ground::Ground;
+use crate::fixture::Fixture;
 use crate::memory;
-use crate::registry::{Account, GuardedRegistry, REGISTRY};
-use crate::search::{Arguments, Found, Place, Search, Seen, files_with};
+use crate::registry::{Account, PrivateRegistry, REGISTRY};
+use crate::secret_search::{
+    Captured, Found, ProcessArguments, SearchTarget, SecretSearch, files_with,
+};
 use crate::server::PASSWORD;
 
-const PULLER: Account = Account("puller", "Registrierkasse-17");
-const SURFER: Account = Account("surfer", "Stellvertreter-23");
+const REGISTRY_ACCOUNT: Account = Account("puller", "Registrierkasse-17");
+const PROXY_ACCOUNT: Account = Account("surfer", "Stellvertreter-23");
 
-/// Where the passwords are kept on this side, and the files of containerd's that they
-/// are for.
-const KEPT: [(&str, &str, Option<&str>); 3] = [
+/// The passwords, the files on the controller that hold them, and the containerd files
+/// on hosts that need them.
+const FILES: [(&str, &str, Option<&str>); 3] = [
     (PASSWORD, "password", None),
-    (PULLER.1, "registry-password", Some("config.toml")),
-    (SURFER.1, "proxy-password", Some("proxy.env")),
+    (REGISTRY_ACCOUNT.1, "registry-password", Some("config.toml")),
+    (PROXY_ACCOUNT.1, "proxy-password", Some("proxy.env")),
 ];
 
-const SECRETS: [&str; 3] = [PASSWORD, PULLER.1, SURFER.1];
+const SECRETS: [&str; 3] = [PASSWORD, REGISTRY_ACCOUNT.1, PROXY_ACCOUNT.1];
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn passwords_are_where_they_are_needed_and_nowhere_else() {
-    let ground = Ground::start(&[true]).await;
-    let registry = GuardedRegistry::start(PULLER, SURFER);
-    for (password, file, _) in KEPT {
-        std::fs::write(ground.at(file), format!("{password}\n")).unwrap();
+async fn passwords_are_only_where_they_are_needed() {
+    let fixture = Fixture::start(&[true]).await;
+    let registry = PrivateRegistry::start(REGISTRY_ACCOUNT, PROXY_ACCOUNT);
+    for (password, file, _) in FILES {
+        std::fs::write(fixture.path(file), format!("{password}\n")).unwrap();
     }
-    let file = ground.at("cluster.yaml");
+    let file = fixture.path("cluster.yaml");
     let text = std::fs::read_to_string(&file).unwrap();
     std::fs::write(&file, text + &accounts(&registry)).unwrap();
 
-    let arguments = Arguments::watch();
-    let mut said = String::new();
-    for words in [
+    let arguments = ProcessArguments::watch();
+    let mut printed = String::new();
+    for args in [
         &["apply", "--yes", "-v", "--log-file", "apply.log"][..],
         &["plan", "-v"],
         &["status"],
         &["logs", "windows1", "--bundle", "--out", "all.tar.gz"],
     ] {
-        said += &ground.succeed(words).await;
+        printed += &fixture.succeed(args).await;
     }
-    said += &deploy(&ground, &registry).await;
-    said += &ground.report().await;
-    let arguments = arguments.end();
+    printed += &deploy(&fixture, &registry).await;
+    printed += &fixture.report().await;
+    let arguments = arguments.stop();
 
-    // Without the first there is no way to the host.
-    let seen = Seen { said, arguments };
-    assert_eq!(search(&ground).find(&SECRETS, &seen), kept(true));
-    the_search_finds_what_is_planted(&ground);
+    let captured = Captured { printed, arguments };
+    assert_eq!(
+        search(&fixture).find(&SECRETS, &captured),
+        expected_locations(true)
+    );
+    assert_search_finds_planted(&fixture);
 
-    let back = [
+    let reset = [
         "reset",
         "--all",
         "--cluster",
@@ -60,12 +64,18 @@ async fn passwords_are_where_they_are_needed_and_nowhere_else() {
         "--log-file",
         "reset.log",
     ];
-    let said = ground.succeed(&back).await;
-    let seen = Seen { said, ..seen };
-    assert_eq!(search(&ground).find(&SECRETS, &seen), kept(false));
+    let printed = fixture.succeed(&reset).await;
+    let captured = Captured {
+        printed,
+        ..captured
+    };
+    assert_eq!(
+        search(&fixture).find(&SECRETS, &captured),
+        expected_locations(false)
+    );
 }
 
-fn accounts(registry: &GuardedRegistry) -> String {
+fn accounts(registry: &PrivateRegistry) -> String {
     format!(
         "
   images:
@@ -75,59 +85,59 @@ fn accounts(registry: &GuardedRegistry) -> String {
     https: {}
     credentials: {{user: {}, password: {{file: ./proxy-password}}}}
 ",
-        PULLER.0, registry.url, SURFER.0
+        REGISTRY_ACCOUNT.0, registry.url, PROXY_ACCOUNT.0
     )
 }
 
-/// The images of a pod come from the registry through the proxy, which want their
-/// accounts: both passwords are really used.
-async fn deploy(ground: &Ground, registry: &GuardedRegistry) -> String {
+/// Pulls images from the registry through the proxy, so that both passwords are used.
+async fn deploy(fixture: &Fixture, registry: &PrivateRegistry) -> String {
     let image = format!("{REGISTRY}/shop/web:1");
     let deploy = ["sample", "deploy", "--no-linux", "--wait", "60"];
-    let words = [&deploy[..], &["--windows-image", &image]].concat();
-    let said = ground.succeed(&words).await;
-    let given = registry.given();
+    let args = [&deploy[..], &["--windows-image", &image]].concat();
+    let printed = fixture.succeed(&args).await;
+    let served = registry.served();
     for image in ["pause/manifests/", "shop/web/manifests/1"] {
-        let found = given.iter().any(|name| name.starts_with(image));
-        assert!(found, "{image}: {given:?}");
+        let found = served.iter().any(|name| name.starts_with(image));
+        assert!(found, "{image}: {served:?}");
     }
-    said + &ground.succeed(&["sample", "delete"]).await
+    printed + &fixture.succeed(&["sample", "delete"]).await
 }
 
-fn search(ground: &Ground) -> Search<'_> {
-    let hosts = || ground.cluster.hosts().iter();
-    Search {
-        folder: ground.at(""),
-        besides: None,
+fn search(fixture: &Fixture) -> SecretSearch<'_> {
+    let hosts = || fixture.cluster.hosts().iter();
+    SecretSearch {
+        folder: fixture.path(""),
+        excluded: None,
         memory: Box::new(move || hosts().flat_map(memory::texts).collect()),
     }
 }
 
-fn kept(on_host: bool) -> Found {
-    let found = KEPT.map(|(password, file, there)| {
-        let there = there.filter(|_| on_host);
-        let there = there.map(|name| format!(r"windows1 C:\k\containerd\{name}"));
-        let places: BTreeSet<String> = there.into_iter().chain([file.to_owned()]).collect();
-        (password.to_owned(), places)
+fn expected_locations(on_host: bool) -> Found {
+    let found = FILES.map(|(password, file, on_host_file)| {
+        let on_host_file = on_host_file.filter(|_| on_host);
+        let on_host_file = on_host_file.map(|name| format!(r"windows1 C:\k\containerd\{name}"));
+        let locations: BTreeSet<String> =
+            on_host_file.into_iter().chain([file.to_owned()]).collect();
+        (password.to_owned(), locations)
     });
     Found::from(found)
 }
 
-fn the_search_finds_what_is_planted(ground: &Ground) {
-    let folder = &ground.at("");
+fn assert_search_finds_planted(fixture: &Fixture) {
+    let folder = &fixture.path("");
     let record = |below: &str| {
         let found = files_with(&folder.join(below), "stepBegan");
         let file = found.last().unwrap_or_else(|| panic!("below {below}"));
-        Place::file(folder, &format!("{below}/{file}"))
+        SearchTarget::file(folder, &format!("{below}/{file}"))
     };
-    let host = ground.windows().next().unwrap();
-    let places = [
+    let host = fixture.windows().next().unwrap();
+    let targets = [
         memory::log(host, "kubelet"),
         record("hosts/windows1/disk/ProgramData/casement/journal"),
         record(".casement/runs"),
-        Place::archive(folder, "all.tar.gz"),
-        Place::file(folder, "report.html"),
-        Place::file(folder, "apply.log"),
+        SearchTarget::archive(folder, "all.tar.gz"),
+        SearchTarget::file(folder, "report.html"),
+        SearchTarget::file(folder, "apply.log"),
     ];
-    search(ground).finds_what_is_planted(&SECRETS, &places);
+    search(fixture).assert_finds_planted(&SECRETS, &targets);
 }

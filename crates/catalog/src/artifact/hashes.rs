@@ -1,23 +1,16 @@
-//! Hashes of downloads that somebody other than the mirror vouches for.
+//! Hashes from a source independent of the download server.
 
 use super::System;
 
-/// The hash of one download.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KnownHash {
-    /// The artifact's name.
     pub name: &'static str,
-    /// The system that it is for.
     pub system: System,
-    /// Its version.
     pub version: &'static str,
-    /// SHA-256, in hexadecimal digits.
     pub sha256: &'static str,
-    /// Where it says so.
     pub source: &'static str,
 }
 
-/// All known hashes.
 pub const HASHES: &[KnownHash] = &[
     windows(
         "containerd",
@@ -76,7 +69,6 @@ const fn windows(name: &'static str, version: &'static str, sha256: &'static str
     }
 }
 
-/// The hash of a download, where one is known.
 pub fn known_hash(name: &str, system: System, version: &str) -> Option<&'static KnownHash> {
     HASHES
         .iter()

@@ -1,7 +1,7 @@
 use super::*;
 
 #[test]
-fn addresses_are_those_that_publishers_use() {
+fn urls_match_the_publishers() {
     let kubelet = artifact("kubelet", System::Windows).unwrap();
     assert_eq!(
         kubelet.url_of("1.36.4"),
@@ -41,7 +41,7 @@ fn every_artifact_has_a_version_for_every_release() {
 }
 
 #[test]
-fn names_are_unique_and_addresses_hold_a_version() {
+fn names_are_unique_and_urls_have_a_version() {
     for (at, artifact) in ARTIFACTS.iter().enumerate() {
         let mut rest = ARTIFACTS.iter().skip(at + 1);
         let same =
@@ -58,7 +58,7 @@ fn names_are_unique_and_addresses_hold_a_version() {
 }
 
 #[test]
-fn known_hashes_are_of_known_artifacts_and_each_of_one_only() {
+fn known_hashes_are_unique_and_belong_to_artifacts() {
     for (at, hash) in HASHES.iter().enumerate() {
         assert!(artifact(hash.name, hash.system).is_some(), "{}", hash.name);
         let digits = hash
@@ -72,7 +72,7 @@ fn known_hashes_are_of_known_artifacts_and_each_of_one_only() {
 }
 
 #[test]
-fn what_is_taken_by_itself_for_windows_has_a_known_hash_where_one_can_be_known() {
+fn default_windows_artifacts_have_known_hashes_except_these() {
     let without: Vec<_> = ARTIFACTS
         .iter()
         .filter(|artifact| artifact.system == System::Windows)

@@ -1,12 +1,12 @@
-//! Rows of tables as cells.
+//! The cells of each table.
 
 use super::{Table, Topic};
 use crate::artifact::{ARTIFACTS, HASHES, Numbering};
-use crate::behaviour::BEHAVIOURS;
+use crate::behavior::BEHAVIORS;
 use crate::containerd::{CONTAINERD_FOR, CONTAINERD_SERIES};
+use crate::feature_gate::{GateChange, feature_gates};
 use crate::field::config_fields;
 use crate::flag::flags;
-use crate::gate::{GateChange, gates};
 use crate::hns::HNS_FEATURES;
 use crate::image::IMAGE_RULES;
 use crate::patch::PATCH_FLOORS;
@@ -16,7 +16,6 @@ use crate::support::SUPPORT;
 use crate::update::{KNOWN_BAD, UPDATE_FLOORS};
 use crate::windows::{WINDOWS, windows_of_build};
 
-/// Cells of one row from whatever can be shown.
 macro_rules! cells {
     ($($cell:expr),+ $(,)?) => { vec![$($cell.to_string()),+] };
 }
@@ -44,13 +43,12 @@ pub(super) fn table(topic: Topic) -> Table {
     Table { columns, rows }
 }
 
-type Shown = (&'static [&'static str], Vec<Vec<String>>);
+type Rows = (&'static [&'static str], Vec<Vec<String>>);
 
-/// What a cell shows where there is nothing.
-const NOTHING: &str = "-";
+const NONE: &str = "-";
 
-fn or_nothing<T: ToString>(value: Option<T>) -> String {
-    value.map_or_else(|| NOTHING.to_owned(), |value| value.to_string())
+fn or_dash<T: ToString>(value: Option<T>) -> String {
+    value.map_or_else(|| NONE.to_owned(), |value| value.to_string())
 }
 
 /// `2019 (17763), 2022 (20348)`
@@ -65,14 +63,14 @@ fn builds(builds: &[u32]) -> String {
     named.collect::<Vec<_>>().join(", ")
 }
 
-fn support() -> Shown {
+fn support() -> Rows {
     let rows = SUPPORT
         .iter()
         .map(|row| cells![row.minors, builds(row.builds), row.note, row.source]);
     (&["kubernetes", "windows", "note", "source"], rows.collect())
 }
 
-fn windows() -> Shown {
+fn windows() -> Rows {
     let rows = WINDOWS.iter().map(|row| {
         let runtime = if row.containerd {
             "containerd"
@@ -83,8 +81,8 @@ fn windows() -> Shown {
             row.name,
             row.build,
             row.channel,
-            or_nothing(row.nanoserver),
-            or_nothing(row.servercore),
+            or_dash(row.nanoserver),
+            or_dash(row.servercore),
             runtime,
             row.node_label(),
             row.source
@@ -103,11 +101,11 @@ fn windows() -> Shown {
     (columns, rows.collect())
 }
 
-fn images() -> Shown {
+fn images() -> Rows {
     let rows = IMAGE_RULES.iter().map(|row| {
         let image = match row.oldest_image {
-            Some(oldest) => format!("{oldest} up to the host's"),
-            None => "the host's only".to_owned(),
+            Some(oldest) => format!("{oldest} to host build"),
+            None => "host build only".to_owned(),
         };
         cells![row.host_from, image, row.source]
     });
@@ -117,7 +115,7 @@ fn images() -> Shown {
     )
 }
 
-fn pause() -> Shown {
+fn pause() -> Rows {
     let rows = PAUSES
         .iter()
         .map(|row| cells![row.minors, row.tag, builds(row.builds), row.source]);
@@ -127,23 +125,23 @@ fn pause() -> Shown {
     )
 }
 
-fn containerd() -> Shown {
+fn containerd() -> Rows {
     let rows = CONTAINERD_FOR.iter().map(|row| {
         let minima: Vec<_> = row.minima.iter().map(|one| format!("{one}+")).collect();
-        let below = or_nothing(row.below);
+        let below = or_dash(row.below);
         cells![row.minors, minima.join(", "), below, row.take, row.source]
     });
     let columns = &[
         "kubernetes",
         "recommended",
-        "below",
-        "casement takes",
+        "incompatible from",
+        "default",
         "source",
     ];
     (columns, rows.collect())
 }
 
-fn containerd_releases() -> Shown {
+fn containerd_releases() -> Rows {
     let rows = CONTAINERD_SERIES.iter().map(|row| {
         cells![
             format!("{}.{}", row.series.0, row.series.1),
@@ -157,7 +155,7 @@ fn containerd_releases() -> Shown {
     let columns = &[
         "containerd",
         "config version",
-        "cni folder",
+        "cni directory",
         "pause",
         "maintained",
         "source",
@@ -165,25 +163,32 @@ fn containerd_releases() -> Shown {
     (columns, rows.collect())
 }
 
-fn skew() -> Shown {
+fn skew() -> Rows {
     let rows = SKEWS.iter().map(|row| {
         cells![
             row.part, row.to, row.minors, row.older, row.newer, row.source
         ]
     });
-    let columns = &["part", "against", "releases", "older", "newer", "source"];
+    let columns = &[
+        "component",
+        "against",
+        "releases",
+        "older",
+        "newer",
+        "source",
+    ];
     (columns, rows.collect())
 }
 
-fn flag_rows() -> Shown {
+fn flag_rows() -> Rows {
     let rows = flags().iter().map(|row| {
         cells![
             row.program,
             format!("--{}", row.name),
             row.system.map_or("any", |system| system.name()),
-            or_nothing(row.added_in()),
-            or_nothing(row.removed_in()),
-            row.instead().unwrap_or(NOTHING),
+            or_dash(row.added_in()),
+            or_dash(row.removed_in()),
+            row.instead().unwrap_or(NONE),
             row.source
         ]
     });
@@ -193,23 +198,23 @@ fn flag_rows() -> Shown {
         "system",
         "since",
         "removed in",
-        "instead",
+        "replacement",
         "source",
     ];
     (columns, rows.collect())
 }
 
-fn field_rows() -> Shown {
+fn field_rows() -> Rows {
     let rows = config_fields().iter().map(|row| {
-        let since = or_nothing(row.added_in());
-        let removed = or_nothing(row.removed_in());
+        let since = or_dash(row.added_in());
+        let removed = or_dash(row.removed_in());
         cells![row.program, row.name, since, removed, row.source]
     });
     let columns = &["program", "field", "since", "removed in", "source"];
     (columns, rows.collect())
 }
 
-fn gate_rows() -> Shown {
+fn gate_rows() -> Rows {
     let shown = |change: &GateChange| {
         let at = change.at.map(|at| format!("{at} ")).unwrap_or_default();
         match change.state {
@@ -221,28 +226,28 @@ fn gate_rows() -> Shown {
             None => format!("{at}removed"),
         }
     };
-    let rows = gates().iter().map(|row| {
+    let rows = feature_gates().iter().map(|row| {
         let history: Vec<_> = row.changes.iter().map(shown).collect();
         cells![row.name, history.join("; "), row.source]
     });
     (&["gate", "history", "source"], rows.collect())
 }
 
-fn changes() -> Shown {
-    let rows = BEHAVIOURS
+fn changes() -> Rows {
+    let rows = BEHAVIORS
         .iter()
         .map(|row| cells![row.minors, row.what, row.source]);
-    (&["kubernetes", "what", "source"], rows.collect())
+    (&["kubernetes", "description", "source"], rows.collect())
 }
 
-fn patches() -> Shown {
+fn patches() -> Rows {
     let rows = PATCH_FLOORS
         .iter()
         .map(|row| cells![row.version, row.what, row.source]);
-    (&["mended in", "what", "source"], rows.collect())
+    (&["fixed in", "description", "source"], rows.collect())
 }
 
-fn hns() -> Shown {
+fn hns() -> Rows {
     let rows = HNS_FEATURES.iter().map(|row| {
         let (last, updates) = match row.since {
             [updates @ .., last] => (Some(last), updates),
@@ -260,10 +265,10 @@ fn hns() -> Shown {
             row.source
         ]
     });
-    (&["feature", "hns", "what", "source"], rows.collect())
+    (&["feature", "hns", "description", "source"], rows.collect())
 }
 
-fn updates() -> Shown {
+fn updates() -> Rows {
     let rows = UPDATE_FLOORS.iter().map(|row| {
         let build = format!("{}.{}", row.build, row.revision);
         cells![
@@ -278,14 +283,14 @@ fn updates() -> Shown {
     (columns, rows.collect())
 }
 
-fn known_bad() -> Shown {
+fn known_bad() -> Rows {
     let rows = KNOWN_BAD.iter().map(|row| {
         cells![
             builds(&[row.build]),
             format!("{}.{}", row.build, row.from),
-            row.brought_by,
+            row.introduced_by,
             format!("{}.{}", row.build, row.until),
-            row.mended_by,
+            row.fixed_by,
             row.purpose,
             row.what,
             row.source
@@ -294,22 +299,22 @@ fn known_bad() -> Shown {
     let columns = &[
         "windows",
         "from",
-        "brought by",
-        "mended in",
-        "mended by",
+        "introduced by",
+        "fixed in",
+        "fixed by",
         "for",
-        "what",
+        "description",
         "source",
     ];
     (columns, rows.collect())
 }
 
-fn artifacts() -> Shown {
+fn artifacts() -> Rows {
     let rows = ARTIFACTS.iter().map(|row| {
         let version = match row.numbering {
-            Numbering::Kubernetes => "as Kubernetes",
-            Numbering::KubernetesMinor => "as Kubernetes, .0",
-            Numbering::Containerd => "as the table containerd says",
+            Numbering::Kubernetes => "same as Kubernetes",
+            Numbering::KubernetesMinor => "Kubernetes minor, .0",
+            Numbering::Containerd => "see topic containerd",
             Numbering::Own(version) => version,
         };
         let programs = row.programs.join(", ");
@@ -319,7 +324,7 @@ fn artifacts() -> Shown {
     (columns, rows.collect())
 }
 
-fn hashes() -> Shown {
+fn hashes() -> Rows {
     let rows = HASHES
         .iter()
         .map(|row| cells![row.name, row.system, row.version, row.sha256, row.source]);

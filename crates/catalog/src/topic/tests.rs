@@ -6,7 +6,7 @@ use crate::{
 };
 
 #[test]
-fn every_row_of_every_table_says_where_it_is_from() {
+fn every_row_has_a_source() {
     for topic in Topic::ALL {
         let table = topic.table();
         assert_eq!(table.columns.last(), Some(&"source"), "{}", topic.name());
@@ -20,7 +20,7 @@ fn every_row_of_every_table_says_where_it_is_from() {
 }
 
 #[test]
-fn no_table_has_a_row_twice_and_no_two_topics_a_name() {
+fn rows_and_topic_names_are_unique() {
     let mut names = BTreeSet::new();
     for topic in Topic::ALL {
         assert!(names.insert(topic.name()));
@@ -33,7 +33,7 @@ fn no_table_has_a_row_twice_and_no_two_topics_a_name() {
 }
 
 #[test]
-fn spans_of_releases_do_not_overlap_and_leave_no_gap() {
+fn release_ranges_do_not_overlap_and_have_no_gap() {
     let spans: [(&str, Vec<Minors>); 3] = [
         ("pause", PAUSES.iter().map(|row| row.minors).collect()),
         ("kubernetes", SUPPORT.iter().map(|row| row.minors).collect()),
@@ -74,7 +74,9 @@ fn every_covered_release_has_a_pause_a_containerd_and_a_windows() {
 }
 
 #[test]
-fn columns_become_fields() {
+fn json_keys_are_the_headings_in_camel_case() {
     assert_eq!(field("source"), "source");
     assert_eq!(field("host build from"), "hostBuildFrom");
+    assert_eq!(field("fixed by"), "fixedBy");
+    assert_eq!(field("default"), "default");
 }

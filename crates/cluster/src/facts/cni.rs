@@ -1,12 +1,12 @@
-//! Which pod network a cluster has, told by its DaemonSets.
+//! Detects the pod network by its DaemonSets.
 
 use k8s_openapi::api::apps::v1::DaemonSet;
 use serde::{Deserialize, Serialize};
 
 use crate::change::ObjectRef;
 
-/// Names of DaemonSets or their images, and what they belong to. The first that
-/// fits wins: more than one is found where one was replaced by another.
+/// Part of a DaemonSet's name, and the pod network it belongs to. The first match
+/// wins: several match where one network replaced another.
 const KNOWN: &[(&str, &str)] = &[
     ("cilium", "Cilium"),
     ("calico-node", "Calico"),
@@ -22,13 +22,11 @@ const KNOWN: &[(&str, &str)] = &[
     ("kindnet", "kindnet"),
 ];
 
-/// A pod network.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Cni {
-    /// Its name to people.
     pub name: String,
-    /// What gave it away.
+    /// The DaemonSet that identifies it.
     pub daemon_set: ObjectRef,
 }
 

@@ -1,4 +1,4 @@
-//! Which DaemonSets would put a Linux pod on a Windows node.
+//! Finds DaemonSets that would run a Linux pod on a Windows node.
 
 use std::collections::BTreeMap;
 
@@ -7,23 +7,19 @@ use k8s_openapi::api::core::v1::{NodeSelectorRequirement, PodSpec, Toleration};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::change::{ClusterChange, ObjectRef, Way};
+use crate::change::{ChangeMethod, ClusterChange, ObjectRef};
 
 const OS: &str = "kubernetes.io/os";
 const OLD_OS: &str = "beta.kubernetes.io/os";
 const OS_FIELD: &str = "/spec/template/spec/nodeSelector/kubernetes.io~1os";
 
-/// A DaemonSet, as far as casement looks at it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DaemonSetFacts {
-    /// Where it is.
     pub namespace: String,
-    /// What it is called.
     pub name: String,
-    /// Nothing keeps it off nodes with the taint `os=windows:NoSchedule`.
+    /// It tolerates `os=windows:NoSchedule` and selects no operating system.
     pub lands_on_windows: bool,
-    /// Whether it was made for Windows.
     pub for_windows: bool,
 }
 
@@ -41,7 +37,7 @@ impl DaemonSetFacts {
         }
     }
 
-    /// A node selector for Linux, where the set lacks one and would land.
+    /// Adds a node selector for Linux if the pods would land on Windows.
     pub fn os_selector_change(&self) -> Option<ClusterChange> {
         let namespace = Some(self.namespace.as_str());
         self.lands_on_windows.then(|| ClusterChange {
@@ -49,7 +45,7 @@ impl DaemonSetFacts {
             field: OS_FIELD.to_owned(),
             before: None,
             after: Some(Value::from("linux")),
-            way: Way::Patch,
+            method: ChangeMethod::Patch,
             outage: None,
         })
     }
@@ -83,7 +79,7 @@ fn selects_os(pod: &PodSpec) -> bool {
     pod.node_selector.as_ref().is_some_and(selects)
 }
 
-/// Whether every alternative of the required affinity names a system.
+/// Whether every term of the required affinity excludes Windows.
 fn affine_to_os(pod: &PodSpec) -> bool {
     let affinity = pod
         .affinity
@@ -137,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn only_sets_that_tolerate_the_taint_land() {
+    fn only_sets_that_tolerate_the_taint_get_a_selector() {
         for tolerations in [
             json!([{"operator": "Exists"}]),
             json!([{"operator": "Exists", "effect": "NoSchedule"}]),
@@ -162,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn a_set_that_names_its_system_stays_as_it_is() {
+    fn a_set_that_selects_an_os_is_left_unchanged() {
         let tolerant = json!([{"operator": "Exists"}]);
         let affinity = |expression: Value| {
             json!({"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution":

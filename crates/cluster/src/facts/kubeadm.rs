@@ -1,4 +1,4 @@
-//! Reads what kubeadm left in ConfigMaps.
+//! Parses the ConfigMaps that kubeadm writes.
 
 use kube::config::Kubeconfig;
 use serde::Deserialize;
@@ -51,7 +51,7 @@ pub(super) fn configuration(text: &str) -> Result<Configuration, ClusterError> {
     })
 }
 
-/// The addresses of the cluster's DNS.
+/// The cluster DNS addresses.
 pub(super) fn kubelet(text: &str) -> Result<Vec<String>, ClusterError> {
     let read: KubeletConfiguration = yaml("ConfigMap kube-system/kubelet-config", text)?;
     Ok(read.cluster_dns)
@@ -59,18 +59,18 @@ pub(super) fn kubelet(text: &str) -> Result<Vec<String>, ClusterError> {
 
 pub(super) fn cluster_info(text: &str) -> Result<ClusterInfo, ClusterError> {
     let what = "ConfigMap kube-public/cluster-info";
-    let not_understood = |reason: String| ClusterError::NotUnderstood {
+    let unusable = |reason: String| ClusterError::Unusable {
         what: what.to_owned(),
         reason,
     };
     let read: Kubeconfig = yaml(what, text)?;
     let cluster = read.clusters.into_iter().find_map(|named| named.cluster);
-    let cluster = cluster.ok_or_else(|| not_understood("it names no cluster".to_owned()))?;
+    let cluster = cluster.ok_or_else(|| unusable("it contains no cluster".to_owned()))?;
     let server = cluster.server.unwrap_or_default();
     let ca = cluster
         .certificate_authority_data
-        .ok_or_else(|| not_understood("it holds no CA".to_owned()))?;
-    let ca = decode(&ca).ok_or_else(|| not_understood("its CA is no base64".to_owned()))?;
+        .ok_or_else(|| unusable("it contains no CA".to_owned()))?;
+    let ca = decode(&ca).ok_or_else(|| unusable("its CA is not valid base64".to_owned()))?;
     Ok(ClusterInfo {
         endpoint: server.trim_start_matches("https://").to_owned(),
         ca_pem: ca,
@@ -92,7 +92,7 @@ fn list(text: &str) -> Vec<String> {
 }
 
 fn yaml<T: DeserializeOwned>(what: &str, text: &str) -> Result<T, ClusterError> {
-    serde_saphyr::from_str(text).map_err(|error| ClusterError::NotUnderstood {
+    serde_saphyr::from_str(text).map_err(|error| ClusterError::Unusable {
         what: what.to_owned(),
         reason: error.to_string(),
     })
@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn networks_may_be_two() {
+    fn dual_stack_networks_are_split() {
         let read = configuration(
             "apiVersion: kubeadm.k8s.io/v1beta4\nkind: ClusterConfiguration\nnetworking:\n  \
              podSubnet: 10.244.0.0/16,fd00::/48\n  serviceSubnet: 10.96.0.0/12\n  \
@@ -116,9 +116,9 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_yaml_is_told_with_its_place() {
+    fn invalid_yaml_is_reported_with_its_config_map() {
         let Err(error) = configuration("networking: [") else {
-            panic!("it was read");
+            panic!("invalid YAML was accepted");
         };
         assert_eq!(error.code(), "CAS-API-009");
         assert!(error.to_string().contains("kubeadm-config"), "{error}");

@@ -1,4 +1,4 @@
-//! A Node, as far as casement looks at it.
+//! The observed state of a Node.
 
 use std::collections::BTreeMap;
 
@@ -7,35 +7,30 @@ use serde::{Deserialize, Serialize};
 
 use crate::flannel::FlannelLease;
 
-/// What a Node says about itself.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct NodeFacts {
-    /// Its name, in lower case as the API has it.
+pub struct ObservedNode {
+    /// Lower case, as in the API.
     pub name: String,
-    /// `linux` or `windows`; empty until its kubelet has said so.
+    /// `linux` or `windows`; empty until the kubelet has reported it.
     pub os: String,
-    /// The kubelet's version, with its `v`.
+    /// With the leading `v`.
     pub kubelet_version: String,
-    /// Whether it is Ready.
     pub ready: bool,
-    /// The networks of its pods.
     pub pod_cidrs: Vec<String>,
-    /// Its internal addresses.
+    /// Internal addresses.
     pub addresses: Vec<String>,
-    /// Its taints (`os=windows:NoSchedule`).
+    /// `os=windows:NoSchedule`.
     pub taints: Vec<String>,
-    /// Whether it is cordoned.
     pub unschedulable: bool,
-    /// Its labels.
     #[serde(default)]
     pub labels: BTreeMap<String, String>,
-    /// What flannel's daemon there says of itself, if one runs.
+    /// From the annotations of flannel's daemon, if it runs there.
     #[serde(default)]
     pub flannel: Option<FlannelLease>,
 }
 
-impl NodeFacts {
+impl ObservedNode {
     pub(crate) fn of(node: &Node) -> Self {
         let status = node.status.as_ref();
         let info = status.and_then(|status| status.node_info.as_ref());
@@ -70,14 +65,14 @@ impl NodeFacts {
         }
     }
 
-    /// The build of its Windows, as its kubelet labelled it.
+    /// The Windows build, from the label that the kubelet sets.
     pub fn windows_build(&self) -> Option<u32> {
         let label = self.labels.get("node.kubernetes.io/windows-build")?;
         label.rsplit('.').next()?.parse().ok()
     }
 }
 
-/// The condition that says whether it is Ready.
+/// The Ready condition.
 pub(crate) fn ready(node: &Node) -> Option<&NodeCondition> {
     let conditions = node.status.as_ref()?.conditions.as_ref()?;
     conditions

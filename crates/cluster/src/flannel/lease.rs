@@ -1,4 +1,4 @@
-//! What a daemon of flannel's writes onto its Node.
+//! The annotations that flannel's daemon writes on its Node.
 
 use std::collections::BTreeMap;
 
@@ -7,20 +7,19 @@ use serde_json::Value;
 
 const PREFIX: &str = "flannel.alpha.coreos.com/";
 
-/// A daemon's own word.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct FlannelLease {
     /// `vxlan` or `host-gw`.
     pub backend: String,
-    /// The number of its overlay, if it has one.
+    /// None if the backend has no VNI.
     pub vni: Option<u32>,
-    /// Where others send to.
+    /// The tunnel endpoint.
     pub public_ip: String,
 }
 
 impl FlannelLease {
-    /// None unless the daemon says that it is one.
+    /// None unless flannel's subnet manager set its annotation.
     pub(crate) fn of(annotations: Option<&BTreeMap<String, String>>) -> Option<Self> {
         let annotations = annotations?;
         let get = |name: &str| annotations.get(&format!("{PREFIX}{name}"));

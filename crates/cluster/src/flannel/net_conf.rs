@@ -1,30 +1,27 @@
-//! `net-conf.json` as flannel reads it: keys in any case, unknown ones left alone,
-//! and on Linux the defaults of its kernel.
+//! Reads `net-conf.json` like flannel: keys in any case, unknown keys ignored, and the
+//! Linux kernel's defaults.
 
 use serde_json::{Map, Value};
 
-/// On Linux, where nothing is said.
+/// The defaults on Linux.
 const LINUX_VNI: u32 = 1;
 const LINUX_PORT: u16 = 8472;
 
-/// What a `net-conf.json` says.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NetConfSeen {
-    /// All pods.
+pub struct ObservedNetConf {
+    /// The CIDR of all pods.
     pub network: String,
     /// `vxlan`, `host-gw` or another; flannel's own default is `udp`.
     pub backend: String,
-    /// The overlay's number; without meaning in other backends.
+    /// Only meaningful for VXLAN.
     pub vni: u32,
-    /// Its UDP port.
     pub port: u16,
-    /// Whether nodes of one segment leave the tunnel out.
+    /// Whether nodes of one segment bypass the tunnel.
     pub direct_routing: bool,
-    /// Whether IPv6 is on.
     pub ipv6: bool,
 }
 
-impl NetConfSeen {
+impl ObservedNetConf {
     pub(super) fn read(text: &str) -> Result<Self, String> {
         let document: Value = serde_json::from_str(text).map_err(|error| error.to_string())?;
         let empty = Map::new();
@@ -46,7 +43,6 @@ impl NetConfSeen {
         })
     }
 
-    /// Whether pods travel in VXLAN.
     pub fn is_vxlan(&self) -> bool {
         self.backend == "vxlan"
     }
@@ -58,11 +54,11 @@ fn get<'a>(value: &'a Value, name: &str) -> Option<&'a Value> {
     fields.find_map(|(key, value)| key.eq_ignore_ascii_case(name).then_some(value))
 }
 
-/// The same text with that overlay; none if it says so already. A node that left
-/// the tunnel out would not be heard by Windows, so that goes too.
+/// The text with this VNI and port; none if unchanged. Also turns off direct routing,
+/// because Windows would not receive packets that bypass the tunnel.
 pub(super) fn with_overlay(text: &str, vni: u32, port: u16) -> Option<String> {
-    let seen = NetConfSeen::read(text).ok()?;
-    if (seen.vni, seen.port, seen.direct_routing) == (vni, port, false) {
+    let observed = ObservedNetConf::read(text).ok()?;
+    if (observed.vni, observed.port, observed.direct_routing) == (vni, port, false) {
         return None;
     }
     let mut document: Value = serde_json::from_str(text).ok()?;
@@ -72,15 +68,15 @@ pub(super) fn with_overlay(text: &str, vni: u32, port: u16) -> Option<String> {
     let backend = backend?.as_object_mut()?;
     put(backend, "VNI", vni.into());
     put(backend, "Port", port.into());
-    if seen.direct_routing {
+    if observed.direct_routing {
         put(backend, "DirectRouting", false.into());
     }
     Some(format!("{document:#}\n"))
 }
 
-/// Sets a key, in the case in which it stands there.
+/// Keeps the case of an existing key.
 fn put(fields: &mut Map<String, Value>, name: &str, value: Value) {
-    let held = fields.keys().find(|key| key.eq_ignore_ascii_case(name));
-    let key = held.cloned().unwrap_or_else(|| name.to_owned());
+    let existing = fields.keys().find(|key| key.eq_ignore_ascii_case(name));
+    let key = existing.cloned().unwrap_or_else(|| name.to_owned());
     fields.insert(key, value);
 }

@@ -1,5 +1,5 @@
-//! Restarts flannel on all Linux nodes at once, and waits until each daemon says
-//! what it should.
+//! Restarts flannel on all Linux nodes at once and waits until each daemon reports the
+//! new VNI.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -11,37 +11,37 @@ use kube::api::{Api, DeleteParams, ListParams, Preconditions, WatchParams};
 use tokio::time::{Instant, timeout};
 
 use super::FlannelFacts;
-use crate::connect::Cluster;
+use crate::client::ClusterClient;
 use crate::error::ClusterError;
 
-/// An image is there already: a minute is long.
-const LIMIT: Duration = Duration::from_secs(300);
-/// Annotations come without an event of the pods.
-const LOOK_AGAIN: Duration = Duration::from_secs(2);
+/// Generous: the image is already pulled, so it usually takes less than a minute.
+const TIMEOUT: Duration = Duration::from_secs(300);
+/// Node annotations change without a pod event.
+const POLL_INTERVAL: Duration = Duration::from_secs(2);
 
-impl Cluster {
-    /// Deletes flannel's pods on Linux, all at once, and waits until on every node
-    /// a new one is ready and says that number.
+impl ClusterClient {
+    /// Deletes all of flannel's Linux pods and waits until every node has a ready one
+    /// that reports this VNI.
     pub(crate) async fn restart_flannel(
         &self,
         vni: u32,
-        tell: &(dyn Fn(String) + Sync),
+        on_progress: &(dyn Fn(String) + Sync),
     ) -> Result<(), ClusterError> {
-        let facts = self.facts().await?;
+        let facts = self.observe().await?;
         let Some(flannel) = self.flannel(&facts).await? else {
             return Ok(());
         };
         let namespace = flannel.daemon_set.namespace.clone().unwrap_or_default();
         let pods: Api<Pod> = Api::namespaced(self.client.clone(), &namespace);
-        self.note_restart(true).await?;
+        self.set_restart_pending(true).await?;
         let (old, _) = self.flannel_pods(&pods, &flannel).await?;
         try_join_all(old.iter().map(|pod| self.delete_pod(&pods, pod))).await?;
         let gone: BTreeSet<&str> = old.iter().filter_map(uid).collect();
         let nodes: BTreeSet<String> = old.iter().filter_map(node_of).collect();
-        self.wait_for_flannel(&pods, &flannel, &Expected { nodes, gone, vni }, tell)
+        self.wait_for_flannel(&pods, &flannel, &Expected { nodes, gone, vni }, on_progress)
             .await?;
-        self.note_restart(false).await?;
-        self.drop_state().await
+        self.set_restart_pending(false).await?;
+        self.delete_empty_state().await
     }
 
     async fn flannel_pods(
@@ -80,9 +80,9 @@ impl Cluster {
         pods: &Api<Pod>,
         flannel: &FlannelFacts,
         expected: &Expected<'_>,
-        tell: &(dyn Fn(String) + Sync),
+        on_progress: &(dyn Fn(String) + Sync),
     ) -> Result<(), ClusterError> {
-        let end = Instant::now() + LIMIT;
+        let end = Instant::now() + TIMEOUT;
         let mut last = usize::MAX;
         loop {
             let (behind, version) = self.behind(pods, flannel, expected).await?;
@@ -92,22 +92,22 @@ impl Cluster {
             if behind.len() != last {
                 last = behind.len();
                 let all = expected.nodes.len();
-                tell(format!("flannel is back on {} of {all} nodes", all - last));
+                on_progress(format!("flannel is ready on {} of {all} nodes", all - last));
             }
             if Instant::now() >= end {
-                return Err(ClusterError::FlannelNotBack {
+                return Err(ClusterError::FlannelNotReady {
                     vni: expected.vni,
-                    seconds: LIMIT.as_secs(),
+                    seconds: TIMEOUT.as_secs(),
                     nodes: behind,
                 });
             }
             let watch = pods.watch(&WatchParams::default(), &version).await;
             let mut watch = watch.map_err(self.failed("watch flannel's pods"))?.boxed();
-            let _ = timeout(LOOK_AGAIN, watch.next()).await;
+            let _ = timeout(POLL_INTERVAL, watch.next()).await;
         }
     }
 
-    /// The nodes that are not there yet, each with what is seen of it.
+    /// The nodes that are not ready yet, each with its state.
     async fn behind(
         &self,
         pods: &Api<Pod>,
@@ -122,17 +122,17 @@ impl Cluster {
             .filter_map(node_of)
             .collect();
         let mut behind = BTreeMap::new();
-        // A node that has left meanwhile is not waited for.
+        // A node that was deleted meanwhile is not waited for.
         for node in self.nodes().await? {
             if !expected.nodes.contains(&node.name) {
                 continue;
             }
             let vni = node.flannel.as_ref().and_then(|lease| lease.vni);
             if !fresh.contains(&node.name) {
-                behind.insert(node.name, "its pod is not ready".to_owned());
+                behind.insert(node.name, "the pod is not ready".to_owned());
             } else if vni != Some(expected.vni) {
                 let found = vni.map_or("none".to_owned(), |vni| vni.to_string());
-                behind.insert(node.name, format!("its annotation has VNI {found}"));
+                behind.insert(node.name, format!("the annotation has VNI {found}"));
             }
         }
         Ok((behind, version))

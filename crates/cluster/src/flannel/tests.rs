@@ -15,17 +15,17 @@ fn facts(text: &str) -> FlannelFacts {
         daemon_set: ObjectRef::new("apps/v1", "DaemonSet", Some("kube-flannel"), "x"),
         selectors: vec!["app=flannel".to_owned()],
         text: text.to_owned(),
-        net_conf: NetConfSeen::read(text).unwrap(),
+        net_conf: ObservedNetConf::read(text).unwrap(),
         restart_pending: false,
     }
 }
 
-fn wanted() -> NetConf {
+fn expected() -> NetConf {
     let backend = Backend::vxlan(4096, 4789, "flannel.4096", None);
     NetConf::new("10.244.0.0/16".parse().unwrap(), backend)
 }
 
-fn node(name: &str, vni: u32) -> NodeFacts {
+fn node(name: &str, vni: u32) -> ObservedNode {
     let annotations = [
         ("kube-subnet-manager", "true".to_owned()),
         ("backend-type", "vxlan".to_owned()),
@@ -39,7 +39,7 @@ fn node(name: &str, vni: u32) -> NodeFacts {
         .into_iter()
         .map(|(key, value)| (format!("flannel.alpha.coreos.com/{key}"), value))
         .collect();
-    NodeFacts {
+    ObservedNode {
         name: name.to_owned(),
         os: "linux".to_owned(),
         kubelet_version: String::new(),
@@ -54,8 +54,8 @@ fn node(name: &str, vni: u32) -> NodeFacts {
 }
 
 #[test]
-fn the_shipped_file_gets_a_number_and_a_port_and_keeps_the_rest() {
-    let changes = facts(SHIPPED).changes(&wanted(), &[node("lin1", 1)]);
+fn the_default_config_gets_vni_and_port_and_keeps_the_rest() {
+    let changes = facts(SHIPPED).changes(&expected(), &[node("lin1", 1)]);
     let [change, restart] = changes.as_slice() else {
         panic!("{changes:?}");
     };
@@ -70,19 +70,19 @@ fn the_shipped_file_gets_a_number_and_a_port_and_keeps_the_rest() {
     );
     assert_eq!(change.before, Some(json!(SHIPPED)));
     assert!(change.outage.is_some() && restart.outage.is_some());
-    assert_eq!(restart.way, Way::Restart { vni: 4096 });
+    assert_eq!(restart.method, ChangeMethod::Restart { vni: 4096 });
     assert_eq!(restart.before, Some(json!({"vni": {"lin1": 1}})));
     assert_eq!(restart.after, Some(json!({"vni": {"lin1": 4096}})));
-    let settled = facts(text).changes(&wanted(), &[node("lin1", 4096)]);
+    let settled = facts(text).changes(&expected(), &[node("lin1", 4096)]);
     assert_eq!(settled, []);
 }
 
 #[test]
-fn keys_are_found_in_any_case_and_kept_in_it() {
+fn keys_match_in_any_case_and_keep_theirs() {
     let text = r#"{"network":"10.244.0.0/16","backend":{"type":"vxlan","vni":4096,"port":8472,"directRouting":true}}"#;
-    let seen = NetConfSeen::read(text).unwrap();
+    let observed = ObservedNetConf::read(text).unwrap();
     assert_eq!(
-        (seen.vni, seen.port, seen.direct_routing),
+        (observed.vni, observed.port, observed.direct_routing),
         (4096, 8472, true)
     );
     let after = net_conf::with_overlay(text, 4096, 4789).unwrap();
@@ -92,21 +92,21 @@ fn keys_are_found_in_any_case_and_kept_in_it() {
 }
 
 #[test]
-fn a_run_that_was_cut_off_after_the_file_restarts_only() {
+fn an_interrupted_run_only_restarts() {
     let text = net_conf::with_overlay(SHIPPED, 4096, 4789).unwrap();
-    let behind = facts(&text).changes(&wanted(), &[node("lin1", 4096), node("lin2", 1)]);
+    let behind = facts(&text).changes(&expected(), &[node("lin1", 4096), node("lin2", 1)]);
     assert_eq!(behind.len(), 1);
-    assert_eq!(behind[0].way, Way::Restart { vni: 4096 });
-    // The port is in no annotation: only the note tells.
+    assert_eq!(behind[0].method, ChangeMethod::Restart { vni: 4096 });
+    // No annotation has the port: only the saved state shows it.
     let mut pending = facts(&text);
     pending.restart_pending = true;
-    assert_eq!(pending.changes(&wanted(), &[node("lin1", 4096)]).len(), 1);
+    assert_eq!(pending.changes(&expected(), &[node("lin1", 4096)]).len(), 1);
 }
 
 #[test]
-fn another_backend_is_not_changed_by_numbers() {
+fn another_backend_is_left_unchanged() {
     let text = SHIPPED.replace("vxlan", "host-gw");
-    assert_eq!(facts(&text).changes(&wanted(), &[]), []);
+    assert_eq!(facts(&text).changes(&expected(), &[]), []);
     let routes = NetConf::new("10.244.0.0/16".parse().unwrap(), Backend::host_gw("cbr0"));
     assert_eq!(facts(&text).changes(&routes, &[]), []);
     assert_eq!(facts(SHIPPED).changes(&routes, &[]), []);

@@ -17,8 +17,8 @@ struct Metadata {
 }
 
 #[test]
-fn the_documented_roles_are_exactly_what_is_asked_for() {
-    let roles: Vec<Role> = serde_saphyr::from_multiple(RIGHTS_YAML).unwrap();
+fn documented_roles_match_the_checked_permissions() {
+    let roles: Vec<Role> = serde_saphyr::from_multiple(PERMISSIONS_YAML).unwrap();
     let mut documented = BTreeSet::new();
     for role in &roles {
         for rule in &role.rules {
@@ -31,12 +31,12 @@ fn the_documented_roles_are_exactly_what_is_asked_for() {
                 for group in rule.api_groups.iter().flatten() {
                     for resource in rule.resources.iter().flatten() {
                         for name in &names {
-                            let place = role.metadata.namespace.clone();
+                            let namespace = role.metadata.namespace.clone();
                             documented.insert((
                                 verb.clone(),
                                 group.clone(),
                                 resource.clone(),
-                                place,
+                                namespace,
                                 name.clone(),
                             ));
                         }
@@ -45,31 +45,33 @@ fn the_documented_roles_are_exactly_what_is_asked_for() {
             }
         }
     }
-    let all = RIGHTS.iter().cloned();
-    let all = all.chain(flannel_rights("kube-flannel"));
-    let all = all.chain(host_process_rights()).chain(calico_rights());
-    let asked: BTreeSet<_> = all
-        .chain(crate::sample::sample_rights("default"))
-        .map(|right| {
+    let all = PERMISSIONS.iter().cloned();
+    let all = all.chain(flannel_permissions("kube-flannel"));
+    let all = all
+        .chain(host_process_permissions())
+        .chain(calico_permissions());
+    let checked: BTreeSet<_> = all
+        .chain(crate::sample::sample_permissions("default"))
+        .map(|permission| {
             (
-                right.verb.to_owned(),
-                right.group.to_owned(),
-                right.resource.to_owned(),
-                right.namespace.map(Cow::into_owned),
-                right.name.map(str::to_owned),
+                permission.verb.to_owned(),
+                permission.group.to_owned(),
+                permission.resource.to_owned(),
+                permission.namespace.map(Cow::into_owned),
+                permission.name.map(str::to_owned),
             )
         })
         .collect();
-    assert_eq!(documented, asked);
+    assert_eq!(documented, checked);
 }
 
 #[test]
-fn a_right_reads_as_a_sentence() {
-    let right = core("get", "configmaps", "kube-system", Some("kubeadm-config"));
+fn a_permission_reads_like_kubectl_auth_can_i() {
+    let permission = core("get", "configmaps", "kube-system", Some("kubeadm-config"));
     assert_eq!(
-        right.to_string(),
+        permission.to_string(),
         "get configmaps `kubeadm-config` in kube-system"
     );
-    let right = wide("patch", "apps", "daemonsets");
-    assert_eq!(right.to_string(), "patch daemonsets.apps");
+    let permission = wide("patch", "apps", "daemonsets");
+    assert_eq!(permission.to_string(), "patch daemonsets.apps");
 }

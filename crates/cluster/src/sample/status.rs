@@ -1,5 +1,5 @@
-//! How the sample does: its pods with the reason that keeps them, and where its
-//! Services answer.
+//! The sample's status: its pods, with the reason if they are not ready, and the
+//! addresses of its Services.
 
 use std::time::Duration;
 
@@ -11,81 +11,67 @@ use serde::Serialize;
 use tokio::time::{Instant, timeout_at};
 
 use super::{NAME, PART_OF};
-use crate::connect::Cluster;
+use crate::client::ClusterClient;
 use crate::error::ClusterError;
 
-/// One Deployment of the sample.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SamplePart {
-    /// Its name.
     pub name: String,
-    /// How many pods it should have.
+    /// Desired pods.
     pub wanted: i32,
-    /// How many answer.
+    /// Ready pods.
     pub ready: i32,
-    /// The nodes that its pods are on.
     pub nodes: Vec<String>,
-    /// Why one does not answer yet; empty when all do.
+    /// Why a pod is not ready; empty if all are.
     pub reason: String,
 }
 
-/// One Service of the sample.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SampleService {
-    /// Its name.
     pub name: String,
-    /// `ClusterIP` and its like.
+    /// For example `ClusterIP`.
     pub kind: String,
-    /// Where it answers inside the cluster.
     pub cluster_ip: String,
-    /// The port of every node, if it has one.
     pub node_port: Option<i32>,
-    /// Addresses from outside, as far as they are given.
+    /// External addresses.
     pub addresses: Vec<String>,
 }
 
-/// The whole sample.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SampleStatus {
-    /// Its Deployments.
     pub parts: Vec<SamplePart>,
-    /// Its Services.
     pub services: Vec<SampleService>,
 }
 
 impl SampleStatus {
-    /// Whether every pod answers.
     pub fn is_ready(&self) -> bool {
         !self.parts.is_empty() && self.parts.iter().all(|part| part.ready >= part.wanted)
     }
 }
 
-/// Between two looks at most.
-const MOMENT: Duration = Duration::from_millis(500);
+const POLL_INTERVAL: Duration = Duration::from_millis(500);
 
-impl Cluster {
-    /// How the sample does now; empty if it is not there.
+impl ClusterClient {
+    /// Empty if the sample is not deployed.
     pub async fn sample_status(&self, namespace: &str) -> Result<SampleStatus, ClusterError> {
-        self.look_at_sample(namespace)
-            .await
-            .map(|(status, _)| status)
+        self.read_sample(namespace).await.map(|(status, _)| status)
     }
 
-    /// Waits until every pod answers, or time is up; `tell` hears each state on
-    /// the way. The last state says which it was.
+    /// Waits until every pod is ready or the limit is reached; `on_status` receives
+    /// each state. Returns the last one.
     pub async fn wait_for_sample(
         &self,
         namespace: &str,
         limit: Duration,
-        tell: &(dyn Fn(&SampleStatus) + Sync),
+        on_status: &(dyn Fn(&SampleStatus) + Sync),
     ) -> Result<SampleStatus, ClusterError> {
         let end = Instant::now() + limit;
         loop {
-            let (status, version) = self.look_at_sample(namespace).await?;
-            tell(&status);
+            let (status, version) = self.read_sample(namespace).await?;
+            on_status(&status);
             if status.is_ready() || status.parts.is_empty() || Instant::now() >= end {
                 return Ok(status);
             }
@@ -95,17 +81,14 @@ impl Cluster {
                 .timeout(10);
             let watch = pods.watch(&params, &version).await;
             let mut watch = watch.map_err(self.failed("watch pods"))?.boxed();
-            // Whatever comes, it is looked at again; a Deployment counts its pods a
-            // moment after they have changed, and is not watched.
-            let soon = end.min(Instant::now() + MOMENT);
+            // Read again after any event; Deployments are not watched, and count their
+            // pods a moment later.
+            let soon = end.min(Instant::now() + POLL_INTERVAL);
             let _ = timeout_at(soon, watch.next()).await;
         }
     }
 
-    async fn look_at_sample(
-        &self,
-        namespace: &str,
-    ) -> Result<(SampleStatus, String), ClusterError> {
+    async fn read_sample(&self, namespace: &str) -> Result<(SampleStatus, String), ClusterError> {
         let params = ListParams::default().labels(&format!("{PART_OF}={NAME}"));
         let sets: Api<Deployment> = Api::namespaced(self.client.clone(), namespace);
         let pods: Api<Pod> = Api::namespaced(self.client.clone(), namespace);
@@ -141,8 +124,8 @@ fn part(set: &Deployment, pods: &[Pod]) -> SamplePart {
         true => String::new(),
         false => pods
             .iter()
-            .find_map(|pod| held_by(pod))
-            .unwrap_or_else(|| "its pods do not answer yet".to_owned()),
+            .find_map(|pod| waiting_reason(pod))
+            .unwrap_or_else(|| "its pods are not ready yet".to_owned()),
     };
     SamplePart {
         name,
@@ -153,9 +136,8 @@ fn part(set: &Deployment, pods: &[Pod]) -> SamplePart {
     }
 }
 
-/// What keeps a pod, in its own words: an image that does not come, a node that
-/// is not there.
-fn held_by(pod: &Pod) -> Option<String> {
+/// For example an image that cannot be pulled, or no node to schedule on.
+fn waiting_reason(pod: &Pod) -> Option<String> {
     let status = pod.status.as_ref()?;
     let containers = status.container_statuses.iter().flatten();
     let waiting = containers

@@ -1,24 +1,20 @@
-//! The same tests against the lab's embedded API server and against the real one of
-//! a lab that is up: a difference is a bug of the embedded one, or a gap that
-//! `docs/lab.md` lists.
+//! The same tests against the embedded API server and the real one of a running lab:
+//! a difference is a bug of the embedded server or a gap listed in `docs/lab.md`.
 
-#[path = "both/responses.rs"]
-mod answers;
 mod calico;
 mod changes;
+mod csr;
 mod facts;
 mod flannel;
 mod nodes;
-#[path = "both/csr.rs"]
-mod requests;
-#[path = "both/permissions.rs"]
-mod rights;
+mod permissions;
+mod responses;
 mod samples;
 mod tokens;
 
-/// Makes each function a test twice over: `embedded` needs nothing, `outside` a lab
-/// whose folder `CASEMENT_TEST_LAB` names. A function that is not in the list is
-/// dead code, and told as that.
+/// Makes each function two tests: `embedded` has no requirements, `outside` needs a lab
+/// in the folder `CASEMENT_TEST_LAB`. A function missing from the list is reported as
+/// dead code.
 macro_rules! on_both {
     ($($module:ident { $($name:ident),* $(,)? })*) => {
         mod embedded {
@@ -50,48 +46,48 @@ macro_rules! on_both {
 }
 
 on_both! {
-    answers {
-        answers_are_those_of_kubernetes,
+    responses {
+        responses_match_kubernetes,
     }
     calico {
-        what_windows_needs_of_calico_is_told_before_anything_changes,
+        calico_settings_are_checked_before_anything_changes,
     }
     changes {
-        a_selector_is_added_and_taken_back,
+        a_selector_is_added_and_restored,
         an_edit_after_the_plan_is_a_conflict,
-        an_edit_after_the_change_survives_the_way_back,
-        casements_own_objects_come_and_go,
-        an_object_of_that_name_by_somebody_else_is_never_taken_over,
-        the_server_takes_a_test_for_null_as_not_there,
+        an_edit_after_the_change_survives_the_restore,
+        owned_objects_are_created_and_deleted,
+        a_foreign_object_is_never_taken_over,
+        a_patch_test_for_null_means_absent,
     }
     facts {
-        facts_are_what_kubeadm_wrote,
+        facts_match_kubeadm_config,
         a_server_with_another_ca_is_not_trusted,
     }
     flannel {
-        a_change_of_the_overlay_is_planned_made_checked_and_taken_back,
-        an_edit_beside_the_overlay_survives_and_one_of_it_is_told,
-        an_edit_while_it_was_planned_stops_the_change,
-        a_run_that_ended_after_the_file_is_gone_on_with,
+        an_overlay_change_is_planned_applied_checked_and_restored,
+        an_edit_of_another_key_survives_and_a_conflicting_one_is_reported,
+        an_edit_after_planning_stops_the_change,
+        an_interrupted_run_resumes_with_the_restart,
     }
     nodes {
-        a_watch_tells_the_reason_and_every_change,
-        a_cordon_by_somebody_else_stays,
-        a_taint_is_added_beside_those_of_others,
-        pods_leave_a_node_but_those_of_daemon_sets,
+        a_watch_reports_the_reason_and_every_change,
+        a_foreign_cordon_is_kept,
+        a_taint_is_added_and_others_are_kept,
+        drain_evicts_all_but_daemon_set_pods,
     }
-    requests {
-        a_request_is_approved_only_where_nobody_does_and_only_its_own,
+    csr {
+        only_its_own_request_is_approved_and_only_without_an_approver,
     }
-    rights {
-        the_documented_roles_are_enough_and_one_less_is_told,
+    permissions {
+        documented_roles_suffice_and_a_missing_permission_is_reported,
     }
     samples {
-        a_sample_is_deployed_once_and_deleted_whole,
-        somebody_elses_service_of_that_name_is_not_taken_over,
+        a_sample_is_deployed_once_and_fully_deleted,
+        a_foreign_service_is_not_taken_over,
     }
     tokens {
         a_token_is_accepted_until_it_is_deleted,
-        leftovers_of_these_hosts_go_and_others_stay,
+        only_leftover_tokens_of_these_hosts_are_deleted,
     }
 }

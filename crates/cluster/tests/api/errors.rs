@@ -1,17 +1,19 @@
-//! Ways in which a kubeconfig leads nowhere, each told apart.
+//! Each connection and permission problem has its own error.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use casement_cluster::{Cluster, ClusterChange, ClusterError, ObjectRef, RIGHTS, Way};
+use casement_cluster::{
+    ChangeMethod, ClusterChange, ClusterClient, ClusterError, ObjectRef, PERMISSIONS,
+};
 use http::{Request, Response};
 use kube::Client;
 use kube::client::Body;
 use serde_json::{Value, json};
 
-/// A cluster whose server answers by path.
+/// A cluster with a fake server that responds by path.
 async fn cluster(
     answer: impl Fn(&str, &Value) -> (u16, Value) + Send + 'static,
-) -> Result<Cluster, ClusterError> {
+) -> Result<ClusterClient, ClusterError> {
     let (service, mut handle) = tower_test::mock::pair::<Request<Body>, Response<Body>>();
     tokio::spawn(async move {
         while let Some((request, send)) = handle.next_request().await {
@@ -29,7 +31,7 @@ async fn cluster(
         }
     });
     let client = Client::new(service, "default");
-    Cluster::over(client, "https://10.3.0.1:6443".to_owned()).await
+    ClusterClient::with_client(client, "https://10.3.0.1:6443".to_owned()).await
 }
 
 fn version() -> (u16, Value) {
@@ -52,7 +54,7 @@ async fn connect(kubeconfig: &str) -> ClusterError {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("admin.conf");
     std::fs::write(&path, kubeconfig).unwrap();
-    match Cluster::connect(&path).await {
+    match ClusterClient::connect(&path).await {
         Ok(_) => panic!("it connected"),
         Err(error) => error,
     }
@@ -68,8 +70,8 @@ fn kubeconfig(server: &str) -> String {
 }
 
 #[tokio::test]
-async fn a_kubeconfig_that_is_missing_or_none_is_told() {
-    let missing = Cluster::connect("/no/such/admin.conf".as_ref()).await;
+async fn a_missing_or_invalid_kubeconfig_is_reported() {
+    let missing = ClusterClient::connect("/no/such/admin.conf".as_ref()).await;
     let Err(missing) = missing else {
         panic!("it connected");
     };
@@ -80,7 +82,7 @@ async fn a_kubeconfig_that_is_missing_or_none_is_told() {
 }
 
 #[tokio::test]
-async fn a_server_that_does_not_answer_is_named() {
+async fn an_unreachable_server_is_named() {
     let free = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = free.local_addr().unwrap().port();
     drop(free);
@@ -91,7 +93,7 @@ async fn a_server_that_does_not_answer_is_named() {
 }
 
 #[tokio::test]
-async fn an_unknown_user_is_told_from_one_without_rights() {
+async fn an_unknown_user_differs_from_one_without_permissions() {
     let unknown = cluster(|_, _| failure(401, "Unauthorized")).await;
     assert_eq!(unknown.err().unwrap().code(), "CAS-API-005");
     let powerless = cluster(|path, _| match path {
@@ -104,12 +106,12 @@ async fn an_unknown_user_is_told_from_one_without_rights() {
     assert_eq!(error.code(), "CAS-API-006");
     assert_eq!(
         error.to_string(),
-        "the API server refuses to read Node windows01"
+        "permission denied: the API server refused to read Node windows01"
     );
 }
 
 #[tokio::test]
-async fn missing_rights_come_as_one_list() {
+async fn missing_permissions_are_reported_as_one_list() {
     let cluster = cluster(|path, review| match path {
         "/version" => version(),
         _ => {
@@ -120,38 +122,43 @@ async fn missing_rights_come_as_one_list() {
             (201, answer)
         }
     });
-    let error = cluster.await.unwrap().check_rights().await.unwrap_err();
+    let error = cluster
+        .await
+        .unwrap()
+        .check_permissions()
+        .await
+        .unwrap_err();
     assert_eq!(error.code(), "CAS-API-007");
-    let told: Vec<_> = error
+    let missing: Vec<_> = error
         .details()
         .into_iter()
-        .map(|(_, right)| right)
+        .map(|(_, permission)| permission)
         .collect();
     assert_eq!(
-        told,
+        missing,
         [
             "bind clusterroles.rbac.authorization.k8s.io `system:node-proxier`",
             "create, list, delete secrets in kube-system",
         ]
     );
-    assert!(told.len() < RIGHTS.len());
+    assert!(missing.len() < PERMISSIONS.len());
 }
 
 #[tokio::test]
-async fn a_cluster_that_kubeadm_did_not_make_is_told_as_that() {
+async fn a_cluster_not_created_by_kubeadm_is_reported() {
     let cluster = cluster(|path, _| match path {
         "/version" => version(),
         _ => failure(404, "not found"),
     });
-    let error = cluster.await.unwrap().facts().await.unwrap_err();
+    let error = cluster.await.unwrap().observe().await.unwrap_err();
     assert_eq!(error.code(), "CAS-API-008");
 }
 
-/// The first look finds what was planned on; the edit comes between that look
-/// and the patch, and only the patch's own test can notice it.
+/// The first read finds the planned value; the edit comes between that read and the
+/// patch, and only the patch's own test can detect it.
 #[tokio::test]
-async fn an_edit_in_the_last_moment_is_a_conflict() {
-    let looks = AtomicU32::new(0);
+async fn an_edit_just_before_the_patch_is_a_conflict() {
+    let reads = AtomicU32::new(0);
     let cluster = cluster(move |path, body| match path {
         "/version" => version(),
         "/apis/apps/v1/namespaces/shop/daemonsets/x" if body.is_array() => {
@@ -159,7 +166,7 @@ async fn an_edit_in_the_last_moment_is_a_conflict() {
             failure(422, "the server rejected our request")
         }
         "/apis/apps/v1/namespaces/shop/daemonsets/x" => {
-            let value = match looks.fetch_add(1, Ordering::SeqCst) {
+            let value = match reads.fetch_add(1, Ordering::SeqCst) {
                 0 => "old",
                 _ => "theirs",
             };
@@ -179,20 +186,19 @@ async fn an_edit_in_the_last_moment_is_a_conflict() {
         field: "/spec/a".to_owned(),
         before: Some(json!("old")),
         after: Some(json!("new")),
-        way: Way::Patch,
+        method: ChangeMethod::Patch,
         outage: None,
     };
-    let error = cluster.await.unwrap().carry_out(&change).await.unwrap_err();
+    let error = cluster.await.unwrap().apply(&change).await.unwrap_err();
     let ClusterError::Conflict { found, .. } = &error else {
         panic!("{error:?}");
     };
     assert_eq!(found, &Some(json!("theirs")));
 }
 
-/// A pod that its budget keeps is told with the budget's own words, and nothing is
-/// forced.
+/// Nothing is forced.
 #[tokio::test]
-async fn a_budget_that_keeps_a_pod_is_told() {
+async fn a_disruption_budget_that_blocks_eviction_is_reported() {
     let cluster = cluster(|path, _| match path {
         "/version" => version(),
         "/api/v1/nodes/win1" => {
@@ -218,9 +224,9 @@ async fn a_budget_that_keeps_a_pod_is_told() {
     let drained = cluster.drain("Win1", std::time::Duration::ZERO, &|_| {});
     let error = drained.await.unwrap_err();
     assert_eq!(error.code(), "CAS-API-014");
-    let wanted = (
+    let expected = (
         "shop/web".to_owned(),
         "Cannot evict pod as it would violate the budget".to_owned(),
     );
-    assert_eq!(error.details(), [wanted]);
+    assert_eq!(error.details(), [expected]);
 }

@@ -1,5 +1,4 @@
-//! The API side against a made-up server, against the lab's embedded one, and against
-//! a lab's real one.
+//! The API side against a fake server, the embedded API server, and a lab's real one.
 
 #![allow(
     clippy::unwrap_used,

@@ -1,25 +1,24 @@
-//! The API server that a test speaks to.
+//! The API server of a test.
 
 use std::path::{Path, PathBuf};
 
-use casement_cluster::Cluster;
-use casement_sim::api_server::{self, Running, Seed};
+use casement_cluster::ClusterClient;
+use casement_sim::api_server::{self, ApiServer, Seed};
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
 use tokio::sync::{Mutex, MutexGuard};
 
-/// Tests that share the ConfigMap `casement-state` of a lab: one after the other.
+/// Serializes tests that share a lab's ConfigMap `casement-state`.
 static STATE: Mutex<()> = Mutex::const_new(());
 
-/// A server, real or embedded.
 pub struct Server {
     kubeconfig: PathBuf,
-    /// One of the test's own, and where its kubeconfig is.
-    own: Option<(Running, tempfile::TempDir)>,
+    /// The embedded server and the folder of its kubeconfig.
+    own: Option<(ApiServer, tempfile::TempDir)>,
 }
 
 impl Server {
-    /// A fresh one inside this process.
+    /// A new server inside this process.
     pub fn embedded() -> Self {
         let running = api_server::start(Seed::default()).unwrap();
         let folder = tempfile::tempdir().unwrap();
@@ -31,11 +30,11 @@ impl Server {
         }
     }
 
-    /// The real one of the lab that `CASEMENT_TEST_LAB` names.
+    /// The real server of the lab in `CASEMENT_TEST_LAB`.
     pub fn of_the_lab() -> Self {
         let folder = std::env::var_os("CASEMENT_TEST_LAB");
         let folder: PathBuf = folder
-            .expect("CASEMENT_TEST_LAB names a lab that is up")
+            .expect("CASEMENT_TEST_LAB names a running lab")
             .into();
         Self {
             kubeconfig: folder.join("admin.conf"),
@@ -51,7 +50,7 @@ impl Server {
         &self.kubeconfig
     }
 
-    /// For those who write `casement-state`.
+    /// Held by tests that write `casement-state`.
     pub async fn state(&self) -> Option<MutexGuard<'static, ()>> {
         match self.is_embedded() {
             true => None,
@@ -59,8 +58,8 @@ impl Server {
         }
     }
 
-    pub async fn cluster(&self) -> Cluster {
-        Cluster::connect(&self.kubeconfig).await.unwrap()
+    pub async fn cluster(&self) -> ClusterClient {
+        ClusterClient::connect(&self.kubeconfig).await.unwrap()
     }
 
     pub async fn config(&self) -> Config {

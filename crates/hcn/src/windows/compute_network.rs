@@ -1,7 +1,7 @@
 //! `computenetwork.dll`.
 //!
-//! Each function is looked up when it is called: an older library that lacks
-//! one that is not needed serves well.
+//! Each function is looked up when it is called, so that an older library without an
+//! unused function works.
 
 use std::ffi::c_void;
 use std::{mem, ptr};
@@ -14,7 +14,7 @@ use crate::kind::{Kind, Verb};
 use crate::record;
 
 use super::library::Library;
-use super::text::{Given, wide};
+use super::text::{OutText, wide};
 
 type RawHandle = *mut c_void;
 type Enumerate = unsafe extern "system" fn(*const u16, *mut *mut u16, *mut *mut u16) -> u32;
@@ -46,13 +46,12 @@ pub(crate) struct Handle {
 
 impl Drop for Handle {
     fn drop(&mut self) {
-        // SAFETY: open, and closed only here. What a close answers changes
-        // nothing for anybody.
+        // SAFETY: open, and closed only here. The result of a close is irrelevant.
         unsafe { (self.close)(self.raw) };
     }
 }
 
-/// Looks a function up and gives it its type.
+/// Looks up a function with its type.
 macro_rules! function {
     ($self:ident, $kind:expr, $verb:ident as $signature:ty) => {{
         let name = $kind.function(Verb::$verb);
@@ -71,21 +70,21 @@ impl ComputeNetwork {
     pub(crate) fn enumerate(&self, kind: Kind, query: &str) -> Result<String, HcnError> {
         let (name, function) = function!(self, kind, Enumerate as Enumerate);
         let query = wide(query);
-        let mut ids = Given::nothing();
+        let mut ids = OutText::null();
         finish(&name, |error| {
-            // SAFETY: a terminated string and two places.
-            unsafe { function(query.as_ptr(), ids.place(), error) }
+            // SAFETY: a terminated string and two out-pointers.
+            unsafe { function(query.as_ptr(), ids.as_out_pointer(), error) }
         })?;
-        answer(name, &ids)
+        response(name, &ids)
     }
 
     pub(crate) fn create(&self, kind: Kind, settings: &str) -> Result<Handle, HcnError> {
         let (name, function) = function!(self, kind, Create as Create);
         let settings = wide(settings);
-        // HNS takes a wanted id from the settings.
+        // HNS takes the id from the settings, if any.
         let none = native(Guid::NIL);
         self.handle(kind, &name, |handle, error| {
-            // SAFETY: an id, a terminated string and two places.
+            // SAFETY: an id, a terminated string and two out-pointers.
             unsafe { function(&none, settings.as_ptr(), handle, error) }
         })
     }
@@ -109,7 +108,7 @@ impl ComputeNetwork {
         let (name, function) = function!(self, kind, Open as Open);
         let id = native(id);
         self.handle(kind, &name, |handle, error| {
-            // SAFETY: an id and two places.
+            // SAFETY: an id and two out-pointers.
             unsafe { function(&id, handle, error) }
         })
     }
@@ -117,19 +116,26 @@ impl ComputeNetwork {
     pub(crate) fn query(&self, object: &Handle, query: &str) -> Result<String, HcnError> {
         let (name, function) = function!(self, object.kind, Query as Query);
         let query = wide(query);
-        let mut properties = Given::nothing();
+        let mut properties = OutText::null();
         finish(&name, |error| {
-            // SAFETY: an open object, a terminated string and two places.
-            unsafe { function(object.raw, query.as_ptr(), properties.place(), error) }
+            // SAFETY: an open object, a terminated string and two out-pointers.
+            unsafe {
+                function(
+                    object.raw,
+                    query.as_ptr(),
+                    properties.as_out_pointer(),
+                    error,
+                )
+            }
         })?;
-        answer(name, &properties)
+        response(name, &properties)
     }
 
     pub(crate) fn modify(&self, object: &Handle, settings: &str) -> Result<(), HcnError> {
         let (name, function) = function!(self, object.kind, Modify as Modify);
         let settings = wide(settings);
         finish(&name, |error| {
-            // SAFETY: an open object, a terminated string and a place.
+            // SAFETY: an open object, a terminated string and an out-pointer.
             unsafe { function(object.raw, settings.as_ptr(), error) }
         })
     }
@@ -138,19 +144,19 @@ impl ComputeNetwork {
         let (name, function) = function!(self, kind, Delete as Delete);
         let id = native(id);
         finish(&name, |error| {
-            // SAFETY: an id and a place.
+            // SAFETY: an id and an out-pointer.
             unsafe { function(&id, error) }
         })
     }
 
-    /// Runs a call that gives a handle, and sees to its being closed.
+    /// Runs a call that returns a handle, which is closed on drop.
     fn handle(
         &self,
         kind: Kind,
         name: &str,
         call: impl FnOnce(*mut RawHandle, *mut *mut u16) -> u32,
     ) -> Result<Handle, HcnError> {
-        // First, so that nothing is opened that cannot be closed.
+        // First, so that a handle can always be closed.
         let (_, close) = function!(self, kind, Close as Close);
         let mut raw = ptr::null_mut();
         finish(name, |error| call(&mut raw, error))?;
@@ -158,17 +164,17 @@ impl ComputeNetwork {
     }
 }
 
-/// Runs a call with a place for its error record, and reads both.
+/// Runs a call and reads its code and error record.
 fn finish(name: &str, call: impl FnOnce(*mut *mut u16) -> u32) -> Result<(), HcnError> {
-    let mut error = Given::nothing();
-    let code = call(error.place());
+    let mut error = OutText::null();
+    let code = call(error.as_out_pointer());
     record::outcome(name, code, error.text().as_deref())
 }
 
-fn answer(call: String, given: &Given) -> Result<String, HcnError> {
-    given.text().ok_or(HcnError::Answer {
+fn response(call: String, text: &OutText) -> Result<String, HcnError> {
+    text.text().ok_or(HcnError::InvalidResponse {
         call,
-        reason: "there is none".to_owned(),
+        reason: "empty response".to_owned(),
     })
 }
 

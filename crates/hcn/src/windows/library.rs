@@ -1,4 +1,4 @@
-//! A library of the system's, loaded by name.
+//! A system library, loaded by name.
 
 use std::ffi::{CString, c_void};
 use std::ptr::{self, NonNull};
@@ -12,8 +12,8 @@ use crate::error::HcnError;
 
 use super::text;
 
-/// Stays loaded for as long as the process lives: these libraries have threads
-/// of their own, and unloading them has brought processes down.
+/// Never unloaded: these libraries have their own threads, and unloading them has
+/// crashed processes.
 #[derive(Clone, Copy)]
 pub(super) struct Library {
     module: NonNull<c_void>,
@@ -27,20 +27,20 @@ unsafe impl Send for Library {}
 unsafe impl Sync for Library {}
 
 impl Library {
-    /// Loads it from the system's folder and from nowhere else.
+    /// Loads only from the system folder.
     pub(super) fn load(name: &'static str) -> Result<Self, HcnError> {
         let wide = text::wide(name);
-        // SAFETY: a terminated string, and no file handle, as the function wants.
+        // SAFETY: a terminated string, and no file handle, as required.
         let module: HMODULE =
             unsafe { LoadLibraryExW(wide.as_ptr(), ptr::null_mut(), LOAD_LIBRARY_SEARCH_SYSTEM32) };
         NonNull::new(module)
             .map(|module| Self { module, name })
-            .ok_or(HcnError::Absent { library: name })
+            .ok_or(HcnError::MissingLibrary { library: name })
     }
 
     /// The address of a function; never null.
     pub(super) fn function(&self, function: &str) -> Result<NonNull<c_void>, HcnError> {
-        let missing = || HcnError::Incomplete {
+        let missing = || HcnError::MissingFunction {
             library: self.name,
             function: function.to_owned(),
         };

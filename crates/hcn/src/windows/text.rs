@@ -1,24 +1,23 @@
-//! Text as Windows takes and gives it.
+//! UTF-16 text for Windows calls.
 
 use std::slice;
 
 use windows_sys::Win32::System::Com::CoTaskMemFree;
 
-/// UTF-16 with its end marked. JSON and names hold no NUL of their own.
+/// NUL-terminated UTF-16. JSON and names contain no NUL.
 pub(super) fn wide(text: &str) -> Vec<u16> {
     text.encode_utf16().chain(Some(0)).collect()
 }
 
-/// A place for text that a call gives: null until then, freed in the end.
-pub(super) struct Given(*mut u16);
+/// Text that a call returns through an out-pointer; freed on drop.
+pub(super) struct OutText(*mut u16);
 
-impl Given {
-    pub(super) const fn nothing() -> Self {
+impl OutText {
+    pub(super) const fn null() -> Self {
         Self(std::ptr::null_mut())
     }
 
-    /// Where the call is to put its text.
-    pub(super) fn place(&mut self) -> *mut *mut u16 {
+    pub(super) fn as_out_pointer(&mut self) -> *mut *mut u16 {
         &mut self.0
     }
 
@@ -26,7 +25,7 @@ impl Given {
         if self.0.is_null() {
             return None;
         }
-        // SAFETY: not null, so a call has put terminated text there.
+        // SAFETY: not null, so a call has stored terminated text.
         let units = unsafe {
             let length = (0..).take_while(|&at| *self.0.add(at) != 0).count();
             slice::from_raw_parts(self.0, length)
@@ -35,9 +34,9 @@ impl Given {
     }
 }
 
-impl Drop for Given {
+impl Drop for OutText {
     fn drop(&mut self) {
-        // SAFETY: null, or text that the caller has to free so.
+        // SAFETY: null, or text that the caller has to free this way.
         unsafe { CoTaskMemFree(self.0.cast()) };
     }
 }

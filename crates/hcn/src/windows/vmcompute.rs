@@ -6,7 +6,7 @@ use crate::error::HcnError;
 use crate::record;
 
 use super::library::Library;
-use super::text::{Given, wide};
+use super::text::{OutText, wide};
 
 type HnsCall = unsafe extern "system" fn(
     method: *const u16,
@@ -30,32 +30,32 @@ impl Vmcompute {
     pub(crate) fn call(&self, method: &str, path: &str, body: &str) -> Result<String, HcnError> {
         let call = format!("{method} {path}");
         let (method, path, body) = (wide(method), wide(path), wide(body));
-        let mut response = Given::nothing();
-        // SAFETY: terminated strings, and a place for the answer.
+        let mut response = OutText::null();
+        // SAFETY: terminated strings, and an out-pointer for the response.
         let code = unsafe {
             (self.hns_call)(
                 method.as_ptr(),
                 path.as_ptr(),
                 body.as_ptr(),
-                response.place(),
+                response.as_out_pointer(),
             )
         };
         let response = response.text();
         if code & 0x8000_0000 != 0 {
             record::outcome(&call, code, response.as_deref())?;
         }
-        response.ok_or(HcnError::Answer {
+        response.ok_or(HcnError::InvalidResponse {
             call,
-            reason: "there is none".to_owned(),
+            reason: "empty response".to_owned(),
         })
     }
 }
 
-/// How the storage of containers is addressed; hcsshim has the same.
+/// Identifies the container storage driver, as in hcsshim.
 #[repr(C)]
 struct Driver {
-    /// 1: a filter driver, and ids that are whole paths.
-    flavour: usize,
+    /// 1: the filter driver, with full paths as ids.
+    flavor: usize,
     home: *const u16,
 }
 
@@ -68,7 +68,7 @@ pub(crate) fn destroy_layer(path: &str) -> Result<(), HcnError> {
     let destroy = unsafe { mem::transmute::<*mut _, DestroyLayer>(function.as_ptr()) };
     let (home, id) = (wide(""), wide(path));
     let driver = Driver {
-        flavour: 1,
+        flavor: 1,
         home: home.as_ptr(),
     };
     // SAFETY: a driver and terminated strings that outlive the call.

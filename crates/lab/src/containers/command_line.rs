@@ -1,8 +1,7 @@
-//! The one string that a Windows program gets as its arguments.
+//! Builds the command line string of a Windows process.
 
 use lab_wire::container::CommandLine;
 
-/// The string for a command: as it is, or joined from arguments.
 pub fn text(command: &CommandLine) -> String {
     match command {
         CommandLine::Raw(text) => text.clone(),
@@ -10,8 +9,8 @@ pub fn text(command: &CommandLine) -> String {
     }
 }
 
-/// Joins arguments so that `CommandLineToArgvW` and the C runtime take them
-/// apart again; the same rules as hcsshim's, which has them from Go.
+/// Joins arguments so that `CommandLineToArgvW` and the C runtime split them again;
+/// the same rules as hcsshim's and Go's `syscall.EscapeArg`.
 pub fn join<S: AsRef<str>>(arguments: &[S]) -> String {
     let quoted: Vec<String> = arguments
         .iter()
@@ -20,8 +19,8 @@ pub fn join<S: AsRef<str>>(arguments: &[S]) -> String {
     quoted.join(" ")
 }
 
-/// One argument. Backslashes count only in front of a quotation mark, where
-/// each must be doubled; that includes the closing mark that is added here.
+/// Backslashes are special only before a quotation mark, where they must be doubled,
+/// including the closing mark that is added here.
 fn quote(argument: &str) -> String {
     let spaced = argument.is_empty() || argument.contains([' ', '\t']);
     let mut quoted = String::with_capacity(argument.len() + 2);
@@ -51,13 +50,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn plain_arguments_stay_plain() {
+    fn arguments_without_spaces_are_not_quoted() {
         assert_eq!(join(&[r"C:\lab\web.exe", "80"]), r"C:\lab\web.exe 80");
         assert_eq!(join(&[r"a\\b", "c:\\"]), r"a\\b c:\");
     }
 
     #[test]
-    fn spaces_and_nothing_are_quoted() {
+    fn spaces_and_empty_arguments_are_quoted() {
         assert_eq!(
             join(&["cmd", "/c", "echo hi", ""]),
             "cmd /c \"echo hi\" \"\""
@@ -66,14 +65,14 @@ mod tests {
     }
 
     #[test]
-    fn backslashes_double_only_before_a_mark() {
+    fn backslashes_are_doubled_only_before_quotation_marks() {
         assert_eq!(join(&[r#"say "hi""#]), r#""say \"hi\"""#);
         assert_eq!(join(&[r#"a\"b"#]), r#"a\\\"b"#);
         assert_eq!(join(&[r"C:\Program Files\"]), r#""C:\Program Files\\""#);
     }
 
     #[test]
-    fn a_raw_command_line_is_not_touched() {
+    fn raw_command_line_is_unchanged() {
         let raw = r#"cmd /S /C "echo "x y""#.to_owned();
         assert_eq!(text(&CommandLine::Raw(raw.clone())), raw);
     }

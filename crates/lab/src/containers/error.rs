@@ -1,55 +1,48 @@
-//! Why a container could not be had.
+//! Errors of container calls.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
 use lab_wire::Failure;
 
-/// What the shim gets to hear as a [`Failure`].
+/// The shim receives these as a [`Failure`].
 #[derive(Debug, thiserror::Error)]
 pub enum ContainerError {
-    /// An id that would lead out of the work folder.
-    #[error("`{0}` is no id of a container, sandbox or exec")]
+    /// The id is not safe as a directory name.
+    #[error("`{0}` is not a valid container, sandbox or exec id")]
     BadId(String),
-    /// Nothing was created under that id, or it is deleted.
-    #[error("there is no container `{0}`")]
+    /// Never created, or already deleted.
+    #[error("container `{0}` not found")]
     Unknown(String),
-    /// Created twice.
-    #[error("container `{0}` exists already")]
+    #[error("container `{0}` already exists")]
     Exists(String),
-    /// The pod's HCN namespace has no network namespace behind it.
-    #[error("there is no network namespace for HCN namespace `{0}`")]
+    #[error("HCN namespace `{0}` has no network namespace")]
     NoNetwork(String),
-    /// A pipe, another drive, or a way upwards.
-    #[error("`{0}` is no path on drive C")]
+    /// A pipe, another drive, or a path with `..`.
+    #[error("`{0}` is not a path on drive C")]
     BadPath(String),
-    /// A mount whose place is taken by something that is not the container's.
-    #[error("`{0}` lies in another mount and is taken there")]
-    Taken(String),
-    /// A mount from nothing.
-    #[error("the host has no `{0}`")]
+    /// The mount target exists inside another mount, so it must not be removed.
+    #[error("`{0}` already exists inside another mount")]
+    Occupied(String),
+    #[error("mount source `{0}` does not exist on the host")]
     NoSource(String),
-    /// The clean prefix is not one.
     #[error("the pod template has no `{}`", .0.display())]
     Template(PathBuf),
-    /// The kernel refused the overlay.
-    #[error("could not mount an overlay on `{}`", .0.display())]
+    #[error("failed to mount an overlay on `{}`", .0.display())]
     Overlay(PathBuf, #[source] io::Error),
-    /// A file operation.
-    #[error("could not {} `{}`", .0, .1.display())]
+    #[error("failed to {} `{}`", .0, .1.display())]
     File(&'static str, PathBuf, #[source] io::Error),
-    /// `CreateProcess` refused, with its error code.
+    /// `CreateProcess` failed with this error code. The wording is that of Windows.
     #[error("failed to create process: {} ({})", win32_text(*.0), .0)]
-    Refused(u32),
-    /// Neither `started` nor `failed` was heard.
-    #[error("the container's Wine did not come up: {0}")]
-    Silent(String),
-    /// Processes that do not end.
-    #[error("processes {0:?} of the container do not end")]
-    Immortal(Vec<u32>),
-    /// What cannot happen between two parts of the same program.
+    CreateProcess(u32),
+    /// Neither `started` nor `failed` was reported.
+    #[error("Wine did not start in the container: {0}")]
+    NotStarted(String),
+    #[error("processes {0:?} of the container did not end after a kill")]
+    StillRunning(Vec<u32>),
+    /// A bug or a problem of the lab itself.
     #[error("{0}")]
-    Broken(String),
+    Internal(String),
 }
 
 impl ContainerError {
@@ -62,7 +55,7 @@ impl ContainerError {
     fn code(&self) -> u32 {
         const E_FAIL: u32 = 0x8000_4005;
         match self {
-            Self::Refused(code) => *code,
+            Self::CreateProcess(code) => *code,
             Self::Unknown(_) => 1168, // ERROR_NOT_FOUND
             Self::Exists(_) => 183,   // ERROR_ALREADY_EXISTS
             _ => E_FAIL,
@@ -85,7 +78,7 @@ impl From<ContainerError> for Failure {
     }
 }
 
-/// What Windows says for the codes that a bad command gives.
+/// The Windows messages for the usual error codes of `CreateProcess`.
 fn win32_text(code: u32) -> &'static str {
     match code {
         2 => "The system cannot find the file specified.",

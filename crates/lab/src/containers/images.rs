@@ -1,10 +1,9 @@
-//! The lab's Windows images: manifests and configurations, no layers.
+//! The lab's Windows images: manifests and configs without layers.
 //!
-//! What they run lies in every container's drive C already (`C:\lab`), so an
-//! image only says what to start. Each is an index with one manifest for each
-//! Windows build, as Microsoft's own images are, because containerd takes only
-//! what fits its host's build. The same versions give the same bytes, and so
-//! the same digests, on every machine.
+//! The programs are already on every container's drive C (`C:\lab`), so an image only
+//! names the program to start. Each image is an index with one manifest per Windows
+//! build, because containerd accepts only manifests that match the host's build. The
+//! output is deterministic: the same versions result in the same digests.
 
 use std::fmt::Write;
 
@@ -15,39 +14,35 @@ const INDEX: &str = "application/vnd.oci.image.index.v1+json";
 const MANIFEST: &str = "application/vnd.oci.image.manifest.v1+json";
 const CONFIG: &str = "application/vnd.oci.image.config.v1+json";
 
-/// Everything that the lab's registry has.
+/// All images of the lab's registry.
 #[derive(Debug, Clone)]
 pub struct Images(Vec<Image>);
 
-/// One image under one tag.
 #[derive(Debug, Clone)]
 pub struct Image {
     /// For example `lab/web`.
     pub repository: &'static str,
     /// For example `latest`.
     pub tag: &'static str,
-    /// What the tag means.
+    /// The blob that the tag refers to.
     pub index: Blob,
-    /// One for each Windows build.
+    /// One per Windows build.
     pub manifests: Vec<Blob>,
-    /// One for each manifest.
+    /// One per manifest.
     pub configs: Vec<Blob>,
 }
 
-/// Bytes under the name of their hash.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Blob {
     /// `sha256:…`.
     pub digest: String,
-    /// What the bytes are.
     pub media_type: &'static str,
-    /// JSON, always.
+    /// Always JSON.
     pub bytes: Vec<u8>,
 }
 
 impl Images {
-    /// The web server and the pause for each of the Windows versions, such as
-    /// `10.0.20348.3807`.
+    /// `versions` are Windows versions such as `10.0.20348.3807`.
     pub fn new(versions: &[&str]) -> serde_json::Result<Self> {
         let image = |repository, tag, program| Image::new(repository, tag, program, versions);
         Ok(Self(vec![
@@ -56,7 +51,6 @@ impl Images {
         ]))
     }
 
-    /// All of them.
     pub fn iter(&self) -> impl Iterator<Item = &Image> {
         self.0.iter()
     }
@@ -69,7 +63,7 @@ impl Image {
         program: &'static str,
         versions: &[&str],
     ) -> serde_json::Result<Self> {
-        let mut listed = Vec::new();
+        let mut descriptors = Vec::new();
         let (mut manifests, mut configs) = (Vec::new(), Vec::new());
         for version in versions {
             let platform = Platform::windows(version);
@@ -81,14 +75,14 @@ impl Image {
                 layers: [],
             };
             let manifest = Blob::new(MANIFEST, &manifest)?;
-            listed.push(manifest.descriptor(Some(platform)));
+            descriptors.push(manifest.descriptor(Some(platform)));
             manifests.push(manifest);
             configs.push(config);
         }
         let index = Index {
             schema_version: 2,
             media_type: INDEX,
-            manifests: listed,
+            manifests: descriptors,
         };
         Ok(Self {
             repository,
@@ -125,8 +119,8 @@ impl Blob {
     }
 }
 
-// The documents of the OCI image specification. Structures, not maps: the
-// order of their fields is the order of the bytes.
+// Documents of the OCI image specification. Structs instead of maps, so that the
+// field order and thereby the digests are fixed.
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -177,13 +171,13 @@ impl<'a> Platform<'a> {
 struct Config<'a> {
     #[serde(flatten)]
     platform: Platform<'a>,
-    config: Run,
+    config: RunConfig,
     rootfs: Rootfs,
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "PascalCase")]
-struct Run {
+struct RunConfig {
     entrypoint: [&'static str; 1],
     working_dir: &'static str,
 }
@@ -198,7 +192,7 @@ impl<'a> Config<'a> {
     fn new(platform: &Platform<'a>, program: &'static str) -> Self {
         Self {
             platform: platform.clone(),
-            config: Run {
+            config: RunConfig {
                 entrypoint: [program],
                 working_dir: r"C:\",
             },
@@ -217,7 +211,7 @@ mod tests {
     const VERSION: &str = "10.0.20348.3807";
 
     #[test]
-    fn an_image_says_what_to_run_on_which_build() {
+    fn config_has_entrypoint_and_windows_build() {
         let images = Images::new(&[VERSION]).unwrap();
         let web = images.iter().nth(1).unwrap();
         let config = String::from_utf8(web.configs[0].bytes.clone()).unwrap();
@@ -228,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_version_has_the_same_digest_for_ever() {
+    fn digests_are_stable() {
         let images = Images::new(&[VERSION]).unwrap();
         let digests: Vec<&str> = images.iter().map(|it| it.index.digest.as_str()).collect();
         assert_eq!(
@@ -241,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn an_index_lists_every_build() {
+    fn index_lists_every_build() {
         let images = Images::new(&["10.0.17763.7314", VERSION]).unwrap();
         let pause = images.iter().next().unwrap();
         let index = String::from_utf8(pause.index.bytes.clone()).unwrap();

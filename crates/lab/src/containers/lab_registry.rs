@@ -1,33 +1,35 @@
-//! The lab's registry on its host: certificates before, the process inside.
+//! Runs the image registry on the control plane host and creates its certificates.
 
 use std::fs;
 use std::path::Path;
 
 use crate::containers::images::Images;
-use crate::containers::registry::{self, Certificates, RegistryError, Stock};
+use crate::containers::registry::{self, Certificates, RegistryConfig, RegistryError};
 use crate::control_plane::REGISTRY_PORT;
-use crate::host::furnish::inside;
-use crate::problem::{self, AtPath, Problem, Result};
+use crate::host::rootfs::inside;
+use crate::problem::{AtPath, Problem, Result, file as file_problem};
 use crate::state::record::Record;
 use crate::wine::windows::WindowsRelease;
 
 const CA: &str = "registry-ca.crt";
 const CERTIFICATE: &str = "registry.crt";
 const KEY: &str = "registry.key";
-/// `user:password`, where somebody has put it: nobody else gets an image then.
-const ACCOUNT: &str = "registry-account";
+/// Optional file with `user:password`. If it exists, the registry requires these
+/// credentials.
+const CREDENTIALS: &str = "registry-account";
 
-/// Makes the certificates of a lab's registry; existing ones stay.
+/// Existing certificates are kept.
 pub fn write_certificates(record: &Record, lab: &Path) -> Result<()> {
     let shared = lab.join("shared");
     if shared.join(CA).exists() {
         return Ok(());
     }
-    let made = registry::make_certificates(&[record.control_plane().to_string()]).map_err(told)?;
+    let certificates =
+        registry::make_certificates(&[record.control_plane().to_string()]).map_err(problem)?;
     for (name, text) in [
-        (KEY, &made.key_pem),
-        (CERTIFICATE, &made.cert_pem),
-        (CA, &made.ca_pem),
+        (KEY, &certificates.key_pem),
+        (CERTIFICATE, &certificates.cert_pem),
+        (CA, &certificates.ca_pem),
     ] {
         let path = shared.join(name);
         fs::write(&path, text).at("write", &path)?;
@@ -35,7 +37,7 @@ pub fn write_certificates(record: &Record, lab: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Serves the lab's images until the host is off.
+/// Serves until the host is off.
 pub fn run() -> Result<()> {
     let shared = Path::new(inside::SHARED);
     let read = |name: &str| {
@@ -50,36 +52,36 @@ pub fn run() -> Result<()> {
     let versions = WindowsRelease::ALL.map(WindowsRelease::version);
     let versions: Vec<&str> = versions.iter().map(String::as_str).collect();
     let images = Images::new(&versions)
-        .map_err(|error| problem::file("make", Path::new("images"), &error.into()))?;
-    let account = || {
-        let text = fs::read_to_string(Path::new(inside::SHARED).join(ACCOUNT)).ok()?;
+        .map_err(|error| file_problem("create", Path::new("images"), &error.into()))?;
+    let credentials = || {
+        let text = fs::read_to_string(Path::new(inside::SHARED).join(CREDENTIALS)).ok()?;
         Some(text.trim_end().to_owned())
     };
-    let stock = Stock {
+    let config = RegistryConfig {
         images,
-        account: Box::new(account),
+        credentials: Box::new(credentials),
     };
-    let place = Path::new("the registry's port");
+    let port = Path::new("the registry port");
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
-        .at("start", place)?;
+        .at("open", port)?;
     runtime.block_on(async {
         let listener = tokio::net::TcpListener::bind(("0.0.0.0", REGISTRY_PORT))
             .await
-            .at("open", place)?;
-        registry::serve(listener, &certificates, stock)
+            .at("open", port)?;
+        registry::serve(listener, &certificates, config)
             .await
-            .map_err(told)
+            .map_err(problem)
     })
 }
 
-fn told(error: RegistryError) -> Problem {
+fn problem(error: RegistryError) -> Problem {
     let cause = std::error::Error::source(&error).map(ToString::to_string);
     Problem::new(
         "CAS-LAB-043",
         error.to_string(),
-        "casement lab down, and up again",
+        "run `casement lab down`, then `casement lab up`",
     )
-    .seen("it says", cause.unwrap_or_default())
+    .detail("cause", cause.unwrap_or_default())
 }

@@ -1,8 +1,8 @@
 //! Starts a process in a container.
 //!
-//! The way in is `ip netns exec`, `unshare` (for the computer name), `setsid`,
-//! Wine, and `enter.exe`, which makes the process that was asked for and
-//! reports on it through a named pipe (see that program).
+//! The command is `ip netns exec`, `unshare` (for the computer name), `setsid`, Wine
+//! and `enter.exe`, which creates the requested process and reports its state through
+//! a named pipe.
 
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Write};
@@ -13,75 +13,70 @@ use std::sync::mpsc::{self, Receiver};
 use std::thread;
 use std::time::Duration;
 
-use lab_wire::container::ProcessStart;
+use lab_wire::container::StartProcess;
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 
-use super::drive::plain;
+use super::overlay_drive::check_id;
 use super::terminal::Terminal;
-use super::{Container, ContainerError, census, command_line};
+use super::{Container, ContainerError, command_line, processes};
 
-/// How long the first process of a container may take: a Wine prefix boots.
-const PATIENCE: Duration = Duration::from_secs(120);
+/// The first process of a container boots its Wine prefix.
+const START_TIMEOUT: Duration = Duration::from_secs(120);
 
-/// Sets the computer name of a fresh UTS namespace, then goes on.
-const NAMED: &str = r#"hostname "$0" && exec "$@""#;
+/// Sets the host name of the new UTS namespace, then runs the command.
+const SET_HOSTNAME: &str = r#"hostname "$0" && exec "$@""#;
 
-/// A process that has started.
-pub(super) struct Running {
-    /// Its way-in process, as Linux counts.
+pub(super) struct RunningProcess {
+    /// PID of the first Linux process.
     pub(super) pid: u32,
-    /// What it writes to; the second is standard error, where that is apart.
+    /// stdout, and stderr unless there is a terminal.
     pub(super) outputs: Vec<File>,
-    /// What it reads from.
     pub(super) input: Option<File>,
-    /// Its console.
     pub(super) terminal: Option<Terminal>,
-    /// How it ends, in time.
     pub(super) reports: Receiver<Report>,
-    /// What it and all that it starts have in their environment.
+    /// The environment entry of the process and its descendants.
     pub(super) marker: String,
-    /// The folder with its order and its reports, for its life.
-    _folder: RunFolder,
+    /// Removed when the process ends.
+    _dir: RunDir,
 }
 
-/// What is heard about a process.
+/// A state change of a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Report {
-    /// It runs.
     Started,
-    /// It could not be made, for a Win32 error code.
+    /// `CreateProcess` failed with this Win32 error code.
     Failed(u32),
-    /// It has ended by itself, with this code.
+    /// The process ended by itself with this exit code.
     Exit(u32),
-    /// The way-in process is no more.
+    /// The first Linux process ended.
     Gone,
 }
 
-/// Starts it and waits until it runs.
+/// Starts a process and waits until it is running.
 pub(super) fn launch(
     wine: &str,
     container: &Container,
-    start: &ProcessStart,
-) -> Result<Running, ContainerError> {
-    let folder = RunFolder::create(container, start)?;
-    let pipe_path = folder.path.join("report");
-    // Opened for both so that neither opening nor reading depends on whether
-    // Wine has come up; the end is told by `Gone`, not by the end of the file.
+    start: &StartProcess,
+) -> Result<RunningProcess, ContainerError> {
+    let dir = RunDir::create(container, start)?;
+    let pipe_path = dir.path.join("report");
+    // Opened for reading and writing, so that neither open nor read depends on
+    // whether Wine has started; `Gone` marks the end instead of EOF.
     let pipe = File::options()
         .read(true)
         .write(true)
         .open(&pipe_path)
         .map_err(ContainerError::file("open", &pipe_path))?;
-    let mut command = way_in(wine, container, start, &folder.name);
-    let broken = |error: io::Error| ContainerError::Silent(error.to_string());
-    let terminal = connect(&mut command, start).map_err(broken)?;
-    let mut child = command.spawn().map_err(broken)?;
-    // The command holds our copies of the process's ends.
+    let mut command = build_command(wine, container, start, &dir.name);
+    let not_started = |error: io::Error| ContainerError::NotStarted(error.to_string());
+    let terminal = set_streams(&mut command, start).map_err(not_started)?;
+    let mut child = command.spawn().map_err(not_started)?;
+    // The command holds copies of the process's file descriptors.
     drop(command);
-    let (outputs, input) = streams(&mut child, terminal.as_ref()).map_err(broken)?;
+    let (outputs, input) = streams(&mut child, terminal.as_ref()).map_err(not_started)?;
     let pid = child.id();
-    let reports = listen(pipe, child).map_err(broken)?;
-    let running = Running {
+    let reports = read_reports(pipe, child).map_err(not_started)?;
+    let running = RunningProcess {
         pid,
         outputs,
         input: input.filter(|_| start.stdin),
@@ -91,55 +86,66 @@ pub(super) fn launch(
             "" => container.drive.marker(),
             _ => process_marker(start),
         },
-        _folder: folder,
+        _dir: dir,
     };
-    began(running)
+    wait_until_started(running)
 }
 
-fn began(running: Running) -> Result<Running, ContainerError> {
-    let reason = match running.reports.recv_timeout(PATIENCE) {
+fn wait_until_started(running: RunningProcess) -> Result<RunningProcess, ContainerError> {
+    let error = match running.reports.recv_timeout(START_TIMEOUT) {
         Ok(Report::Started) => return Ok(running),
-        Ok(Report::Failed(code)) => ContainerError::Refused(code),
-        Ok(Report::Exit(_) | Report::Gone) => ContainerError::Silent(said(running.outputs.last())),
-        Err(_) => ContainerError::Silent(format!("nothing within {} s", PATIENCE.as_secs())),
+        Ok(Report::Failed(code)) => ContainerError::CreateProcess(code),
+        Ok(Report::Exit(_) | Report::Gone) => {
+            ContainerError::NotStarted(first_line(running.outputs.last()))
+        }
+        Err(_) => {
+            ContainerError::NotStarted(format!("timed out after {} s", START_TIMEOUT.as_secs()))
+        }
     };
-    let _ = census::end(&running.marker);
-    Err(reason)
+    let _ = processes::kill(&running.marker);
+    Err(error)
 }
 
-/// What a way in that failed had to say; its last process has ended.
-fn said(output: Option<&File>) -> String {
+/// Does not block: the process has ended.
+fn first_line(output: Option<&File>) -> String {
     let mut lines = output
         .map(BufReader::new)
         .into_iter()
         .flat_map(BufRead::lines);
     match lines.next() {
         Some(Ok(line)) => line,
-        _ => "it ended without a word".to_owned(),
+        _ => "the process ended without output".to_owned(),
     }
 }
 
-fn process_marker(start: &ProcessStart) -> String {
+fn process_marker(start: &StartProcess) -> String {
     format!("CASEMENT_PROCESS={}/{}", start.key.container, start.exec)
 }
 
-fn way_in(wine: &str, container: &Container, start: &ProcessStart, run: &str) -> Command {
-    let mut words: Vec<&str> = Vec::new();
+fn build_command(wine: &str, container: &Container, start: &StartProcess, run: &str) -> Command {
+    let mut arguments: Vec<&str> = Vec::new();
     if let Some(network) = &container.network {
-        words.extend(["ip", "netns", "exec", network]);
+        arguments.extend(["ip", "netns", "exec", network]);
     }
     if !container.hostname.is_empty() {
-        words.extend(["unshare", "--uts", "sh", "-c", NAMED, &container.hostname]);
+        arguments.extend([
+            "unshare",
+            "--uts",
+            "sh",
+            "-c",
+            SET_HOSTNAME,
+            &container.hostname,
+        ]);
     }
-    words.push("setsid");
+    arguments.push("setsid");
     if start.terminal {
-        words.push("--ctty");
+        arguments.push("--ctty");
     }
-    words.extend([wine, r"C:\lab\enter.exe"]);
-    let mut command = Command::new(words[0]);
+    arguments.extend([wine, r"C:\lab\enter.exe"]);
+    let mut command = Command::new(arguments[0]);
     let (name, value) = ("CASEMENT_PROCESS", process_marker(start));
     command
-        .args(&words[1..])
+        .args(&arguments[1..])
         .env_clear()
         .env("PATH", std::env::var_os("PATH").unwrap_or_default())
         .env("LANG", "C.UTF-8")
@@ -154,8 +160,8 @@ fn way_in(wine: &str, container: &Container, start: &ProcessStart, run: &str) ->
     command
 }
 
-/// Gives the command its three streams, or one console for them.
-fn connect(command: &mut Command, start: &ProcessStart) -> io::Result<Option<Terminal>> {
+/// Connects pipes, or a terminal if one was requested.
+fn set_streams(command: &mut Command, start: &StartProcess) -> io::Result<Option<Terminal>> {
     if !start.terminal {
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         command.stdin(match start.stdin {
@@ -164,15 +170,15 @@ fn connect(command: &mut Command, start: &ProcessStart) -> io::Result<Option<Ter
         });
         return Ok(None);
     }
-    let (ours, theirs) = Terminal::open()?;
+    let (terminal, process_end) = Terminal::open()?;
     command
-        .stdin(theirs.try_clone()?)
-        .stdout(theirs.try_clone()?)
-        .stderr(theirs);
-    Ok(Some(ours))
+        .stdin(process_end.try_clone()?)
+        .stdout(process_end.try_clone()?)
+        .stderr(process_end);
+    Ok(Some(terminal))
 }
 
-/// Our ends: what to read from, and what to write to.
+/// Outputs of the process to read from, and its input to write to.
 fn streams(
     child: &mut Child,
     terminal: Option<&Terminal>,
@@ -191,13 +197,13 @@ fn streams(
     ))
 }
 
-/// Turns the lines in the named pipe into reports; also those of a thread that
-/// waits for the child, so that there is always a last one.
-fn listen(pipe: File, mut child: Child) -> io::Result<Receiver<Report>> {
-    let mut last_word = pipe.try_clone()?;
+/// Parses the lines of the named pipe. A thread waits for the child and writes `gone`,
+/// so that there is always a last report.
+fn read_reports(pipe: File, mut child: Child) -> io::Result<Receiver<Report>> {
+    let mut writer = pipe.try_clone()?;
     thread::spawn(move || {
         let _ = child.wait();
-        let _ = last_word.write_all(b"gone\n");
+        let _ = writer.write_all(b"gone\n");
     });
     let (sender, reports) = mpsc::channel();
     thread::spawn(move || {
@@ -212,9 +218,9 @@ fn listen(pipe: File, mut child: Child) -> io::Result<Receiver<Report>> {
 }
 
 fn parse(line: &str) -> Option<Report> {
-    let (word, number) = line.split_once(' ').unwrap_or((line, "0"));
+    let (state, number) = line.split_once(' ').unwrap_or((line, "0"));
     let number = number.trim_end().parse().ok()?;
-    Some(match word {
+    Some(match state {
         "started" => Report::Started,
         "failed" => Report::Failed(number),
         "exit" => Report::Exit(number),
@@ -223,26 +229,26 @@ fn parse(line: &str) -> Option<Report> {
     })
 }
 
-/// Where `enter.exe` finds its order.
-struct RunFolder {
+/// The directory with the input of `enter.exe` and its report pipe.
+struct RunDir {
     name: String,
     path: PathBuf,
 }
 
-impl RunFolder {
-    fn create(container: &Container, start: &ProcessStart) -> Result<Self, ContainerError> {
+impl RunDir {
+    fn create(container: &Container, start: &StartProcess) -> Result<Self, ContainerError> {
         let name = match start.exec.as_str() {
             "" => "first".to_owned(),
-            exec => format!("exec-{}", plain(exec)?),
+            exec => format!("exec-{}", check_id(exec)?),
         };
         let path = container.drive.drive_c().join("lab/run").join(&name);
         fs::create_dir_all(&path).map_err(ContainerError::file("create", &path))?;
-        let folder = Self { name, path };
-        folder.write(start)?;
-        Ok(folder)
+        let dir = Self { name, path };
+        dir.write(start)?;
+        Ok(dir)
     }
 
-    fn write(&self, start: &ProcessStart) -> Result<(), ContainerError> {
+    fn write(&self, start: &StartProcess) -> Result<(), ContainerError> {
         let directory = match start.directory.as_str() {
             "" => r"C:\",
             directory => directory,
@@ -250,17 +256,17 @@ impl RunFolder {
         let command = command_line::text(&start.command);
         let parts = [directory, &command].into_iter();
         let parts = parts.chain(start.environment.iter().map(String::as_str));
-        let order: String = parts.flat_map(|part| [part, "\0"]).collect();
-        write(&self.path.join("order"), &order)?;
+        let input: String = parts.flat_map(|part| [part, "\0"]).collect();
+        write(&self.path.join("order"), &input)?;
         let report = self.path.join("report");
         mknodat(CWD, &report, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0)
             .map_err(|error| ContainerError::File("create", report, error.into()))
     }
 }
 
-impl Drop for RunFolder {
+impl Drop for RunDir {
     fn drop(&mut self) {
-        // The drive may be gone already.
+        // Fails if the drive was removed already.
         let _ = fs::remove_dir_all(&self.path);
     }
 }
@@ -274,7 +280,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reports_are_one_word_and_a_number() {
+    fn reports_are_parsed() {
         assert_eq!(parse("started 36"), Some(Report::Started));
         assert_eq!(parse("exit 3221225786\r"), Some(Report::Exit(0xC000_013A)));
         assert_eq!(parse("failed 2"), Some(Report::Failed(2)));

@@ -1,4 +1,4 @@
-//! A container's drive C: an overlay on the clean prefix.
+//! A container's drive C: an overlay on the template prefix.
 
 use std::fs;
 use std::io;
@@ -9,57 +9,55 @@ use std::time::Duration;
 use lab_wire::container::{ContainerKey, Mount};
 use rustix::mount::{MountFlags, UnmountFlags};
 
-use super::{ContainerError, ContainersConfig, census, paths};
+use super::{ContainerError, ContainersConfig, processes, windows_paths};
 use crate::wine::windows::WindowsRelease;
 use crate::{wait, wine};
 
 /// How long an overlay may stay busy after its last process has ended.
-const PATIENCE: Duration = Duration::from_secs(5);
+const UNMOUNT_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The program that starts all others in a container.
+/// Starts all other processes in a container.
 const ENTER: &str = "drive_c/lab/enter.exe";
 
-/// The folders of one container.
 #[derive(Debug, Clone)]
-pub(super) struct Drive {
-    folder: PathBuf,
+pub(super) struct OverlayDrive {
+    dir: PathBuf,
 }
 
-impl Drive {
-    /// Where a container's drive is, or would be.
+impl OverlayDrive {
+    /// The drive may not exist yet.
     pub(super) fn at(
         config: &ContainersConfig,
         key: &ContainerKey,
     ) -> Result<Self, ContainerError> {
-        let folder = config.work_dir.join(plain(&key.sandbox)?);
+        let dir = config.work_dir.join(check_id(&key.sandbox)?);
         Ok(Self {
-            folder: folder.join(plain(&key.container)?),
+            dir: dir.join(check_id(&key.container)?),
         })
     }
 
-    /// The Wine prefix: the mounted overlay.
+    /// The mount point of the overlay, a Wine prefix.
     pub(super) fn prefix(&self) -> PathBuf {
-        self.folder.join("prefix")
+        self.dir.join("prefix")
     }
 
-    /// What Linux calls the container's `C:\`.
+    /// The Linux path of the container's `C:\`.
     pub(super) fn drive_c(&self) -> PathBuf {
         self.prefix().join("drive_c")
     }
 
-    /// What all processes of the container have in their environment.
+    /// The environment entry of all processes of the container.
     pub(super) fn marker(&self) -> String {
         format!("WINEPREFIX={}", self.prefix().display())
     }
 
-    /// Mounts the overlay.
     pub(super) fn mount(&self, template: &Path) -> Result<(), ContainerError> {
         if !template.join(ENTER).is_file() {
             return Err(ContainerError::Template(template.join(ENTER)));
         }
-        let (upper, work) = (self.folder.join("upper"), self.folder.join("work"));
-        for folder in [&upper, &work, &self.prefix()] {
-            fs::create_dir_all(folder).map_err(ContainerError::file("create", folder))?;
+        let (upper, work) = (self.dir.join("upper"), self.dir.join("work"));
+        for dir in [&upper, &work, &self.prefix()] {
+            fs::create_dir_all(dir).map_err(ContainerError::file("create", dir))?;
         }
         let options = format!(
             "lowerdir={},upperdir={},workdir={}",
@@ -67,9 +65,9 @@ impl Drive {
             upper.display(),
             work.display()
         );
-        // A NUL cannot be in the options: paths have none.
+        // Paths contain no NUL.
         let options = std::ffi::CString::new(options)
-            .map_err(|error| ContainerError::Broken(error.to_string()))?;
+            .map_err(|error| ContainerError::Internal(error.to_string()))?;
         rustix::mount::mount(
             "overlay",
             self.prefix(),
@@ -80,68 +78,68 @@ impl Drive {
         .map_err(|error| ContainerError::Overlay(self.prefix(), error.into()))
     }
 
-    /// Makes its programs see the host's Windows.
+    /// Makes programs see the Windows release of the host.
     pub(super) fn identify(
         &self,
         release: WindowsRelease,
         hostname: &str,
     ) -> Result<(), ContainerError> {
         wine::identify(&self.prefix(), release, hostname, 1)
-            .map_err(|problem| ContainerError::Broken(problem.what))
+            .map_err(|problem| ContainerError::Internal(problem.what))
     }
 
-    /// Puts the host's files and folders where the container expects them.
+    /// Creates the container's mounts as symlinks to the host's files.
     pub(super) fn link(&self, host_c: &Path, mounts: &[Mount]) -> Result<(), ContainerError> {
-        // Outer ones first, so that a mount inside another lands in it.
+        // Outer mounts first, so that nested mounts end up inside them.
         let mut mounts: Vec<&Mount> = mounts.iter().collect();
         mounts.sort_by_key(|mount| mount.destination.split(['\\', '/']).count());
         for mount in mounts {
-            let source = paths::on_drive(host_c, &mount.source)?;
+            let source = windows_paths::on_drive(host_c, &mount.source)?;
             if !source.exists() {
                 return Err(ContainerError::NoSource(mount.source.clone()));
             }
-            let place = self.place(&mount.destination)?;
-            symlink(&source, &place).map_err(ContainerError::file("link", &place))?;
+            let target = self.free_path(&mount.destination)?;
+            symlink(&source, &target).map_err(ContainerError::file("link", &target))?;
         }
         Ok(())
     }
 
-    /// A free place on the drive, its parents made.
-    fn place(&self, destination: &str) -> Result<PathBuf, ContainerError> {
-        let mut parts = paths::parts(destination)?;
-        let name = parts.pop().unwrap_or_default();
-        let mut folder = self.drive_c();
-        let mut ours = true;
-        for part in parts {
-            folder = paths::entry(&folder, part);
-            ours &= !folder.is_symlink();
-            fs::create_dir_all(&folder).map_err(ContainerError::file("create", &folder))?;
+    /// Creates the parent directories of a path and removes what is there.
+    fn free_path(&self, destination: &str) -> Result<PathBuf, ContainerError> {
+        let mut components = windows_paths::components(destination)?;
+        let name = components.pop().unwrap_or_default();
+        let mut dir = self.drive_c();
+        let mut on_container_drive = true;
+        for component in components {
+            dir = windows_paths::entry(&dir, component);
+            on_container_drive &= !dir.is_symlink();
+            fs::create_dir_all(&dir).map_err(ContainerError::file("create", &dir))?;
         }
-        let place = paths::entry(&folder, name);
-        let found = fs::symlink_metadata(&place);
+        let path = windows_paths::entry(&dir, name);
+        let found = fs::symlink_metadata(&path);
         match found {
-            Err(_) => Ok(place),
-            // Behind a link is the host, where nothing may be removed.
-            Ok(_) if !ours => Err(ContainerError::Taken(destination.to_owned())),
+            Err(_) => Ok(path),
+            // Behind a symlink are the host's files, which must not be removed.
+            Ok(_) if !on_container_drive => Err(ContainerError::Occupied(destination.to_owned())),
             Ok(found) => {
                 let removed = match found.is_dir() {
-                    true => fs::remove_dir_all(&place),
-                    false => fs::remove_file(&place),
+                    true => fs::remove_dir_all(&path),
+                    false => fs::remove_file(&path),
                 };
-                removed.map_err(ContainerError::file("replace", &place))?;
-                Ok(place)
+                removed.map_err(ContainerError::file("replace", &path))?;
+                Ok(path)
             }
         }
     }
 
-    /// Ends every process of the container and removes all traces of it.
+    /// Kills every process of the container and removes its files.
     pub(super) fn remove(&self) -> Result<(), ContainerError> {
-        census::end(&self.marker())?;
+        processes::kill(&self.marker())?;
         self.unmount()?;
-        removed(fs::remove_dir_all(&self.folder))
-            .map_err(ContainerError::file("remove", &self.folder))?;
-        // The sandbox's folder goes with its last container.
-        if let Some(sandbox) = self.folder.parent() {
+        ignore_not_found(fs::remove_dir_all(&self.dir))
+            .map_err(ContainerError::file("remove", &self.dir))?;
+        // Fails unless this was the last container of the sandbox.
+        if let Some(sandbox) = self.dir.parent() {
             let _ = fs::remove_dir(sandbox);
         }
         Ok(())
@@ -149,15 +147,15 @@ impl Drive {
 
     fn unmount(&self) -> Result<(), ContainerError> {
         let prefix = self.prefix();
-        let quiet = wait::until(PATIENCE, || {
+        let unmounted = wait::until(UNMOUNT_TIMEOUT, || {
             match rustix::mount::unmount(&prefix, UnmountFlags::empty()) {
                 Err(rustix::io::Errno::BUSY) => None,
                 other => Some(other),
             }
         });
-        // Somebody else looks into it: out of sight now, gone when they leave.
+        // Another process still uses it: detach now, the kernel unmounts it later.
         let outcome =
-            quiet.unwrap_or_else(|| rustix::mount::unmount(&prefix, UnmountFlags::DETACH));
+            unmounted.unwrap_or_else(|| rustix::mount::unmount(&prefix, UnmountFlags::DETACH));
         match outcome {
             Ok(()) | Err(rustix::io::Errno::INVAL | rustix::io::Errno::NOENT) => Ok(()),
             Err(error) => Err(ContainerError::File("unmount", prefix, error.into())),
@@ -165,31 +163,29 @@ impl Drive {
     }
 }
 
-/// The ids of a sandbox's containers.
 pub(super) fn containers_of(
     config: &ContainersConfig,
     sandbox: &str,
 ) -> Result<Vec<String>, ContainerError> {
-    names_in(&config.work_dir.join(plain(sandbox)?))
+    names_in(&config.work_dir.join(check_id(sandbox)?))
 }
 
-/// The ids of all sandboxes that have a container.
 pub(super) fn sandboxes(config: &ContainersConfig) -> Result<Vec<String>, ContainerError> {
     names_in(&config.work_dir)
 }
 
-fn names_in(folder: &Path) -> Result<Vec<String>, ContainerError> {
-    let entries = match fs::read_dir(folder) {
+fn names_in(dir: &Path) -> Result<Vec<String>, ContainerError> {
+    let entries = match fs::read_dir(dir) {
         Ok(entries) => entries,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(ContainerError::File("list", folder.to_owned(), error)),
+        Err(error) => return Err(ContainerError::File("list", dir.to_owned(), error)),
     };
     let names = entries.flatten().map(|entry| entry.file_name());
     Ok(names.filter_map(|name| name.into_string().ok()).collect())
 }
 
-/// An id that is safe as the name of a folder, and in the options of a mount.
-pub(super) fn plain(id: &str) -> Result<&str, ContainerError> {
+/// Accepts ids that are safe as a directory name and in mount options.
+pub(super) fn check_id(id: &str) -> Result<&str, ContainerError> {
     let safe = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
     if id.is_empty() || id.starts_with('.') || !id.bytes().all(safe) {
         return Err(ContainerError::BadId(id.to_owned()));
@@ -197,8 +193,7 @@ pub(super) fn plain(id: &str) -> Result<&str, ContainerError> {
     Ok(id)
 }
 
-/// Nothing to remove is as good as removed.
-fn removed(outcome: io::Result<()>) -> io::Result<()> {
+fn ignore_not_found(outcome: io::Result<()>) -> io::Result<()> {
     match outcome {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         other => other,
@@ -209,15 +204,15 @@ fn removed(outcome: io::Result<()>) -> io::Result<()> {
 mod tests {
     use super::*;
 
-    fn drive() -> (tempfile::TempDir, Drive, PathBuf) {
-        let folder = tempfile::tempdir().unwrap();
-        let drive = Drive {
-            folder: folder.path().join("container"),
+    fn drive() -> (tempfile::TempDir, OverlayDrive, PathBuf) {
+        let dir = tempfile::tempdir().unwrap();
+        let drive = OverlayDrive {
+            dir: dir.path().join("container"),
         };
         fs::create_dir_all(drive.drive_c()).unwrap();
-        let host = folder.path().join("host");
+        let host = dir.path().join("host");
         fs::create_dir_all(host.join("var/lib/kubelet/pods/p/volumes")).unwrap();
-        (folder, drive, host)
+        (dir, drive, host)
     }
 
     fn mount(source: &str, destination: &str) -> Mount {
@@ -228,8 +223,8 @@ mod tests {
     }
 
     #[test]
-    fn a_mount_replaces_what_the_image_had_there() {
-        let (_folder, drive, host) = drive();
+    fn mount_replaces_files_of_the_image() {
+        let (_dir, drive, host) = drive();
         fs::write(host.join("var/lib/hosts"), "127.0.0.1 localhost").unwrap();
         fs::create_dir_all(drive.drive_c().join("Windows/System32")).unwrap();
         fs::write(drive.drive_c().join("Windows/System32/hosts"), "").unwrap();
@@ -246,30 +241,30 @@ mod tests {
     }
 
     #[test]
-    fn a_mount_inside_a_mount_never_removes_from_the_host() {
-        let (_folder, drive, host) = drive();
+    fn nested_mount_keeps_files_of_the_host() {
+        let (_dir, drive, host) = drive();
         let volumes = r"c:\var\lib\kubelet\pods\p\volumes";
         fs::create_dir(host.join("var/lib/kubelet/pods/p/volumes/inner")).unwrap();
 
         let mounts = [mount(volumes, r"C:\data\inner"), mount(volumes, r"C:\data")];
-        let refused = drive.link(&host, &mounts);
+        let result = drive.link(&host, &mounts);
 
-        assert!(matches!(refused, Err(ContainerError::Taken(_))));
+        assert!(matches!(result, Err(ContainerError::Occupied(_))));
         assert!(host.join("var/lib/kubelet/pods/p/volumes/inner").is_dir());
     }
 
     #[test]
-    fn a_mount_from_nothing_is_refused() {
-        let (_folder, drive, host) = drive();
-        let refused = drive.link(&host, &[mount(r"C:\nowhere", r"C:\data")]);
-        assert!(matches!(refused, Err(ContainerError::NoSource(_))));
+    fn mount_with_missing_source_is_rejected() {
+        let (_dir, drive, host) = drive();
+        let result = drive.link(&host, &[mount(r"C:\nowhere", r"C:\data")]);
+        assert!(matches!(result, Err(ContainerError::NoSource(_))));
     }
 
     #[test]
-    fn ids_cannot_lead_elsewhere() {
+    fn unsafe_ids_are_rejected() {
         for id in ["", ".", "..", "a/b", "a,upperdir=b", "a:b"] {
-            assert!(plain(id).is_err(), "{id}");
+            assert!(check_id(id).is_err(), "{id}");
         }
-        assert!(plain("0a1b-web_1.2").is_ok());
+        assert!(check_id("0a1b-web_1.2").is_ok());
     }
 }

@@ -1,9 +1,9 @@
-//! Which processes belong to a container, what they use, and their end.
+//! Finds, measures and kills the processes of a container.
 //!
-//! Wine forks twice for each Windows process and starts services through its
-//! own service manager, so neither parents nor process groups tell what
-//! belongs together. The environment does: every process of a prefix, its Wine
-//! server included, was started with the variables of the first.
+//! Wine forks twice for each Windows process and starts services through its own
+//! service manager, so neither parent processes nor process groups identify a
+//! container. The environment does: every process of a prefix, including its Wine
+//! server, inherits the variables of the first.
 
 use std::fs;
 use std::time::Duration;
@@ -14,47 +14,46 @@ use rustix::process::{Pid, Signal, kill_process};
 use super::ContainerError;
 use crate::wait;
 
-/// How long a killed process may take to be gone.
-const PATIENCE: Duration = Duration::from_secs(10);
+const KILL_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The processes that carry `NAME=value` in their first environment.
-pub(super) fn members(marker: &str) -> Vec<u32> {
+/// The processes with `NAME=value` in their initial environment.
+pub(super) fn find(marker: &str) -> Vec<u32> {
     fs::read_dir("/proc")
         .into_iter()
         .flatten()
         .flatten()
         .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
-        .filter(|pid| carries(*pid, marker))
+        .filter(|pid| has_marker(*pid, marker))
         .collect()
 }
 
-fn carries(pid: u32, marker: &str) -> bool {
-    // A process that has ended, or is not ours to read, carries nothing.
+fn has_marker(pid: u32, marker: &str) -> bool {
+    // Not readable if the process has ended or belongs to another user.
     let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
     environment
         .split(|byte| *byte == 0)
         .any(|entry| entry == marker.as_bytes())
 }
 
-/// Ends them all, those that appear meanwhile too, and sees them gone.
-pub(super) fn end(marker: &str) -> Result<(), ContainerError> {
+/// Kills all of them, including new ones, and waits until they have ended.
+pub(super) fn kill(marker: &str) -> Result<(), ContainerError> {
     let mut left = Vec::new();
-    let gone = wait::until(PATIENCE, || {
-        left = members(marker);
+    let ended = wait::until(KILL_TIMEOUT, || {
+        left = find(marker);
         for pid in &left {
             let pid = i32::try_from(*pid).ok().and_then(Pid::from_raw);
-            // One that has ended since needs no signal.
+            // The process may have ended in the meantime.
             let _ = pid.map(|pid| kill_process(pid, Signal::KILL));
         }
         left.is_empty().then_some(())
     });
-    gone.ok_or(ContainerError::Immortal(left))
+    ended.ok_or(ContainerError::StillRunning(left))
 }
 
-/// What they use together.
+/// The total of all processes.
 pub(super) fn usage(marker: &str) -> Usage {
     let mut usage = Usage {
-        pids: members(marker),
+        pids: find(marker),
         ..Usage::default()
     };
     let tick_ns = 1_000_000_000 / rustix::param::clock_ticks_per_second().max(1);
@@ -70,7 +69,8 @@ pub(super) fn usage(marker: &str) -> Usage {
     usage
 }
 
-/// User and kernel time of a process, from the numbers behind its name.
+/// User and kernel time: fields 14 and 15 of `/proc/PID/stat`, see proc(5). The
+/// process name may contain spaces, so the fields after it are counted.
 fn ticks(pid: u32) -> Option<(u64, u64)> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     let (_, numbers) = stat.rsplit_once(") ")?;
@@ -78,7 +78,7 @@ fn ticks(pid: u32) -> Option<(u64, u64)> {
     Some((numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?))
 }
 
-/// A line such as `RssAnon:   1234 kB`.
+/// Parses a line such as `RssAnon:   1234 kB`.
 fn bytes(status: &str, name: &str) -> u64 {
     status
         .lines()
@@ -94,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_process_is_known_by_its_environment_and_ends() {
+    fn processes_are_found_and_killed_by_marker() {
         let name = format!("CASEMENT_TEST_{}", std::process::id());
         let mut child = Command::new("sleep")
             .arg("600")
@@ -102,19 +102,19 @@ mod tests {
             .spawn()
             .unwrap();
         let marker = format!("{name}=1");
-        wait::until(PATIENCE, || {
-            (members(&marker) == [child.id()]).then_some(())
+        wait::until(KILL_TIMEOUT, || {
+            (find(&marker) == [child.id()]).then_some(())
         })
         .unwrap();
         assert_eq!(usage(&marker).pids, [child.id()]);
 
-        // A zombie has no environment any more, so it need not be reaped first.
-        end(&marker).unwrap();
+        // A zombie has no environment, so it need not be reaped first.
+        kill(&marker).unwrap();
         assert!(!child.wait().unwrap().success());
     }
 
     #[test]
-    fn status_lines_are_kilobytes() {
+    fn status_values_are_converted_to_bytes() {
         assert_eq!(
             bytes("Name:\tx\nRssAnon:\t      12 kB\n", "RssAnon:"),
             12 * 1024

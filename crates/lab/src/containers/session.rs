@@ -1,4 +1,4 @@
-//! A running process and the shim that asked for it, until its end.
+//! Connects a running process with the shim that started it until the process ends.
 
 use std::fs::File;
 use std::io::{self, BufReader, Read, Write};
@@ -10,48 +10,48 @@ use std::time::{Duration, Instant};
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use lab_wire::container::{Ending, FromProcess, Started, ToProcess};
-use lab_wire::{Answer, read_line, write_line};
+use lab_wire::container::{FromProcess, KillMode, Started, ToProcess};
+use lab_wire::{Response, read_line, write_line};
 
-use super::launch::{Report, Running};
+use super::launch::{Report, RunningProcess};
 use super::terminal::Terminal;
-use super::{census, to_value};
+use super::{processes, to_value};
 
-/// How long output may still flow after the process has ended: what it left
-/// running can hold the pipes open.
-const LAST_WORDS: Duration = Duration::from_secs(3);
+/// How long output is still read after the process has ended; background processes
+/// can keep the pipes open.
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// Most bytes in one line.
-const CHUNK: usize = 32 * 1024;
+/// Maximum payload of one line in bytes, before base64.
+const CHUNK_SIZE: usize = 32 * 1024;
 
 type Shared<T> = Arc<Mutex<T>>;
 
-/// Serves the connection until the process has ended and all is said.
-pub(super) fn run(running: Running, mut stream: BufReader<TcpStream>) {
-    let answer = match to_value(Started { pid: running.pid }) {
-        Ok(value) => Answer::Ok(value),
-        Err(error) => Answer::Err(error.into()),
+/// Serves the connection until the process has ended and its output is sent.
+pub(super) fn run(running: RunningProcess, mut stream: BufReader<TcpStream>) {
+    let response = match to_value(Started { pid: running.pid }) {
+        Ok(value) => Response::Ok(value),
+        Err(error) => Response::Err(error.into()),
     };
-    let talk = write_line(stream.get_mut(), &answer).and_then(|()| stream.get_ref().try_clone());
-    let Ok(out) = talk else {
-        let _ = census::end(&running.marker);
+    let sent = write_line(stream.get_mut(), &response);
+    let Ok(out) = sent.and_then(|()| stream.get_ref().try_clone()) else {
+        let _ = processes::kill(&running.marker);
         return;
     };
     let out = Arc::new(Mutex::new(out));
     let (done, all_done) = mpsc::channel::<()>();
     for (number, output) in running.outputs.into_iter().enumerate() {
         let (out, done) = (Arc::clone(&out), done.clone());
-        thread::spawn(move || pump(output, number == 1, &out, done));
+        thread::spawn(move || send_output(output, number == 1, &out, done));
     }
     drop(done);
-    let ending = Arc::new(Mutex::new(None));
-    let orders = Orders {
-        stdin: running.input.map(feed),
+    let kill_mode = Arc::new(Mutex::new(None));
+    let requests = Requests {
+        stdin: running.input.map(spawn_writer),
         terminal: running.terminal,
         marker: running.marker.clone(),
-        ending: Arc::clone(&ending),
+        kill_mode: Arc::clone(&kill_mode),
     };
-    thread::spawn(move || orders.follow(stream));
+    thread::spawn(move || requests.serve(stream));
 
     let mut code = None;
     while code.is_none() {
@@ -61,21 +61,22 @@ pub(super) fn run(running: Running, mut stream: BufReader<TcpStream>) {
             Ok(_) => {}
         }
     }
-    // An exec's children may stay, as on Windows; a container's may not.
+    // As on Windows, children of an exec may keep running; when the first process of
+    // the container ends, all others end.
     if running.marker.starts_with("WINEPREFIX=") {
-        let _ = census::end(&running.marker);
+        let _ = processes::kill(&running.marker);
     }
     drain(&all_done);
-    let code = code.unwrap_or_else(|| lock(&ending).unwrap_or(Ending::Terminate).exit_code());
+    let code = code.unwrap_or_else(|| lock(&kill_mode).unwrap_or(KillMode::Terminate).exit_code());
     let out = lock(&out);
     let _ = write_line(&mut &*out, &FromProcess::Exit(code));
     let _ = out.shutdown(Shutdown::Both);
 }
 
-/// Waits until the pumps have ended, or no longer.
+/// Waits until all output is sent, or for the timeout.
 fn drain(all_done: &mpsc::Receiver<()>) {
-    let end = Instant::now() + LAST_WORDS;
-    while let Some(left) = end.checked_duration_since(Instant::now()) {
+    let deadline = Instant::now() + DRAIN_TIMEOUT;
+    while let Some(left) = deadline.checked_duration_since(Instant::now()) {
         match all_done.recv_timeout(left) {
             Err(RecvTimeoutError::Disconnected) => return,
             Ok(()) | Err(RecvTimeoutError::Timeout) => {}
@@ -83,9 +84,9 @@ fn drain(all_done: &mpsc::Receiver<()>) {
     }
 }
 
-/// Sends what a process writes; a console that is closed is an error to read.
-fn pump(mut from: File, stderr: bool, out: &Mutex<TcpStream>, _done: Sender<()>) {
-    let mut buffer = vec![0; CHUNK];
+/// Ends at EOF or, for a closed terminal, at a read error.
+fn send_output(mut from: File, stderr: bool, out: &Mutex<TcpStream>, _done: Sender<()>) {
+    let mut buffer = vec![0; CHUNK_SIZE];
     while let Ok(count @ 1..) = from.read(&mut buffer) {
         let text = STANDARD.encode(&buffer[..count]);
         let line = match stderr {
@@ -98,9 +99,9 @@ fn pump(mut from: File, stderr: bool, out: &Mutex<TcpStream>, _done: Sender<()>)
     }
 }
 
-/// A thread that writes to the process: one that does not read must not keep
-/// the other orders from being heard. Hanging up closes its input.
-fn feed(mut to: File) -> Sender<Vec<u8>> {
+/// Writes to the process in a separate thread, so that a process that does not read
+/// does not block other requests. Dropping the sender closes stdin.
+fn spawn_writer(mut to: File) -> Sender<Vec<u8>> {
     let (sender, chunks) = mpsc::channel::<Vec<u8>>();
     thread::spawn(move || {
         for chunk in chunks {
@@ -112,26 +113,26 @@ fn feed(mut to: File) -> Sender<Vec<u8>> {
     sender
 }
 
-/// What is needed to carry out the shim's orders.
-struct Orders {
+/// Handles the requests of the shim.
+struct Requests {
     stdin: Option<Sender<Vec<u8>>>,
     terminal: Option<Terminal>,
     marker: String,
-    ending: Shared<Option<Ending>>,
+    kill_mode: Shared<Option<KillMode>>,
 }
 
-impl Orders {
-    fn follow(mut self, mut stream: BufReader<TcpStream>) {
-        while let Ok(Some(order)) = read_line(&mut stream) {
-            // An order that cannot be carried out is no reason to hear no more.
-            let _ = self.carry_out(order);
+impl Requests {
+    fn serve(mut self, mut stream: BufReader<TcpStream>) {
+        while let Ok(Some(request)) = read_line(&mut stream) {
+            // A failed request does not end the session.
+            let _ = self.handle(request);
         }
-        // The shim has gone. After the end of the process this finds nobody.
-        self.end(Ending::Terminate);
+        // The shim is gone. Does nothing if the process has ended.
+        self.kill(KillMode::Terminate);
     }
 
-    fn carry_out(&mut self, order: ToProcess) -> io::Result<()> {
-        match order {
+    fn handle(&mut self, request: ToProcess) -> io::Result<()> {
+        match request {
             ToProcess::Stdin(text) => {
                 let bytes = STANDARD.decode(text).map_err(io::Error::other)?;
                 if let Some(stdin) = &self.stdin {
@@ -139,7 +140,7 @@ impl Orders {
                 }
             }
             ToProcess::CloseStdin => self.close_stdin(),
-            ToProcess::Kill(ending) => self.end(ending),
+            ToProcess::Kill(kill_mode) => self.kill(kill_mode),
             ToProcess::Resize { columns, rows } => {
                 if let Some(terminal) = &self.terminal {
                     terminal.resize(columns, rows)?;
@@ -150,20 +151,20 @@ impl Orders {
     }
 
     fn close_stdin(&mut self) {
-        // A console stays open; Ctrl+Z and Enter say "the end" on it.
+        // A console stays open; Ctrl+Z and Enter signal EOF.
         if let (Some(stdin), Some(_)) = (&self.stdin, &self.terminal) {
             let _ = stdin.send(b"\x1a\r".to_vec());
         }
         self.stdin = None;
     }
 
-    fn end(&self, ending: Ending) {
-        lock(&self.ending).get_or_insert(ending);
-        let _ = census::end(&self.marker);
+    fn kill(&self, kill_mode: KillMode) {
+        lock(&self.kill_mode).get_or_insert(kill_mode);
+        let _ = processes::kill(&self.marker);
     }
 }
 
 fn lock<T>(shared: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    // Each value is whole between any two statements that hold its lock.
+    // The values are consistent after every statement, so a poisoned lock is usable.
     shared.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,4 +1,4 @@
-//! The console of a container: a pseudo terminal, which Wine takes as one.
+//! The console of a container process: a pseudo terminal.
 
 use std::fs::File;
 use std::io;
@@ -8,29 +8,29 @@ use rustix::fs::{Mode, OFlags};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{Winsize, tcsetwinsize};
 
-/// The size of a Windows console that nobody has changed.
+/// The default size of a Windows console.
 const COLUMNS: u16 = 120;
 const ROWS: u16 = 30;
 
-/// Our end of a console.
+/// The controlling end of a pseudo terminal.
 #[derive(Debug)]
 pub(super) struct Terminal(File);
 
 impl Terminal {
-    /// A new console, and the end for the process.
+    /// Returns the terminal and the end for the process.
     pub(super) fn open() -> io::Result<(Self, File)> {
-        let ours = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC)?;
-        grantpt(&ours)?;
-        unlockpt(&ours)?;
-        let name = ptsname(&ours, Vec::new())?;
+        let controller = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC)?;
+        grantpt(&controller)?;
+        unlockpt(&controller)?;
+        let name = ptsname(&controller, Vec::new())?;
         let flags = OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC;
-        let theirs: OwnedFd = rustix::fs::open(name, flags, Mode::empty())?;
-        let terminal = Self(ours.into());
+        let process_end: OwnedFd = rustix::fs::open(name, flags, Mode::empty())?;
+        let terminal = Self(controller.into());
         terminal.resize(COLUMNS, ROWS)?;
-        Ok((terminal, theirs.into()))
+        Ok((terminal, process_end.into()))
     }
 
-    /// Tells the process that its window has another size.
+    /// Sets the window size that the process sees.
     pub(super) fn resize(&self, columns: u16, rows: u16) -> io::Result<()> {
         let size = Winsize {
             ws_row: rows,
@@ -41,7 +41,7 @@ impl Terminal {
         Ok(tcsetwinsize(&self.0, size)?)
     }
 
-    /// Another handle, to read what the process shows or write what it reads.
+    /// Another handle for reading output or writing input.
     pub(super) fn handle(&self) -> io::Result<File> {
         self.0.try_clone()
     }

@@ -1,46 +1,46 @@
-//! Windows paths on a drive C that is a Linux folder.
+//! Maps Windows paths on drive C to Linux paths.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::ContainerError;
 
-/// Drive C as Wine names its volume: the last two digits are the letter. It is
-/// how containerd writes the sources of mounts.
+/// Wine's volume name of drive C (0x43 is `C`), which containerd uses for the sources
+/// of mounts.
 const VOLUME_C: &str = r"\\?\Volume{00000000-0000-0000-0000-000000000043}";
 
-/// The parts of a path on drive C, in either spelling of the separator.
-pub(super) fn parts(path: &str) -> Result<Vec<&str>, ContainerError> {
-    let bad = || ContainerError::BadPath(path.to_owned());
+/// The components of a path on drive C, with either separator.
+pub(super) fn components(path: &str) -> Result<Vec<&str>, ContainerError> {
+    let invalid = || ContainerError::BadPath(path.to_owned());
     let rest = path
         .strip_prefix(VOLUME_C)
         .or_else(|| path.strip_prefix(r"\\?\"))
         .unwrap_or(path);
     if rest.starts_with(r"\\") || rest.starts_with("//") {
-        return Err(bad());
+        return Err(invalid());
     }
     let rest = match rest.split_once(':') {
         Some(("C" | "c", rest)) => rest,
-        Some(_) => return Err(bad()),
+        Some(_) => return Err(invalid()),
         None => rest,
     };
-    let parts: Vec<&str> = rest
+    let components: Vec<&str> = rest
         .split(['\\', '/'])
         .filter(|part| !part.is_empty() && *part != ".")
         .collect();
-    if parts.is_empty() || parts.contains(&"..") {
-        return Err(bad());
+    if components.is_empty() || components.contains(&"..") {
+        return Err(invalid());
     }
-    Ok(parts)
+    Ok(components)
 }
 
-/// The entry of that name in a folder, whatever its case, else where it would be.
-pub(super) fn entry(folder: &Path, name: &str) -> PathBuf {
-    let exact = folder.join(name);
+/// Case-insensitive lookup; returns the path for a new entry if there is none.
+pub(super) fn entry(dir: &Path, name: &str) -> PathBuf {
+    let exact = dir.join(name);
     if fs::symlink_metadata(&exact).is_ok() {
         return exact;
     }
-    fs::read_dir(folder)
+    fs::read_dir(dir)
         .into_iter()
         .flatten()
         .flatten()
@@ -51,12 +51,11 @@ pub(super) fn entry(folder: &Path, name: &str) -> PathBuf {
         .map_or(exact, |found| found.path())
 }
 
-/// The Linux path of a path on the drive.
 pub(super) fn on_drive(drive: &Path, path: &str) -> Result<PathBuf, ContainerError> {
-    let place = drive.to_owned();
-    Ok(parts(path)?
+    let start = drive.to_owned();
+    Ok(components(path)?
         .into_iter()
-        .fold(place, |place, part| entry(&place, part)))
+        .fold(start, |dir, part| entry(&dir, part)))
 }
 
 #[cfg(test)]
@@ -64,19 +63,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn both_spellings_and_no_drive_are_the_same_place() {
+    fn separators_and_drive_prefixes_are_normalized() {
         for path in [
             r"C:\var\lib",
             "c:/var/lib/",
             r"\var\.\lib",
             r"\\?\C:\var\lib",
         ] {
-            assert_eq!(parts(path).unwrap(), ["var", "lib"], "{path}");
+            assert_eq!(components(path).unwrap(), ["var", "lib"], "{path}");
         }
     }
 
     #[test]
-    fn pipes_other_drives_and_ways_out_are_no_paths() {
+    fn pipes_other_drives_and_parent_paths_are_rejected() {
         for path in [
             r"\\.\pipe\docker_engine",
             r"D:\data",
@@ -84,12 +83,12 @@ mod tests {
             r"C:\",
             "",
         ] {
-            assert!(parts(path).is_err(), "{path}");
+            assert!(components(path).is_err(), "{path}");
         }
     }
 
     #[test]
-    fn names_are_found_in_any_case() {
+    fn names_are_case_insensitive() {
         let drive = tempfile::tempdir().unwrap();
         fs::create_dir_all(drive.path().join("Windows/System32")).unwrap();
         let found = on_drive(drive.path(), r"c:\WINDOWS\system32\drivers").unwrap();

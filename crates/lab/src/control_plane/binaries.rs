@@ -1,8 +1,8 @@
-//! Kubernetes, etcd, containerd and the CNI plugins, built from their Go
-//! modules once and kept in the cache.
+//! Builds Kubernetes, etcd, containerd and the CNI plugins from their Go modules
+//! and caches the binaries.
 //!
-//! The modules are pinned in `lab/kube/` and travel inside this program. What
-//! was built is found again by a hash of everything that went into it.
+//! The module versions are pinned in `lab/kube/` and embedded in this program. The
+//! cache key is a hash of all build inputs.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,19 +13,19 @@ use sha2::{Digest, Sha256};
 
 use crate::command::{self, command};
 use crate::problem::{AtPath, Problem, Result};
-use crate::progress::Progress;
+use crate::progress::LabProgress;
 use crate::state::space;
 
-/// The release of Kubernetes that the lab runs.
+/// The Kubernetes release that the lab runs.
 pub const KUBERNETES: &str = "v1.36.3";
-/// The release of containerd that the lab builds for Windows.
+/// The containerd release that the lab builds for Windows.
 pub const CONTAINERD: &str = "v2.4.2";
-/// The oldest Go that builds them.
+/// The oldest Go that builds these releases.
 const GO_NEEDED: (u32, u32) = (1, 26);
-/// What the first build takes on disk, with room to breathe.
+/// Disk space for the first build in bytes, with some reserve.
 const SPACE_NEEDED: u64 = 10 << 30;
 
-/// A Go module of ours that pins one project.
+/// A Go module in `lab/kube/` that pins one project.
 struct Module {
     name: &'static str,
     manifest: &'static str,
@@ -42,13 +42,13 @@ macro_rules! module {
     };
 }
 
-/// One call of `go build`.
+/// One run of `go build`.
 struct Build {
     module: Module,
     os: &'static str,
     packages: &'static [&'static str],
-    /// What it takes on two cores, for people to know.
-    about: Duration,
+    /// On two cores; shown to the user.
+    estimate: Duration,
 }
 
 fn builds() -> [Build; 5] {
@@ -64,7 +64,7 @@ fn builds() -> [Build; 5] {
                 "k8s.io/kubernetes/cmd/kubeadm",
                 "k8s.io/kubernetes/cmd/kubectl",
             ],
-            about: minutes(6),
+            estimate: minutes(6),
         },
         Build {
             module: module!("kubernetes"),
@@ -74,13 +74,13 @@ fn builds() -> [Build; 5] {
                 "k8s.io/kubernetes/cmd/kubelet",
                 "k8s.io/kubernetes/cmd/kube-proxy",
             ],
-            about: minutes(4),
+            estimate: minutes(4),
         },
         Build {
             module: module!("etcd"),
             os: "linux",
             packages: &["go.etcd.io/etcd/server/v3"],
-            about: minutes(1),
+            estimate: minutes(1),
         },
         Build {
             module: module!("containerd"),
@@ -89,7 +89,7 @@ fn builds() -> [Build; 5] {
                 "github.com/containerd/containerd/v2/cmd/containerd",
                 "github.com/containerd/containerd/v2/cmd/ctr",
             ],
-            about: minutes(1),
+            estimate: minutes(1),
         },
         Build {
             module: module!("cni"),
@@ -99,46 +99,49 @@ fn builds() -> [Build; 5] {
                 "github.com/containernetworking/plugins/plugins/main/windows/win-bridge",
                 "github.com/containernetworking/plugins/plugins/main/windows/win-overlay",
             ],
-            about: minutes(1),
+            estimate: minutes(1),
         },
     ]
 }
 
-/// Builds what is missing and gives the folder with `linux` and `windows`.
-pub fn ensure(cache: &Path, progress: &Progress) -> Result<PathBuf> {
+/// Builds what is missing; returns the directory with `linux` and `windows`.
+pub fn ensure(cache: &Path, progress: &LabProgress) -> Result<PathBuf> {
     let builds = builds();
-    let folder = cache.join("parts").join(key(&builds));
+    let dir = cache.join("parts").join(key(&builds));
     let missing: Vec<&Build> = builds
         .iter()
-        .filter(|build| !done_mark(&folder, build).exists())
+        .filter(|build| !done_marker(&dir, build).exists())
         .collect();
     if missing.is_empty() {
-        return Ok(folder);
+        return Ok(dir);
     }
     check_go()?;
     space::check(cache, SPACE_NEEDED)?;
     let total = builds.len();
-    let begun = total - missing.len();
+    let finished = total - missing.len();
     for (number, build) in missing.iter().enumerate() {
         let what = format!(
             "building {} {}/{total}",
             build.describe(),
-            begun + number + 1
+            finished + number + 1
         );
         progress.step(
             &what,
-            &format!("once; about {} min", build.about.as_secs() / 60),
-            || build.run(cache, &folder),
+            &format!(
+                "first time only, about {} min",
+                build.estimate.as_secs() / 60
+            ),
+            || build.run(cache, &dir),
         )?;
     }
-    Ok(folder)
+    Ok(dir)
 }
 
-fn done_mark(folder: &Path, build: &Build) -> PathBuf {
-    folder.join(format!(".{}-{}", build.module.name, build.os))
+fn done_marker(dir: &Path, build: &Build) -> PathBuf {
+    dir.join(format!(".{}-{}", build.module.name, build.os))
 }
 
-/// Everything that decides what comes out.
+/// A hash of all build inputs.
 fn key(builds: &[Build]) -> String {
     let mut hash = Sha256::new();
     for build in builds {
@@ -192,9 +195,9 @@ impl Build {
         flags
     }
 
-    fn run(&self, cache: &Path, folder: &Path) -> Result<()> {
+    fn run(&self, cache: &Path, dir: &Path) -> Result<()> {
         let source = cache.join("go/src").join(self.module.name);
-        fs::create_dir_all(&source).at("make", &source)?;
+        fs::create_dir_all(&source).at("create", &source)?;
         for (name, text) in [
             ("go.mod", self.module.manifest),
             ("go.sum", self.module.sums),
@@ -202,21 +205,21 @@ impl Build {
             let path = source.join(name);
             fs::write(&path, text).at("write", &path)?;
         }
-        let unfinished = folder.join(format!(".unfinished-{}", self.os));
-        fs::create_dir_all(&unfinished).at("make", &unfinished)?;
-        let mut go = killed_with_us("go");
+        let unfinished = dir.join(format!(".unfinished-{}", self.os));
+        fs::create_dir_all(&unfinished).at("create", &unfinished)?;
+        let mut go = killed_with_parent("go");
         go.args(["build", "-trimpath", "-ldflags", &self.linker_flags(), "-o"]);
         go.arg(&unfinished).args(self.packages).current_dir(&source);
         environment(&mut go, cache, self.os);
         command::run(&mut go).map_err(|problem| self.explain(problem))?;
-        self.keep(&unfinished, folder)
+        self.keep(&unfinished, dir)
     }
 
-    /// Moves what was built to its final name only now, so that a kill in the
-    /// middle leaves no half program there.
-    fn keep(&self, unfinished: &Path, folder: &Path) -> Result<()> {
-        let output = folder.join(self.os);
-        fs::create_dir_all(&output).at("make", &output)?;
+    /// Moves finished binaries to their final names, so that a killed build leaves no
+    /// partial binary there.
+    fn keep(&self, unfinished: &Path, dir: &Path) -> Result<()> {
+        let output = dir.join(self.os);
+        fs::create_dir_all(&output).at("create", &output)?;
         let suffix = if self.os == "windows" { ".exe" } else { "" };
         for package in self.packages {
             let built = unfinished.join(format!("{}{suffix}", go_name(package)));
@@ -224,51 +227,55 @@ impl Build {
             fs::rename(&built, &program).at("write", &program)?;
         }
         fs::remove_dir_all(unfinished).at("remove", unfinished)?;
-        let mark = done_mark(folder, self);
-        fs::write(&mark, "").at("write", &mark)
+        let marker = done_marker(dir, self);
+        fs::write(&marker, "").at("write", &marker)
     }
 
     fn explain(&self, problem: Problem) -> Problem {
-        let said: Vec<&str> = problem.seen.iter().map(|(_, text)| text.as_str()).collect();
-        let said = said.join("\n");
-        let (code, remedy) = if said.contains("no space left") {
+        let output: Vec<&str> = problem
+            .detail
+            .iter()
+            .map(|(_, text)| text.as_str())
+            .collect();
+        let output = output.join("\n");
+        let (code, remedy) = if output.contains("no space left") {
             (
                 "CAS-LAB-011",
-                "free some space and run the command again; what was finished is kept",
+                "free some space and run the command again; finished builds are kept",
             )
-        } else if said.contains("dial tcp") || said.contains("lookup ") {
+        } else if output.contains("dial tcp") || output.contains("lookup ") {
             (
                 "CAS-LAB-051",
-                "Go modules are fetched once, from GOPROXY: see whether it can be reached",
+                "Go modules are downloaded once from GOPROXY: check that it is reachable",
             )
         } else {
             (
                 "CAS-LAB-052",
-                "run `casement lab up` again; what was finished is kept",
+                "run `casement lab up` again; finished builds are kept",
             )
         };
         Problem {
             code: code.into(),
-            what: format!("{} could not be built", self.describe()),
-            remedy: remedy.to_owned(),
+            what: format!("failed to build {}", self.describe()),
+            help: remedy.to_owned(),
             ..problem
         }
     }
 }
 
-/// What `go build` calls a program: the last part of its path that is no version.
+/// The file name that `go build` uses: the last path element that is not a version.
 fn go_name(package: &str) -> &str {
-    let mut parts = package.rsplit('/');
-    match parts.next() {
+    let mut elements = package.rsplit('/');
+    match elements.next() {
         Some(version) if version.starts_with('v') && version[1..].parse::<u8>().is_ok() => {
-            parts.next().unwrap_or(version)
+            elements.next().unwrap_or(version)
         }
         Some(name) => name,
         None => package,
     }
 }
 
-/// What we call it.
+/// The name of the binary in the lab.
 fn program_name(package: &str) -> &str {
     match go_name(package) {
         "server" => "etcd",
@@ -276,8 +283,8 @@ fn program_name(package: &str) -> &str {
     }
 }
 
-/// A command that ends, with all that it started, when this process does.
-pub fn killed_with_us(program: &str) -> Command {
+/// A command that is killed with all its descendants when this process ends.
+pub fn killed_with_parent(program: &str) -> Command {
     #[rustfmt::skip]
     let arguments = [
         "--pdeathsig", "KILL", "--",
@@ -303,22 +310,22 @@ fn check_go() -> Result<()> {
     let problem = |found: &str| {
         Problem::new(
             "CAS-LAB-050",
-            format!("{needed} is needed to build Kubernetes"),
-            "install it from go.dev/dl or your distribution and put `go` on the PATH;\n\
-             `casement lab up --level wine` gives Windows hosts without Kubernetes and needs no Go",
+            format!("building Kubernetes needs {needed}"),
+            "install it from go.dev/dl or your distribution and add `go` to PATH;\n\
+             `casement lab up --level wine` starts Windows hosts without Kubernetes and needs no Go",
         )
-        .seen("found", found)
+        .detail("found", found)
     };
-    let mut ask = command("go", ["env", "GOVERSION"]);
-    let said = command::output(ask.env("GOTOOLCHAIN", "local"))
-        .map_err(|_| problem("no `go` on the PATH"))?;
-    match version_of(&said) {
-        Some(version) if version >= GO_NEEDED => Ok(()),
-        _ => Err(problem(said.trim())),
+    let mut go = command("go", ["env", "GOVERSION"]);
+    let version = command::output(go.env("GOTOOLCHAIN", "local"))
+        .map_err(|_| problem("`go` not found in PATH"))?;
+    match parse_go_version(&version) {
+        Some(found) if found >= GO_NEEDED => Ok(()),
+        _ => Err(problem(version.trim())),
     }
 }
 
-fn version_of(text: &str) -> Option<(u32, u32)> {
+fn parse_go_version(text: &str) -> Option<(u32, u32)> {
     let mut numbers = text.trim().strip_prefix("go")?.split('.');
     let major = numbers.next()?.parse().ok()?;
     let minor: String = numbers
@@ -334,20 +341,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reads_the_versions_that_go_prints() {
-        assert_eq!(version_of("go1.26.8\n"), Some((1, 26)));
-        assert_eq!(version_of("go1.27rc1"), Some((1, 27)));
-        assert_eq!(version_of("devel"), None);
+    fn go_versions_are_parsed() {
+        assert_eq!(parse_go_version("go1.26.8\n"), Some((1, 26)));
+        assert_eq!(parse_go_version("go1.27rc1"), Some((1, 27)));
+        assert_eq!(parse_go_version("devel"), None);
     }
 
     #[test]
-    fn programs_are_called_by_their_names() {
+    fn program_name_skips_version_suffix() {
         assert_eq!(program_name("go.etcd.io/etcd/server/v3"), "etcd");
         assert_eq!(program_name("k8s.io/kubernetes/cmd/kubelet"), "kubelet");
     }
 
     #[test]
-    fn the_key_changes_with_what_is_built() {
+    fn key_changes_with_build_inputs() {
         let mut changed = builds();
         changed[4].packages = &["x"];
         assert_ne!(key(&builds()), key(&changed));

@@ -1,5 +1,5 @@
-//! The first process of a host: it furnishes the host, starts what belongs to
-//! it, and takes in the orphans. When it ends, the host is off.
+//! The init process of a host: sets up the root file system, starts the host's
+//! programs and reaps orphans. When it ends, the host is off.
 
 use std::collections::HashMap;
 use std::fs;
@@ -11,40 +11,40 @@ use rustix::process::{Pid, WaitOptions, waitpid};
 
 use crate::command;
 use crate::control_plane;
-use crate::host::furnish::{self, Room, inside};
 use crate::host::linux_host;
+use crate::host::rootfs::{self, Rootfs, inside};
 use crate::host::windows_host;
 use crate::network;
 use crate::problem::{AtPath, Problem, Result};
 use crate::state::record::{Host, HostKind, Record};
 use crate::wait;
 
-/// Runs a host until it is killed. Only returns when it could not start.
+/// Runs until the host is killed; returns only on a failed start.
 pub fn run(lab: &Path, host: &str) -> Result<()> {
     let record = Record::load(lab)?.ok_or_else(|| {
         Problem::new(
             "CAS-LAB-015",
-            format!("there is no lab in `{}`", lab.display()),
-            "casement lab up",
+            format!("no lab found in `{}`", lab.display()),
+            "run `casement lab up`",
         )
     })?;
     let host = record.host(host)?.clone();
-    furnish::furnish(&Room::of_host(&record, lab, &host))?;
-    name_the_host(&record, &host)?;
+    rootfs::enter(&Rootfs::for_host(&record, lab, &host))?;
+    set_host_name(&record, &host)?;
     wait_for_network(&record, &host)?;
-    let mut household = Household::default();
+    let mut supervisor = Supervisor::default();
     match host.kind {
-        HostKind::ControlPlane => control_plane::start(&record, &host, &mut household)?,
-        HostKind::Linux => linux_host::start(&host, &mut household)?,
+        HostKind::ControlPlane => control_plane::start(&record, &host, &mut supervisor)?,
+        HostKind::Linux => linux_host::start(&host, &mut supervisor)?,
         HostKind::Windows(release) => {
-            windows_host::start(&record, &host, release, &mut household)?;
+            windows_host::start(&record, &host, release, &mut supervisor)?;
         }
     }
     mark_ready()?;
-    household.keep()
+    supervisor.run()
 }
 
-/// The file whose presence says that a host has finished starting.
+/// The file that marks a host as ready.
 pub const READY: &str = "ready";
 
 fn mark_ready() -> Result<()> {
@@ -52,21 +52,21 @@ fn mark_ready() -> Result<()> {
     fs::write(&path, "").at("write", &path)
 }
 
-fn name_the_host(record: &Record, host: &Host) -> Result<()> {
+fn set_host_name(record: &Record, host: &Host) -> Result<()> {
     command::run(&mut command::command("hostname", [&host.name]))?;
     let mut hosts = String::from("127.0.0.1 localhost\n");
-    for each in &record.hosts {
-        hosts += &format!("{} {}\n", record.address(each), each.name);
+    for entry in &record.hosts {
+        hosts += &format!("{} {}\n", record.address(entry), entry.name);
     }
-    // No name server: what is not in the file fails at once, as it should in a
-    // place with no way out.
+    // No name server: the network is isolated, so other names fail at once instead
+    // of timing out.
     for (path, text) in [
         ("/etc/hosts", hosts.as_str()),
         ("/etc/hostname", &format!("{}\n", host.name)),
         ("/etc/resolv.conf", ""),
     ] {
         let path = Path::new(path);
-        // The machine's file may be a link to a place that is not here.
+        // May be a symlink whose target does not exist in the host.
         let _ = fs::remove_file(path);
         fs::write(path, text).at("write", path)?;
     }
@@ -76,31 +76,34 @@ fn name_the_host(record: &Record, host: &Host) -> Result<()> {
 fn wait_for_network(record: &Record, host: &Host) -> Result<()> {
     let nic = network::nic(host.kind);
     let gateway = record.gateway().to_string();
-    let ask = ["-json", "route", "show", "default", "via", &gateway];
-    let plugged = wait::until(Duration::from_secs(10), || {
-        let routes = command::output(&mut command::command("ip", ask)).ok()?;
+    let show = ["-json", "route", "show", "default", "via", &gateway];
+    let connected = wait::until(Duration::from_secs(10), || {
+        let routes = command::output(&mut command::command("ip", show)).ok()?;
         routes.contains(nic).then_some(())
     });
-    plugged.ok_or_else(|| {
+    connected.ok_or_else(|| {
         Problem::new(
             "CAS-LAB-032",
-            format!("host `{}` was not connected within 10 s", host.name),
-            "casement lab down, then try again",
+            format!(
+                "host `{}` was not connected to the network within 10 s",
+                host.name
+            ),
+            "run `casement lab down`, then `casement lab up`",
         )
     })
 }
 
-/// The processes that a host was given, by the names of their logs.
+/// The long-running programs of a host, by PID.
 #[derive(Debug, Default)]
-pub struct Household {
-    members: HashMap<Pid, String>,
+pub struct Supervisor {
+    programs: HashMap<Pid, String>,
 }
 
-impl Household {
-    /// Starts a program that stays; it writes to `log/<name>.log`.
-    pub fn take_in(&mut self, name: &str, command: &mut Command) -> Result<()> {
+impl Supervisor {
+    /// Starts a long-running program; its output goes to `log/<name>.log`.
+    pub fn spawn(&mut self, name: &str, command: &mut Command) -> Result<()> {
         let logs = Path::new(inside::HOST).join("log");
-        fs::create_dir_all(&logs).at("make", &logs)?;
+        fs::create_dir_all(&logs).at("create", &logs)?;
         let path = logs.join(format!("{name}.log"));
         let log = fs::File::options()
             .create(true)
@@ -113,21 +116,21 @@ impl Household {
             .stdout(log)
             .stderr(errors)
             .spawn()
-            .map_err(|error| command::not_started(command, &error))?;
+            .map_err(|error| command::spawn_problem(command, &error))?;
         if let Some(pid) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
-            self.members.insert(pid, name.to_owned());
+            self.programs.insert(pid, name.to_owned());
         }
         Ok(())
     }
 
-    /// Waits for children for ever, and writes down which of the household
-    /// ended: `lab status` shows it.
-    fn keep(mut self) -> Result<()> {
+    /// Reaps children forever and records which supervised programs ended, for
+    /// `lab status`.
+    fn run(mut self) -> Result<()> {
         loop {
             match waitpid(None, WaitOptions::empty()) {
                 Ok(Some((pid, status))) => {
-                    if let Some(name) = self.members.remove(&pid) {
-                        note_end(&name, &format!("{status:?}"));
+                    if let Some(name) = self.programs.remove(&pid) {
+                        record_exit(&name, &format!("{status:?}"));
                     }
                 }
                 Ok(None) => {}
@@ -138,8 +141,8 @@ impl Household {
     }
 }
 
-fn note_end(name: &str, status: &str) {
-    let folder = Path::new(inside::HOST).join("ended");
-    let _ = fs::create_dir_all(&folder);
-    let _ = fs::write(folder.join(name), status);
+fn record_exit(name: &str, status: &str) {
+    let dir = Path::new(inside::HOST).join("ended");
+    let _ = fs::create_dir_all(&dir);
+    let _ = fs::write(dir.join(name), status);
 }

@@ -1,12 +1,11 @@
-//! A host's processes, as one thing that can be started, entered and ended.
+//! A running host: starting, finding, entering and stopping it.
 //!
-//! A capsule is a process with network, mount, PID and UTS namespaces of its
-//! own. When its first process ends, the kernel ends all others in it, and with
-//! the last one go its mounts, its network devices and its routes. So there is
-//! nothing to clean up that could be forgotten, whatever was killed when.
+//! A host is a process tree in its own network, mount, PID, UTS and IPC namespaces.
+//! When its init process ends, the kernel kills all other processes and removes the
+//! mounts, network devices and routes, so there is nothing else to clean up.
 //!
-//! Capsules are found by their command line (it names the lab's folder), not by
-//! a file that a kill could leave out or leave behind.
+//! Hosts are found by the command line of init, which contains the lab's directory.
+//! A PID file could be missing or stale after a kill.
 
 use std::ffi::OsString;
 use std::fs;
@@ -21,24 +20,22 @@ use crate::command;
 use crate::problem::{AtPath, Problem, Result};
 use crate::wait;
 
-/// A running capsule, seen from outside.
+/// A running host, seen from this machine.
 #[derive(Debug, Clone)]
-pub struct Capsule {
-    /// The host that it carries.
+pub struct Instance {
     pub host: String,
-    /// Its first process, as the machine numbers it.
+    /// PID of the host's init, seen from this machine.
     pub init: Pid,
 }
 
-/// A process of the machine that belongs to a capsule, seen from outside: its
-/// init, or one of the tools above it that are about to become or to start it.
+/// The init of a host, or `setsid` or `unshare`, which start it.
 struct Found {
-    capsule: Capsule,
+    instance: Instance,
     is_init: bool,
 }
 
-/// Starts a capsule for a host; `program` is the lab's copy of casement.
-pub fn start(program: &Path, lab: &Path, host: &str, log: &Path) -> Result<Capsule> {
+/// `program` is the lab's copy of casement.
+pub fn start(program: &Path, lab: &Path, host: &str, log: &Path) -> Result<Instance> {
     let output = fs::File::options()
         .create(true)
         .append(true)
@@ -71,97 +68,97 @@ pub fn start(program: &Path, lab: &Path, host: &str, log: &Path) -> Result<Capsu
         .stderr(errors);
     let mut child = command
         .spawn()
-        .map_err(|error| command::not_started(&command, &error))?;
+        .map_err(|error| command::spawn_problem(&command, &error))?;
     wait_for_init(&mut child, lab, host, log)
 }
 
-fn wait_for_init(child: &mut Child, lab: &Path, host: &str, log: &Path) -> Result<Capsule> {
+fn wait_for_init(child: &mut Child, lab: &Path, host: &str, log: &Path) -> Result<Instance> {
     let appeared = wait::until(Duration::from_secs(10), || {
-        if let Some(capsule) = find(lab, host) {
-            return Some(Ok(capsule));
+        if let Some(instance) = find(lab, host) {
+            return Some(Ok(instance));
         }
-        let ended = child.try_wait().ok().flatten()?;
-        let said = fs::read_to_string(log).unwrap_or_default();
+        let status = child.try_wait().ok().flatten()?;
+        let output = fs::read_to_string(log).unwrap_or_default();
         Some(Err(Problem::new(
             "CAS-LAB-030",
-            format!("the namespaces of host `{host}` could not be made ({ended})"),
-            "the machine must allow network, mount and PID namespaces to root",
+            format!("failed to create the namespaces of host `{host}` ({status})"),
+            "check that root may create network, mount and PID namespaces on this machine",
         )
-        .seen("it says", command::last_lines(&said, 6))))
+        .detail("output", command::last_lines(&output, 6))))
     });
     appeared.unwrap_or_else(|| {
         Err(Problem::new(
             "CAS-LAB-030",
             format!("host `{host}` did not start within 10 s"),
-            "casement lab down, then try again",
+            "run `casement lab down`, then `casement lab up`",
         ))
     })
 }
 
-/// The capsule of one host, if it runs.
-pub fn find(lab: &Path, host: &str) -> Option<Capsule> {
-    look(lab)
+pub fn find(lab: &Path, host: &str) -> Option<Instance> {
+    scan(lab)
         .into_iter()
-        .find(|found| found.is_init && found.capsule.host == host)
-        .map(|found| found.capsule)
+        .find(|found| found.is_init && found.instance.host == host)
+        .map(|found| found.instance)
 }
 
-/// Ends the capsule of one host and waits until nothing of it is left.
+/// Kills all processes of a host and waits until they have ended.
 pub fn stop(lab: &Path, host: &str) -> Result<()> {
     stop_where(lab, |name| name == host)
 }
 
-/// Ends all capsules of a lab.
+/// Kills all hosts of a lab.
 pub fn stop_all(lab: &Path) -> Result<()> {
     stop_where(lab, |_| true)
 }
 
-fn stop_where(lab: &Path, wanted: impl Fn(&str) -> bool) -> Result<()> {
+fn stop_where(lab: &Path, selected: impl Fn(&str) -> bool) -> Result<()> {
     let mut left = 0;
-    let gone = wait::until(Duration::from_secs(20), || {
-        let found = look(lab);
-        let wanted = found.iter().filter(|found| wanted(&found.capsule.host));
+    let stopped = wait::until(Duration::from_secs(20), || {
+        let found = scan(lab);
+        let selected = found.iter().filter(|found| selected(&found.instance.host));
         left = 0;
-        for found in wanted {
+        for found in selected {
             left += 1;
-            // It may have ended by itself since it was seen: nothing to do then.
-            let _ = kill_process(found.capsule.init, Signal::KILL);
+            // The process may have ended since the scan.
+            let _ = kill_process(found.instance.init, Signal::KILL);
         }
         (left == 0).then_some(())
     });
-    gone.ok_or_else(|| {
+    stopped.ok_or_else(|| {
+        let processes = if left == 1 { "process" } else { "processes" };
         Problem::new(
             "CAS-LAB-031",
-            format!("{left} processes of the lab do not end"),
-            "look for processes in state D with `ps`; then `casement lab down` again",
+            format!("{left} {processes} of the lab did not end within 20 s"),
+            "look for processes in state D with `ps`, then run `casement lab down` again",
         )
     })
 }
 
-fn look(lab: &Path) -> Vec<Found> {
+fn scan(lab: &Path) -> Vec<Found> {
     all_processes()
         .into_iter()
-        .filter_map(|pid| recognise(pid, lab))
+        .filter_map(|pid| identify(pid, lab))
         .collect()
 }
 
-fn recognise(pid: Pid, lab: &Path) -> Option<Found> {
-    let words = command_line(pid)?;
-    let place = words.iter().position(|word| word == "init")?;
-    let [flag_lab, folder, flag_host, host] = words.get(place + 1..place + 5)? else {
+fn identify(pid: Pid, lab: &Path) -> Option<Found> {
+    let arguments = command_line(pid)?;
+    let position = arguments.iter().position(|argument| argument == "init")?;
+    let [flag_lab, dir, flag_host, host] = arguments.get(position + 1..position + 5)? else {
         return None;
     };
-    let ours = flag_lab == "--lab" && flag_host == "--host" && Path::new(folder) == lab;
-    ours.then(|| Found {
-        capsule: Capsule {
+    let matches = flag_lab == "--lab" && flag_host == "--host" && Path::new(dir) == lab;
+    matches.then(|| Found {
+        instance: Instance {
             host: host.to_string_lossy().into_owned(),
             init: pid,
         },
-        is_init: place == 2,
+        is_init: position == 2,
     })
 }
 
-/// The processes that can be seen from here.
+/// All processes in this PID namespace.
 pub(crate) fn all_processes() -> Vec<Pid> {
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
     entries
@@ -170,19 +167,19 @@ pub(crate) fn all_processes() -> Vec<Pid> {
         .collect()
 }
 
-/// What a process was started with; none if it is gone.
+/// `None` if the process has ended.
 pub(crate) fn command_line(pid: Pid) -> Option<Vec<OsString>> {
     let bytes = fs::read(format!("/proc/{}/cmdline", pid.as_raw_nonzero())).ok()?;
-    let words = bytes.split(|byte| *byte == 0);
+    let arguments = bytes.split(|byte| *byte == 0);
     Some(
-        words
-            .map(|word| OsString::from_vec(word.to_vec()))
+        arguments
+            .map(|argument| OsString::from_vec(argument.to_vec()))
             .collect(),
     )
 }
 
-impl Capsule {
-    /// A command that runs inside; `setup` says which program and arguments.
+impl Instance {
+    /// A command that runs in the namespaces of the host.
     pub fn command<S: AsRef<std::ffi::OsStr>>(
         &self,
         program: &str,
@@ -208,12 +205,11 @@ impl Capsule {
         command
     }
 
-    /// The number of its first process as text.
     pub fn pid_text(&self) -> String {
         self.init.as_raw_nonzero().to_string()
     }
 
-    /// A path inside, as it can be opened from outside.
+    /// The path of a host's file on this machine.
     pub fn path(&self, inside: &str) -> PathBuf {
         PathBuf::from(format!("/proc/{}/root{inside}", self.pid_text()))
     }

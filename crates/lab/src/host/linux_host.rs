@@ -1,19 +1,18 @@
-//! The Linux host: a namespace with OpenSSH, so that there is a neighbour.
+//! The Linux host: namespaces with OpenSSH, and a pod network for its Node.
 
 use std::net::Ipv4Addr;
 use std::path::Path;
 
 use crate::command;
 use crate::exec;
-use crate::host::furnish::inside;
-use crate::host::init::Household;
-use crate::host::neighbour;
+use crate::host::init::Supervisor;
+use crate::host::linux_node;
+use crate::host::rootfs::inside;
 use crate::host::ssh::{self, Login};
 use crate::problem::{Problem, Result};
 use crate::state::record::{CONTROL_PLANE, Host, HostKind, Record};
 
-/// Starts what a Linux host has.
-pub fn start(_host: &Host, household: &mut Household) -> Result<()> {
+pub fn start(_host: &Host, supervisor: &mut Supervisor) -> Result<()> {
     let login = Login {
         user: "root",
         home: "/root",
@@ -21,36 +20,33 @@ pub fn start(_host: &Host, household: &mut Household) -> Result<()> {
         sftp: "internal-sftp".to_owned(),
     };
     ssh::make_user(&login)?;
-    ssh::serve(&login, household)
+    ssh::serve(&login, supervisor)
 }
 
-/// Gives the Linux host the gateway of the pod network that its Node was given,
-/// so that a route to it leads somewhere.
-pub fn give_pod_network(lab: &Path, record: &Record) -> Result<()> {
+/// Creates a bridge with the gateway address of the Node's pod network, so that
+/// routes of other nodes to this network work.
+pub fn set_up_pod_network(lab: &Path, record: &Record) -> Result<()> {
     let Some(host) = record.hosts.iter().find(|h| h.kind == HostKind::Linux) else {
         return Ok(());
     };
     let control_plane = exec::running(lab, CONTROL_PLANE)?;
     let kubectl = || {
-        let program = format!("{}/linux/kubectl", inside::PARTS);
+        let program = format!("{}/linux/kubectl", inside::BINARIES);
         control_plane.command(&program, ["--kubeconfig", "/etc/kubernetes/admin.conf"])
     };
-    let cidr = neighbour::pod_cidr(kubectl, &host.name).ok_or_else(|| {
+    let cidr = linux_node::pod_cidr(kubectl, &host.name).ok_or_else(|| {
         Problem::new(
             "CAS-LAB-042",
-            format!(
-                "the Node `{}` was given no pod network within 20 s",
-                host.name
-            ),
-            "see log/neighbour.log and log/kube-controller-manager.log of the control plane",
+            format!("Node `{}` got no pod network within 20 s", host.name),
+            "see log/neighbour.log and log/kube-controller-manager.log of host control-plane",
         )
     })?;
     let gateway = gateway_of(&cidr).ok_or_else(|| {
-        let what = format!("`{cidr}` is no IPv4 network");
-        Problem::new("CAS-LAB-042", what, "see the control plane's logs")
+        let what = format!("pod network `{cidr}` is not an IPv4 network");
+        Problem::new("CAS-LAB-042", what, "see the logs of host control-plane")
     })?;
     let linux = exec::running(lab, &host.name)?;
-    let ip = |words: &[&str]| command::run(&mut linux.command("ip", words));
+    let ip = |arguments: &[&str]| command::run(&mut linux.command("ip", arguments));
     if ip(&["link", "show", "cni0"]).is_err() {
         ip(&["link", "add", "cni0", "type", "bridge"])?;
     }

@@ -1,7 +1,7 @@
-//! Keeps a Node for the Linux host Ready, so that there is somebody to route to.
+//! Creates a Node for the Linux host and keeps it Ready, so that Windows nodes have
+//! another node to route to.
 //!
-//! It is labelled as the lab's and tainted: no kubelet stands behind it, and no
-//! pod is to wait for one there.
+//! The host runs no kubelet, so the Node has a taint that keeps pods away.
 
 use std::process::Command;
 use std::thread;
@@ -11,16 +11,16 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use crate::command;
-use crate::host::furnish::inside;
+use crate::host::rootfs::inside;
 use crate::problem::Result;
 use crate::wait;
 
-/// Marks everything that is the lab's and nobody's example.
-const MARK: &str = "casement.dev/lab";
-/// Well below the control plane's patience of 20 s.
-const BEAT: Duration = Duration::from_secs(5);
+/// Key of the label and the taint.
+const LABEL: &str = "casement.dev/lab";
+/// Well below the node monitor grace period of 20 s.
+const HEARTBEAT: Duration = Duration::from_secs(5);
 
-/// Makes the Node and renews its lease until the host is off.
+/// Creates the Node and renews its Lease until the host is off.
 pub fn run(name: &str, address: &str) -> Result<()> {
     apply(&node(name))?;
     let status = status(address).to_string();
@@ -29,27 +29,27 @@ pub fn run(name: &str, address: &str) -> Result<()> {
         "patch", "node", name, "--subresource=status", "--type=merge", "--patch", &status,
     ]))?;
     loop {
-        // A control plane under load may miss one; the next comes soon.
+        // Under load a renewal may fail; the next one follows soon.
         if let Err(problem) = apply(&lease(name)) {
             eprintln!("{problem}");
         }
-        thread::sleep(BEAT);
+        thread::sleep(HEARTBEAT);
     }
 }
 
-/// The pod network that the control plane gave to a node.
+/// Waits for the pod network that the control plane assigns to a node.
 pub fn pod_cidr(kubectl: impl Fn() -> Command, node: &str) -> Option<String> {
     wait::until(Duration::from_secs(20), || {
-        let mut ask = kubectl();
-        ask.args(["get", "node", node, "--output=jsonpath={.spec.podCIDR}"]);
-        command::output(&mut ask)
+        let mut get = kubectl();
+        get.args(["get", "node", node, "--output=jsonpath={.spec.podCIDR}"]);
+        command::output(&mut get)
             .ok()
             .filter(|cidr| !cidr.is_empty())
     })
 }
 
 fn kubectl() -> Command {
-    let program = format!("{}/linux/kubectl", inside::PARTS);
+    let program = format!("{}/linux/kubectl", inside::BINARIES);
     command::command(&program, ["--kubeconfig", "/etc/kubernetes/admin.conf"])
 }
 
@@ -62,21 +62,21 @@ fn apply(object: &Value) -> Result<()> {
     command.stdin(Stdio::piped()).stdout(Stdio::null());
     let mut child = command
         .spawn()
-        .map_err(|error| command::not_started(&command, &error))?;
+        .map_err(|error| command::spawn_problem(&command, &error))?;
     if let Some(mut stdin) = child.stdin.take() {
-        // A kubectl that ended early says why in its own words below.
+        // If kubectl ended early, its own error message is in the log.
         let _ = stdin.write_all(object.to_string().as_bytes());
     }
-    let ended = child
+    let status = child
         .wait()
-        .map_err(|error| command::not_started(&command, &error))?;
-    if ended.success() {
+        .map_err(|error| command::spawn_problem(&command, &error))?;
+    if status.success() {
         return Ok(());
     }
     Err(crate::problem::Problem::new(
         "CAS-LAB-041",
-        format!("kubectl apply did not succeed ({ended})"),
-        "see log/neighbour.log of the control plane",
+        format!("`kubectl apply` failed ({status})"),
+        "see log/neighbour.log of host control-plane",
     ))
 }
 
@@ -87,13 +87,13 @@ fn node(name: &str) -> Value {
         "metadata": {
             "name": name,
             "labels": {
-                MARK: "neighbour",
+                LABEL: "neighbour",
                 "kubernetes.io/os": "linux",
                 "kubernetes.io/arch": "amd64",
                 "kubernetes.io/hostname": name,
             },
         },
-        "spec": {"taints": [{"key": MARK, "value": "no-kubelet", "effect": "NoSchedule"}]},
+        "spec": {"taints": [{"key": LABEL, "value": "no-kubelet", "effect": "NoSchedule"}]},
     })
 }
 
@@ -107,7 +107,7 @@ fn status(address: &str) -> Value {
             "osImage": "casement lab (no kubelet)",
             "kernelVersion": "",
             "containerRuntimeVersion": "",
-            "kubeletVersion": crate::control_plane::parts::KUBERNETES,
+            "kubeletVersion": crate::control_plane::binaries::KUBERNETES,
             "kubeProxyVersion": "",
             "machineID": "",
             "systemUUID": "",

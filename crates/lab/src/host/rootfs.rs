@@ -1,9 +1,8 @@
-//! A root directory of its own for every host.
+//! The root file system of a host.
 //!
-//! Programs and settings come from the machine; what a host writes stays in
-//! the lab's folder or in its memory. After [`furnish`] the machine's own root
-//! is not even visible any more, so that nothing in a host, whoever logs in
-//! there, can write outside the lab.
+//! Programs and settings come from this machine, read-only or below an overlay; what
+//! a host writes stays in the lab's directory or in memory. After [`enter`] the
+//! machine's own root is not visible, so a host cannot write outside the lab.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -11,46 +10,44 @@ use std::path::{Path, PathBuf};
 
 use crate::command::{self, command};
 use crate::problem::{AtPath, Result};
-use crate::state::record::{Host, Record, host_folder};
+use crate::state::record::{Host, Record, host_dir};
 
-/// Where a host finds what is the lab's.
+/// Paths as seen inside a host.
 pub mod inside {
     /// The lab's copy of casement.
     pub const PROGRAM: &str = "/lab/bin/casement";
-    /// The host's own folder (logs, keys, state).
+    /// The host's own directory (logs, keys, state).
     pub const HOST: &str = "/lab/host";
-    /// What was built: `linux` and `windows`.
-    pub const PARTS: &str = "/lab/parts";
-    /// Our own Windows programs.
+    /// Kubernetes binaries, in `linux` and `windows`.
+    pub const BINARIES: &str = "/lab/parts";
+    /// The lab's Windows programs.
     pub const WINDOWS: &str = "/lab/windows";
-    /// The clean Wine prefix.
+    /// The template Wine prefix, read-only.
     pub const TEMPLATE: &str = "/lab/template";
     /// The host's Wine prefix.
     pub const PREFIX: &str = "/lab/prefix";
-    /// Files that all hosts of the lab share (keys, certificates).
+    /// Files that all hosts share (keys, certificates).
     pub const SHARED: &str = "/lab/shared";
 }
 
-/// What a root directory is made from.
 #[derive(Debug)]
-pub struct Room {
-    /// The folder outside that keeps what is written.
-    pub folder: PathBuf,
-    /// Folders outside, and where they are seen inside.
+pub struct Rootfs {
+    /// The directory on this machine for files that the host writes.
+    pub dir: PathBuf,
+    /// Bind mounts: directory on this machine, path inside.
     pub shared: Vec<(PathBuf, &'static str)>,
 }
 
-impl Room {
-    /// The room of a lab's host.
-    pub fn of_host(record: &Record, lab: &Path, host: &Host) -> Self {
-        let folder = host_folder(lab, &host.name);
+impl Rootfs {
+    pub fn for_host(record: &Record, lab: &Path, host: &Host) -> Self {
+        let dir = host_dir(lab, &host.name);
         let mut shared = vec![
             (lab.join("bin"), "/lab/bin"),
             (lab.join("shared"), inside::SHARED),
-            (folder.clone(), inside::HOST),
+            (dir.clone(), inside::HOST),
         ];
         let built = [
-            (&record.parts, inside::PARTS),
+            (&record.binaries, inside::BINARIES),
             (&record.windows, inside::WINDOWS),
             (&record.template, inside::TEMPLATE),
         ];
@@ -59,55 +56,56 @@ impl Room {
                 .into_iter()
                 .filter_map(|(source, target)| Some((source.clone()?, target))),
         );
-        Self { folder, shared }
+        Self { dir, shared }
     }
 }
 
-/// Gives this process (the first of a capsule) its new root directory.
-pub fn furnish(room: &Room) -> Result<()> {
-    let folder = &room.folder;
-    let root = folder.join("root");
-    make(&root)?;
+/// Builds the root file system and makes it the root of this process, which must be
+/// the first in its mount namespace.
+pub fn enter(rootfs: &Rootfs) -> Result<()> {
+    let dir = &rootfs.dir;
+    let root = dir.join("root");
+    create_dir(&root)?;
     mount(&["-t", "tmpfs", "-o", "mode=0755", "tmpfs"], &root)?;
-    layered(folder, &root, "usr")?;
-    layered(folder, &root, "etc")?;
+    mount_overlay(dir, &root, "usr")?;
+    mount_overlay(dir, &root, "etc")?;
     for name in ["bin", "sbin", "lib", "lib32", "lib64", "libx32"] {
-        like_the_machine(&root, name)?;
+        copy_or_bind(&root, name)?;
     }
-    kept(folder, &root, "var")?;
-    kept(folder, &root, "root")?;
+    bind_persistent(dir, &root, "var")?;
+    bind_persistent(dir, &root, "root")?;
     for name in ["tmp", "run/sshd", "run/netns", "proc", "sys", "old"] {
-        make(&root.join(name))?;
+        create_dir(&root.join(name))?;
     }
     mount(&["-t", "proc", "proc"], &root.join("proc"))?;
     mount(&["-t", "sysfs", "sysfs"], &root.join("sys"))?;
-    bound(Path::new("/dev"), &root.join("dev"))?;
-    for (source, target) in &room.shared {
-        bound(source, &root.join(target.trim_start_matches('/')))?;
+    bind(Path::new("/dev"), &root.join("dev"))?;
+    for (source, target) in &rootfs.shared {
+        bind(source, &root.join(target.trim_start_matches('/')))?;
     }
-    enter(&root)
+    pivot(&root)
 }
 
-fn make(path: &Path) -> Result<()> {
-    fs::create_dir_all(path).at("make", path)
+fn create_dir(path: &Path) -> Result<()> {
+    fs::create_dir_all(path).at("create", path)
 }
 
 fn mount(what: &[&str], target: &Path) -> Result<()> {
     command::run(command("mount", what).arg(target))
 }
 
-/// The machine's folder to read; what is written goes to the host's folder.
-fn layered(folder: &Path, root: &Path, name: &str) -> Result<()> {
-    let upper = folder.join("written").join(name);
-    let work = folder.join("written").join(format!("{name}.work"));
+/// This machine's directory, with changes written to the host's directory.
+fn mount_overlay(dir: &Path, root: &Path, name: &str) -> Result<()> {
+    let upper = dir.join("written").join(name);
+    let work = dir.join("written").join(format!("{name}.work"));
     let target = root.join(name);
     for path in [&upper, &work, &target] {
-        make(path)?;
+        create_dir(path)?;
     }
     overlay(Path::new("/").join(name).as_path(), &upper, &work, &target)
 }
 
-/// An overlay mount: `lower` to read, `upper` for what is written.
+/// Mounts an overlay; `lower` is read-only, changes go to `upper`.
 pub fn overlay(lower: &Path, upper: &Path, work: &Path, target: &Path) -> Result<()> {
     let options = format!(
         "lowerdir={},upperdir={},workdir={}",
@@ -118,33 +116,34 @@ pub fn overlay(lower: &Path, upper: &Path, work: &Path, target: &Path) -> Result
     mount(&["-t", "overlay", "-o", &options, "overlay"], target)
 }
 
-/// `/bin` and its kin: links where the machine has links, else the folder.
-fn like_the_machine(root: &Path, name: &str) -> Result<()> {
+/// `/bin`, `/lib` and so on: a symlink where this machine has one, otherwise a
+/// read-only bind mount.
+fn copy_or_bind(root: &Path, name: &str) -> Result<()> {
     let source = Path::new("/").join(name);
     let target = root.join(name);
     if let Ok(link) = fs::read_link(&source) {
-        return symlink(link, &target).at("make", &target);
+        return symlink(link, &target).at("create", &target);
     }
     if !source.is_dir() {
         return Ok(());
     }
-    bound(&source, &target)?;
+    bind(&source, &target)?;
     mount(&["-o", "remount,bind,ro"], &target)
 }
 
-/// A folder that begins empty and is kept with the host.
-fn kept(folder: &Path, root: &Path, name: &str) -> Result<()> {
-    let source = folder.join("written").join(name);
-    make(&source)?;
-    bound(&source, &root.join(name))
+/// A directory that starts empty and survives reboots.
+fn bind_persistent(dir: &Path, root: &Path, name: &str) -> Result<()> {
+    let source = dir.join("written").join(name);
+    create_dir(&source)?;
+    bind(&source, &root.join(name))
 }
 
-fn bound(source: &Path, target: &Path) -> Result<()> {
-    make(target)?;
+fn bind(source: &Path, target: &Path) -> Result<()> {
+    create_dir(target)?;
     command::run(command("mount", ["--rbind"]).arg(source).arg(target))
 }
 
-fn enter(root: &Path) -> Result<()> {
+fn pivot(root: &Path) -> Result<()> {
     command::run(&mut command("pivot_root", [root, &root.join("old")]))?;
     std::env::set_current_dir("/").at("enter", Path::new("/"))?;
     command::run(&mut command("umount", ["--recursive", "--lazy", "/old"]))

@@ -1,28 +1,27 @@
-//! OpenSSH in front of every host, with keys of the lab's own.
+//! OpenSSH on every host, with the lab's own keys.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use crate::command::{self, command};
-use crate::host::furnish::inside;
-use crate::host::init::Household;
+use crate::host::init::Supervisor;
+use crate::host::rootfs::inside;
 use crate::problem::{AtPath, Result};
-use crate::state::record::{Record, host_folder};
+use crate::state::record::{Record, host_dir};
 
-/// Who logs in, and what answers.
+/// The login user and what sshd runs for it.
 pub struct Login {
-    /// The user's name; it has the number 0, as all lab hosts are run by root.
+    /// Has uid 0.
     pub user: &'static str,
-    /// The home directory.
     pub home: &'static str,
-    /// The program that gets `-c COMMAND`.
+    /// Receives `-c COMMAND`.
     pub shell: &'static str,
-    /// What serves SFTP: `internal-sftp` or a command.
+    /// `internal-sftp` or a command.
     pub sftp: String,
 }
 
-/// Makes the key that logs in everywhere and each host's own; existing ones stay.
+/// Creates the client key and the host keys; existing keys are kept.
 pub fn make_keys(record: &Record, lab: &Path) -> Result<()> {
     make_key(
         &lab.join("id_ed25519"),
@@ -33,12 +32,12 @@ pub fn make_keys(record: &Record, lab: &Path) -> Result<()> {
     copy(&lab.join("id_ed25519.pub"), &shared.join("authorized_keys"))?;
     let mut known = String::new();
     for host in &record.hosts {
-        let key = host_folder(lab, &host.name).join("ssh_host_ed25519_key");
+        let key = host_dir(lab, &host.name).join("ssh_host_ed25519_key");
         make_key(&key, &host.name)?;
         let public = key.with_extension("pub");
         let text = fs::read_to_string(&public).at("read", &public)?;
-        let words: Vec<&str> = text.split_whitespace().take(2).collect();
-        known += &format!("{} {}\n", record.address(host), words.join(" "));
+        let key: Vec<&str> = text.split_whitespace().take(2).collect();
+        known += &format!("{} {}\n", record.address(host), key.join(" "));
     }
     let path = lab.join("known_hosts");
     fs::write(&path, known).at("write", &path)
@@ -55,7 +54,7 @@ fn make_key(path: &Path, comment: &str) -> Result<()> {
     command::run(keygen.arg("-f").arg(path))
 }
 
-/// Makes the user who logs in; before anything runs that asks who it is.
+/// Must run before any program that looks up the current user.
 pub fn make_user(login: &Login) -> Result<()> {
     let passwd = format!(
         "{}:*:0:0::{}:{}\nsshd:*:100:65534::/run/sshd:/usr/sbin/nologin\n\
@@ -63,19 +62,18 @@ pub fn make_user(login: &Login) -> Result<()> {
         login.user, login.home, login.shell
     );
     write("/etc/passwd", &passwd)?;
-    // No password, but not locked: sshd would turn away even a key.
+    // `*` means no password; sshd rejects keys for a locked account (`!`).
     write("/etc/shadow", &format!("{}:*:::::::\n", login.user))
 }
 
-/// Starts sshd inside a host.
-pub fn serve(login: &Login, household: &mut Household) -> Result<()> {
+pub fn serve(login: &Login, supervisor: &mut Supervisor) -> Result<()> {
     let key = "/run/sshd/host_key";
-    let own = Path::new(inside::HOST).join("ssh_host_ed25519_key");
-    fs::copy(&own, key).at("read", &own)?;
+    let source = Path::new(inside::HOST).join("ssh_host_ed25519_key");
+    fs::copy(&source, key).at("read", &source)?;
     let private = fs::Permissions::from_mode(0o600);
     fs::set_permissions(key, private).at("write", Path::new(key))?;
     write("/run/sshd/config", &configuration(login, key))?;
-    household.take_in(
+    supervisor.spawn(
         "sshd",
         &mut command("/usr/sbin/sshd", ["-D", "-e", "-f", "/run/sshd/config"]),
     )

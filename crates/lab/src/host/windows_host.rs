@@ -1,4 +1,4 @@
-//! A Windows host: Wine, `netd` behind it, OpenSSH in front of it.
+//! A Windows host: Wine with `netd` for its network and OpenSSH for logins.
 
 use std::fs;
 use std::net::{Ipv4Addr, TcpStream};
@@ -7,9 +7,9 @@ use std::path::Path;
 use std::time::Duration;
 
 use crate::command;
-use crate::host::capsule::Capsule;
-use crate::host::furnish::{self, inside};
-use crate::host::init::Household;
+use crate::host::init::Supervisor;
+use crate::host::instance::Instance;
+use crate::host::rootfs::{self, inside};
 use crate::host::ssh::{self, Login};
 use crate::network::netd;
 use crate::problem::{AtPath, Problem, Result};
@@ -18,16 +18,16 @@ use crate::wait;
 use crate::wine;
 use crate::wine::windows::WindowsRelease;
 
-/// Where the administrator's files are, seen from Linux.
+/// The administrator's profile as a Linux path.
 pub const HOME: &str = "/lab/prefix/drive_c/users/Administrator";
 const SHELL: &str = "/run/cmd";
 
-/// Boots the host: identity, `netd`, Wine with its services, then SSH.
+/// Boots the host: version and BootId, `netd`, Wine with its services, then SSH.
 pub fn start(
     record: &Record,
     host: &Host,
     release: WindowsRelease,
-    household: &mut Household,
+    supervisor: &mut Supervisor,
 ) -> Result<()> {
     let prefix = Path::new(inside::PREFIX);
     let login = Login {
@@ -39,32 +39,32 @@ pub fn start(
     ssh::make_user(&login)?;
     mount_prefix(prefix)?;
     wine::identify(prefix, release, &host.name, host.boots)?;
-    netd::make_door(&prefix.join("drive_c"))?;
-    start_netd(record, host, release, household)?;
-    household.take_in(
+    netd::write_access_file(&prefix.join("drive_c"))?;
+    start_netd(record, host, release, supervisor)?;
+    supervisor.spawn(
         "wineserver",
         &mut wine::command(wine::server(), prefix, ["--foreground", "--persistent"]),
     )?;
     boot(prefix, &host.name)?;
     write_shell()?;
-    ssh::serve(&login, household)
+    ssh::serve(&login, supervisor)
 }
 
-/// The first program makes Wine boot: services start by their start type. Now and
-/// then Wine gives up on its service manager without a word; the next program, the
-/// first of an SSH session, would then be its parent, and the session never end.
+/// The first program makes Wine boot, which starts the automatic services. Sometimes
+/// Wine silently fails to start its service manager. The first program of an SSH
+/// session would then start it as a child, and the session would never end.
 fn boot(prefix: &Path, host: &str) -> Result<()> {
     for _ in 0..3 {
-        let nothing = ["cmd", "/c", "exit"];
-        command::run_detached(&mut wine::command(wine::loader(), prefix, nothing))?;
+        let exit = ["cmd", "/c", "exit"];
+        command::run_detached(&mut wine::command(wine::loader(), prefix, exit))?;
         if wine::has_service_manager() {
             return Ok(());
         }
     }
     Err(Problem::new(
         "CAS-LAB-057",
-        format!("Wine on host `{host}` did not start its services, three times"),
-        "let the machine come to rest, and try again",
+        format!("Wine on host `{host}` did not start its services in 3 attempts"),
+        "wait until the machine is less busy, then try again",
     ))
 }
 
@@ -72,19 +72,19 @@ fn mount_prefix(prefix: &Path) -> Result<()> {
     let written = Path::new(inside::HOST).join("written");
     let (upper, work) = (written.join("prefix"), written.join("prefix.work"));
     for path in [&upper, &work, prefix] {
-        fs::create_dir_all(path).at("make", path)?;
+        fs::create_dir_all(path).at("create", path)?;
     }
-    furnish::overlay(Path::new(inside::TEMPLATE), &upper, &work, prefix)
+    rootfs::overlay(Path::new(inside::TEMPLATE), &upper, &work, prefix)
 }
 
 fn start_netd(
     record: &Record,
     host: &Host,
     release: WindowsRelease,
-    household: &mut Household,
+    supervisor: &mut Supervisor,
 ) -> Result<()> {
     let address = record.address(host).to_string();
-    let words = [
+    let arguments = [
         "lab",
         "netd",
         "--windows",
@@ -92,21 +92,21 @@ fn start_netd(
         "--address",
         &address,
     ];
-    household.take_in("netd", &mut command::command(inside::PROGRAM, words))?;
-    let answers = wait::until(Duration::from_secs(10), || {
+    supervisor.spawn("netd", &mut command::command(inside::PROGRAM, arguments))?;
+    let connection = wait::until(Duration::from_secs(10), || {
         TcpStream::connect((Ipv4Addr::LOCALHOST, netd::PORT)).ok()
     });
-    answers.map(drop).ok_or_else(|| {
+    connection.map(drop).ok_or_else(|| {
         Problem::new(
             "CAS-LAB-033",
-            format!("netd of host `{}` does not answer", host.name),
-            "see its log in the host's folder, log/netd.log",
+            format!("netd of host `{}` was not ready after 10 s", host.name),
+            "see log/netd.log in the host's directory",
         )
     })
 }
 
-/// What sshd runs as the login shell: `-c COMMAND` becomes `cmd /c COMMAND`, to
-/// the letter, which only a program inside Windows can pass on.
+/// The login shell: `-c COMMAND` becomes `cmd /c COMMAND` without any change of the
+/// quoting, which needs a Windows program (`cmdline.exe`).
 fn write_shell() -> Result<()> {
     let exports: String = wine::environment(Path::new(inside::PREFIX))
         .iter()
@@ -129,16 +129,16 @@ fn sftp_command() -> String {
     format!("{} lab sftp", inside::PROGRAM)
 }
 
-/// Ends Wine the way that writes its registry to the disk first; a host that is
-/// simply switched off loses what was set in its last half minute.
-pub fn shut_down(capsule: &Capsule) {
-    let mut stop = capsule.command(wine::server(), ["--kill"]);
+/// Makes Wine write its registry to disk before it ends. Killing the host would lose
+/// the changes of the last 30 s.
+pub fn shut_down(instance: &Instance) {
+    let mut stop = instance.command(wine::server(), ["--kill"]);
     stop.envs(wine::environment(Path::new(inside::PREFIX)));
-    // A Wine that has crashed has nothing to write any more.
+    // Fails only if Wine has crashed; then there is nothing to save.
     command::succeeds(&mut stop);
 }
 
-/// One SFTP session of this host.
+/// Serves one SFTP session on stdin and stdout.
 pub fn serve_sftp() -> std::io::Result<()> {
     let drive_c = Path::new(inside::PREFIX).join("drive_c");
     casement_sim::sftp::serve(&drive_c, "/C:/Users/Administrator")

@@ -1,11 +1,10 @@
-//! Routes, addresses and interface settings of the host, for its
-//! `iphlpapi.dll`.
+//! Routes, addresses and interface settings of the host, for its `iphlpapi.dll`.
 //!
-//! Works in the network namespace of the process that calls it, which is
-//! `netd`'s. What Linux has (routes, addresses, forwarding, MTU) is set there,
-//! so packets obey it and Wine's own functions show it; what Linux has not
-//! (weak host, interface metric) is remembered, so that it reads as written.
-//! Failures bear the Win32 codes that the functions of Windows return.
+//! Works in the network namespace of `netd`. Settings that Linux supports (routes,
+//! addresses, forwarding, MTU) are applied there, so they affect packets and are
+//! visible to Wine's own functions. Settings that Linux lacks (weak host, interface
+//! metric) are only stored. Failures have the Win32 error codes of the Windows
+//! functions.
 
 mod addresses;
 mod interfaces;
@@ -18,14 +17,12 @@ use serde_json::Value;
 
 use interfaces::Interfaces;
 
-/// The adapters of one host.
 #[derive(Debug, Default)]
 pub struct Adapters {
     interfaces: Interfaces,
 }
 
 impl Adapters {
-    /// Does what is asked.
     pub fn call(&self, call: &AdapterCall) -> Result<Value, Failure> {
         match call {
             AdapterCall::CreateRoute(route) => routes::create(route)?,
@@ -60,7 +57,7 @@ fn invalid(what: impl ToString) -> Failure {
     failure(87, what)
 }
 
-/// `ERROR_GEN_FAILURE`, for what cannot happen on Windows.
+/// `ERROR_GEN_FAILURE`, for failures without a Windows equivalent.
 fn general(what: impl ToString) -> Failure {
     failure(31, what)
 }

@@ -1,8 +1,8 @@
-//! `casement lab netd`: what stands behind a Windows host's network.
+//! `casement lab netd`: the Linux side of a Windows host.
 //!
-//! One per host, in the host's namespace. It keeps the state of HNS, changes
-//! the devices and routes, and runs the containers' processes, all for DLLs and
-//! programs inside the prefix that cannot do so themselves.
+//! Runs once per host, in the host's namespaces. It keeps the HNS state, changes
+//! devices and routes, and runs container processes on behalf of the DLLs and
+//! programs in the Wine prefix, which cannot do so themselves.
 
 use std::fs;
 use std::io::{self, BufReader};
@@ -12,11 +12,11 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use lab_wire::{Answer, Call, Door, Failure, Request, read_line, write_line};
+use lab_wire::{Call, Failure, NetdAccess, Request, Response, read_line, write_line};
 use serde_json::Value;
 
 use crate::containers::{Containers, ContainersConfig};
-use crate::host::furnish::inside;
+use crate::host::rootfs::inside;
 use crate::network;
 use crate::network::adapters::Adapters;
 use crate::network::hns::{Hns, HnsConfig, HnsVersion, LinuxFabric};
@@ -26,12 +26,11 @@ use crate::state::record::HostKind;
 use crate::wine;
 use crate::wine::windows::WindowsRelease;
 
-/// The port on a host's loopback address; the namespace is the host's own.
+/// On the loopback address of the host's own network namespace.
 pub const PORT: u16 = 4020;
 /// `E_ACCESSDENIED`.
 const DENIED: u32 = 0x8007_0005;
 
-/// Everything that one host's programs can ask for.
 struct Netd {
     token: String,
     hns: Hns,
@@ -39,39 +38,39 @@ struct Netd {
     containers: Containers,
 }
 
-/// Makes the door of a host: a new token, and the file that tells it.
-pub fn make_door(drive_c: &Path) -> Result<()> {
+/// Creates a new token and writes the file with which programs connect.
+pub fn write_access_file(drive_c: &Path) -> Result<()> {
     let token = random::hex::<16>()?;
-    let path = door_file(drive_c);
-    let text = serde_json::to_string(&Door { port: PORT, token })
+    let path = access_file(drive_c);
+    let text = serde_json::to_string(&NetdAccess { port: PORT, token })
         .map_err(|error| problem::file("write", &path, &error.into()))?;
     fs::write(&path, text).at("write", &path)
 }
 
-fn door_file(drive_c: &Path) -> std::path::PathBuf {
+fn access_file(drive_c: &Path) -> std::path::PathBuf {
     drive_c.join("windows/casement-lab.json")
 }
 
-/// Serves one host from its boot until it is off.
+/// Serves until the host is off.
 pub fn run(release: WindowsRelease, address: Ipv4Addr) -> Result<()> {
     let drive_c = Path::new(inside::PREFIX).join("drive_c");
-    let path = door_file(&drive_c);
+    let path = access_file(&drive_c);
     let text = fs::read_to_string(&path).at("read", &path)?;
-    let door: Door =
+    let access: NetdAccess =
         serde_json::from_str(&text).map_err(|error| problem::file("read", &path, &error.into()))?;
     let netd = Arc::new(Netd {
-        token: door.token,
+        token: access.token,
         hns: open_hns(release, address)?,
         adapters: Adapters::default(),
         containers: containers(&drive_c, release)?,
     });
-    let listener =
-        TcpListener::bind((Ipv4Addr::LOCALHOST, door.port)).at("listen for", Path::new("netd"))?;
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, access.port))
+        .at("listen for", Path::new("netd"))?;
     for connection in listener.incoming().flatten() {
         let netd = Arc::clone(&netd);
         thread::spawn(move || {
-            // Whoever hangs up in the middle needs no answer.
-            let _ = netd.talk(connection);
+            // A client that disconnects needs no response.
+            let _ = netd.serve(connection);
         });
     }
     Ok(())
@@ -83,7 +82,7 @@ fn open_hns(release: WindowsRelease, address: Ipv4Addr) -> Result<Hns> {
         state_file: Path::new(inside::HOST).join("hns.json"),
         nic: network::nic(HostKind::Windows(release)).to_owned(),
         management_ip: address,
-        // Callers that do not wait for it must be found out here.
+        // Exposes callers that do not wait for the address.
         address_delay: Duration::from_millis(300),
         boot: true,
     };
@@ -92,9 +91,9 @@ fn open_hns(release: WindowsRelease, address: Ipv4Addr) -> Result<Hns> {
         Problem::new(
             "CAS-LAB-037",
             error.to_string(),
-            "casement lab down, and up again",
+            "run `casement lab down`, then `casement lab up`",
         )
-        .seen("it says", cause.unwrap_or_default())
+        .detail("cause", cause.unwrap_or_default())
     })
 }
 
@@ -106,18 +105,18 @@ fn containers(drive_c: &Path, release: WindowsRelease) -> Result<Containers> {
         host_drive_c: drive_c.to_owned(),
         release,
     });
-    containers.sweep().map_err(|error| {
+    containers.remove_stale().map_err(|error| {
         Problem::new(
             "CAS-LAB-038",
             error.to_string(),
-            "casement lab down, and up again",
+            "run `casement lab down`, then `casement lab up`",
         )
     })?;
     Ok(containers)
 }
 
 impl Netd {
-    fn talk(&self, mut connection: TcpStream) -> io::Result<()> {
+    fn serve(&self, mut connection: TcpStream) -> io::Result<()> {
         connection.set_nodelay(true)?;
         let mut reader = BufReader::new(connection.try_clone()?);
         let Some(request) = read_line::<Request>(&mut reader)? else {
@@ -127,7 +126,7 @@ impl Netd {
             let text = "Access is denied.".to_owned();
             return write_line(
                 &mut connection,
-                &Answer::Err(Failure { code: DENIED, text }),
+                &Response::Err(Failure { code: DENIED, text }),
             );
         }
         let result = match &request.call {
@@ -140,17 +139,17 @@ impl Netd {
                 return Ok(());
             }
         };
-        let answer = match result {
-            Ok(value) => Answer::Ok(value),
+        let response = match result {
+            Ok(value) => Response::Ok(value),
             Err(failure) => {
-                // The log is where people look when a call was refused.
+                // Goes to netd.log, where users look up rejected calls.
                 eprintln!(
                     "{:#010x} {} <- {:?}",
                     failure.code, failure.text, request.call
                 );
-                Answer::Err(failure)
+                Response::Err(failure)
             }
         };
-        write_line(&mut connection, &answer)
+        write_line(&mut connection, &response)
     }
 }

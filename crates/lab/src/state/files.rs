@@ -1,16 +1,15 @@
-//! The files that `up` leaves for people: what to connect with, and a spec.
+//! The files that `up` writes for the user: credentials, `ssh_config` and a spec.
 
 use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 
-use crate::control_plane::parts;
+use crate::control_plane::binaries;
 use crate::control_plane::{POD_CIDR, SERVICE_CIDR};
 use crate::problem::{AtPath, Result};
 use crate::state::record::{HostKind, Record};
 use crate::up::registry_name;
 
-/// Writes them all.
 pub fn write(lab: &Path, record: &Record) -> Result<()> {
     if record.has_control_plane() {
         for (from, to) in [
@@ -31,7 +30,7 @@ pub fn write(lab: &Path, record: &Record) -> Result<()> {
     Ok(())
 }
 
-/// So that `ssh -F …/ssh_config win1 ver` is all that there is to type.
+/// For `ssh -F …/ssh_config win1 ver`.
 fn ssh_configuration(lab: &Path, record: &Record) -> String {
     let mut text = String::new();
     for host in &record.hosts {
@@ -52,10 +51,10 @@ fn ssh_configuration(lab: &Path, record: &Record) -> String {
     text
 }
 
-/// The lab as a cluster file; only what exists is in it.
+/// A cluster spec with the hosts that this lab has.
 fn cluster_file(record: &Record) -> String {
     let mut text = format!(
-        "# Made by `casement lab up`; gone after `casement lab down`.\n\
+        "# Written by `casement lab up`; removed by `casement lab down`.\n\
          apiVersion: casement.dev/v1alpha1\nkind: Cluster\nmetadata:\n  name: {}\nspec:\n",
         record.name
     );
@@ -67,7 +66,7 @@ fn cluster_file(record: &Record) -> String {
 }
 
 fn kubernetes(text: &mut String, record: &Record) -> std::fmt::Result {
-    let version = parts::KUBERNETES.trim_start_matches('v');
+    let version = binaries::KUBERNETES.trim_start_matches('v');
     writeln!(text, "  kubernetes:\n    version: {version}")?;
     writeln!(
         text,
@@ -106,7 +105,11 @@ fn access(text: &mut String, record: &Record) -> std::fmt::Result {
         text,
         "      key: ./id_ed25519\n      knownHosts: ./known_hosts"
     )?;
-    if let Some(parts) = record.parts.as_ref().filter(|_| record.has_control_plane()) {
+    if let Some(binaries) = record
+        .binaries
+        .as_ref()
+        .filter(|_| record.has_control_plane())
+    {
         let registry = registry_name(record);
         writeln!(
             text,
@@ -122,7 +125,7 @@ fn access(text: &mut String, record: &Record) -> std::fmt::Result {
             "win-bridge",
             "host-local",
         ] {
-            let path = parts.join("windows").join(format!("{name}.exe"));
+            let path = binaries.join("windows").join(format!("{name}.exe"));
             writeln!(text, "      {name}: {}", path.display())?;
         }
         if let Some(windows) = &record.windows {

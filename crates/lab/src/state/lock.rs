@@ -1,4 +1,4 @@
-//! One command at a time on one folder.
+//! A lock that allows one command at a time per directory.
 
 use std::fs::{self, File};
 use std::path::Path;
@@ -7,40 +7,39 @@ use rustix::fs::{FlockOperation, flock};
 
 use crate::problem::{self, AtPath, Problem, Result};
 
-/// Held until dropped, or until the process ends in whatever way.
+/// An flock on a directory: released on drop or when the process ends.
 #[derive(Debug)]
 pub struct Lock {
-    _folder: File,
+    _dir: File,
 }
 
 impl Lock {
-    /// Locks a folder, making it first where it is missing.
-    pub fn take_making(folder: &Path, what: &str) -> Result<Self> {
-        fs::create_dir_all(folder).at("make", folder)?;
-        Self::take(folder, what)
+    pub fn create_and_take(dir: &Path, what: &str) -> Result<Self> {
+        fs::create_dir_all(dir).at("create", dir)?;
+        Self::take(dir, what)
     }
 
-    /// Locks a folder for a moment, after whoever has it now.
-    pub fn wait_for(folder: &Path) -> Result<Self> {
-        fs::create_dir_all(folder).at("make", folder)?;
-        let file = File::open(folder).at("open", folder)?;
+    /// Waits for the current holder.
+    pub fn wait_for(dir: &Path) -> Result<Self> {
+        fs::create_dir_all(dir).at("create", dir)?;
+        let file = File::open(dir).at("open", dir)?;
         flock(&file, FlockOperation::LockExclusive)
-            .map_err(|error| problem::file("lock", folder, &error.into()))?;
-        Ok(Self { _folder: file })
+            .map_err(|error| problem::file("lock", dir, &error.into()))?;
+        Ok(Self { _dir: file })
     }
 
-    /// Locks a folder that exists.
-    pub fn take(folder: &Path, what: &str) -> Result<Self> {
-        let file = File::open(folder).at("open", folder)?;
+    /// Fails if another process holds the lock.
+    pub fn take(dir: &Path, what: &str) -> Result<Self> {
+        let file = File::open(dir).at("open", dir)?;
         match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => Ok(Self { _folder: file }),
+            Ok(()) => Ok(Self { _dir: file }),
             Err(rustix::io::Errno::WOULDBLOCK) => Err(Problem::new(
                 "CAS-LAB-018",
-                format!("another `casement lab` command is at work on {what}"),
-                "wait until it is done, or end it (Ctrl-C), then try again",
+                format!("another `casement lab` command is running on {what}"),
+                "wait until it finishes, or stop it with Ctrl-C, then try again",
             )
-            .seen("folder", folder.display())),
-            Err(error) => Err(problem::file("lock", folder, &error.into())),
+            .detail("directory", dir.display())),
+            Err(error) => Err(problem::file("lock", dir, &error.into())),
         }
     }
 }

@@ -1,26 +1,25 @@
-//! Where the lab keeps what it has: nothing is ever written elsewhere.
+//! The directories of the lab. Nothing is written outside them.
 
 use std::env;
 use std::path::{Path, PathBuf};
 
 use crate::problem::{Problem, Result};
 
-/// The folders of the lab on this machine.
 #[derive(Debug, Clone)]
-pub struct Places {
+pub struct LabPaths {
     state: PathBuf,
     cache: PathBuf,
 }
 
-impl Places {
-    /// By the XDG variables, else below the home directory.
-    pub fn of_this_user() -> Result<Self> {
+impl LabPaths {
+    /// From the XDG variables, otherwise below HOME.
+    pub fn from_env() -> Result<Self> {
         let home = || {
             env::var_os("HOME").map(PathBuf::from).ok_or_else(|| {
                 Problem::new(
                     "CAS-LAB-012",
-                    "neither HOME nor XDG_STATE_HOME and XDG_CACHE_HOME are set",
-                    "set HOME to the folder that the lab may write below",
+                    "HOME is not set, and XDG_STATE_HOME or XDG_CACHE_HOME is missing",
+                    "set HOME to a directory that the lab may write to",
                 )
             })
         };
@@ -34,33 +33,27 @@ impl Places {
         })
     }
 
-    /// The folder in which each lab has its own.
+    /// The parent directory of all labs.
     pub fn labs(&self) -> &Path {
         &self.state
     }
 
-    /// Everything about one lab; gone after `lab down`.
+    /// The directory of one lab; `lab down` removes it.
     pub fn lab(&self, name: &LabName) -> PathBuf {
         self.state.join(name.as_str())
     }
 
-    /// The folder in which each demo has its own.
-    pub fn demos(&self) -> PathBuf {
-        self.state.with_file_name("demo")
-    }
-
-    /// What was built once and is kept for all labs.
+    /// Build results that all labs share.
     pub fn cache(&self) -> &Path {
         &self.cache
     }
 }
 
-/// The name of a lab: short, since it becomes part of device names.
+/// The name of a lab, at most 12 characters.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct LabName(String);
 
 impl LabName {
-    /// The name as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -70,16 +63,17 @@ impl std::str::FromStr for LabName {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let fits = (1..=12).contains(&text.len())
+        let valid = (1..=12).contains(&text.len())
             && text
                 .bytes()
                 .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
             && text.starts_with(|c: char| c.is_ascii_lowercase());
-        if fits {
+        if valid {
             Ok(Self(text.to_owned()))
         } else {
             Err(format!(
-                "`{text}` is no name for a lab: 1 to 12 of a-z, 0-9 and `-`, a letter first"
+                "`{text}` is not a valid lab name: use 1 to 12 characters from a-z, 0-9 and `-`, \
+                 starting with a letter"
             ))
         }
     }
@@ -96,12 +90,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_lab_name_is_short_and_plain() {
-        for good in ["default", "a", "ci-2"] {
-            assert!(good.parse::<LabName>().is_ok(), "{good}");
+    fn lab_name_allows_12_lowercase_characters() {
+        for valid in ["default", "a", "ci-2"] {
+            assert!(valid.parse::<LabName>().is_ok(), "{valid}");
         }
-        for bad in ["", "2a", "../x", "Default", "far-too-long-a-name"] {
-            assert!(bad.parse::<LabName>().is_err(), "{bad}");
+        for invalid in ["", "2a", "../x", "Default", "far-too-long-a-name"] {
+            assert!(invalid.parse::<LabName>().is_err(), "{invalid}");
         }
     }
 }

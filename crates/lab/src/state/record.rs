@@ -1,4 +1,4 @@
-//! What one lab consists of, as it is written down in its folder.
+//! The record of a lab, saved as `lab.json` in its directory.
 
 use std::fs;
 use std::net::Ipv4Addr;
@@ -9,45 +9,39 @@ use serde::{Deserialize, Serialize};
 use crate::problem::{self, AtPath, Problem, Result};
 use crate::wine::windows::WindowsRelease;
 
-/// The host that carries the control plane.
 pub const CONTROL_PLANE: &str = "control-plane";
 
-/// One lab: written before anything is started, so that `down` always knows
-/// what there may be.
+/// Saved before anything is started, so that `down` knows what may exist.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Record {
-    /// The lab's name.
     pub name: String,
-    /// Which /24 of 198.18.0.0/15 is this lab's.
+    /// The lab's /24 within 198.18.0.0/15.
     pub slot: u8,
-    /// What runs in it.
     pub hosts: Vec<Host>,
-    /// The folder of the built Kubernetes, if it was asked for.
-    pub parts: Option<PathBuf>,
-    /// The folder of our own Windows programs, if there are Windows hosts.
+    /// Directory of the Kubernetes binaries, if the lab has a control plane.
+    #[serde(rename = "parts")]
+    pub binaries: Option<PathBuf>,
+    /// Directory of the lab's Windows programs, if there are Windows hosts.
     pub windows: Option<PathBuf>,
-    /// The clean Wine prefix, if there are Windows hosts.
+    /// The template Wine prefix, if there are Windows hosts.
     pub template: Option<PathBuf>,
 }
 
-/// One host.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Host {
     /// For example `win1`.
     pub name: String,
-    /// What it is.
     pub kind: HostKind,
-    /// The last byte of its address.
+    /// Last byte of the address.
     pub number: u8,
-    /// How often it was started, the first time included: its BootId.
+    /// Number of starts, reported by Windows as the BootId.
     pub boots: u32,
 }
 
-/// What a host is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum HostKind {
-    /// etcd and Kubernetes' own programs, the registry of images.
+    /// etcd, the Kubernetes control plane and the image registry.
     ControlPlane,
     /// A namespace with OpenSSH.
     Linux,
@@ -56,7 +50,7 @@ pub enum HostKind {
 }
 
 impl Record {
-    /// The record in a lab's folder; `None` where there is no lab.
+    /// `None` if the directory has no lab.
     pub fn load(lab: &Path) -> Result<Option<Self>> {
         let path = lab.join("lab.json");
         let text = match fs::read_to_string(&path) {
@@ -67,14 +61,14 @@ impl Record {
         serde_json::from_str(&text).map(Some).map_err(|error| {
             Problem::new(
                 "CAS-LAB-013",
-                format!("`{}` is no record of a lab", path.display()),
-                "casement lab down takes the rest of that lab away",
+                format!("`{}` is not a valid lab record", path.display()),
+                "run `casement lab down` to remove what is left of that lab",
             )
-            .seen("it says", error)
+            .detail("cause", error)
         })
     }
 
-    /// Replaces the record in one step, so that a kill leaves the old or the new.
+    /// Atomic: a kill leaves either the old or the new record.
     pub fn save(&self, lab: &Path) -> Result<()> {
         let path = lab.join("lab.json");
         let text = serde_json::to_string_pretty(self)
@@ -84,7 +78,6 @@ impl Record {
         fs::rename(&new, &path).at("write", &path)
     }
 
-    /// The host of that name, or a list of those that there are.
     pub fn host(&self, name: &str) -> Result<&Host> {
         self.hosts
             .iter()
@@ -96,23 +89,22 @@ impl Record {
         let names: Vec<&str> = self.hosts.iter().map(|host| host.name.as_str()).collect();
         Problem::new(
             "CAS-LAB-014",
-            format!("there is no host `{name}` in lab `{}`", self.name),
-            "take one of those, or `casement lab status` for more about them",
+            format!("lab `{}` has no host `{name}`", self.name),
+            "use one of these names; `casement lab status` shows details",
         )
-        .seen("there are", names.join(", "))
+        .detail("hosts", names.join(", "))
     }
 
-    /// The address of a host.
     pub fn address(&self, host: &Host) -> Ipv4Addr {
         self.at(host.number)
     }
 
-    /// The address that the machine itself has on the lab's network.
+    /// The address of this machine on the lab's network.
     pub fn gateway(&self) -> Ipv4Addr {
         self.at(1)
     }
 
-    /// The address of the control plane, whether there is one or not.
+    /// The reserved address of the control plane, also in labs without one.
     pub fn control_plane(&self) -> Ipv4Addr {
         self.at(10)
     }
@@ -121,7 +113,6 @@ impl Record {
         Ipv4Addr::new(198, 18, self.slot, number)
     }
 
-    /// Whether the lab has a control plane.
     pub fn has_control_plane(&self) -> bool {
         self.hosts
             .iter()
@@ -129,7 +120,6 @@ impl Record {
     }
 }
 
-/// The folder of one host inside a lab's folder.
-pub fn host_folder(lab: &Path, host: &str) -> PathBuf {
+pub fn host_dir(lab: &Path, host: &str) -> PathBuf {
     lab.join("hosts").join(host)
 }

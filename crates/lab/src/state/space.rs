@@ -1,14 +1,14 @@
-//! Room on the disk, asked for before it is needed.
+//! Checks free disk space before a build.
 
 use std::fs;
 use std::path::Path;
 
 use crate::problem::{AtPath, Problem, Result};
 
-/// Whether the disk of a folder (made here if it is missing) has room.
-pub fn check(folder: &Path, needed: u64) -> Result<()> {
-    fs::create_dir_all(folder).at("make", folder)?;
-    let Ok(status) = rustix::fs::statvfs(folder) else {
+/// Creates the directory if it is missing. `needed` is in bytes.
+pub fn check(dir: &Path, needed: u64) -> Result<()> {
+    fs::create_dir_all(dir).at("create", dir)?;
+    let Ok(status) = rustix::fs::statvfs(dir) else {
         return Ok(());
     };
     let free = status.f_bavail * status.f_frsize;
@@ -18,9 +18,9 @@ pub fn check(folder: &Path, needed: u64) -> Result<()> {
     let gibibytes = |bytes: u64| format!("{:.1} GiB", bytes as f64 / f64::from(1 << 30));
     Err(Problem::new(
         "CAS-LAB-011",
-        format!("too little disk space below `{}`", folder.display()),
-        "free some space, or set XDG_CACHE_HOME to a folder on a larger disk",
+        format!("not enough disk space in `{}`", dir.display()),
+        "free some space, or set XDG_CACHE_HOME to a directory on a larger disk",
     )
-    .seen("free", gibibytes(free))
-    .seen("needed", gibibytes(needed)))
+    .detail("free", gibibytes(free))
+    .detail("needed", gibibytes(needed)))
 }

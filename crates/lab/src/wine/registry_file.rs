@@ -1,18 +1,16 @@
-//! Edits Wine's registry files while their host is off.
+//! Edits Wine's registry files while the host is off.
 //!
-//! Values that must be there before the first program of a boot runs (who this
-//! Windows is, which boot it is) cannot be set through Wine: asking it would
-//! start the services first. The format is Wine's text form, version 2.
+//! Values that must exist before the first program of a boot runs (Windows version,
+//! BootId) cannot be set through Wine, because that would start the services first.
+//! The format is Wine's text format, version 2.
 
 use std::fmt::Write;
 
-/// A registry file in memory.
 #[derive(Debug)]
 pub struct RegistryFile {
     lines: Vec<String>,
 }
 
-/// A value to set.
 #[derive(Debug, Clone)]
 pub enum Data {
     /// REG_SZ.
@@ -22,23 +20,22 @@ pub enum Data {
 }
 
 impl RegistryFile {
-    /// Takes a file's text apart.
     pub fn parse(text: &str) -> Self {
         Self {
             lines: text.lines().map(str::to_owned).collect(),
         }
     }
 
-    /// Sets one value of a key (path relative to the file's root, with single
-    /// backslashes); makes the key where it is missing.
+    /// Sets one value. The key is relative to the file's root, with single
+    /// backslashes, and is created if it is missing.
     pub fn set(&mut self, key: &str, name: &str, data: &Data) {
-        let new = format!("{}={}", quoted(name), written(data));
+        let new = format!("{}={}", quoted(name), format_value(data));
         let (start, end) = self.section(key);
-        let lead = format!("{}=", quoted(name)).to_lowercase();
-        let place = self.lines[start..end]
+        let prefix = format!("{}=", quoted(name)).to_lowercase();
+        let position = self.lines[start..end]
             .iter()
-            .position(|line| line.to_lowercase().starts_with(&lead));
-        match place {
+            .position(|line| line.to_lowercase().starts_with(&prefix));
+        match position {
             Some(offset) => {
                 let first = start + offset;
                 let last = self.end_of_value(first);
@@ -48,18 +45,18 @@ impl RegistryFile {
         }
     }
 
-    /// A value as it is written, for example `dword:00000007`.
+    /// The value as in the file, for example `dword:00000007`.
     pub fn get(&self, key: &str, name: &str) -> Option<&str> {
         let start = self.header(key)?;
-        let lead = format!("{}=", quoted(name)).to_lowercase();
+        let prefix = format!("{}=", quoted(name)).to_lowercase();
         self.lines[start + 1..]
             .iter()
             .take_while(|line| !line.starts_with('['))
-            .find(|line| line.to_lowercase().starts_with(&lead))
-            .and_then(|line| line.get(lead.len()..))
+            .find(|line| line.to_lowercase().starts_with(&prefix))
+            .and_then(|line| line.get(prefix.len()..))
     }
 
-    /// The lines between a key's header and the blank line after it.
+    /// The line range of a key without its header; creates the key if missing.
     fn section(&mut self, key: &str) -> (usize, usize) {
         let header = self.header(key).unwrap_or_else(|| {
             self.lines.push(String::new());
@@ -76,13 +73,13 @@ impl RegistryFile {
     }
 
     fn header(&self, key: &str) -> Option<usize> {
-        let lead = format!("[{}]", key.replace('\\', "\\\\")).to_lowercase();
+        let prefix = format!("[{}]", key.replace('\\', "\\\\")).to_lowercase();
         self.lines
             .iter()
-            .position(|line| line.to_lowercase().starts_with(&lead))
+            .position(|line| line.to_lowercase().starts_with(&prefix))
     }
 
-    /// Long values go on over lines that end with a backslash.
+    /// Lines of a long value end with a backslash.
     fn end_of_value(&self, first: usize) -> usize {
         let more = self.lines[first..]
             .iter()
@@ -106,7 +103,7 @@ fn quoted(text: &str) -> String {
     format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
 }
 
-fn written(data: &Data) -> String {
+fn format_value(data: &Data) -> String {
     match data {
         Data::Text(text) => quoted(text),
         Data::Number(number) => format!("dword:{number:08x}"),
@@ -120,7 +117,7 @@ mod tests {
     const FILE: &str = "WINE REGISTRY Version 2\n\n[Software\\\\A] 17\n#time=1\n\"Long\"=hex:00,\\\n  01,\\\n  02\n\"Name\"=\"old\"\n\n[Software\\\\B] 18\n\"X\"=dword:00000001\n";
 
     #[test]
-    fn replaces_a_value_in_its_key_whatever_the_case() {
+    fn set_replaces_values_case_insensitively() {
         let mut file = RegistryFile::parse(FILE);
         file.set(r"software\a", "name", &Data::Text(r"C:\k".into()));
         file.set(r"Software\B", "X", &Data::Number(255));
@@ -130,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn replaces_all_lines_of_a_long_value() {
+    fn set_replaces_all_lines_of_a_long_value() {
         let mut file = RegistryFile::parse(FILE);
         file.set(r"Software\A", "Long", &Data::Number(1));
         let text = file.to_string();
@@ -139,13 +136,13 @@ mod tests {
     }
 
     #[test]
-    fn adds_what_is_missing() {
+    fn set_adds_missing_values_and_keys() {
         let mut file = RegistryFile::parse(FILE);
         file.set(r"Software\A", "New", &Data::Number(7));
         file.set(r"System\C", "New", &Data::Text("x".into()));
         let text = file.to_string();
-        let place = |part: &str| text.find(part).unwrap();
-        assert!(place("\"New\"=dword:00000007") < place("Software\\\\B"));
+        let position = |part: &str| text.find(part).unwrap();
+        assert!(position("\"New\"=dword:00000007") < position("Software\\\\B"));
         assert!(text.ends_with("[System\\\\C] 0\n\"New\"=\"x\"\n"), "{text}");
     }
 }

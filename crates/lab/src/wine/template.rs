@@ -1,4 +1,4 @@
-//! The clean Wine prefix from which every host and every pod begins.
+//! The template Wine prefix: the lower overlay layer of every host and container.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,59 +7,64 @@ use std::time::{Duration, SystemTime};
 use sha2::{Digest, Sha256};
 
 use crate::command;
-use crate::control_plane::parts::killed_with_us;
-use crate::host::furnish::{self, Room, inside};
+use crate::control_plane::binaries::killed_with_parent;
+use crate::host::rootfs::{self, Rootfs, inside};
 use crate::problem::{self, AtPath, Problem, Result};
-use crate::progress::Progress;
+use crate::progress::LabProgress;
 use crate::state::space;
 use crate::wine;
-use crate::wine::windows_parts;
+use crate::wine::windows_programs;
 
-/// Changes when what [`wine::make_template`] does changes.
+/// Increment when the result of [`wine::make_template`] changes.
 const FORMAT: &str = "3";
-/// What a clean prefix takes, with room to breathe.
+/// Disk space for one prefix in bytes, with some reserve.
 const SPACE_NEEDED: u64 = 2 << 30;
 
-/// Makes the template where it is missing, and says where it is.
-pub fn ensure(cache: &Path, windows: &Path, progress: &Progress) -> Result<PathBuf> {
-    let folder = cache.join("template");
-    let prefix = folder.join(key(windows)?);
+/// Creates the template if it is missing; returns its path.
+pub fn ensure(cache: &Path, windows: &Path, progress: &LabProgress) -> Result<PathBuf> {
+    let dir = cache.join("template");
+    let prefix = dir.join(key(windows)?);
     if prefix.exists() {
         touch(&prefix);
         return Ok(prefix);
     }
-    forget_old(&folder);
-    space::check(&folder, SPACE_NEEDED)?;
-    progress.step("Windows template", "once; about 15 s", || {
-        fs::create_dir_all(&folder).at("make", &folder)?;
-        let work = folder.join(".work");
-        remove(&work)?;
-        let made = work.join("prefix");
-        fs::create_dir_all(&made).at("make", &made)?;
-        build(&work, windows)?;
-        fs::rename(&made, &prefix).at("write", &prefix)?;
-        remove(&work)
-    })?;
+    remove_stale(&dir);
+    space::check(&dir, SPACE_NEEDED)?;
+    progress.step(
+        "creating the Windows template",
+        "first time only, about 15 s",
+        || {
+            fs::create_dir_all(&dir).at("create", &dir)?;
+            let work = dir.join(".work");
+            remove(&work)?;
+            let new = work.join("prefix");
+            fs::create_dir_all(&new).at("create", &new)?;
+            build(&work, windows)?;
+            fs::rename(&new, &prefix).at("write", &prefix)?;
+            remove(&work)
+        },
+    )?;
     Ok(prefix)
 }
 
-/// A template that nobody has used for this long was made for another build.
-const KEEP: Duration = Duration::from_secs(7 * 24 * 3600);
+/// A template that was unused for this long belongs to an older build.
+const MAX_AGE: Duration = Duration::from_secs(7 * 24 * 3600);
 
-/// Says that a template is in use; failing to say so costs a rebuild later.
+/// Updates the modification time, by which unused templates are found. A failure
+/// only causes a rebuild later.
 fn touch(prefix: &Path) {
-    if let Ok(folder) = fs::File::open(prefix) {
-        let _ = folder.set_modified(SystemTime::now());
+    if let Ok(dir) = fs::File::open(prefix) {
+        let _ = dir.set_modified(SystemTime::now());
     }
 }
 
-/// Templates are large, and each change of a program of ours makes a new one.
-fn forget_old(folder: &Path) {
-    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+/// Templates are large, and every change of a Windows program creates a new one.
+fn remove_stale(dir: &Path) {
+    for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
         let age = entry.metadata().and_then(|it| it.modified()).ok();
         let age = age.and_then(|time| time.elapsed().ok());
-        if age.is_some_and(|age| age > KEEP) {
-            // What cannot be removed now is tried again next time.
+        if age.is_some_and(|age| age > MAX_AGE) {
+            // Retried next time.
             let _ = fs::remove_dir_all(entry.path());
         }
     }
@@ -79,7 +84,7 @@ fn key(windows: &Path) -> Result<String> {
     let mut hash = Sha256::new();
     hash.update(FORMAT);
     hash.update(version);
-    for name in windows_parts::PROGRAMS {
+    for name in windows_programs::PROGRAMS {
         let path = windows.join(name);
         hash.update(fs::read(&path).at("read", &path)?);
     }
@@ -89,29 +94,29 @@ fn key(windows: &Path) -> Result<String> {
 
 fn build(work: &Path, windows: &Path) -> Result<()> {
     let program = std::env::current_exe().at("find", Path::new("/proc/self/exe"))?;
-    let mut build = killed_with_us("unshare");
+    let mut build = killed_with_parent("unshare");
     build.args(["--net", "--mount", "--uts", "--ipc", "--mount-proc", "--"]);
     build.arg(program).args(["lab", "template"]);
     build.arg("--work").arg(work).arg("--windows").arg(windows);
     command::run(&mut build).map_err(|problem| Problem {
         code: "CAS-LAB-055".into(),
-        what: "Wine could not make a new prefix".to_owned(),
-        remedy: "see whether `wine cmd /c ver` works on this machine".to_owned(),
+        what: "Wine failed to create a prefix".to_owned(),
+        help: "check that `wine cmd /c ver` works on this machine".to_owned(),
         ..problem
     })
 }
 
-/// The part that runs in namespaces of its own, as `casement lab template`.
+/// Runs in its own namespaces as `casement lab template`.
 pub fn build_inside(work: &Path, windows: &Path) -> Result<()> {
-    furnish::furnish(&Room {
-        folder: work.to_owned(),
+    rootfs::enter(&Rootfs {
+        dir: work.to_owned(),
         shared: vec![
             (work.join("prefix"), inside::PREFIX),
             (windows.to_owned(), inside::WINDOWS),
         ],
     })?;
     command::run(&mut command::command("hostname", ["windows"]))?;
-    // The user's name decides the name of the profile's folder.
+    // The user name becomes the name of the profile directory.
     let passwd = "Administrator:*:0:0::/root:/bin/sh\n";
     fs::write("/etc/passwd", passwd).at("write", Path::new("/etc/passwd"))?;
     wine::make_template(Path::new(inside::PREFIX), Path::new(inside::WINDOWS))

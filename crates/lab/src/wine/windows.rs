@@ -1,26 +1,20 @@
-//! The Windows releases that a lab host can be, and what tells them apart.
+//! The supported Windows Server releases and their version numbers.
 
 use serde::{Deserialize, Serialize};
 
-/// A release of Windows Server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum WindowsRelease {
-    /// Windows Server 2019.
     #[serde(rename = "2019")]
     Server2019,
-    /// Windows Server 2022.
     #[serde(rename = "2022")]
     Server2022,
-    /// Windows Server 2025.
     #[serde(rename = "2025")]
     Server2025,
 }
 
 impl WindowsRelease {
-    /// All of them.
     pub const ALL: [Self; 3] = [Self::Server2019, Self::Server2022, Self::Server2025];
 
-    /// The build number.
     pub fn build(self) -> u32 {
         match self {
             Self::Server2019 => 17763,
@@ -38,7 +32,7 @@ impl WindowsRelease {
         }
     }
 
-    /// The year, as `--windows` takes it.
+    /// The value of `--windows`.
     pub fn year(self) -> &'static str {
         match self {
             Self::Server2019 => "2019",
@@ -56,7 +50,7 @@ impl WindowsRelease {
         }
     }
 
-    /// For example `10.0.20348.3807`, as image indexes write it.
+    /// For example `10.0.20348.3807`, as in image indexes.
     pub fn version(self) -> String {
         format!("10.0.{}.{}", self.build(), self.revision())
     }
@@ -70,7 +64,7 @@ impl std::str::FromStr for WindowsRelease {
             "2019" => Ok(Self::Server2019),
             "2022" => Ok(Self::Server2022),
             "2025" => Ok(Self::Server2025),
-            _ => Err(format!("`{text}` is none of 2019, 2022, 2025")),
+            _ => Err(format!("`{text}` is not supported; use 2019, 2022, 2025")),
         }
     }
 }

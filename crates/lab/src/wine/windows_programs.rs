@@ -1,16 +1,16 @@
-//! Our own Windows programs: the gap DLLs, the HNS emulator, the shim.
+//! The lab's Windows programs: DLLs that fill gaps in Wine, the HNS emulator and the
+//! container shim.
 
 use std::path::{Path, PathBuf};
 
 use crate::command;
-use crate::control_plane::parts::killed_with_us;
+use crate::control_plane::binaries::killed_with_parent;
 use crate::problem::{Problem, Result};
-use crate::progress::Progress;
+use crate::progress::LabProgress;
 
-/// Names a folder with ready-made programs, for those who build them elsewhere.
-pub const FOLDER_VARIABLE: &str = "CASEMENT_LAB_WINDOWS";
+/// Environment variable with a directory of prebuilt programs.
+pub const PREBUILT_DIR_VARIABLE: &str = "CASEMENT_LAB_WINDOWS";
 
-/// Everything that must be there.
 pub const PROGRAMS: [&str; 13] = [
     "bcryptprimitives.dll",
     "computenetwork.dll",
@@ -27,66 +27,66 @@ pub const PROGRAMS: [&str; 13] = [
     "web.exe",
 ];
 
-/// Where the programs are; builds them when this casement stands in its own
-/// source tree, which is cheap when nothing changed.
-pub fn ensure(cache: &Path, progress: &Progress) -> Result<PathBuf> {
-    if let Some(folder) = std::env::var_os(FOLDER_VARIABLE).map(PathBuf::from) {
-        return complete(folder);
+/// Returns the directory of the programs. Builds them if casement runs from its
+/// source tree, which is fast if nothing has changed.
+pub fn ensure(cache: &Path, progress: &LabProgress) -> Result<PathBuf> {
+    if let Some(dir) = std::env::var_os(PREBUILT_DIR_VARIABLE).map(PathBuf::from) {
+        return check_complete(dir);
     }
-    let beside = std::env::current_exe()
+    let installed = std::env::current_exe()
         .ok()
         .and_then(|program| Some(program.parent()?.join("windows")))
-        .filter(|folder| folder.join(PROGRAMS[0]).exists());
-    if let Some(folder) = beside {
-        return complete(folder);
+        .filter(|dir| dir.join(PROGRAMS[0]).exists());
+    if let Some(dir) = installed {
+        return check_complete(dir);
     }
     build(cache, progress)
 }
 
-fn build(cache: &Path, progress: &Progress) -> Result<PathBuf> {
+fn build(cache: &Path, progress: &LabProgress) -> Result<PathBuf> {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tools/build-windows");
     if !script.exists() {
         return Err(Problem::new(
             "CAS-LAB-053",
-            "the lab's Windows programs are nowhere to be found",
+            "the lab's Windows programs were not found",
             format!(
-                "run casement from its source tree, or set {FOLDER_VARIABLE} to a folder \
-                 made by `tools/build-windows`"
+                "run casement from its source tree, or set {PREBUILT_DIR_VARIABLE} to a directory \
+                 built by `tools/build-windows`"
             ),
         ));
     }
-    let folder = cache.join("windows");
-    let note = if folder.exists() {
+    let dir = cache.join("windows");
+    let note = if dir.exists() {
         ""
     } else {
-        "once; about 2 min"
+        "first time only, about 2 min"
     };
-    progress.step("Windows programs of the lab", note, || {
-        let mut build = killed_with_us("bash");
-        build.arg(&script).arg(&folder).arg("hosts");
+    progress.step("building the lab's Windows programs", note, || {
+        let mut build = killed_with_parent("bash");
+        build.arg(&script).arg(&dir).arg("hosts");
         build.env("CARGO_TARGET_DIR", cache.join("windows-target"));
         command::run(&mut build).map_err(|problem| Problem {
             code: "CAS-LAB-054".into(),
-            what: "the lab's Windows programs could not be built".to_owned(),
-            remedy: "see what it says; `tools/build-windows` does the same by hand".to_owned(),
+            what: "failed to build the lab's Windows programs".to_owned(),
+            help: "check the output; `tools/build-windows` runs the same build by hand".to_owned(),
             ..problem
         })
     })?;
-    complete(folder)
+    check_complete(dir)
 }
 
-fn complete(folder: PathBuf) -> Result<PathBuf> {
+fn check_complete(dir: PathBuf) -> Result<PathBuf> {
     let missing: Vec<&str> = PROGRAMS
         .into_iter()
-        .filter(|name| !folder.join(name).exists())
+        .filter(|name| !dir.join(name).exists())
         .collect();
     if missing.is_empty() {
-        return Ok(folder);
+        return Ok(dir);
     }
     Err(Problem::new(
         "CAS-LAB-053",
-        format!("Windows programs are missing in `{}`", folder.display()),
-        "make them with `tools/build-windows FOLDER`",
+        format!("Windows programs are missing in `{}`", dir.display()),
+        "build them with `tools/build-windows DIRECTORY`",
     )
-    .seen("missing", missing.join(", ")))
+    .detail("missing", missing.join(", ")))
 }

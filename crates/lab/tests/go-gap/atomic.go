@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// As the kubelet writes a projected volume on Windows: a folder with a time
-// stamp, the link `..data` to it, and a link through `..data` per file.
+// Writes a projected volume like the kubelet on Windows: a timestamped directory,
+// the symlink `..data` to it, and a symlink through `..data` per file.
 func atomicWriter(folder string) error {
 	versions := []map[string]string{
 		{"token": "one", "ca.crt": "ca", "nested/a": "a"},
@@ -35,9 +35,9 @@ func atomicWriter(folder string) error {
 	if err != nil {
 		return err
 	}
-	// The stamped folder, `..data`, two links.
+	// The timestamped directory, `..data` and two symlinks.
 	if len(entries) != 4 {
-		return fmt.Errorf("the volume has %v", entries)
+		return fmt.Errorf("the volume contains %v", entries)
 	}
 	return nil
 }
@@ -48,20 +48,20 @@ func project(folder string, payload map[string]string) error {
 	if err != nil && !os.IsNotExist(err) {
 		return err
 	}
-	stamped, err := os.MkdirTemp(folder, time.Now().UTC().Format("..2006_01_02_15_04_05."))
+	versionDir, err := os.MkdirTemp(folder, time.Now().UTC().Format("..2006_01_02_15_04_05."))
 	if err != nil {
 		return err
 	}
-	if err := os.Chmod(stamped, 0o755); err != nil {
+	if err := os.Chmod(versionDir, 0o755); err != nil {
 		return err
 	}
 	for name, text := range payload {
-		path := filepath.Join(stamped, filepath.FromSlash(name))
+		path := filepath.Join(versionDir, filepath.FromSlash(name))
 		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), write(path, text), os.Chmod(path, 0o644)); err != nil {
 			return err
 		}
 	}
-	name := filepath.Base(stamped)
+	name := filepath.Base(versionDir)
 	if err := os.Symlink(name, next); err != nil {
 		return err
 	}
@@ -73,11 +73,11 @@ func project(folder string, payload map[string]string) error {
 	if err := errors.Join(os.Symlink(name, data), os.Remove(next)); err != nil {
 		return err
 	}
-	return errors.Join(show(folder, payload), retire(folder, old, payload))
+	return errors.Join(addLinks(folder, payload), removeOld(folder, old, payload))
 }
 
-// Links for what is new.
-func show(folder string, payload map[string]string) error {
+// Creates symlinks for new files.
+func addLinks(folder string, payload map[string]string) error {
 	for name := range payload {
 		top := topOf(name)
 		if _, err := os.Readlink(filepath.Join(folder, top)); os.IsNotExist(err) {
@@ -92,21 +92,21 @@ func show(folder string, payload map[string]string) error {
 	return nil
 }
 
-// Links of what is no more, and the last version.
-func retire(folder, old string, payload map[string]string) error {
+// Removes symlinks of deleted files and the previous version.
+func removeOld(folder, old string, payload map[string]string) error {
 	if old == "" {
 		return nil
 	}
-	kept := map[string]bool{}
+	current := map[string]bool{}
 	for name := range payload {
-		kept[topOf(name)] = true
+		current[topOf(name)] = true
 	}
 	before, err := os.ReadDir(filepath.Join(folder, old))
 	if err != nil {
 		return err
 	}
 	for _, entry := range before {
-		if !kept[entry.Name()] {
+		if !current[entry.Name()] {
 			if err := os.Remove(filepath.Join(folder, entry.Name())); err != nil {
 				return err
 			}

@@ -9,8 +9,8 @@ import (
 	"slices"
 )
 
-// The host's adapter and the vSwitch's, under the names that Windows gives
-// them; GAP_INTERFACES=no where there are none.
+// Checks the adapters of the host and the vSwitch under their Windows names;
+// GAP_INTERFACES=no disables the check.
 func interfaces(string) error {
 	all, err := net.Interfaces()
 	if err != nil {

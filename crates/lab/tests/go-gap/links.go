@@ -15,7 +15,7 @@ func write(path, text string) error { return os.WriteFile(path, []byte(text), 0o
 func contains(path, text string) error {
 	content, err := os.ReadFile(path)
 	if err == nil && string(content) != text {
-		err = fmt.Errorf("%s has %q, not %q", path, content, text)
+		err = fmt.Errorf("%s contains %q instead of %q", path, content, text)
 	}
 	return err
 }
@@ -26,18 +26,18 @@ func isLink(path, target string) error {
 		return err
 	}
 	if info.Mode()&fs.ModeSymlink == 0 {
-		return fmt.Errorf("%s is no link but %v", path, info.Mode())
+		return fmt.Errorf("%s is not a symlink: %v", path, info.Mode())
 	}
 	got, err := os.Readlink(path)
 	if err == nil && got != target {
-		err = fmt.Errorf("%s leads to %q, not %q", path, got, target)
+		err = fmt.Errorf("%s points to %q instead of %q", path, got, target)
 	}
 	return err
 }
 
-func gone(path string) error {
+func notExist(path string) error {
 	if _, err := os.Lstat(path); !os.IsNotExist(err) {
-		return fmt.Errorf("%s is still there (%v)", path, err)
+		return fmt.Errorf("%s still exists (%v)", path, err)
 	}
 	return nil
 }
@@ -61,7 +61,7 @@ func linkToFile(folder string) error {
 		isLink(absolute, file), isLink(relative, "file"), contains(absolute, "content"),
 		contains(relative, "content"), stat(), notLink(),
 		write(relative, "changed"), contains(file, "changed"),
-		os.Remove(absolute), os.Remove(relative), gone(absolute), gone(relative), contains(file, "changed"))
+		os.Remove(absolute), os.Remove(relative), notExist(absolute), notExist(relative), contains(file, "changed"))
 }
 
 func linkToFolder(folder string) error {
@@ -78,7 +78,7 @@ func linkToFolder(folder string) error {
 	if err != nil || resolved != filepath.Join(real, "sub", "x") {
 		return fmt.Errorf("resolved to %q, %v", resolved, err)
 	}
-	return errors.Join(os.Remove(link), gone(link), contains(filepath.Join(real, "sub", "x"), "x"))
+	return errors.Join(os.Remove(link), notExist(link), contains(filepath.Join(real, "sub", "x"), "x"))
 }
 
 func danglingLink(folder string) error {
@@ -92,7 +92,7 @@ func danglingLink(folder string) error {
 	if err := os.Symlink("elsewhere", link); !os.IsExist(err) {
 		return fmt.Errorf("second link gave %v", err)
 	}
-	return errors.Join(os.Remove(link), gone(link))
+	return errors.Join(os.Remove(link), notExist(link))
 }
 
 func linksInListing(folder string) error {
@@ -107,7 +107,7 @@ func linksInListing(folder string) error {
 	want := map[string]fs.FileMode{"file": 0, "folder": fs.ModeDir, "to-file": fs.ModeSymlink, "to-folder": fs.ModeSymlink}
 	for _, entry := range entries {
 		if mode, known := want[entry.Name()]; !known || entry.Type() != mode {
-			return fmt.Errorf("%s has the type %v", entry.Name(), entry.Type())
+			return fmt.Errorf("%s has type %v", entry.Name(), entry.Type())
 		}
 	}
 	if len(entries) != len(want) {
@@ -116,15 +116,15 @@ func linksInListing(folder string) error {
 	return nil
 }
 
-// As client-go's certificate store does: each new certificate is a file, the
-// link to it is made under another name and renamed over the current one.
+// Like client-go's certificate store: each new certificate is a file, and a symlink to
+// it is created under a temporary name and renamed over the current one.
 func certificateRotation(folder string) error {
 	current, updated := filepath.Join(folder, "kubelet-client-current.pem"), filepath.Join(folder, "kubelet-client-updated.pem")
 	for i := range 3 {
 		name := filepath.Join(folder, fmt.Sprintf("kubelet-client-%d.pem", i))
 		text := fmt.Sprintf("certificate %d", i)
 		if err := errors.Join(write(name, text), os.Symlink(name, updated), isLink(updated, name),
-			os.Rename(updated, current), gone(updated), isLink(current, name), contains(current, text)); err != nil {
+			os.Rename(updated, current), notExist(updated), isLink(current, name), contains(current, text)); err != nil {
 			return err
 		}
 	}
@@ -138,5 +138,5 @@ func removeAll(folder string) error {
 		os.Symlink(keep, filepath.Join(volume, "folder")),
 		os.Symlink(filepath.Join(keep, "precious"), filepath.Join(volume, "file")),
 		os.Symlink("folder", filepath.Join(volume, "again")),
-		os.RemoveAll(volume), gone(volume), contains(filepath.Join(keep, "precious"), "x"))
+		os.RemoveAll(volume), notExist(volume), contains(filepath.Join(keep, "precious"), "x"))
 }

@@ -1,8 +1,8 @@
 //go:build windows
 
-// Command gap checks, from inside a Go program under Wine, what the lab's
-// bcryptprimitives.dll and iphlpapi.dll add: one line "ok NAME" or
-// "FAIL NAME: why" per check, and exit status 1 if one failed.
+// Command gap checks the functions that the lab's bcryptprimitives.dll and
+// iphlpapi.dll provide to Go programs under Wine. It prints "ok NAME" or
+// "FAIL NAME: reason" per check and exits with status 1 if a check failed.
 package main
 
 import (

@@ -22,8 +22,8 @@ type objectAttributes struct {
 	quality    uintptr
 }
 
-// As go-winio holds the name of a pipe: an instance without access to data,
-// to which nobody may connect.
+// Like go-winio, which reserves the name of a pipe with an instance without data
+// access, to which no client can connect.
 func pipeNameHolder(string) error {
 	const (
 		synchronize     = 0x00100000
@@ -48,7 +48,7 @@ func pipeNameHolder(string) error {
 		uintptr(unsafe.Pointer(&status)), shareReadWrite, create, 0, 0, 0, 0,
 		0xffffffff, 0, 0, uintptr(unsafe.Pointer(&timeout)))
 	if result != 0 {
-		return fmt.Errorf("the pipe could not be made: %x", result)
+		return fmt.Errorf("could not create the pipe: %x", result)
 	}
 	defer syscall.CloseHandle(handle)
 	client, err := syscall.CreateFile(syscall.StringToUTF16Ptr(`\\.\pipe\gap-holder`),
@@ -57,7 +57,7 @@ func pipeNameHolder(string) error {
 		_ = syscall.CloseHandle(client)
 	}
 	if err != pipeBusy {
-		return fmt.Errorf("a client was told %v", err)
+		return fmt.Errorf("a client got %v instead of %v", err, pipeBusy)
 	}
 	return nil
 }

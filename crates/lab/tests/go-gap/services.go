@@ -25,7 +25,7 @@ type process struct {
 	session   uint32
 }
 
-// As x/sys/windows/svc finds out whether a program runs as a service.
+// Like x/sys/windows/svc, which detects whether a program runs as a service.
 func servicesInSessionZero(string) error {
 	const systemProcessInformation = 5
 	query := syscall.NewLazyDLL("ntdll.dll").NewProc("NtQuerySystemInformation")
@@ -42,13 +42,13 @@ func servicesInSessionZero(string) error {
 			name := syscall.UTF16ToString(unsafe.Slice(p.name, p.nameBytes/2))
 			if strings.EqualFold(name, "services.exe") {
 				if p.session != 0 {
-					return fmt.Errorf("it is in session %d", p.session)
+					return fmt.Errorf("services.exe is in session %d instead of 0", p.session)
 				}
 				return nil
 			}
 		}
 		if p.next == 0 {
-			return errors.New("there is no services.exe")
+			return errors.New("services.exe not found")
 		}
 		offset += p.next
 	}

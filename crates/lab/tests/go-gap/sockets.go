@@ -52,7 +52,7 @@ func ping(path, text string) error {
 	return nil
 }
 
-// Many connections at once, and one that lives through all of them.
+// Many concurrent connections, and one that stays open meanwhile.
 func socketEcho(folder string) error {
 	path := filepath.Join(folder, "echo.sock")
 	listener, err := serveEcho(path)
@@ -133,7 +133,7 @@ func socketAgain(folder string) error {
 			return err
 		}
 		if _, err := os.Stat(path); !os.IsNotExist(err) {
-			return fmt.Errorf("the socket's file is there after close: %v", err)
+			return fmt.Errorf("the socket file still exists after close: %v", err)
 		}
 	}
 	stale, err := net.Listen("unix", path)
@@ -161,14 +161,14 @@ func socketAgain(folder string) error {
 func socketRefusals(folder string) error {
 	missing := filepath.Join(folder, "missing.sock")
 	if err := ping(missing, "x"); err == nil {
-		return errors.New("dialled a missing socket")
+		return errors.New("dialed a missing socket")
 	}
 	plain := filepath.Join(folder, "plain")
 	if err := os.WriteFile(plain, []byte("no socket"), 0o600); err != nil {
 		return err
 	}
 	if err := ping(plain, "x"); err == nil {
-		return errors.New("dialled a plain file")
+		return errors.New("dialed a plain file")
 	}
 	if listener, err := net.Listen("unix", plain); err == nil {
 		listener.Close()
@@ -176,7 +176,7 @@ func socketRefusals(folder string) error {
 	}
 	if listener, err := net.Listen("unix", filepath.Join(folder, "no", "x.sock")); err == nil {
 		listener.Close()
-		return errors.New("listened in a missing folder")
+		return errors.New("listened in a missing directory")
 	}
 	return nil
 }
@@ -210,7 +210,8 @@ func socketHTTP(folder string) error {
 	return nil
 }
 
-// By its mode, alone and in a listing: so the kubelet finds stale sockets.
+// Checks the mode from stat and from a listing, by which the kubelet finds stale
+// sockets.
 func isSocket(path string) error {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -221,7 +222,7 @@ func isSocket(path string) error {
 		return err
 	}
 	if info.Mode()&os.ModeSocket == 0 || len(entries) != 1 || entries[0].Type() != os.ModeSocket {
-		return fmt.Errorf("the socket's file has the mode %v, and %v", info.Mode(), entries)
+		return fmt.Errorf("the socket file has mode %v; directory: %v", info.Mode(), entries)
 	}
 	return nil
 }

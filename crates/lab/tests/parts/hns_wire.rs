@@ -1,9 +1,9 @@
-//! Real packets through emulated HNS networks: two hosts on one wire, each in a
-//! network namespace of its own, with pods in further ones.
+//! Sends packets through emulated HNS networks: two hosts on one bridge and their pods,
+//! each in its own network namespace.
 //!
-//! Each test starts itself again inside `unshare`, so nothing of the machine is
-//! touched and everything is gone afterwards; servers and clients in the hosts
-//! and pods are the same program once more, with another role.
+//! Each test runs itself again inside `unshare`, so it changes nothing on this machine
+//! and leaves nothing behind. Servers and clients in hosts and pods are the same program
+//! with another role.
 
 use std::env;
 use std::io::{ErrorKind, Read, Write};
@@ -20,59 +20,56 @@ const ROLE: &str = "CASEMENT_HNS_WIRE_ROLE";
 
 #[test]
 #[ignore = "needs root and network namespaces"]
-fn pods_of_two_hosts_talk_over_routed_bridges() {
-    in_lab(
-        "hns_wire::pods_of_two_hosts_talk_over_routed_bridges",
-        |folder| {
-            let a = Host::new(folder, "a", Ipv4Addr::new(198, 18, 1, 2));
-            let b = Host::new(folder, "b", Ipv4Addr::new(198, 18, 1, 3));
-            let network_a = a.network(json!({"Name": "cbr0", "Type": "L2Bridge"}), "10.244.3");
-            let network_b = b.network(json!({"Name": "cbr0", "Type": "L2Bridge"}), "10.244.4");
-            let pod_a = a.pod(&network_a, "10.244.3.9");
-            let pod_b = b.pod(&network_b, "10.244.4.9");
-            let server = serve(&pod_b, "10.244.4.9:80");
-            assert!(!fetch(&pod_a, "10.244.4.9:80"), "no route yet");
-            ip(&[
-                "-n",
-                "a",
-                "route",
-                "add",
-                "10.244.4.0/24",
-                "via",
-                "198.18.1.3",
-            ]);
-            ip(&[
-                "-n",
-                "b",
-                "route",
-                "add",
-                "10.244.3.0/24",
-                "via",
-                "198.18.1.2",
-            ]);
-            assert!(fetch(&pod_a, "10.244.4.9:80"));
-            assert!(fetch("a", "10.244.4.9:80"), "from host to pod");
-            a.pod(&network_a, "10.244.3.10");
-            assert!(
-                fetch(&pod_a, "10.244.4.9:80"),
-                "one more pod disturbs nobody"
-            );
-            end(server);
-        },
-    );
+fn pods_connect_over_routed_bridges() {
+    in_lab("hns_wire::pods_connect_over_routed_bridges", |dir| {
+        let a = Host::new(dir, "a", Ipv4Addr::new(198, 18, 1, 2));
+        let b = Host::new(dir, "b", Ipv4Addr::new(198, 18, 1, 3));
+        let network_a = a.network(json!({"Name": "cbr0", "Type": "L2Bridge"}), "10.244.3");
+        let network_b = b.network(json!({"Name": "cbr0", "Type": "L2Bridge"}), "10.244.4");
+        let pod_a = a.pod(&network_a, "10.244.3.9");
+        let pod_b = b.pod(&network_b, "10.244.4.9");
+        let server = serve(&pod_b, "10.244.4.9:80");
+        assert!(!fetch(&pod_a, "10.244.4.9:80"), "no route yet");
+        ip(&[
+            "-n",
+            "a",
+            "route",
+            "add",
+            "10.244.4.0/24",
+            "via",
+            "198.18.1.3",
+        ]);
+        ip(&[
+            "-n",
+            "b",
+            "route",
+            "add",
+            "10.244.3.0/24",
+            "via",
+            "198.18.1.2",
+        ]);
+        assert!(fetch(&pod_a, "10.244.4.9:80"));
+        assert!(fetch("a", "10.244.4.9:80"), "from host to pod");
+        a.pod(&network_a, "10.244.3.10");
+        assert!(
+            fetch(&pod_a, "10.244.4.9:80"),
+            "an additional pod does not interrupt the others"
+        );
+        kill(server);
+    });
 }
 
 #[test]
 #[ignore = "needs root and network namespaces"]
-fn pods_of_two_hosts_talk_through_vxlan_while_the_policies_say_so() {
+fn pods_connect_over_vxlan_while_route_policies_exist() {
     in_lab(
-        "hns_wire::pods_of_two_hosts_talk_through_vxlan_while_the_policies_say_so",
-        |folder| {
-            let a = Host::new(folder, "a", Ipv4Addr::new(198, 18, 1, 2));
-            let b = Host::new(folder, "b", Ipv4Addr::new(198, 18, 1, 3));
-            let wanted = json!({"Name": "flannel.4096", "Type": "Overlay", "Flags": 8});
-            let network_a = a.network(wanted.clone(), "10.244.3");
-            let network_b = b.network(wanted, "10.244.4");
+        "hns_wire::pods_connect_over_vxlan_while_route_policies_exist",
+        |dir| {
+            let a = Host::new(dir, "a", Ipv4Addr::new(198, 18, 1, 2));
+            let b = Host::new(dir, "b", Ipv4Addr::new(198, 18, 1, 3));
+            let overlay = json!({"Name": "flannel.4096", "Type": "Overlay", "Flags": 8});
+            let network_a = a.network(overlay.clone(), "10.244.3");
+            let network_b = b.network(overlay, "10.244.4");
             let pod_a = a.pod(&network_a, "10.244.3.9");
             let pod_b = b.pod(&network_b, "10.244.4.9");
             let server = serve(&pod_b, "10.244.4.9:80");
@@ -88,31 +85,31 @@ fn pods_of_two_hosts_talk_through_vxlan_while_the_policies_say_so() {
                 "{shown}"
             );
             a.modify(Object::Network, &network_a, "Policy", "Remove", to_b);
-            assert!(!fetch(&pod_a, "10.244.4.9:80"), "the way is gone");
-            end(server);
+            assert!(!fetch(&pod_a, "10.244.4.9:80"), "route removed");
+            kill(server);
         },
     );
 }
 
 #[test]
 #[ignore = "needs root and network namespaces"]
-fn a_linux_host_set_up_as_flannel_does_reaches_pods() {
+fn linux_host_with_flannel_settings_reaches_pods() {
     in_lab(
-        "hns_wire::a_linux_host_set_up_as_flannel_does_reaches_pods",
-        |folder| {
-            let host = Host::new(folder, "a", Ipv4Addr::new(198, 18, 1, 2));
-            let wanted = json!({"Name": "flannel.4096", "Type": "Overlay", "Flags": 8});
-            let network = host.network(wanted, "10.244.3");
+        "hns_wire::linux_host_with_flannel_settings_reaches_pods",
+        |dir| {
+            let host = Host::new(dir, "a", Ipv4Addr::new(198, 18, 1, 2));
+            let overlay = json!({"Name": "flannel.4096", "Type": "Overlay", "Flags": 8});
+            let network = host.network(overlay, "10.244.3");
             let pod = host.pod(&network, "10.244.3.9");
             let router = host.router(&network).replace('-', ":");
             let device = "flannel.4096";
             let flannel = |line: &str| {
-                let words: Vec<&str> = ["-n", "b"].into_iter().chain(line.split(' ')).collect();
-                ip(&words);
+                let arguments: Vec<&str> = ["-n", "b"].into_iter().chain(line.split(' ')).collect();
+                ip(&arguments);
             };
             flannel(
                 "link add flannel.4096 address 02:00:00:00:00:0b type vxlan id 4096 dstport 4789 \
-             local 198.18.1.3 dev Ethernet nolearning",
+                 local 198.18.1.3 dev Ethernet nolearning",
             );
             flannel("addr add 10.244.1.0/32 dev flannel.4096");
             flannel("link set flannel.4096 up");
@@ -144,25 +141,25 @@ fn a_linux_host_set_up_as_flannel_does_reaches_pods() {
             assert!(fetch("b", "10.244.3.9:80"), "from Linux to the pod");
             let other = serve("b", "10.244.1.0:80");
             assert!(fetch(&pod, "10.244.1.0:80"), "and back");
-            [server, other].into_iter().for_each(end);
+            [server, other].into_iter().for_each(kill);
         },
     );
 }
 
 #[test]
 #[ignore = "needs root and network namespaces"]
-fn the_first_external_network_cuts_the_hosts_connections_and_the_last_frees_the_card() {
+fn first_external_network_resets_connections_and_last_restores_the_nic() {
     in_lab(
-        "hns_wire::the_first_external_network_cuts_the_hosts_connections_and_the_last_frees_the_card",
-        |folder| {
-            let host = Host::new(folder, "a", Ipv4Addr::new(198, 18, 1, 2));
+        "hns_wire::first_external_network_resets_connections_and_last_restores_the_nic",
+        |dir| {
+            let host = Host::new(dir, "a", Ipv4Addr::new(198, 18, 1, 2));
             let outside = serve("b", "198.18.1.3:80");
             let inside = serve("a", "127.0.0.1:80");
-            let mut far = role("a", "hold 198.18.1.3:80", true);
-            let mut near = role("a", "hold 127.0.0.1:80", true);
+            let mut far = start_role("a", "hold 198.18.1.3:80", true);
+            let mut near = start_role("a", "hold 127.0.0.1:80", true);
             let network = host.network(json!({"Name": "cbr0", "Type": "L2Bridge"}), "10.244.3");
             assert_eq!(far.wait().unwrap().code(), Some(0), "reset");
-            assert!(near.try_wait().unwrap().is_none(), "loopback lives on");
+            assert!(near.try_wait().unwrap().is_none(), "loopback is not reset");
             assert!(fetch("a", "198.18.1.3:80"));
             assert!(has(VIRTUAL_ADAPTER, "198.18.1.2/24") && !has("Ethernet", "198.18.1.2/24"));
             assert!(ip(&["-n", "a", "route"]).contains("default via 198.18.1.1 dev vEthernet"));
@@ -170,7 +167,7 @@ fn the_first_external_network_cuts_the_hosts_connections_and_the_last_frees_the_
             assert!(has("Ethernet", "198.18.1.2/24"));
             assert!(ip(&["-n", "a", "route"]).contains("default via 198.18.1.1 dev Ethernet"));
             assert!(fetch("a", "198.18.1.3:80"));
-            [near, outside, inside].into_iter().for_each(end);
+            [near, outside, inside].into_iter().for_each(kill);
         },
     );
 }
@@ -181,8 +178,8 @@ fn has(device: &str, address: &str) -> bool {
         .split("\n")
         .skip_while(|line| !line.contains(&format!(": {device}")));
     devices.next();
-    let own = devices.take_while(|line| line.starts_with(' '));
-    own.into_iter().any(|line| line.contains(address))
+    let lines = devices.take_while(|line| line.starts_with(' '));
+    lines.into_iter().any(|line| line.contains(address))
 }
 
 fn route(prefix: &str, host: &str, mac: &str) -> Value {
@@ -192,21 +189,21 @@ fn route(prefix: &str, host: &str, mac: &str) -> Value {
     }}]})
 }
 
-/// A host's HNS over its namespace.
+/// HNS in the network namespace of a host.
 struct Host(Hns);
 
 impl Host {
-    fn new(folder: &Path, name: &str, address: Ipv4Addr) -> Self {
+    fn new(dir: &Path, name: &str, address: Ipv4Addr) -> Self {
         let config = HnsConfig {
             version: HnsVersion::WS2022,
-            state_file: folder.join(format!("{name}.json")),
+            state_file: dir.join(format!("{name}.json")),
             nic: "Ethernet".to_owned(),
             management_ip: address,
             address_delay: Duration::ZERO,
             boot: true,
         };
         let fabric = LinuxFabric::new().in_netns(name);
-        let fabric = fabric.with_cut(Duration::from_millis(200));
+        let fabric = fabric.with_outage(Duration::from_millis(200));
         Self(Hns::open(config, Box::new(fabric)).unwrap())
     }
 
@@ -235,8 +232,8 @@ impl Host {
         self.call(Verb::Create, Object::Network, "", document)
     }
 
-    /// A namespace with an endpoint in it, as containerd and a CNI plugin make
-    /// them; answers the Linux namespace.
+    /// Creates a namespace with an endpoint like containerd and a CNI plugin; returns the
+    /// Linux network namespace.
     fn pod(&self, network: &str, address: &str) -> String {
         let namespace = self.call(Verb::Create, Object::Namespace, "", json!({}));
         let endpoint = json!({
@@ -261,7 +258,7 @@ impl Host {
     }
 }
 
-/// Starts this test again in namespaces of its own, with two hosts on a wire.
+/// Runs the test again in its own namespaces, with two hosts on a bridge.
 fn in_lab(test: &str, body: impl FnOnce(&Path)) {
     match env::var(ROLE).ok().as_deref() {
         None => {
@@ -274,15 +271,15 @@ fn in_lab(test: &str, body: impl FnOnce(&Path)) {
             assert!(status.expect("unshare is needed").success());
         }
         Some("lab") => {
-            make_wire();
-            let folder = tempfile::tempdir().unwrap();
-            body(folder.path());
+            make_bridge();
+            let dir = tempfile::tempdir().unwrap();
+            body(dir.path());
         }
-        Some(other) => play(other),
+        Some(role) => run_role(role),
     }
 }
 
-fn make_wire() {
+fn make_bridge() {
     let mount = ["-t", "tmpfs", "tmpfs", "/run"];
     assert!(
         Command::new("mount")
@@ -291,15 +288,15 @@ fn make_wire() {
             .unwrap()
             .success()
     );
-    ip(&["link", "add", "wire", "type", "bridge"]);
-    ip(&["addr", "add", "198.18.1.1/24", "dev", "wire"]);
-    ip(&["link", "set", "wire", "up"]);
+    ip(&["link", "add", "bridge0", "type", "bridge"]);
+    ip(&["addr", "add", "198.18.1.1/24", "dev", "bridge0"]);
+    ip(&["link", "set", "bridge0", "up"]);
     for (name, address) in [("a", "198.18.1.2/24"), ("b", "198.18.1.3/24")] {
         ip(&["netns", "add", name]);
         ip(&[
             "link", "add", "name", name, "type", "veth", "peer", "name", "Ethernet", "netns", name,
         ]);
-        ip(&["link", "set", "dev", name, "master", "wire", "up"]);
+        ip(&["link", "set", "dev", name, "master", "bridge0", "up"]);
         ip(&["-n", name, "link", "set", "lo", "up"]);
         ip(&["-n", name, "addr", "add", address, "dev", "Ethernet"]);
         ip(&["-n", name, "link", "set", "Ethernet", "up"]);
@@ -309,28 +306,25 @@ fn make_wire() {
 
 fn ip(arguments: &[&str]) -> String {
     let output = Command::new("ip").args(arguments).output().unwrap();
-    let complaint = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "ip {arguments:?}: {complaint}");
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "ip {arguments:?}: {stderr}");
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
-/// Starts this program in a namespace; if `ready`, waits for its first byte.
-fn role(netns: &str, what: &str, ready: bool) -> Child {
+/// Starts this program in a network namespace; `wait` waits until it is ready.
+fn start_role(netns: &str, role: &str, wait: bool) -> Child {
     let mut child = Command::new("nsenter")
         .arg(format!("--net=/run/netns/{netns}"))
         .arg(env::current_exe().unwrap())
-        .args([
-            "--exact",
-            "hns_wire::pods_of_two_hosts_talk_over_routed_bridges",
-        ])
+        .args(["--exact", "hns_wire::pods_connect_over_routed_bridges"])
         .args(["--include-ignored", "--nocapture"])
-        .env(ROLE, what)
+        .env(ROLE, role)
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    if ready {
+    if wait {
         let stderr = child.stderr.as_mut().unwrap();
         stderr.read_exact(&mut [0]).unwrap();
     }
@@ -338,32 +332,31 @@ fn role(netns: &str, what: &str, ready: bool) -> Child {
 }
 
 fn serve(netns: &str, address: &str) -> Child {
-    role(netns, &format!("serve {address}"), true)
+    start_role(netns, &format!("serve {address}"), true)
 }
 
-/// Whether a server answers.
 fn fetch(netns: &str, address: &str) -> bool {
-    let mut child = role(netns, &format!("fetch {address}"), false);
+    let mut child = start_role(netns, &format!("fetch {address}"), false);
     child.wait().unwrap().success()
 }
 
-fn end(mut child: Child) {
+fn kill(mut child: Child) {
     child.kill().unwrap();
     child.wait().unwrap();
 }
 
-/// `serve`: greets, then keeps the connection. `fetch`: wants a greeting.
-/// `hold`: wants the connection to break.
-fn play(what: &str) {
-    let (verb, address) = what.split_once(' ').unwrap();
+/// `serve` sends one byte and keeps the connection open, `fetch` expects that byte, and
+/// `hold` expects a reset of the connection.
+fn run_role(role: &str) {
+    let (verb, address) = role.split_once(' ').unwrap();
     let address: SocketAddr = address.parse().unwrap();
     if verb == "serve" {
         let listener = TcpListener::bind(address).unwrap();
         std::io::stderr().write_all(b".").unwrap();
-        let mut kept = Vec::new();
+        let mut connections = Vec::new();
         for mut stream in listener.incoming().flatten() {
             stream.write_all(b"!").unwrap();
-            kept.push(stream);
+            connections.push(stream);
         }
     }
     let stream = TcpStream::connect_timeout(&address, Duration::from_secs(2));
@@ -371,9 +364,9 @@ fn play(what: &str) {
     stream.read_exact(&mut [0]).unwrap();
     if verb == "hold" {
         std::io::stderr().write_all(b".").unwrap();
-        let broken = stream.read(&mut [0]).unwrap_err().kind();
+        let error = stream.read(&mut [0]).unwrap_err().kind();
         let expected = [ErrorKind::ConnectionReset, ErrorKind::ConnectionAborted];
-        std::process::exit(i32::from(!expected.contains(&broken)));
+        std::process::exit(i32::from(!expected.contains(&error)));
     }
     std::process::exit(0);
 }

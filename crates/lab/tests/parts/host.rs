@@ -1,5 +1,5 @@
-//! A host without Windows: namespaces of its own, a pod's network, and a
-//! `netd` that knows containers only.
+//! A fixture for container tests: own namespaces, a pod network, and a `netd` that
+//! serves only container calls.
 
 use std::fs;
 use std::io::BufReader;
@@ -10,14 +10,14 @@ use std::sync::Arc;
 use std::thread;
 
 use casement_lab::containers::{Containers, ContainersConfig};
-use lab_wire::{Call, Door, Request, read_line};
+use lab_wire::{Call, NetdAccess, Request, read_line};
 
-/// The HCN namespace of the pod.
+/// The id of the pod's HCN namespace.
 pub const NAMESPACE: &str = "5a3c0f5e-7d0e-4c43-9d5c-2f6e4c1d9a01";
 
 const INSIDE: &str = "CASEMENT_TEST_INSIDE";
 
-/// Runs a test again in namespaces of its own; true there, false outside.
+/// Runs the test again in its own namespaces; returns true there and false outside.
 pub fn inside(test: &str) -> bool {
     if std::env::var_os(INSIDE).is_some() {
         return true;
@@ -41,16 +41,19 @@ pub fn inside(test: &str) -> bool {
     false
 }
 
-/// Runs a tool that must succeed.
-pub fn run(words: &str) {
-    let words: Vec<&str> = words.split(' ').collect();
-    let status = Command::new(words[0]).args(&words[1..]).status().unwrap();
-    assert!(status.success(), "{words:?}: {status}");
+/// Panics unless the command succeeds.
+pub fn run(command: &str) {
+    let arguments: Vec<&str> = command.split(' ').collect();
+    let status = Command::new(arguments[0])
+        .args(&arguments[1..])
+        .status()
+        .unwrap();
+    assert!(status.success(), "{command}: {status}");
 }
 
-/// The pod's network: 10.0.0.1 here, 10.0.0.2 in the namespace `pod`.
+/// 10.0.0.1 on this side, 10.0.0.2 in the network namespace `pod`.
 pub fn make_network() {
-    for words in [
+    for command in [
         "mount -t tmpfs tmpfs /run",
         "ip link set lo up",
         "ip netns add pod",
@@ -61,14 +64,14 @@ pub fn make_network() {
         "ip -n pod link set lo up",
         "ip -n pod link set eth0 up",
     ] {
-        run(words);
+        run(command);
     }
 }
 
-/// A clean prefix with the lab's programs in it.
+/// Creates a Wine prefix with the lab's programs.
 pub fn make_template(at: &Path) {
     let programs = std::env::var_os("CASEMENT_LAB_WINDOWS")
-        .expect("CASEMENT_LAB_WINDOWS names the folder with the built Windows programs");
+        .expect("CASEMENT_LAB_WINDOWS names the directory with the built Windows programs");
     let programs = PathBuf::from(programs);
     let wine = |program: &str, arguments: &[&str]| {
         let status = Command::new(program)
@@ -91,8 +94,8 @@ pub fn make_template(at: &Path) {
     fs::copy(programs.join(random), system.join(random)).unwrap();
 }
 
-/// Containers behind a door.
-pub fn serve(config: ContainersConfig) -> Door {
+/// Serves container calls on a free port.
+pub fn serve(config: ContainersConfig) -> NetdAccess {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let port = listener.local_addr().unwrap().port();
     let containers = Arc::new(Containers::new(config));
@@ -110,7 +113,7 @@ pub fn serve(config: ContainersConfig) -> Door {
             });
         }
     });
-    Door {
+    NetdAccess {
         port,
         token: "secret".to_owned(),
     }

@@ -1,12 +1,12 @@
-//! The parts that a lab is made of, each on its own: containers, the registry
-//! of their images, the wire behind HNS, and the gap DLLs under Wine.
+//! Tests of single parts of the lab: containers, the image registry, the network behind
+//! HNS, and the gap DLLs under Wine.
 //!
-//! What needs Go is below `with_go`, so that it can be left out.
+//! Tests that need Go are in `with_go`, so that they can be skipped.
 
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
-    reason = "helpers of tests fail as tests do"
+    reason = "test helpers panic like tests"
 )]
 
 mod hns_wire;

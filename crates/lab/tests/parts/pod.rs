@@ -1,4 +1,4 @@
-//! A pod's life: made, reached, looked into, ended, forgotten.
+//! The life cycle of a pod: create, start, exec, kill, delete.
 
 use std::fs;
 use std::io::{BufReader, Read, Write};
@@ -10,36 +10,36 @@ use base64::engine::general_purpose::STANDARD;
 use casement_lab::containers::ContainersConfig;
 use casement_lab::wine::windows::WindowsRelease;
 use lab_wire::container::{
-    CommandLine, ContainerCall, ContainerKey, Creation, Ending, FromProcess, Mount, ProcessStart,
-    ToProcess, Usage,
+    CommandLine, ContainerCall, ContainerKey, CreateContainer, FromProcess, KillMode, Mount,
+    StartProcess, ToProcess, Usage,
 };
-use lab_wire::{Answer, Call, Door, read_line, write_line};
+use lab_wire::{Call, NetdAccess, Response, read_line, write_line};
 
 use crate::host;
 
 #[test]
 #[ignore = "needs wine, root and the built Windows programs"]
-fn a_pod_is_reached_over_its_own_network_and_leaves_nothing() {
-    if !host::inside("pod::a_pod_is_reached_over_its_own_network_and_leaves_nothing") {
+fn pod_serves_on_its_network_and_is_removed_completely() {
+    if !host::inside("pod::pod_serves_on_its_network_and_is_removed_completely") {
         return;
     }
-    let folder = tempfile::tempdir().unwrap();
+    let dir = tempfile::tempdir().unwrap();
     let config = ContainersConfig {
-        pod_template: folder.path().join("template"),
-        work_dir: folder.path().join("work"),
+        pod_template: dir.path().join("template"),
+        work_dir: dir.path().join("work"),
         wine: "wine".to_owned(),
-        host_drive_c: folder.path().join("host"),
+        host_drive_c: dir.path().join("host"),
         release: WindowsRelease::Server2022,
     };
     host::make_network();
     host::make_template(&config.pod_template);
     fs::create_dir_all(config.host_drive_c.join("var/lib/secret")).unwrap();
     fs::write(config.host_drive_c.join("var/lib/secret/word"), "sesame").unwrap();
-    let door = host::serve(config.clone());
+    let access = host::serve(config.clone());
     let before = processes();
 
-    create(&door);
-    let web = start(&door, "", &[r"C:\lab\web.exe", "8080"], false);
+    create(&access);
+    let web = start(&access, "", &[r"C:\lab\web.exe", "8080"], false);
     let page = fetch("10.0.0.2:8080", "/");
     assert!(
         page.contains("in web-0 on WEB-0 (windows) answers 10.0.0.1"),
@@ -48,24 +48,24 @@ fn a_pod_is_reached_over_its_own_network_and_leaves_nothing() {
     assert!(fetch("10.0.0.2:8080", "/env").starts_with("HTTP/1.1 404"));
     assert!(
         TcpStream::connect("10.0.0.1:8080").is_err(),
-        "the port leaked to the host"
+        "the port is open on the host"
     );
 
-    execs(&door);
-    let usage = usage(&door);
+    execs(&access);
+    let usage = usage(&access);
     assert!(
         usage.private_working_set_bytes > 0 && usage.pids.len() > 2,
         "{usage:?}"
     );
 
     let mut web = web;
-    web.send(&ToProcess::Kill(Ending::Shutdown));
+    web.send(&ToProcess::Kill(KillMode::Shutdown));
     let (log, _, code) = web.end();
     assert!(log.contains("10.0.0.1 \"GET / HTTP/1.1\" 200 OK"), "{log}");
     assert_eq!(code, 0xC000_013A);
 
-    door_ok(
-        &door,
+    call_ok(
+        &access,
         ContainerCall::DeleteSandbox {
             sandbox: "pod".to_owned(),
         },
@@ -79,35 +79,35 @@ fn a_pod_is_reached_over_its_own_network_and_leaves_nothing() {
     assert_eq!(fs::read_dir(&config.work_dir).unwrap().count(), 0);
 }
 
-fn execs(door: &Door) {
-    let (out, _, code) = start(door, "e1", &["cmd", "/c", "echo", "hi"], false).end();
+fn execs(access: &NetdAccess) {
+    let (out, _, code) = start(access, "e1", &["cmd", "/c", "echo", "hi"], false).end();
     assert_eq!((out.trim(), code), ("hi", 0));
-    let (_, _, code) = start(door, "e2", &["cmd", "/c", "exit 70000"], false).end();
-    assert_eq!(code, 70000, "all 32 bits of an exit code count");
-    let (out, _, _) = start(door, "e3", &["cmd", "/c", r"type C:\secrets\word"], false).end();
+    let (_, _, code) = start(access, "e2", &["cmd", "/c", "exit 70000"], false).end();
+    assert_eq!(code, 70000, "exit codes have 32 bits");
+    let (out, _, _) = start(access, "e3", &["cmd", "/c", r"type C:\secrets\word"], false).end();
     assert_eq!(out.trim(), "sesame");
-    let (out, _, _) = start(door, "e4", &["cmd", "/c", "set"], false).end();
+    let (out, _, _) = start(access, "e4", &["cmd", "/c", "set"], false).end();
     assert!(
         out.contains("POD_NAME=web-0") && !out.contains("WINEPREFIX"),
         "{out}"
     );
 
-    let mut paused = start(door, "e5", &[r"C:\lab\pause.exe"], false);
-    paused.send(&ToProcess::Kill(Ending::Terminate));
-    assert_eq!(paused.end().2, Ending::Terminate.exit_code());
+    let mut paused = start(access, "e5", &[r"C:\lab\pause.exe"], false);
+    paused.send(&ToProcess::Kill(KillMode::Terminate));
+    assert_eq!(paused.end().2, KillMode::Terminate.exit_code());
 
-    let mut shell = start(door, "e6", &["cmd", "/q"], true);
+    let mut shell = start(access, "e6", &["cmd", "/q"], true);
     shell.send(&ToProcess::Stdin(STANDARD.encode("echo a-%POD_NAME%\r\n")));
     shell.send(&ToProcess::CloseStdin);
     let (out, _, _) = shell.end();
     assert!(out.contains("a-web-0"), "{out}");
 
-    let refused = call(
-        door,
+    let response = call(
+        access,
         ContainerCall::Start(process("e7", &["nosuch.exe"], false)),
     );
-    let Answer::Err(failure) = refused else {
-        panic!("{refused:?}")
+    let Response::Err(failure) = response else {
+        panic!("{response:?}")
     };
     assert_eq!(failure.code, 2, "{}", failure.text);
 }
@@ -119,8 +119,8 @@ fn key() -> ContainerKey {
     }
 }
 
-fn create(door: &Door) {
-    let creation = Creation {
+fn create(access: &NetdAccess) {
+    let creation = CreateContainer {
         key: key(),
         namespace: host::NAMESPACE.to_owned(),
         hostname: "web-0".to_owned(),
@@ -129,11 +129,11 @@ fn create(door: &Door) {
             destination: r"C:\secrets".to_owned(),
         }],
     };
-    door_ok(door, ContainerCall::Create(creation));
+    call_ok(access, ContainerCall::Create(creation));
 }
 
-fn process(exec: &str, arguments: &[&str], stdin: bool) -> ProcessStart {
-    ProcessStart {
+fn process(exec: &str, arguments: &[&str], stdin: bool) -> StartProcess {
+    StartProcess {
         key: key(),
         exec: exec.to_owned(),
         command: CommandLine::Arguments(arguments.iter().map(|it| (*it).to_owned()).collect()),
@@ -144,46 +144,46 @@ fn process(exec: &str, arguments: &[&str], stdin: bool) -> ProcessStart {
     }
 }
 
-fn call(door: &Door, call: ContainerCall) -> Answer {
-    door.call(Call::Container(call)).unwrap()
+fn call(access: &NetdAccess, call: ContainerCall) -> Response {
+    access.call(Call::Container(call)).unwrap()
 }
 
-fn door_ok(door: &Door, what: ContainerCall) -> serde_json::Value {
-    match call(door, what) {
-        Answer::Ok(value) => value,
-        Answer::Err(failure) => panic!("{failure:?}"),
+fn call_ok(access: &NetdAccess, what: ContainerCall) -> serde_json::Value {
+    match call(access, what) {
+        Response::Ok(value) => value,
+        Response::Err(failure) => panic!("{failure:?}"),
     }
 }
 
-fn usage(door: &Door) -> Usage {
-    serde_json::from_value(door_ok(door, ContainerCall::Usage(key()))).unwrap()
+fn usage(access: &NetdAccess) -> Usage {
+    serde_json::from_value(call_ok(access, ContainerCall::Usage(key()))).unwrap()
 }
 
-/// A started process, from the shim's side.
+/// A started process, as the shim sees it.
 struct Process(BufReader<TcpStream>);
 
-fn start(door: &Door, exec: &str, arguments: &[&str], stdin: bool) -> Process {
-    begin(door, process(exec, arguments, stdin))
+fn start(access: &NetdAccess, exec: &str, arguments: &[&str], stdin: bool) -> Process {
+    begin(access, process(exec, arguments, stdin))
 }
 
-fn begin(door: &Door, start: ProcessStart) -> Process {
+fn begin(access: &NetdAccess, start: StartProcess) -> Process {
     let start = Call::Container(ContainerCall::Start(start));
-    match door.open(start).unwrap() {
-        (Answer::Ok(_), stream) => Process(stream),
-        (Answer::Err(failure), _) => panic!("{failure:?}"),
+    match access.open(start).unwrap() {
+        (Response::Ok(_), stream) => Process(stream),
+        (Response::Err(failure), _) => panic!("{failure:?}"),
     }
 }
 
 impl Process {
-    fn send(&mut self, order: &ToProcess) {
-        write_line(self.0.get_mut(), order).unwrap();
+    fn send(&mut self, request: &ToProcess) {
+        write_line(self.0.get_mut(), request).unwrap();
     }
 
-    /// Both outputs and the exit code.
+    /// Returns stdout, stderr and the exit code.
     fn end(mut self) -> (String, String, u32) {
         let (mut out, mut err) = (Vec::new(), Vec::new());
         loop {
-            match read_line(&mut self.0).unwrap().expect("an exit comes last") {
+            match read_line(&mut self.0).unwrap().expect("no exit message") {
                 FromProcess::Stdout(text) => out.extend(STANDARD.decode(text).unwrap()),
                 FromProcess::Stderr(text) => err.extend(STANDARD.decode(text).unwrap()),
                 FromProcess::Exit(code) => {
@@ -195,24 +195,24 @@ impl Process {
     }
 }
 
-/// Asks until the server listens.
+/// Retries for 30 s until the server listens.
 fn fetch(address: &str, path: &str) -> String {
-    let end = Instant::now() + Duration::from_secs(30);
+    let deadline = Instant::now() + Duration::from_secs(30);
     loop {
         match TcpStream::connect(address) {
             Ok(mut stream) => {
                 write!(stream, "GET {path} HTTP/1.1\r\nHost: pod\r\n\r\n").unwrap();
-                let mut answer = String::new();
-                stream.read_to_string(&mut answer).unwrap();
-                return answer;
+                let mut response = String::new();
+                stream.read_to_string(&mut response).unwrap();
+                return response;
             }
-            Err(error) => assert!(Instant::now() < end, "{address}: {error}"),
+            Err(error) => assert!(Instant::now() < deadline, "{address}: {error}"),
         }
         std::thread::sleep(Duration::from_millis(20));
     }
 }
 
-/// Everything that runs here; zombies, which have no command line, do not.
+/// The command lines of all processes except zombies, which have none.
 fn processes() -> Vec<String> {
     let mut lines: Vec<String> = fs::read_dir("/proc")
         .unwrap()

@@ -1,9 +1,9 @@
-//! The registry as a client sees it: over TLS, with its CA.
+//! The image registry over TLS, as a client sees it.
 
 use std::sync::Arc;
 
 use casement_lab::containers::images::{Image, Images};
-use casement_lab::containers::registry::{self, Certificates, Stock};
+use casement_lab::containers::registry::{self, Certificates, RegistryConfig};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::TlsConnector;
@@ -12,41 +12,46 @@ use tokio_rustls::rustls::pki_types::pem::PemObject;
 use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName};
 use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 
-/// A registry on a free port, and who may be trusted for it.
-struct Lab {
+/// A registry on a free port, and the certificates that the client trusts.
+struct Registry {
     port: u16,
     trusted: Certificates,
     web: Image,
 }
 
-impl Lab {
+impl Registry {
     async fn start() -> Self {
-        Self::start_for(None).await
+        Self::start_with(None).await
     }
 
-    /// For everybody, or for who has the account.
-    async fn start_for(account: Option<&'static str>) -> Self {
+    /// With required credentials, or for anonymous access.
+    async fn start_with(credentials: Option<&'static str>) -> Self {
         let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
         let port = listener.local_addr().unwrap().port();
         let trusted = registry::make_certificates(&["127.0.0.1", "registry.lab"]).unwrap();
         let images = Images::new(&["10.0.20348.3807"]).unwrap();
         let web = images.iter().nth(1).unwrap().clone();
         let certificates = trusted.clone();
-        let stock = Stock {
+        let config = RegistryConfig {
             images,
-            account: Box::new(move || account.map(str::to_owned)),
+            credentials: Box::new(move || credentials.map(str::to_owned)),
         };
-        tokio::spawn(async move { registry::serve(listener, &certificates, stock).await });
+        tokio::spawn(async move { registry::serve(listener, &certificates, config).await });
         Self { port, trusted, web }
     }
 
-    /// The whole answer to one request, as text; an error where TLS refuses.
-    async fn ask(&self, method: &str, path: &str) -> std::io::Result<String> {
-        self.ask_saying(method, path, "").await
+    /// Returns the response as text, or a TLS error.
+    async fn request(&self, method: &str, path: &str) -> std::io::Result<String> {
+        self.request_with(method, path, "").await
     }
 
-    /// The same with one more header, which has its end of line.
-    async fn ask_saying(&self, method: &str, path: &str, more: &str) -> std::io::Result<String> {
+    /// `header` is an additional header line with its line end, or empty.
+    async fn request_with(
+        &self,
+        method: &str,
+        path: &str,
+        header: &str,
+    ) -> std::io::Result<String> {
         let mut roots = RootCertStore::empty();
         let ca = CertificateDer::from_pem_slice(self.trusted.ca_pem.as_bytes()).unwrap();
         roots.add(ca).unwrap();
@@ -61,11 +66,11 @@ impl Lab {
             .connect(name, stream)
             .await?;
         let request =
-            format!("{method} {path} HTTP/1.1\r\nHost: lab\r\n{more}Connection: close\r\n\r\n");
+            format!("{method} {path} HTTP/1.1\r\nHost: lab\r\n{header}Connection: close\r\n\r\n");
         stream.write_all(request.as_bytes()).await?;
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).await?;
-        Ok(answer)
+        let mut response = String::new();
+        stream.read_to_string(&mut response).await?;
+        Ok(response)
     }
 }
 
@@ -78,43 +83,52 @@ fn run(test: impl Future<Output = ()>) {
 }
 
 #[test]
-fn a_tag_leads_to_an_index_and_on_to_the_configuration() {
+fn tag_resolves_to_index_manifest_and_config() {
     run(async {
-        let lab = Lab::start().await;
-        let index = lab
-            .ask("GET", "/v2/lab/web/manifests/latest")
+        let registry = Registry::start().await;
+        let index = registry
+            .request("GET", "/v2/lab/web/manifests/latest")
             .await
             .unwrap();
         assert!(index.starts_with("HTTP/1.1 200"), "{index}");
-        assert!(index.contains(&format!("docker-content-digest: {}", lab.web.index.digest)));
+        assert!(index.contains(&format!(
+            "docker-content-digest: {}",
+            registry.web.index.digest
+        )));
         assert!(index.contains("content-type: application/vnd.oci.image.index.v1+json"));
-        let path = format!("/v2/lab/web/manifests/{}", lab.web.manifests[0].digest);
-        let manifest = lab.ask("GET", &path).await.unwrap();
-        assert!(manifest.contains(&lab.web.configs[0].digest), "{manifest}");
-        let path = format!("/v2/lab/web/blobs/{}", lab.web.configs[0].digest);
-        let config = lab.ask("GET", &path).await.unwrap();
+        let path = format!("/v2/lab/web/manifests/{}", registry.web.manifests[0].digest);
+        let manifest = registry.request("GET", &path).await.unwrap();
+        assert!(
+            manifest.contains(&registry.web.configs[0].digest),
+            "{manifest}"
+        );
+        let path = format!("/v2/lab/web/blobs/{}", registry.web.configs[0].digest);
+        let config = registry.request("GET", &path).await.unwrap();
         assert!(config.contains(r#"["C:\\lab\\web.exe"]"#), "{config}");
     });
 }
 
 #[test]
-fn head_gives_the_length_and_no_body() {
+fn head_returns_the_length_without_a_body() {
     run(async {
-        let lab = Lab::start().await;
-        let answer = lab.ask("HEAD", "/v2/pause/manifests/3.10.2").await.unwrap();
-        assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+        let registry = Registry::start().await;
+        let response = registry
+            .request("HEAD", "/v2/pause/manifests/3.10.2")
+            .await
+            .unwrap();
+        assert!(response.starts_with("HTTP/1.1 200"), "{response}");
         assert!(
-            answer.contains("content-length: ") && answer.ends_with("\r\n\r\n"),
-            "{answer}"
+            response.contains("content-length: ") && response.ends_with("\r\n\r\n"),
+            "{response}"
         );
     });
 }
 
 #[test]
-fn refusals_are_in_the_words_of_the_specification() {
+fn errors_have_codes_of_the_specification() {
     run(async {
-        let lab = Lab::start().await;
-        let nothing = format!("sha256:{}", "0".repeat(64));
+        let registry = Registry::start().await;
+        let unknown = format!("sha256:{}", "0".repeat(64));
         for (method, path, status, code) in [
             (
                 "GET",
@@ -130,7 +144,7 @@ fn refusals_are_in_the_words_of_the_specification() {
             ),
             (
                 "GET",
-                format!("/v2/lab/web/blobs/{nothing}"),
+                format!("/v2/lab/web/blobs/{unknown}"),
                 "404",
                 "BLOB_UNKNOWN",
             ),
@@ -142,46 +156,46 @@ fn refusals_are_in_the_words_of_the_specification() {
             ),
             ("GET", "/etc/passwd".to_owned(), "404", "UNSUPPORTED"),
         ] {
-            let answer = lab.ask(method, &path).await.unwrap();
+            let response = registry.request(method, &path).await.unwrap();
             assert!(
-                answer.starts_with(&format!("HTTP/1.1 {status}")),
-                "{path}: {answer}"
+                response.starts_with(&format!("HTTP/1.1 {status}")),
+                "{path}: {response}"
             );
             assert!(
-                answer.contains(&format!(r#""code":"{code}""#)),
-                "{path}: {answer}"
+                response.contains(&format!(r#""code":"{code}""#)),
+                "{path}: {response}"
             );
         }
-        let version = lab.ask("GET", "/v2/").await.unwrap();
+        let version = registry.request("GET", "/v2/").await.unwrap();
         assert!(version.starts_with("HTTP/1.1 200"), "{version}");
     });
 }
 
 #[test]
-fn another_ca_is_not_trusted() {
+fn certificate_of_another_ca_is_rejected() {
     run(async {
-        let mut lab = Lab::start().await;
-        lab.trusted = registry::make_certificates(&["127.0.0.1"]).unwrap();
-        assert!(lab.ask("GET", "/v2/").await.is_err());
+        let mut registry = Registry::start().await;
+        registry.trusted = registry::make_certificates(&["127.0.0.1"]).unwrap();
+        assert!(registry.request("GET", "/v2/").await.is_err());
     });
 }
 
 #[test]
-fn an_account_is_asked_for_where_there_is_one() {
+fn configured_credentials_are_required() {
     run(async {
-        let lab = Lab::start_for(Some("anna:hunter2")).await;
+        let registry = Registry::start_with(Some("anna:hunter2")).await;
         let path = "/v2/pause/manifests/3.10.2";
-        // Nobody, somebody else, and who has it: `anna:hunter2`.
+        // No credentials, a wrong password, and `anna:hunter2`.
         for (login, status) in [
             ("", "401"),
             ("Authorization: Basic YW5uYTp3cm9uZw==\r\n", "401"),
             ("Authorization: Basic YW5uYTpodW50ZXIy\r\n", "200"),
         ] {
-            let answer = lab.ask_saying("GET", path, login).await.unwrap();
+            let response = registry.request_with("GET", path, login).await.unwrap();
             let expected = format!("HTTP/1.1 {status}");
-            assert!(answer.starts_with(&expected), "{login}: {answer}");
-            let asks = answer.contains("www-authenticate: Basic");
-            assert_eq!(asks, status == "401", "{answer}");
+            assert!(response.starts_with(&expected), "{login}: {response}");
+            let challenged = response.contains("www-authenticate: Basic");
+            assert_eq!(challenged, status == "401", "{response}");
         }
     });
 }

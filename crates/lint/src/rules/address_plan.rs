@@ -1,7 +1,7 @@
-//! The addresses that a cluster file plans.
+//! The networks and addresses in the cluster file.
 
 use casement_diag::Diagnostic;
-use casement_spec::{CidrAllocation, Machines, NetworkMode, Role};
+use casement_spec::{CidrAllocation, Machines, Role};
 
 use crate::context::Context;
 use crate::rule::{Rule, rule};
@@ -20,7 +20,7 @@ pub(crate) const RULES: &[Rule] = &[
         Warning,
         Spec,
         "L015",
-        "hosts are hardly on one segment",
+        "hosts are probably not on one segment",
         segment
     ),
     rule!(
@@ -28,7 +28,7 @@ pub(crate) const RULES: &[Rule] = &[
         Error,
         Spec,
         "L001",
-        "pod networks of hosts do not fit",
+        "host pod networks are not valid",
         host_networks
     ),
     rule!(
@@ -36,7 +36,7 @@ pub(crate) const RULES: &[Rule] = &[
         Error,
         Spec,
         "L027",
-        "the DNS address is no service's",
+        "the DNS address is not in the service network",
         dns_address
     ),
     rule!(
@@ -44,7 +44,7 @@ pub(crate) const RULES: &[Rule] = &[
         Warning,
         Spec,
         "L086, K6",
-        "packets of pods do not fit the wire",
+        "the MTU leaves no room for VXLAN",
         mtu
     ),
     rule!(
@@ -52,14 +52,14 @@ pub(crate) const RULES: &[Rule] = &[
         Warning,
         Spec,
         "L016",
-        "a cloud does not carry routed pods by itself",
+        "a cloud network does not carry routed pod traffic by default",
         cloud
     ),
 ];
 
-/// What each node gets, as the controller manager has it.
+/// Prefix length of the pod network of a node, as in the controller manager.
 const NODE_PREFIX: u8 = 24;
-/// What VXLAN adds to each packet.
+/// Bytes that VXLAN adds to each packet.
 const OVERHEAD: u16 = 50;
 
 fn too_small(context: &Context<'_>) -> Vec<Diagnostic> {
@@ -75,7 +75,7 @@ fn too_small(context: &Context<'_>) -> Vec<Diagnostic> {
         .filter(|host| host.has(Role::Worker) || host.has(Role::ControlPlane))
         .count();
     let pods = kubernetes.pod_cidr.net();
-    if spec.cluster.spec.network.mode() == NetworkMode::CalicoVxlan
+    if spec.cluster.spec.network.mode().cni_assigns_pod_cidrs()
         || kubernetes.cidr_allocation == CidrAllocation::Hosts
     {
         return Vec::new();
@@ -91,26 +91,26 @@ fn too_small(context: &Context<'_>) -> Vec<Diagnostic> {
         return Vec::new();
     }
     let message = format!(
-        "the pod network {pods} has room for {most} of the {nodes} nodes, a /{NODE_PREFIX} each"
+        "the pod network {pods} is large enough for {most} of {nodes} nodes, with a /{NODE_PREFIX} each"
     );
     let finding = Diagnostic::error(context.spec_path("kubernetes.podCidr"), message);
     vec![
         finding
-            .note("a node without a pod network of its own stays NotReady, and flannel ends with an error")
-            .help("take a larger network, such as `podCidr: 10.244.0.0/16`"),
+            .note("a node without a pod network stays NotReady, and flannel exits with an error")
+            .help("use a larger network, such as `podCidr: 10.244.0.0/16`"),
     ]
 }
 
-/// Hosts that share fewer bits than this are hardly neighbours. Their own
-/// prefix is not known before they are looked at.
-const NEIGHBOURS: u32 = 20;
+/// Hosts that share fewer bits than this are probably on different segments. Their
+/// actual prefix is unknown before casement connects to them.
+const SEGMENT_BITS: u32 = 20;
 
 fn segment(context: &Context<'_>) -> Vec<Diagnostic> {
     let Some(spec) = context.spec else {
         return Vec::new();
     };
     let mode = spec.cluster.spec.network.mode();
-    if !matches!(mode, NetworkMode::FlannelHostGw | NetworkMode::L3Routes) {
+    if !mode.is_routed() {
         return Vec::new();
     }
     let hosts = &spec.cluster.spec.hosts;
@@ -123,13 +123,13 @@ fn segment(context: &Context<'_>) -> Vec<Diagnostic> {
     let far = hosts
         .iter()
         .enumerate()
-        .find(|(_, host)| shared(host.address) < NEIGHBOURS);
+        .find(|(_, host)| shared(host.address) < SEGMENT_BITS);
     let Some((index, host)) = far else {
         return Vec::new();
     };
     let path = context.host_path(index).field("address");
     let message = format!(
-        "`{mode}` needs one segment, {} is {} and {} is {}: they share {} bits",
+        "`{mode}` needs all hosts on one segment, but {} ({}) and {} ({}) share only {} bits",
         first.name,
         first.address,
         host.name,
@@ -138,9 +138,9 @@ fn segment(context: &Context<'_>) -> Vec<Diagnostic> {
     );
     vec![
         Diagnostic::warning(path, message)
-            .label(context.host_path(0).field("address"), "hardly a neighbour of this one")
-            .note("a route to a pod names the node as its next hop, and a next hop has to be on the same segment")
-            .help("take `mode: flannel-overlay`, or let the routers between the segments know the pods' networks"),
+            .label(context.host_path(0).field("address"), "probably on another segment")
+            .note("the next hop of a route to a pod is its node, and a next hop must be on the same segment")
+            .help("use `mode: flannel-overlay`, or add routes for the pod networks to the routers between the segments"),
     ]
 }
 
@@ -157,7 +157,7 @@ fn host_networks(context: &Context<'_>) -> Vec<Diagnostic> {
         let path = context.host_path(index).field("podCidr");
         if !pods.net().contains(&own.net()) {
             let message = format!(
-                "`podCidr` of {} is {own}, which is outside of the pod network {pods}",
+                "`podCidr` of {} is {own}, which is outside the pod network {pods}",
                 host.name
             );
             findings.push(
@@ -167,24 +167,28 @@ fn host_networks(context: &Context<'_>) -> Vec<Diagnostic> {
                         "kubernetes.podCidr",
                         "the pod network",
                     )
-                    .help("take a part of the pod network"),
+                    .help("use a part of the pod network"),
             );
         } else {
             given.push((index, own));
         }
     }
-    // Sorted, only neighbours can overlap: linear enough for ten thousand hosts.
+    // After sorting only adjacent networks can overlap, which scales to ten
+    // thousand hosts.
     given.sort_by_key(|(_, own)| (own.net().network(), own.net().prefix_len()));
     for pair in given.windows(2) {
         let [(one, first), (other, second)] = pair else {
             continue;
         };
         if first.overlaps(*second) {
-            let message = format!("two hosts have pod networks that overlap: {first} and {second}");
+            let message = format!("the pod networks of two hosts overlap: {first} and {second}");
             findings.push(
                 Diagnostic::error(context.host_path(*other).field("podCidr"), message)
-                    .label(context.host_path(*one).field("podCidr"), "and this")
-                    .help("give each host a network of its own"),
+                    .label(
+                        context.host_path(*one).field("podCidr"),
+                        "overlaps with this",
+                    )
+                    .help("give each host a separate network"),
             );
         }
     }
@@ -207,13 +211,13 @@ fn dns_address(context: &Context<'_>) -> Vec<Diagnostic> {
         kubernetes.service_cidr
     );
     let finding = Diagnostic::error(context.spec_path("kubernetes.dnsIp"), message);
-    let mut usual = kubernetes.clone();
-    usual.dns_ip = None;
+    let mut default = kubernetes.clone();
+    default.dns_ip = None;
     vec![
         context
             .spec_label(finding, "kubernetes.serviceCidr", "the service network")
-            .note("the cluster's DNS is a service, so its address is one of the services'")
-            .help(format!("leave it out: then it is {}", usual.dns())),
+            .note("the cluster DNS is a service, so its address is in the service network")
+            .help(format!("remove it; the default is {}", default.dns())),
     ]
 }
 
@@ -226,18 +230,19 @@ fn mtu(context: &Context<'_>) -> Vec<Diagnostic> {
         return Vec::new();
     };
     let azure = matches!(spec.cluster.spec.machines, Some(Machines::Azure(_)));
-    let wire = if azure { 1400 } else { 1500 };
-    // Above that the wire carries jumbo packets, and their size is not known here.
-    if mtu.get() + OVERHEAD <= wire || mtu.get() > wire {
+    let link_mtu = if azure { 1400 } else { 1500 };
+    // A larger MTU implies jumbo frames, whose size is unknown here.
+    if mtu.get() + OVERHEAD <= link_mtu || mtu.get() > link_mtu {
         return Vec::new();
     }
-    let message =
-        format!("packets of {mtu} bytes and {OVERHEAD} for VXLAN do not fit the wire's {wire}");
+    let message = format!(
+        "an MTU of {mtu} plus {OVERHEAD} bytes for VXLAN exceeds the {link_mtu} bytes of the network"
+    );
     vec![
         Diagnostic::warning(context.spec_path("network.mtu"), message)
             .note("larger packets are dropped between Linux and Windows nodes: small requests work, large ones hang")
-            .help(format!("write `mtu: {}`, or leave it out", wire - OVERHEAD))
-            .replace(format!("write {}", wire - OVERHEAD), (wire - OVERHEAD).to_string()),
+            .help(format!("set `mtu: {}`, or remove it", link_mtu - OVERHEAD))
+            .replace(format!("set {}", link_mtu - OVERHEAD), (link_mtu - OVERHEAD).to_string()),
     ]
 }
 
@@ -246,16 +251,15 @@ fn cloud(context: &Context<'_>) -> Vec<Diagnostic> {
         return Vec::new();
     };
     let mode = spec.cluster.spec.network.mode();
-    let routed = matches!(mode, NetworkMode::FlannelHostGw | NetworkMode::L3Routes);
-    if !routed || !matches!(spec.cluster.spec.machines, Some(Machines::Azure(_))) {
+    if !mode.is_routed() || !matches!(spec.cluster.spec.machines, Some(Machines::Azure(_))) {
         return Vec::new();
     }
     let message = format!(
-        "`mode: {mode}` on Azure: its network drops packets from addresses that it does not know"
+        "`mode: {mode}` does not work on Azure by default: its network drops packets from unknown addresses"
     );
     vec![
         Diagnostic::warning(context.spec_path("network.mode"), message)
             .label(context.spec_path("machines"), "the cloud")
-            .help("take `mode: flannel-overlay`, or allow IP forwarding on the interfaces and add routes for the pods"),
+            .help("use `mode: flannel-overlay`, or enable IP forwarding on the interfaces and add routes for the pods"),
     ]
 }

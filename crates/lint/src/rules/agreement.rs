@@ -1,4 +1,4 @@
-//! What several files say, and have to say alike.
+//! Settings that must be the same in several files.
 
 use casement_diag::{Diagnostic, Source};
 use casement_source::foreign::Value;
@@ -6,7 +6,7 @@ use ipnet::IpNet;
 
 use crate::context::{Context, networks, same_networks};
 use crate::rule::{Rule, rule};
-use crate::said::{Said, agree};
+use crate::statement::{Statement, disagreements};
 
 pub(crate) const RULES: &[Rule] = &[
     rule!(
@@ -22,7 +22,7 @@ pub(crate) const RULES: &[Rule] = &[
         Error,
         Files,
         "L004",
-        "a network has host bits",
+        "a network has host bits set",
         unaligned
     ),
     rule!(
@@ -70,14 +70,18 @@ pub(crate) const RULES: &[Rule] = &[
         Error,
         Files,
         "K5",
-        "the MAC prefix of pods is wrong",
+        "the MAC prefix of pods is not valid",
         mac_prefix
     ),
 ];
 
 fn overlap(context: &Context<'_>) -> Vec<Diagnostic> {
     let mut findings = Vec::new();
-    let in_files = |said: &Said| context.spec.is_none_or(|spec| spec.map.name() != said.file);
+    let in_files = |statement: &Statement| {
+        context
+            .spec
+            .is_none_or(|spec| spec.map.name() != statement.file)
+    };
     let pods: Vec<_> = context
         .pod_networks()
         .into_iter()
@@ -98,14 +102,18 @@ fn overlap(context: &Context<'_>) -> Vec<Diagnostic> {
             seen.push(pair);
             let message = format!(
                 "the pod and service networks overlap: {} is {}, {} is {}",
-                pod.who, pod.value, service.who, service.value
+                pod.subject, pod.value, service.subject, service.value
             );
             findings.push(
                 Diagnostic::error(pod.path.clone(), message)
-                    .within(pod.file.as_str())
-                    .label_in(service.file.as_str(), service.path.clone(), "and this")
-                    .note("a service's address would be looked for among the pods")
-                    .help("give the services a network of their own, such as 10.96.0.0/12"),
+                    .in_file(pod.file.as_str())
+                    .label_in(
+                        service.file.as_str(),
+                        service.path.clone(),
+                        "overlaps with this",
+                    )
+                    .note("packets to services would be routed to pods")
+                    .help("use a separate network for services, such as 10.96.0.0/12"),
             );
         }
     }
@@ -143,9 +151,9 @@ fn unaligned(context: &Context<'_>) -> Vec<Diagnostic> {
     }
     for cni in &context.cni {
         values.extend(
-            cni.makers()
+            cni.endpoint_plugins()
                 .iter()
-                .filter_map(|maker| maker.at("ipam.subnet")),
+                .filter_map(|plugin| plugin.at("ipam.subnet")),
         );
     }
     let mut findings = Vec::new();
@@ -160,22 +168,25 @@ fn unaligned(context: &Context<'_>) -> Vec<Diagnostic> {
         }
         findings.push(
             value
-                .error(format!("`{text}` has host bits, the network is {better}"))
-                .note("HNS refuses such a network as invalid, and says no more than that")
+                .error(format!(
+                    "`{text}` has host bits set, the network is {better}"
+                ))
+                .note("HNS rejects it as invalid, without further details")
                 .help(format!("did you mean `{better}`?"))
-                .replace(format!("write `{better}`"), format!("\"{better}\"")),
+                .replace(format!("use `{better}`"), format!("\"{better}\"")),
         );
     }
     findings
 }
 
 fn pods(context: &Context<'_>) -> Vec<Diagnostic> {
-    let why = "packets to pods outside of the one, but inside of the other, are routed wrongly or translated";
-    agree(&context.pod_networks(), "pod networks", why, same_networks)
+    let why =
+        "packets to pods that are in only one of the networks are routed wrongly or translated";
+    disagreements(&context.pod_networks(), "pod networks", why, same_networks)
 }
 
 fn services(context: &Context<'_>) -> Vec<Diagnostic> {
-    let mut said = context.service_networks();
+    let mut statements = context.service_networks();
     for policy in context
         .cni
         .iter()
@@ -188,107 +199,113 @@ fn services(context: &Context<'_>) -> Vec<Diagnostic> {
         let Some(prefix) = route.flatten() else {
             continue;
         };
-        // A single host's route is that of the node, not of services.
+        // A /32 route is for the node, not for services.
         if prefix.text().is_some_and(|text| !text.ends_with("/32")) {
-            said.extend(Said::by("the CNI's route", &prefix));
+            statements.extend(Statement::new("the CNI's route", &prefix));
         }
     }
-    let why = "Windows pods do not reach services whose network has no encapsulated route";
-    agree(&said, "service networks", why, same_networks)
+    let why = "Windows pods reach services only through an encapsulated route to their network";
+    disagreements(&statements, "service networks", why, same_networks)
 }
 
 fn dns(context: &Context<'_>) -> Vec<Diagnostic> {
-    let mut said = Vec::new();
-    said.extend(context.spec_dns());
+    let mut statements = Vec::new();
+    statements.extend(context.spec_dns());
     for kubelet in &context.kubelets {
         let first = kubelet
             .get("clusterDNS")
             .and_then(|list| list.items().into_iter().next());
-        said.extend(first.and_then(|value| Said::by("the kubelet's `clusterDNS`", &value)));
+        statements
+            .extend(first.and_then(|value| Statement::new("the kubelet's `clusterDNS`", &value)));
     }
-    for maker in context
+    for plugin in context
         .cni
         .iter()
         .filter(|cni| cni.is_windows())
-        .flat_map(|cni| cni.makers())
+        .flat_map(|cni| cni.endpoint_plugins())
     {
-        let servers = maker
+        let servers = plugin
             .get_any_case("dns")
             .and_then(|dns| dns.get_any_case("nameservers"));
         let first = servers.and_then(|list| list.items().into_iter().next());
-        said.extend(first.and_then(|value| Said::by("the CNI's `nameservers`", &value)));
+        statements
+            .extend(first.and_then(|value| Statement::new("the CNI's `nameservers`", &value)));
     }
-    let why =
-        "Windows pods ask the server that the CNI names, others the one that the kubelet names";
-    agree(&said, "DNS servers", why, |one, other| one == other)
+    let why = "Windows pods use the DNS server in the CNI configuration, other pods the one in the kubelet configuration";
+    disagreements(&statements, "DNS servers", why, |one, other| one == other)
 }
 
 fn domain(context: &Context<'_>) -> Vec<Diagnostic> {
-    let mut said = Vec::new();
-    said.extend(context.spec_domain());
+    let mut statements = Vec::new();
+    statements.extend(context.spec_domain());
     for document in context.kubeadm_kind("ClusterConfiguration") {
         let value = document.at("networking.dnsDomain");
-        said.extend(value.and_then(|value| Said::by("kubeadm's `dnsDomain`", &value)));
+        statements.extend(value.and_then(|value| Statement::new("kubeadm's `dnsDomain`", &value)));
     }
     for kubelet in &context.kubelets {
         let value = kubelet.get("clusterDomain");
-        said.extend(value.and_then(|value| Said::by("the kubelet's `clusterDomain`", &value)));
+        statements.extend(
+            value.and_then(|value| Statement::new("the kubelet's `clusterDomain`", &value)),
+        );
     }
-    for maker in context
+    for plugin in context
         .cni
         .iter()
         .filter(|cni| cni.is_windows())
-        .flat_map(|cni| cni.makers())
+        .flat_map(|cni| cni.endpoint_plugins())
     {
-        let search = maker
+        let search = plugin
             .get_any_case("dns")
             .and_then(|dns| dns.get_any_case("search"));
         for value in search.map(|list| list.items()).unwrap_or_default() {
             let Some(domain) = value.text().and_then(|text| text.strip_prefix("svc.")) else {
                 continue;
             };
-            said.push(Said::meaning("the CNI's `search`", &value, domain));
+            statements.push(Statement::derived("the CNI's `search`", &value, domain));
         }
     }
-    let why = "names of services are looked up under the wrong domain";
-    agree(&said, "cluster domains", why, |one, other| one == other)
+    let why = "service names are looked up in the wrong domain";
+    disagreements(&statements, "cluster domains", why, |one, other| {
+        one == other
+    })
 }
 
 fn hns_network(context: &Context<'_>) -> Vec<Diagnostic> {
-    let mut said = Vec::new();
-    said.extend(context.spec_hns_network());
+    let mut statements = Vec::new();
+    statements.extend(context.spec_hns_network());
     for conf in context.net_confs.iter().filter(|_| context.has_windows()) {
-        said.extend(flannel_network(conf));
+        statements.extend(flannel_network(conf));
     }
     let lists = context.cni.iter().filter(|cni| cni.is_windows());
     for cni in lists.filter(|cni| !cni.is_nat()) {
         let name = cni.document.get("name");
-        said.extend(name.and_then(|name| Said::by("the CNI's `name`", &name)));
+        statements.extend(name.and_then(|name| Statement::new("the CNI's `name`", &name)));
     }
     for proxy in &context.proxies {
         let name = proxy.at("winkernel.networkName");
-        said.extend(name.and_then(|name| Said::by("kube-proxy's `networkName`", &name)));
+        statements
+            .extend(name.and_then(|name| Statement::new("kube-proxy's `networkName`", &name)));
     }
-    let why = "flannel makes the HNS network; the CNI plugin and kube-proxy look it up by its name";
-    agree(&said, "HNS networks", why, |one, other| one == other)
+    let why = "flannel creates the HNS network; the CNI plugin and kube-proxy look it up by name";
+    disagreements(&statements, "HNS networks", why, |one, other| one == other)
 }
 
-/// What flannel calls the network on Windows.
-fn flannel_network(conf: &Value<'_>) -> Option<Said> {
+/// The name of flannel's HNS network on Windows.
+fn flannel_network(conf: &Value<'_>) -> Option<Statement> {
     let backend = conf.get_any_case("Backend")?;
     if let Some(name) = backend.get_any_case("Name") {
-        return Said::by("flannel's `Name`", &name);
+        return Statement::new("flannel's `Name`", &name);
     }
     let kind = backend.get_any_case("Type")?;
     match kind.text()?.to_ascii_lowercase().as_str() {
-        "host-gw" => Some(Said::meaning("flannel's network", &kind, "cbr0")),
+        "host-gw" => Some(Statement::derived("flannel's network", &kind, "cbr0")),
         "vxlan" => {
             let vni = backend.get_any_case("VNI");
             let number = vni.as_ref().and_then(Value::text).unwrap_or("4096");
-            let place = vni.as_ref().unwrap_or(&kind);
-            Some(Said::meaning(
+            let location = vni.as_ref().unwrap_or(&kind);
+            Some(Statement::derived(
                 "flannel's network",
-                place,
+                location,
                 &format!("flannel.{number}"),
             ))
         }
@@ -303,32 +320,35 @@ fn mac_prefix(context: &Context<'_>) -> Vec<Diagnostic> {
         .iter()
         .filter_map(|conf| conf.get_any_case("Backend"));
     values.extend(backends.filter_map(|backend| backend.get_any_case("MacPrefix")));
-    for maker in context.cni.iter().flat_map(|cni| cni.makers()) {
+    for plugin in context.cni.iter().flat_map(|cni| cni.endpoint_plugins()) {
         let names = ["endpointMacPrefix", "vxlan_mac_prefix"].into_iter();
-        values.extend(names.filter_map(|name| maker.get(name)));
+        values.extend(names.filter_map(|name| plugin.get(name)));
     }
     let mut findings = Vec::new();
-    let mut said = Vec::new();
+    let mut statements = Vec::new();
     for value in values {
         let text = value.text().unwrap_or_default();
         let bytes: Vec<_> = text.split('-').collect();
         let is_byte = |byte: &&str| byte.len() == 2 && byte.chars().all(|c| c.is_ascii_hexdigit());
         if bytes.len() == 2 && bytes.iter().all(is_byte) {
-            said.extend(Said::by("a MAC prefix", &value));
+            statements.extend(Statement::new("a MAC prefix", &value));
             continue;
         }
         findings.push(
             value
                 .error(format!(
-                    "the MAC prefix `{text}` is not two bytes, such as `0E-2A`"
+                    "the MAC prefix `{text}` is not valid, it must be two bytes such as `0E-2A`"
                 ))
-                .help("write `0E-2A`, or leave it out: it is the default")
-                .replace("write `0E-2A`", "\"0E-2A\""),
+                .help("use `0E-2A`, or remove it: this is the default")
+                .replace("use `0E-2A`", "\"0E-2A\""),
         );
     }
-    let why = "pods have MAC addresses made of the prefix and their address; the parts have to make the same";
-    findings.extend(agree(&said, "MAC prefixes", why, |one, other| {
-        one.eq_ignore_ascii_case(other)
-    }));
+    let why = "the MAC address of a pod consists of the prefix and its IP address, and all components must derive the same one";
+    findings.extend(disagreements(
+        &statements,
+        "MAC prefixes",
+        why,
+        |one, other| one.eq_ignore_ascii_case(other),
+    ));
     findings
 }

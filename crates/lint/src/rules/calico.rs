@@ -1,4 +1,4 @@
-//! Calico's objects, where Windows nodes use them.
+//! Calico resources in clusters with Windows nodes.
 
 use casement_diag::Diagnostic;
 use casement_source::foreign::Value;
@@ -12,7 +12,7 @@ pub(crate) const RULES: &[Rule] = &[
         Error,
         Files,
         "L020",
-        "Calico for Windows does not have it",
+        "Calico for Windows does not support this setting",
         unsupported
     ),
     rule!(
@@ -20,7 +20,7 @@ pub(crate) const RULES: &[Rule] = &[
         Error,
         Files,
         "L021",
-        "Linux nodes may borrow addresses of Windows blocks",
+        "Linux nodes may borrow addresses from Windows blocks",
         affinity
     ),
     rule!(
@@ -28,7 +28,7 @@ pub(crate) const RULES: &[Rule] = &[
         Error,
         Files,
         "L022",
-        "Calico's VXLAN is not the one of Windows",
+        "Calico's VXLAN settings do not work on Windows",
         vxlan
     ),
     rule!(
@@ -49,8 +49,7 @@ pub(crate) const RULES: &[Rule] = &[
     ),
 ];
 
-/// Fields that Windows nodes cannot follow: kind, field, values that are wrong,
-/// the value that is right.
+/// Kind, field, values that Windows nodes do not support, and the supported value.
 const UNSUPPORTED: &[(&str, &str, &[&str], &str)] = &[
     (
         "IPPool",
@@ -71,13 +70,17 @@ const UNSUPPORTED: &[(&str, &str, &[&str], &str)] = &[
 
 fn unsupported(context: &Context<'_>) -> Vec<Diagnostic> {
     let mut findings = Vec::new();
-    for (kind, field, wrong, right) in UNSUPPORTED {
+    for (kind, field, unsupported, supported) in UNSUPPORTED {
         for object in calico(context, kind) {
             let Some(value) = object.at(field) else {
                 continue;
             };
-            if value.text().is_some_and(|text| wrong.contains(&text)) {
-                findings.push(refused(&value, field.trim_start_matches("spec."), right));
+            if value.text().is_some_and(|text| unsupported.contains(&text)) {
+                findings.push(unsupported_value(
+                    &value,
+                    field.trim_start_matches("spec."),
+                    supported,
+                ));
             }
         }
     }
@@ -91,7 +94,7 @@ fn unsupported(context: &Context<'_>) -> Vec<Diagnostic> {
             .unwrap_or_default();
         let encapsulation = pools.iter().filter_map(|pool| pool.get("encapsulation"));
         for value in encapsulation.filter(|value| !matches!(value.text(), Some("VXLAN" | "None"))) {
-            findings.push(refused(&value, "encapsulation", "VXLAN"));
+            findings.push(unsupported_value(&value, "encapsulation", "VXLAN"));
         }
         let vxlan = pools.iter().any(|pool| {
             pool.get("encapsulation")
@@ -101,35 +104,35 @@ fn unsupported(context: &Context<'_>) -> Vec<Diagnostic> {
             .get("bgp")
             .filter(|bgp| vxlan && bgp.text() == Some("Enabled"))
         {
-            findings.push(refused(&bgp, "bgp", "Disabled"));
+            findings.push(unsupported_value(&bgp, "bgp", "Disabled"));
         }
         if let Some(plane) = network
             .get("linuxDataplane")
             .filter(|plane| plane.text() == Some("BPF"))
         {
-            findings.push(refused(&plane, "linuxDataplane", "Iptables"));
+            findings.push(unsupported_value(&plane, "linuxDataplane", "Iptables"));
         }
     }
     findings
 }
 
-fn refused(value: &Value<'_>, field: &str, right: &str) -> Diagnostic {
-    let said = value.text().unwrap_or_default();
+fn unsupported_value(value: &Value<'_>, field: &str, supported: &str) -> Diagnostic {
+    let current = value.text().unwrap_or_default();
     value
-        .error(format!("`{field}: {said}` is nothing that Calico for Windows has"))
-        .note("Windows nodes take IPv4 in VXLAN always, or BGP without an overlay; no IPIP, WireGuard or eBPF")
-        .help(format!("write `{field}: {right}`"))
-        .replace(format!("write `{right}`"), right)
+        .error(format!("Calico for Windows does not support `{field}: {current}`"))
+        .note("Windows nodes support IPv4 in VXLAN between all nodes, or BGP without an overlay; no IPIP, WireGuard or eBPF")
+        .help(format!("set `{field}: {supported}`"))
+        .replace(format!("set `{supported}`"), supported)
 }
 
-/// Calico's objects of a kind, in the clusters that have Windows nodes.
+/// Calico resources of a kind, in clusters with Windows nodes.
 fn calico<'c, 'a>(context: &'c Context<'a>, kind: &'c str) -> impl Iterator<Item = &'c Value<'a>> {
     context.of_kind(kind).filter(|object| {
         let version = object.get("apiVersion").and_then(|version| version.text());
-        let ours = |version: &str| {
+        let is_calico = |version: &str| {
             version.contains("projectcalico.org") || version.starts_with("operator.tigera.io")
         };
-        context.has_windows() && version.is_some_and(ours)
+        context.has_windows() && version.is_some_and(is_calico)
     })
 }
 
@@ -142,13 +145,13 @@ fn affinity(context: &Context<'_>) -> Vec<Diagnostic> {
             if value.as_ref().and_then(Value::boolean) == Some(true) {
                 return None;
             }
-            let place = value.clone().or_else(|| object.get("spec")).or_else(|| object.get("kind"))?;
-            let said = value.as_ref().and_then(Value::text).unwrap_or("left out");
-            let finding = place
-                .error(format!("`strictAffinity` is {said}, Windows nodes need true"))
-                .note("a Linux node that borrows an address of a Windows node's block makes it unreachable")
-                .help("write `strictAffinity: true`");
-            Some(if value.is_some() { finding.replace("write true", "true") } else { finding })
+            let location = value.clone().or_else(|| object.get("spec")).or_else(|| object.get("kind"))?;
+            let current = value.as_ref().and_then(Value::text).unwrap_or("not set");
+            let finding = location
+                .error(format!("`strictAffinity` is {current}, but Windows nodes need true"))
+                .note("an address that a Linux node borrows from the block of a Windows node is unreachable")
+                .help("set `strictAffinity: true`");
+            Some(if value.is_some() { finding.replace("set to true", "true") } else { finding })
         })
         .collect()
 }
@@ -156,10 +159,10 @@ fn affinity(context: &Context<'_>) -> Vec<Diagnostic> {
 fn vxlan(context: &Context<'_>) -> Vec<Diagnostic> {
     let mut findings = Vec::new();
     for felix in calico(context, "FelixConfiguration") {
-        for (field, right) in [("vxlanVNI", "4096"), ("vxlanPort", "4789")] {
+        for (field, supported) in [("vxlanVNI", "4096"), ("vxlanPort", "4789")] {
             let value = felix.get("spec").and_then(|spec| spec.get(field));
-            if let Some(value) = value.filter(|value| value.text() != Some(right)) {
-                findings.push(other(&value, field, right));
+            if let Some(value) = value.filter(|value| value.text() != Some(supported)) {
+                findings.push(vxlan_mismatch(&value, field, supported));
             }
         }
     }
@@ -175,27 +178,27 @@ fn vxlan(context: &Context<'_>) -> Vec<Diagnostic> {
             .unwrap_or_default()
         {
             let name = variable.get("name").and_then(|name| name.text());
-            let right = match name {
+            let supported = match name {
                 Some("VXLAN_VNI" | "FELIX_VXLANVNI") => "4096",
                 Some("FELIX_VXLANPORT") => "4789",
                 _ => continue,
             };
             let value = variable.get("value");
-            if let Some(value) = value.filter(|value| value.text() != Some(right)) {
-                findings.push(other(&value, name.unwrap_or_default(), right));
+            if let Some(value) = value.filter(|value| value.text() != Some(supported)) {
+                findings.push(vxlan_mismatch(&value, name.unwrap_or_default(), supported));
             }
         }
     }
     findings
 }
 
-fn other(value: &Value<'_>, field: &str, right: &str) -> Diagnostic {
-    let said = value.text().unwrap_or("nothing");
+fn vxlan_mismatch(value: &Value<'_>, field: &str, supported: &str) -> Diagnostic {
+    let current = value.text().unwrap_or("empty");
     value
-        .error(format!("`{field}` is {said}, Windows nodes need {right}"))
-        .note("FelixConfiguration and the node's environment have to name the same VNI and port, and Windows takes these")
-        .help(format!("write {right}, or leave it out: it is Calico's default"))
-        .replace(format!("write {right}"), format!("\"{right}\"").replace('"', if value.integer().is_some() && field.starts_with("vxlan") { "" } else { "\"" }))
+        .error(format!("`{field}` is {current}, but Windows nodes need {supported}"))
+        .note("FelixConfiguration and the environment of the node must have the same VNI and port, and Windows supports only these")
+        .help(format!("set {supported}, or remove it: this is Calico's default"))
+        .replace(format!("set {supported}"), format!("\"{supported}\"").replace('"', if value.integer().is_some() && field.starts_with("vxlan") { "" } else { "\"" }))
 }
 
 fn blocks(context: &Context<'_>) -> Vec<Diagnostic> {
@@ -226,9 +229,9 @@ fn blocks(context: &Context<'_>) -> Vec<Diagnostic> {
             continue;
         }
         findings.push(
-            cidr.warning(format!("the pool {network} has {blocks} blocks of /{prefix}, the cluster {nodes} hosts"))
-                .note("with strict affinity no node borrows addresses, and Windows loses four of each block")
-                .help("take a larger pool, or smaller blocks"),
+            cidr.warning(format!("the pool {network} provides /{prefix} blocks for {blocks} of {nodes} hosts"))
+                .note("with strict affinity nodes cannot borrow addresses, and Windows reserves four addresses of each block")
+                .help("use a larger pool, or smaller blocks"),
         );
     }
     findings
@@ -244,28 +247,28 @@ fn operator(context: &Context<'_>) -> Vec<Diagnostic> {
             continue;
         };
         let plane = network.get("windowsDataplane");
-        let mut lacks = |place: &Value<'_>, field: &str, example: &str| {
+        let mut missing = |location: &Value<'_>, field: &str, help: &str| {
             findings.push(
-                place
+                location
                     .error(format!(
                         "Calico does not start on Windows nodes without `{field}`"
                     ))
-                    .help(format!("add `{example}`")),
+                    .help(help),
             );
         };
         match plane.filter(|plane| plane.text() == Some("HPC")) {
-            None => lacks(&network, "windowsDataplane", "windowsDataplane: HPC"),
+            None => missing(&network, "windowsDataplane", "add `windowsDataplane: HPC`"),
             Some(plane) => {
                 if spec.get("serviceCIDRs").is_none() {
-                    lacks(&plane, "serviceCIDRs", "serviceCIDRs: [10.96.0.0/12]");
+                    missing(&plane, "serviceCIDRs", "add `serviceCIDRs: [10.96.0.0/12]`");
                 }
                 let endpoint = context.of_kind("ConfigMap").any(|map| {
                     map.at("metadata.name")
                         .is_some_and(|name| name.text() == Some("kubernetes-services-endpoint"))
                 });
                 if !endpoint {
-                    let example = "KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT in a ConfigMap `kubernetes-services-endpoint` of `tigera-operator`";
-                    lacks(&plane, "kubernetes-services-endpoint", example);
+                    let help = "add `KUBERNETES_SERVICE_HOST` and `KUBERNETES_SERVICE_PORT` in a ConfigMap `kubernetes-services-endpoint` in `tigera-operator`";
+                    missing(&plane, "kubernetes-services-endpoint", help);
                 }
             }
         }

@@ -1,4 +1,4 @@
-//! CNI configurations as such.
+//! CNI configurations, except their endpoint policies.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ pub(crate) const RULES: &[Rule] = &[
         Error,
         Files,
         "L027",
-        "a CNI configuration lacks what every one has",
+        "a CNI configuration is missing a required field",
         incomplete
     ),
     rule!(
@@ -31,7 +31,7 @@ pub(crate) const RULES: &[Rule] = &[
         Warning,
         Files,
         "L027",
-        "the CNI plugin is not given the pods' DNS settings",
+        "the CNI plugin does not receive the DNS settings of pods",
         dns_capability
     ),
     rule!(
@@ -39,29 +39,29 @@ pub(crate) const RULES: &[Rule] = &[
         Error,
         Files,
         "L028",
-        "a folder has several CNI configurations",
-        several
+        "a directory contains several CNI configurations",
+        several_configurations
     ),
     rule!(
         "CAS-CNI-008",
         Error,
         Files,
         "C6",
-        "the CNI plugin does not fit flannel's backend",
-        fits_backend
+        "the CNI plugin does not match flannel's backend",
+        backend_mismatch
     ),
     rule!(
         "CAS-CNI-009",
         Error,
         Files,
         "C3",
-        "a delegate of flannel's plugin says what flannel says",
+        "a delegate sets a field that flannel's plugin fills in",
         delegate
     ),
 ];
 
-/// Plugins that are there for Windows, the address managers included.
-const KNOWN: [&str; 9] = [
+/// Plugins with a Windows build, including IPAM plugins.
+const SUPPORTED: [&str; 9] = [
     "flannel",
     "win-overlay",
     "win-bridge",
@@ -86,15 +86,15 @@ fn incomplete(context: &Context<'_>) -> Vec<Diagnostic> {
             .is_none_or(|name| name.text().is_none())
         {
             findings.push(
-                at_top(document, "the CNI configuration has no `name`")
-                    .note("on Windows the name is that of the HNS network, and nothing works without it")
+                missing(document, "the CNI configuration has no `name`")
+                    .note("on Windows this is the name of the HNS network, and nothing works without it")
                     .help("add `\"name\": \"flannel.4096\"`"),
             );
         }
         if document.get("cniVersion").is_none() {
             findings.push(
-                at_top(document, "the CNI configuration has no `cniVersion`")
-                    .note("it is then read as 0.2.0, and answers have another form")
+                missing(document, "the CNI configuration has no `cniVersion`")
+                    .note("it is then treated as 0.2.0, which has a different result format")
                     .help("add `\"cniVersion\": \"1.0.0\"`"),
             );
         }
@@ -105,16 +105,16 @@ fn incomplete(context: &Context<'_>) -> Vec<Diagnostic> {
         {
             findings.push(
                 plugin
-                    .error("a plugin has no `type`")
-                    .help("`type` is the name of the program, without `.exe`"),
+                    .error("the plugin has no `type`")
+                    .help("add `type`, the name of the executable without `.exe`"),
             );
         }
     }
     findings
 }
 
-/// A finding about something that is not there: at the first field.
-fn at_top(document: &Value<'_>, message: &str) -> Diagnostic {
+/// A finding for a missing field, located at the first field.
+fn missing(document: &Value<'_>, message: &str) -> Diagnostic {
     match document.entries().into_iter().next() {
         Some((_, first)) => first.error(message).at(Part::Key),
         None => document.error(message),
@@ -130,17 +130,17 @@ fn plugin(context: &Context<'_>) -> Vec<Diagnostic> {
             .filter_map(|plugin| plugin.get("delegate"));
         let all = cni.plugins.iter().cloned().chain(delegates);
         for value in all.filter_map(|plugin| plugin.get("type")) {
-            let Some(name) = value.text().filter(|name| !KNOWN.contains(name)) else {
+            let Some(name) = value.text().filter(|name| !SUPPORTED.contains(name)) else {
                 continue;
             };
             let finding = value.error(format!("the CNI plugin `{name}` does not exist on Windows"));
-            let known = KNOWN.into_iter();
-            findings.push(match casement_source::closest(name, known) {
+            let supported = SUPPORTED.into_iter();
+            findings.push(match casement_source::closest(name, supported) {
                 Some(better) => finding
                     .help(format!("did you mean `{better}`?"))
-                    .replace(format!("write `{better}`"), format!("\"{better}\"")),
+                    .replace(format!("use `{better}`"), format!("\"{better}\"")),
                 None => finding.help(format!(
-                    "plugins for Windows are {}",
+                    "Windows plugins are {}",
                     WINDOWS_PLUGINS.join(", ")
                 )),
             });
@@ -160,39 +160,39 @@ fn dns_capability(context: &Context<'_>) -> Vec<Diagnostic> {
         if dns.as_ref().and_then(Value::boolean) == Some(true) {
             continue;
         }
-        let said = match &dns {
-            Some(value) => value.text().unwrap_or("nothing"),
-            None => "left out",
+        let current = match &dns {
+            Some(value) => value.text().unwrap_or("empty"),
+            None => "not set",
         };
         let wrong = capabilities.as_ref().and_then(|c| c.get("dnsCapabilities"));
         let finding = match (&wrong, &dns, plugin.get("type")) {
             (Some(wrong), _, _) => wrong
                 .finding(
                     Severity::Warning,
-                    "no runtime knows the capability `dnsCapabilities`, it is `dns`",
+                    "the capability `dnsCapabilities` does not exist, its name is `dns`",
                 )
                 .at(Part::Key)
                 .replace("rename it to `dns`", "\"dns\""),
             (None, Some(dns), _) => dns
                 .warning(format!(
-                    "the capability `dns` is {said}: pods get no search list of their own"
+                    "the capability `dns` is {current}: pods do not get their own search list"
                 ))
-                .replace("write true", "true"),
+                .replace("set to true", "true"),
             (None, None, Some(kind)) => kind.warning(format!(
-                "the capability `dns` is {said}: pods get no search list of their own"
+                "the capability `dns` is {current}: pods do not get their own search list"
             )),
             (None, None, None) => continue,
         };
         findings.push(
             finding
-                .note("without it a pod's `dnsConfig`, and the search list of its namespace, are not passed on")
-                .help("write `\"capabilities\": {\"portMappings\": true, \"dns\": true}`"),
+                .note("without it the plugin does not receive the `dnsConfig` of a pod and the search list of its namespace")
+                .help("set `\"capabilities\": {\"portMappings\": true, \"dns\": true}`"),
         );
     }
     findings
 }
 
-fn several(context: &Context<'_>) -> Vec<Diagnostic> {
+fn several_configurations(context: &Context<'_>) -> Vec<Diagnostic> {
     let mut folders: BTreeMap<&str, Vec<(&str, &Cni<'_>)>> = BTreeMap::new();
     for cni in context
         .cni
@@ -206,19 +206,19 @@ fn several(context: &Context<'_>) -> Vec<Diagnostic> {
     let mut findings = Vec::new();
     for mut lists in folders.into_values() {
         lists.sort_by_key(|(name, _)| *name);
-        let Some(((first, winner), losers)) = lists.split_first() else {
+        let Some(((first, active), ignored)) = lists.split_first() else {
             continue;
         };
-        for (name, loser) in losers {
-            let (Some(used), Some(unused)) = (network(winner), network(loser)) else {
+        for (name, other) in ignored {
+            let (Some(used), Some(unused)) = (network(active), network(other)) else {
                 continue;
             };
             findings.push(
                 unused
-                    .error(format!("`{first}` sorts before `{name}`: the runtime takes the first, and pods land in `{}`", used.text().unwrap_or_default()))
+                    .error(format!("the runtime uses only the first file, `{first}`, so pods join `{}` and `{name}` is ignored", used.text().unwrap_or_default()))
                     .here("never used")
                     .label_in(used.file(), used.path().clone(), "used")
-                    .help(format!("keep one of them: remove `{first}`, or `{name}`")),
+                    .help(format!("remove either `{first}` or `{name}`")),
             );
         }
     }
@@ -229,7 +229,7 @@ fn network<'a>(cni: &Cni<'a>) -> Option<Value<'a>> {
     cni.document.get("name")
 }
 
-fn fits_backend(context: &Context<'_>) -> Vec<Diagnostic> {
+fn backend_mismatch(context: &Context<'_>) -> Vec<Diagnostic> {
     let mut findings = Vec::new();
     let kinds = context
         .net_confs
@@ -240,20 +240,24 @@ fn fits_backend(context: &Context<'_>) -> Vec<Diagnostic> {
     };
     let backend = kind.text().unwrap_or_default();
     for cni in windows(context) {
-        let fitting = match backend {
+        let matching = match backend {
             "vxlan" if cni.is_bridge() => "win-overlay",
             "host-gw" if cni.is_overlay() => "win-bridge",
             _ => continue,
         };
-        for value in cni.makers().iter().filter_map(|maker| maker.get("type")) {
+        for value in cni
+            .endpoint_plugins()
+            .iter()
+            .filter_map(|plugin| plugin.get("type"))
+        {
             let name = value.text().unwrap_or_default();
             findings.push(
                 value
-                    .error(format!("the CNI plugin is `{name}`, and flannel's backend is `{backend}`"))
+                    .error(format!("the CNI plugin is `{name}`, but flannel's backend is `{backend}`"))
                     .label_in(kind.file(), kind.path().clone(), "the backend")
-                    .note("an overlay network takes endpoints of an overlay plugin only, a bridged one those of a bridge plugin")
-                    .help(format!("`{fitting}` fits `{backend}`"))
-                    .replace(format!("write `{fitting}`"), format!("\"{fitting}\"")),
+                    .note("an overlay network accepts only endpoints of an overlay plugin, a bridged network only those of a bridge plugin")
+                    .help(format!("use `{matching}` with `{backend}`"))
+                    .replace(format!("use `{matching}`"), format!("\"{matching}\"")),
             );
         }
     }
@@ -276,10 +280,10 @@ fn delegate(context: &Context<'_>) -> Vec<Diagnostic> {
             findings.push(
                 value
                     .error(format!(
-                        "the delegate has `{name}`, which flannel's plugin fills in itself"
+                        "the delegate sets `{name}`, which flannel's plugin fills in"
                     ))
                     .at(Part::Key)
-                    .note("the plugin refuses a delegate that has it")
+                    .note("the plugin rejects a delegate that sets it")
                     .help(format!("remove `{name}` from the delegate")),
             );
         }

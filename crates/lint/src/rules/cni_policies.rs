@@ -1,4 +1,4 @@
-//! The endpoint policies of Windows CNI configurations.
+//! Endpoint policies in Windows CNI configurations.
 
 use std::net::IpAddr;
 
@@ -9,7 +9,7 @@ use ipnet::IpNet;
 use crate::cni::{Cni, Policy};
 use crate::context::Context;
 use crate::rule::{Rule, rule};
-use crate::said::Said;
+use crate::statement::Statement;
 
 pub(crate) const RULES: &[Rule] = &[
     rule!(
@@ -17,31 +17,31 @@ pub(crate) const RULES: &[Rule] = &[
         Error,
         Files,
         "C2",
-        "a policy is written in the other dialect",
-        dialect
+        "a policy uses the wrong HNS schema",
+        schema
     ),
     rule!(
         "CAS-CNI-010",
         Error,
         FilesFirst,
         "L017",
-        "too much is left untranslated",
-        too_much
+        "outbound NAT has too many exceptions",
+        too_many_exceptions
     ),
     rule!(
         "CAS-CNI-011",
         Error,
         FilesFirst,
         "L017, I9",
-        "cluster networks are translated",
-        too_little
+        "cluster networks are not excluded from outbound NAT",
+        missing_exceptions
     ),
     rule!(
         "CAS-CNI-012",
         Warning,
         Together,
         "L017, I9",
-        "other nodes are translated in a bridged network",
+        "traffic to nodes is translated in a bridged network",
         nodes
     ),
     rule!(
@@ -57,7 +57,7 @@ pub(crate) const RULES: &[Rule] = &[
         Error,
         Files,
         "L027",
-        "a policy is ignored in silence",
+        "a policy is silently ignored",
         ignored
     ),
 ];
@@ -86,17 +86,17 @@ fn policies<'a>(context: &Context<'a>) -> Vec<Policy<'a>> {
     windows(context).flat_map(|cni| cni.policies()).collect()
 }
 
-fn said<'a>(value: &Value<'a>, name: &str) -> Option<&'a str> {
+fn text<'a>(value: &Value<'a>, name: &str) -> Option<&'a str> {
     value.get(name).and_then(|value| value.text())
 }
 
-fn dialect(context: &Context<'_>) -> Vec<Diagnostic> {
+fn schema(context: &Context<'_>) -> Vec<Diagnostic> {
     let mut findings = Vec::new();
     for policy in policies(context) {
         let Some(value) = &policy.value else { continue };
-        let kind = said(&policy.maker, "type").unwrap_or_default();
-        let second = match kind {
-            "win-overlay" | "win-bridge" => said(&policy.maker, "apiVersion") == Some("2"),
+        let kind = text(&policy.plugin, "type").unwrap_or_default();
+        let version_2 = match kind {
+            "win-overlay" | "win-bridge" => text(&policy.plugin, "apiVersion") == Some("2"),
             "sdnoverlay" | "sdnbridge" => true,
             _ => continue,
         };
@@ -106,29 +106,31 @@ fn dialect(context: &Context<'_>) -> Vec<Diagnostic> {
             .and_then(|s| s.get_any_case("ExceptionList"));
         if let Some(list) = wrong_key {
             findings.push(
-                list.error("`Settings` has `ExceptionList`, its name there is `Exceptions`")
-                    .at(Part::Key)
-                    .note("HNS ignores what it does not know: everything would be translated")
-                    .help("write `\"Exceptions\": [ … ]`")
-                    .replace("rename it to `Exceptions`", "\"Exceptions\""),
+                list.error(
+                    "`Settings` contains `ExceptionList`, in this schema its name is `Exceptions`",
+                )
+                .at(Part::Key)
+                .note("HNS ignores unknown fields: all traffic would be translated")
+                .help("use `\"Exceptions\": [ … ]`")
+                .replace("rename it to `Exceptions`", "\"Exceptions\""),
             );
             continue;
         }
         let Some(name) = value.get_any_case("Type") else {
             continue;
         };
-        let text = name.text().unwrap_or_default();
-        let old_name = matches!(text, "ROUTE" | "PA");
-        if second && (settings.is_none() || old_name) {
+        let policy_type = name.text().unwrap_or_default();
+        let old_name = matches!(policy_type, "ROUTE" | "PA");
+        if version_2 && (settings.is_none() || old_name) {
             findings.push(
-                name.error(format!("the policy `{text}` is written for HNS's first dialect, `{kind}` speaks the second here"))
-                    .note("containerd needs the second dialect: `\"apiVersion\": 2`, values under `Settings`")
-                    .help("write `{\"Type\": \"OutBoundNAT\", \"Settings\": {\"Exceptions\": […]}}`, `SDNRoute` for `ROUTE`, `ProviderAddress` for `PA`"),
+                name.error(format!("the policy `{policy_type}` uses HNS schema version 1, but `{kind}` uses version 2 here"))
+                    .note("containerd needs version 2: `\"apiVersion\": 2`, and values under `Settings`")
+                    .help("use `{\"Type\": \"OutBoundNAT\", \"Settings\": {\"Exceptions\": […]}}`, `SDNRoute` for `ROUTE`, `ProviderAddress` for `PA`"),
             );
-        } else if !second && settings.is_some() {
+        } else if !version_2 && settings.is_some() {
             findings.push(
-                name.error(format!("the policy `{text}` is written for HNS's second dialect, `{kind}` speaks the first here"))
-                    .note("without `\"apiVersion\": 2` the plugin speaks the first, which only Docker can use")
+                name.error(format!("the policy `{policy_type}` uses HNS schema version 2, but `{kind}` uses version 1 here"))
+                    .note("without `\"apiVersion\": 2` the plugin uses version 1, which works only with Docker")
                     .help("add `\"apiVersion\": 2` to the plugin that has the policies"),
             );
         }
@@ -136,7 +138,7 @@ fn dialect(context: &Context<'_>) -> Vec<Diagnostic> {
     findings
 }
 
-/// The exceptions of a configuration, with the list they stand in.
+/// The outbound NAT exceptions of a configuration: the list and its items.
 fn exceptions<'a>(cni: &Cni<'a>) -> Option<(Value<'a>, Vec<Value<'a>>)> {
     let policies = cni.policies();
     let nat = policies
@@ -151,7 +153,7 @@ fn network(value: &Value<'_>) -> Option<IpNet> {
     value.text()?.parse().ok()
 }
 
-fn too_much(context: &Context<'_>) -> Vec<Diagnostic> {
+fn too_many_exceptions(context: &Context<'_>) -> Vec<Diagnostic> {
     let mut findings = Vec::new();
     for cni in windows(context) {
         let Some((_, items)) = exceptions(cni) else {
@@ -162,9 +164,9 @@ fn too_much(context: &Context<'_>) -> Vec<Diagnostic> {
             let text = item.text().unwrap_or_default();
             if net.prefix_len() == 0 {
                 findings.push(
-                    item.error(format!("`{text}` is an exception of outbound NAT: nothing outside of the cluster answers Windows pods"))
-                        .note("what is not translated keeps the pod's address, and the world has no route back to it")
-                        .help("list the pod and service networks only"),
+                    item.error(format!("`{text}` is excluded from outbound NAT: nothing outside the cluster can answer Windows pods"))
+                        .note("without translation packets keep the address of the pod, and there is no route back to it")
+                        .help("list only the pod and service networks"),
                 );
                 continue;
             }
@@ -175,7 +177,7 @@ fn too_much(context: &Context<'_>) -> Vec<Diagnostic> {
                 .pod_networks()
                 .into_iter()
                 .chain(context.service_networks());
-            let is_cluster = cluster.into_iter().any(|said| said.value == text);
+            let is_cluster = cluster.into_iter().any(|statement| statement.value == text);
             let inside = context
                 .hosts()
                 .into_iter()
@@ -183,9 +185,9 @@ fn too_much(context: &Context<'_>) -> Vec<Diagnostic> {
             if let Some((host, address)) = inside.filter(|_| !is_cluster) {
                 findings.push(
                     context
-                        .host_label(item.error(format!("hosts in {text} are unreachable from Windows pods: {host} is {address}")), address)
-                        .note("in an overlay, packets to what is not translated leave with the pod's address, and replies have no route back")
-                        .help("list the pod and service networks only"),
+                        .host_label(item.error(format!("Windows pods cannot reach hosts in {text}, such as {host} ({address})")), address)
+                        .note("in an overlay, untranslated packets keep the address of the pod, and replies have no route back")
+                        .help("list only the pod and service networks"),
                 );
             }
         }
@@ -193,54 +195,54 @@ fn too_much(context: &Context<'_>) -> Vec<Diagnostic> {
     findings
 }
 
-fn too_little(context: &Context<'_>) -> Vec<Diagnostic> {
+fn missing_exceptions(context: &Context<'_>) -> Vec<Diagnostic> {
     let mut findings = Vec::new();
     for cni in windows(context) {
         let Some((list, items)) = exceptions(cni) else {
             continue;
         };
-        // Calico adds the pods' pools by itself.
+        // Calico adds its IP pools itself.
         let calico = cni
-            .makers()
+            .endpoint_plugins()
             .iter()
-            .any(|maker| said(maker, "type") == Some("calico"));
+            .any(|plugin| text(plugin, "type") == Some("calico"));
         let pods = context
             .pod_networks()
             .into_iter()
             .next()
             .filter(|_| !calico);
         let services = context.service_networks().into_iter().next();
-        for (what, said) in [("pod", pods), ("service", services)] {
-            let Some(said) = said else { continue };
-            if covered(&said, &items) {
+        for (what, statement) in [("pod", pods), ("service", services)] {
+            let Some(statement) = statement else { continue };
+            if covered(&statement, &items) {
                 continue;
             }
             findings.push(
                 list.error(format!(
-                    "the {what} network {} is no exception of outbound NAT",
-                    said.value
+                    "the {what} network {} is not excluded from outbound NAT",
+                    statement.value
                 ))
                 .label_in(
-                    said.file.as_str(),
-                    said.path.clone(),
+                    statement.file.as_str(),
+                    statement.path.clone(),
                     format!("the {what} network"),
                 )
-                .note("Windows pods would reach it with their node's address, or not at all")
-                .help(format!("add `\"{}\"` to the exceptions", said.value)),
+                .note("Windows pods would reach it with the address of their node, or not at all")
+                .help(format!("add `\"{}\"` to the exceptions", statement.value)),
             );
         }
     }
     findings
 }
 
-fn covered(said: &Said, items: &[Value<'_>]) -> bool {
-    let Ok(wanted) = said.value.parse::<IpNet>() else {
+fn covered(statement: &Statement, items: &[Value<'_>]) -> bool {
+    let Ok(required) = statement.value.parse::<IpNet>() else {
         return true;
     };
     items
         .iter()
         .filter_map(network)
-        .any(|net| net.contains(&wanted))
+        .any(|net| net.contains(&required))
 }
 
 fn nodes(context: &Context<'_>) -> Vec<Diagnostic> {
@@ -260,8 +262,8 @@ fn nodes(context: &Context<'_>) -> Vec<Diagnostic> {
             findings.push(
                 context
                     .host_label(list.warning(format!("packets from Windows pods to the node {host} ({address}) are translated")), address)
-                    .note("in a bridged network nodes have routes to pods, and see the pods' own addresses when their network is an exception")
-                    .help("add the nodes' network to the exceptions"),
+                    .note("in a bridged network nodes have routes to pods, and no translation is needed")
+                    .help("add the network of the nodes to the exceptions"),
             );
         }
     }
@@ -271,8 +273,8 @@ fn nodes(context: &Context<'_>) -> Vec<Diagnostic> {
 fn service_route(context: &Context<'_>) -> Vec<Diagnostic> {
     let mut findings = Vec::new();
     for cni in windows(context) {
-        let Some(maker) = cni.makers().into_iter().find(|maker| {
-            maker.get_any_case("policies").is_some() || maker.get("AdditionalArgs").is_some()
+        let Some(plugin) = cni.endpoint_plugins().into_iter().find(|plugin| {
+            plugin.get_any_case("policies").is_some() || plugin.get("AdditionalArgs").is_some()
         }) else {
             continue;
         };
@@ -282,12 +284,12 @@ fn service_route(context: &Context<'_>) -> Vec<Diagnostic> {
             .filter(|policy| policy.is(&["SDNRoute", "ROUTE"]))
             .collect();
         if routes.is_empty() {
-            let Some(kind) = maker.get("type") else {
+            let Some(kind) = plugin.get("type") else {
                 continue;
             };
             findings.push(
-                kind.error("no policy routes the services' network")
-                    .note("without an encapsulated route to the services' network, pods look for services on the wire")
+                kind.error("no policy routes the service network")
+                    .note("without an encapsulated route, packets to services leave on the physical network")
                     .help("add `{\"Type\": \"SDNRoute\", \"Settings\": {\"DestinationPrefix\": \"10.96.0.0/12\", \"NeedEncap\": true}}` with your service network"),
             );
         }
@@ -301,8 +303,8 @@ fn service_route(context: &Context<'_>) -> Vec<Diagnostic> {
             findings.push(
                 encap
                     .error("the route to services is not encapsulated: `NeedEncap` is false")
-                    .help("write `\"NeedEncap\": true`")
-                    .replace("write true", "true"),
+                    .help("set `\"NeedEncap\": true`")
+                    .replace("set to true", "true"),
             );
         }
     }
@@ -320,11 +322,11 @@ fn ignored(context: &Context<'_>) -> Vec<Diagnostic> {
         }) {
             findings.push(
                 name.error(format!(
-                    "the policy is named `{}`, only `EndpointPolicy` is read",
+                    "the policy is named `{}`, but only `EndpointPolicy` is supported",
                     name.text().unwrap_or_default()
                 ))
-                .help("write `\"name\": \"EndpointPolicy\"`")
-                .replace("write `EndpointPolicy`", "\"EndpointPolicy\""),
+                .help("set `\"name\": \"EndpointPolicy\"`")
+                .replace("use `EndpointPolicy`", "\"EndpointPolicy\""),
             );
             continue;
         }
@@ -332,24 +334,24 @@ fn ignored(context: &Context<'_>) -> Vec<Diagnostic> {
         if kind.is_some_and(|kind| TYPES.iter().any(|known| known.eq_ignore_ascii_case(kind))) {
             continue;
         }
-        let place = policy
+        let location = policy
             .value
             .as_ref()
             .and_then(|value| value.get_any_case("Type"));
-        let place = place.as_ref().unwrap_or(&policy.entry);
+        let location = location.as_ref().unwrap_or(&policy.entry);
         let message = match kind {
-            Some(kind) => format!("no policy has the type `{kind}`"),
-            None => "a policy has no `Type`".to_owned(),
+            Some(kind) => format!("unknown policy type `{kind}`"),
+            None => "the policy has no `Type`".to_owned(),
         };
-        let finding = place
+        let finding = location
             .error(message)
-            .note("the plugin leaves out what it cannot read, and says nothing");
+            .note("the plugin silently skips policies that it cannot parse");
         let close = kind.and_then(|kind| casement_source::closest(kind, TYPES.into_iter()));
         findings.push(match close {
             Some(better) => finding
                 .help(format!("did you mean `{better}`?"))
-                .replace(format!("write `{better}`"), format!("\"{better}\"")),
-            None => finding.help(format!("types are {}", TYPES.join(", "))),
+                .replace(format!("use `{better}`"), format!("\"{better}\"")),
+            None => finding.help(format!("policy types are {}", TYPES.join(", "))),
         });
     }
     findings

@@ -6,7 +6,7 @@ use casement_source::foreign::Value;
 
 use crate::context::Context;
 use crate::rule::{Rule, rule};
-use crate::said::{Said, agree};
+use crate::statement::{Statement, disagreements};
 
 pub(crate) const RULES: &[Rule] = &[
     rule!(
@@ -14,15 +14,15 @@ pub(crate) const RULES: &[Rule] = &[
         Error,
         Files,
         "L029",
-        "containerd reads another CNI folder than the CNI writes",
-        folders
+        "containerd reads a different CNI directory",
+        directories
     ),
     rule!(
         "CAS-IMG-011",
         Error,
         Files,
         "K10, I6",
-        "a table is for another version of containerd's file",
+        "a table belongs to another version of containerd's configuration",
         tables
     ),
     rule!(
@@ -31,14 +31,14 @@ pub(crate) const RULES: &[Rule] = &[
         FilesFirst,
         "L031",
         "files name different pause images",
-        two_pauses
+        different_pauses
     ),
     rule!(
         "CAS-IMG-013",
         Error,
         SpecFirst,
         "L030, I7",
-        "the pause image has none for a Windows build",
+        "the pause image does not support a Windows build",
         no_variant
     ),
 ];
@@ -51,7 +51,7 @@ fn plugin<'a>(config: &Value<'a>, name: &str) -> Option<Value<'a>> {
     config.get("plugins")?.get(name)
 }
 
-/// The pause image, wherever this version of the file has it.
+/// The pause image, in any version of the configuration.
 pub(crate) fn sandbox<'a>(config: &Value<'a>) -> Option<Value<'a>> {
     let old = plugin(config, OLD_CRI).and_then(|cri| cri.get("sandbox_image"));
     old.or_else(|| plugin(config, IMAGES)?.at("pinned_images.sandbox"))
@@ -62,14 +62,14 @@ fn cni<'a>(config: &Value<'a>) -> Option<Value<'a>> {
     cri?.get("cni")
 }
 
-fn folders(context: &Context<'_>) -> Vec<Diagnostic> {
+fn directories(context: &Context<'_>) -> Vec<Diagnostic> {
     let mut findings = Vec::new();
     for names in [
         &["CNI_CONFIG_PATH", "CNI_NET_DIR"],
         &["CNI_BIN_PATH", "CNI_BIN_DIR"],
     ] {
         let is_conf = names.contains(&"CNI_NET_DIR");
-        let mut said = Vec::new();
+        let mut statements = Vec::new();
         for config in &context.containerds {
             let table = cni(config);
             let value = table.and_then(|table| match is_conf {
@@ -78,9 +78,10 @@ fn folders(context: &Context<'_>) -> Vec<Diagnostic> {
                     .get("bin_dir")
                     .or_else(|| table.get("bin_dirs")?.items().into_iter().next()),
             });
-            said.extend(value.and_then(|value| Said::by("containerd's folder", &value)));
+            statements
+                .extend(value.and_then(|value| Statement::new("containerd's directory", &value)));
         }
-        if said.is_empty() {
+        if statements.is_empty() {
             continue;
         }
         for container in context
@@ -99,24 +100,31 @@ fn folders(context: &Context<'_>) -> Vec<Diagnostic> {
                     continue;
                 };
                 let value = variable.get("value");
-                said.extend(value.and_then(|value| Said::by(format!("`{name}`"), &value)));
+                statements
+                    .extend(value.and_then(|value| Statement::new(format!("`{name}`"), &value)));
             }
         }
-        let why = "the node stays NotReady: containerd finds no CNI configuration or no plugin";
-        findings.extend(agree(&said, "CNI folders", why, same_folder));
+        let why =
+            "the node stays NotReady, because containerd finds no CNI configuration or no plugin";
+        findings.extend(disagreements(
+            &statements,
+            "CNI directories",
+            why,
+            same_directory,
+        ));
     }
     findings
 }
 
-/// Folders of Windows: slashes, case and the drive's letter do not count.
-fn same_folder(one: &str, other: &str) -> bool {
-    let plain = |path: &str| {
+/// Compares Windows paths, ignoring slashes, case and the drive letter.
+fn same_directory(one: &str, other: &str) -> bool {
+    let normalize = |path: &str| {
         let path = path.replace('\\', "/").to_ascii_lowercase();
         let path = path.trim_start_matches("/host");
         let path = path.strip_prefix("c:").unwrap_or(path);
         path.trim_end_matches('/').to_owned()
     };
-    plain(one) == plain(other)
+    normalize(one) == normalize(other)
 }
 
 fn tables(context: &Context<'_>) -> Vec<Diagnostic> {
@@ -126,25 +134,29 @@ fn tables(context: &Context<'_>) -> Vec<Diagnostic> {
             continue;
         };
         let number = version.integer().unwrap_or_default();
-        let wrong: &[(&str, &str)] = match number {
+        let misplaced: &[(&str, &str)] = match number {
             2 => &[(RUNTIME, OLD_CRI), (IMAGES, OLD_CRI)],
             3 | 4 => &[(OLD_CRI, RUNTIME)],
             _ => &[],
         };
-        for (name, right) in wrong {
+        for (name, expected) in misplaced {
             let Some(table) = plugin(config, name) else {
                 continue;
             };
             findings.push(
                 table
                     .error(format!(
-                        "`{name}` is not read in a file of version {number}, there it is `{right}`"
+                        "`{name}` is ignored in configuration version {number}, use `{expected}`"
                     ))
                     .at(Part::Key)
-                    .label_in(version.file(), version.path().clone(), "the file's version")
-                    .note("containerd 1.x has version 2, 2.0 to 2.2 have 3, and 2.3 has 4")
+                    .label_in(
+                        version.file(),
+                        version.path().clone(),
+                        "the configuration version",
+                    )
+                    .note("containerd 1.x uses version 2, 2.0 to 2.2 use 3, and 2.3 uses 4")
                     .help(format!(
-                        "move it to `[plugins.'{right}']`, or write the version that has it"
+                        "move it to `[plugins.'{expected}']`, or change the version"
                     )),
             );
         }
@@ -153,12 +165,14 @@ fn tables(context: &Context<'_>) -> Vec<Diagnostic> {
 }
 
 fn no_variant(context: &Context<'_>) -> Vec<Diagnostic> {
-    let mut said: Vec<Said> = context.spec_pause().into_iter().collect();
+    let mut statements: Vec<Statement> = context.spec_pause().into_iter().collect();
     for config in &context.containerds {
-        said.extend(sandbox(config).and_then(|value| Said::by("containerd's pause image", &value)));
+        statements.extend(
+            sandbox(config).and_then(|value| Statement::new("containerd's pause image", &value)),
+        );
     }
     let mut findings = Vec::new();
-    for image in said {
+    for image in statements {
         let tag = image
             .value
             .rsplit('/')
@@ -167,11 +181,11 @@ fn no_variant(context: &Context<'_>) -> Vec<Diagnostic> {
         let Some(pause) = tag.and_then(|(_, tag)| pause_of_tag(tag)) else {
             continue;
         };
-        let lacking = context
+        let unsupported = context
             .windows_builds()
             .into_iter()
             .find(|(_, host)| !pause.builds.contains(host));
-        let Some((host, build)) = lacking else {
+        let Some((host, build)) = unsupported else {
             continue;
         };
         let runs = pause
@@ -185,14 +199,14 @@ fn no_variant(context: &Context<'_>) -> Vec<Diagnostic> {
         };
         let better = PAUSES.iter().find(|other| other.builds.contains(&build));
         let message = format!(
-            "pause {} has no image for build {build}, which {host} runs",
+            "pause {} has no image for build {build} of {host}",
             pause.tag
         );
         let finding =
-            Diagnostic::new(severity, image.path.clone(), message).within(image.file.as_str());
+            Diagnostic::new(severity, image.path.clone(), message).in_file(image.file.as_str());
         let finding = finding.note(match runs {
-            true => "an older image starts there, but is not what is tested for that build",
-            false => "no pod starts: the sandbox comes first, and its image does not fit",
+            true => "an older image runs there, but is not tested on that build",
+            false => "no pod starts, because the image of its sandbox does not match",
         });
         findings.push(match better {
             Some(better) => {
@@ -200,20 +214,22 @@ fn no_variant(context: &Context<'_>) -> Vec<Diagnostic> {
                     .value
                     .replace(&format!(":{}", pause.tag), &format!(":{}", better.tag));
                 finding
-                    .help(format!("write `{new}`"))
-                    .replace(format!("write `{new}`"), format!("\"{new}\""))
+                    .help(format!("use `{new}`"))
+                    .replace(format!("use `{new}`"), format!("\"{new}\""))
             }
-            None => finding.help("`casement catalog pause` lists the builds of each"),
+            None => finding.help("`casement catalog pause` lists the builds of each pause image"),
         });
     }
     findings
 }
 
-fn two_pauses(context: &Context<'_>) -> Vec<Diagnostic> {
-    let mut said = Vec::new();
-    said.extend(context.spec_pause());
+fn different_pauses(context: &Context<'_>) -> Vec<Diagnostic> {
+    let mut statements = Vec::new();
+    statements.extend(context.spec_pause());
     for config in &context.containerds {
-        said.extend(sandbox(config).and_then(|value| Said::by("containerd's pause image", &value)));
+        statements.extend(
+            sandbox(config).and_then(|value| Statement::new("containerd's pause image", &value)),
+        );
     }
     let args = context
         .kubeadm
@@ -221,12 +237,11 @@ fn two_pauses(context: &Context<'_>) -> Vec<Diagnostic> {
         .filter_map(|document| document.at("nodeRegistration.kubeletExtraArgs"));
     for (name, value) in args.flat_map(|args| crate::rules::kubelet::arguments(&args)) {
         if name == "pod-infra-container-image" {
-            said.extend(Said::by("the kubelet's pause image", &value));
+            statements.extend(Statement::new("the kubelet's pause image", &value));
         }
     }
-    let why =
-        "containerd uses its own; the other is pulled, kept, or collected as garbage for nothing";
-    let findings = agree(&said, "pause images", why, |one, other| one == other);
+    let why = "containerd uses its own setting; the other image is pulled or kept for nothing";
+    let findings = disagreements(&statements, "pause images", why, |one, other| one == other);
     let warning = |mut finding: Diagnostic| {
         finding.severity = Severity::Warning;
         finding

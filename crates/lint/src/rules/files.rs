@@ -1,4 +1,4 @@
-//! Files themselves.
+//! File format and encoding.
 
 use casement_diag::{Diagnostic, FieldPath, Part, Severity, Source};
 
@@ -11,7 +11,7 @@ pub(crate) const RULES: &[Rule] = &[
         Error,
         Files,
         "L027",
-        "a file cannot be read",
+        "a file cannot be parsed",
         unreadable
     ),
     rule!(
@@ -19,7 +19,7 @@ pub(crate) const RULES: &[Rule] = &[
         Note,
         Files,
         "-",
-        "nobody knows what a file is",
+        "the type of a file is not recognized",
         unknown
     ),
     rule!(
@@ -27,8 +27,8 @@ pub(crate) const RULES: &[Rule] = &[
         Error,
         Files,
         "L027",
-        "a file begins with a byte order mark",
-        marked
+        "a file starts with a byte order mark",
+        byte_order_mark
     ),
 ];
 
@@ -42,17 +42,21 @@ fn unknown(context: &Context<'_>) -> Vec<Diagnostic> {
     documents
         .map(|document| {
             let path = FieldPath::root();
-            Diagnostic::new(Severity::Note, path, "this file is nothing that lint knows: it is not looked at")
-                .within(document.file())
-                .help(
-                    "lint reads Kubernetes objects, CNI configurations, flannel's net-conf.json, \
-                     containerd's config.toml, and configurations of kubelet, kube-proxy and kubeadm",
-                )
+            Diagnostic::new(
+                Severity::Note,
+                path,
+                "the type of this file is not recognized, so it is not checked",
+            )
+            .in_file(document.file())
+            .help(
+                "supported are Kubernetes objects, CNI configurations, flannel's net-conf.json, \
+                     containerd's config.toml, and kubelet, kube-proxy and kubeadm configurations",
+            )
         })
         .collect()
 }
 
-fn marked(context: &Context<'_>) -> Vec<Diagnostic> {
+fn byte_order_mark(context: &Context<'_>) -> Vec<Diagnostic> {
     let json = |name: &str| {
         [".json", ".conf", ".conflist"]
             .iter()
@@ -64,12 +68,12 @@ fn marked(context: &Context<'_>) -> Vec<Diagnostic> {
         .map(|file| {
             Diagnostic::error(
                 FieldPath::root(),
-                "the file begins with a byte order mark (EF BB BF)",
+                "the file starts with a byte order mark (EF BB BF)",
             )
-            .within(file.name())
+            .in_file(file.name())
             .at(Part::Bytes(0..3))
-            .note("flannel and the CNI plugins read JSON, and JSON must not begin with one")
-            .help("save it as UTF-8 without BOM; PowerShell's `Out-File` needs `-Encoding ascii`")
+            .note("flannel and the CNI plugins read JSON, which must not start with one")
+            .help("save it as UTF-8 without BOM; in PowerShell use `Out-File -Encoding ascii`")
             .replace("remove it", "")
         })
         .collect()

@@ -1,6 +1,8 @@
-//! Flags and feature gates that a version does not know.
+//! Flags and feature gates that a Kubernetes version does not support.
 
-use casement_catalog::{Gate, GateSetting, Known, Minor, Program, System, flag, gate, gates};
+use casement_catalog::{
+    FeatureGate, GateSetting, Known, Minor, Program, System, feature_gate, feature_gates, flag,
+};
 use casement_diag::{Diagnostic, Part};
 
 use crate::context::Context;
@@ -13,16 +15,16 @@ pub(crate) const RULES: &[Rule] = &[
         Error,
         Either,
         "L039, K9, I19",
-        "the kubelet does not know a flag",
-        removed
+        "the kubelet does not support a flag",
+        kubelet_flags
     ),
     rule!(
         "CAS-KLT-008",
         Error,
         Either,
         "K9, A8",
-        "a feature gate is not known",
-        feature_gates
+        "a feature gate is not valid for this version",
+        gate_settings
     ),
 ];
 
@@ -35,7 +37,7 @@ fn version(context: &Context<'_>) -> Option<Minor> {
         .then_some(minor)
 }
 
-fn removed(context: &Context<'_>) -> Vec<Diagnostic> {
+fn kubelet_flags(context: &Context<'_>) -> Vec<Diagnostic> {
     let Some(version) = version(context) else {
         return Vec::new();
     };
@@ -48,7 +50,7 @@ fn removed(context: &Context<'_>) -> Vec<Diagnostic> {
                 System::Linux
             };
             for name in host.kubelet_args.keys() {
-                let Some((what, help)) = unknown(name.as_str(), version, system) else {
+                let Some((message, help)) = unsupported_flag(name.as_str(), version, system) else {
                     continue;
                 };
                 let path = context
@@ -56,9 +58,9 @@ fn removed(context: &Context<'_>) -> Vec<Diagnostic> {
                     .field("kubeletArgs")
                     .field(name.as_str());
                 findings.push(
-                    Diagnostic::error(path, what)
+                    Diagnostic::error(path, message)
                         .at(Part::Key)
-                        .note(WHY)
+                        .note(UNKNOWN_FLAG)
                         .help(help),
                 );
             }
@@ -78,64 +80,76 @@ fn removed(context: &Context<'_>) -> Vec<Diagnostic> {
             .map(|args| arguments(&args))
             .unwrap_or_default();
         for (name, value) in args {
-            let Some((what, help)) = unknown(name, version, system) else {
+            let Some((message, help)) = unsupported_flag(name, version, system) else {
                 continue;
             };
-            findings.push(value.error(what).at(Part::Key).note(WHY).help(help));
+            findings.push(
+                value
+                    .error(message)
+                    .at(Part::Key)
+                    .note(UNKNOWN_FLAG)
+                    .help(help),
+            );
         }
     }
     findings
 }
 
-const WHY: &str =
-    "the kubelet ends at once on a flag that it does not know, and the node never comes";
+const UNKNOWN_FLAG: &str =
+    "the kubelet exits immediately on an unknown flag, and the node never registers";
 
-/// What is said of a flag that the kubelet of a release does not know.
-fn unknown(name: &str, version: Minor, system: System) -> Option<(String, String)> {
+/// Message and help for a flag that the kubelet does not support.
+fn unsupported_flag(name: &str, version: Minor, system: System) -> Option<(String, String)> {
     let Some(flag) = flag(Program::Kubelet, name) else {
         let names = casement_catalog::flags().iter().map(|flag| flag.name);
         let help = match casement_source::closest(name, names) {
             Some(better) => format!("did you mean `--{better}`?"),
-            None => "`casement catalog flags` lists them".to_owned(),
+            None => "`casement catalog flags` lists the supported flags".to_owned(),
         };
-        return Some((format!("no kubelet has a flag `--{name}`"), help));
+        return Some((
+            format!("unknown flag `--{name}`: no kubelet version has it"),
+            help,
+        ));
     };
-    let what = match flag.known(version, system) {
+    let message = match flag.known(version, system) {
         Known::Yes => return None,
         Known::NotYet(first) => {
-            format!("the kubelet {version} has no `--{name}` yet, {first} is the first that has")
+            format!("kubelet {version} has no flag `--{name}`; it was added in {first}")
         }
         Known::NoLonger(first) => {
-            format!("the kubelet {version} has no `--{name}`, it was removed in {first}")
+            format!("kubelet {version} has no flag `--{name}`; it was removed in {first}")
         }
-        Known::ElsewhereOnly(system) => format!(
-            "`--{name}` is a flag of the kubelet for {} only",
-            system.name()
-        ),
+        Known::OnlyOn(system) => {
+            format!("the kubelet supports `--{name}` only on {}", system.name())
+        }
     };
+    // The catalog's text is either a complete instruction or only the replacement.
+    let complete = ["leave it out", "remove it"];
     let help = match flag.instead() {
-        Some(instead) if instead.starts_with("leave it out") => instead.to_owned(),
+        Some(instead) if complete.iter().any(|start| instead.starts_with(start)) => {
+            instead.to_owned()
+        }
         Some(instead) => format!("remove it; instead: {instead}"),
         None => "remove it".to_owned(),
     };
-    Some((what, help))
+    Some((message, help))
 }
 
-fn feature_gates(context: &Context<'_>) -> Vec<Diagnostic> {
+fn gate_settings(context: &Context<'_>) -> Vec<Diagnostic> {
     let Some(version) = version(context) else {
         return Vec::new();
     };
     let mut findings = Vec::new();
     if let Some(spec) = context.spec {
         for (name, value) in &spec.cluster.spec.kubernetes.feature_gates {
-            if let Some((what, help)) = bad_gate(name.as_str(), *value, version) {
+            if let Some((message, help)) = invalid_gate(name.as_str(), *value, version) {
                 let path = context
                     .spec_path("kubernetes.featureGates")
                     .field(name.as_str());
                 findings.push(
-                    Diagnostic::error(path, what)
+                    Diagnostic::error(path, message)
                         .at(Part::Key)
-                        .note(GATE_WHY)
+                        .note(UNKNOWN_GATE)
                         .help(help),
                 );
             }
@@ -148,24 +162,33 @@ fn feature_gates(context: &Context<'_>) -> Vec<Diagnostic> {
             .unwrap_or_default();
         for (name, value) in gates {
             let Some(on) = value.boolean() else { continue };
-            if let Some((what, help)) = bad_gate(name, on, version) {
-                findings.push(value.error(what).at(Part::Key).note(GATE_WHY).help(help));
+            if let Some((message, help)) = invalid_gate(name, on, version) {
+                findings.push(
+                    value
+                        .error(message)
+                        .at(Part::Key)
+                        .note(UNKNOWN_GATE)
+                        .help(help),
+                );
             }
         }
     }
     findings
 }
 
-const GATE_WHY: &str = "a program of Kubernetes ends at once on a gate that it does not know";
+const UNKNOWN_GATE: &str = "Kubernetes programs exit immediately on an unknown gate";
 
-fn bad_gate(name: &str, value: bool, version: Minor) -> Option<(String, String)> {
-    let Some(gate) = gate(name) else {
-        let names = gates().iter().map(|gate: &Gate| gate.name);
+fn invalid_gate(name: &str, value: bool, version: Minor) -> Option<(String, String)> {
+    let Some(gate) = feature_gate(name) else {
+        let names = feature_gates().iter().map(|gate: &FeatureGate| gate.name);
         let help = match casement_source::closest(name, names) {
             Some(better) => format!("did you mean `{better}`?"),
-            None => "`casement catalog gates` lists them".to_owned(),
+            None => "`casement catalog gates` lists the supported gates".to_owned(),
         };
-        return Some((format!("no version has a feature gate `{name}`"), help));
+        return Some((
+            format!("unknown feature gate `{name}`: no Kubernetes version has it"),
+            help,
+        ));
     };
     match gate.set(version, value) {
         GateSetting::Changes | GateSetting::Redundant => None,
@@ -177,14 +200,12 @@ fn bad_gate(name: &str, value: bool, version: Minor) -> Option<(String, String)>
             "remove it".to_owned(),
         )),
         GateSetting::NotYet(first) => Some((
-            format!(
-                "Kubernetes {version} has no feature gate `{name}` yet, {first} is the first that has"
-            ),
-            format!("remove it, or take Kubernetes {first}"),
+            format!("Kubernetes {version} has no feature gate `{name}`; it was added in {first}"),
+            format!("remove it, or use Kubernetes {first}"),
         )),
         GateSetting::NoLonger(first) => Some((
-            format!("Kubernetes {version} has no feature gate `{name}`, it was removed in {first}"),
-            "remove it: what it switched on is always on now, or gone".to_owned(),
+            format!("Kubernetes {version} has no feature gate `{name}`; it was removed in {first}"),
+            "remove it; the feature is now always enabled, or removed".to_owned(),
         )),
     }
 }

@@ -1,4 +1,4 @@
-//! flannel's `net-conf.json`, where a Windows node has to live with it.
+//! flannel's `net-conf.json` in clusters with Windows nodes.
 
 use casement_diag::Diagnostic;
 use casement_source::foreign::Value;
@@ -12,7 +12,7 @@ pub(crate) const RULES: &[Rule] = &[
         Error,
         Either,
         "L010, K1",
-        "the VNI is one that Windows does not take",
+        "the VNI is not supported by Windows",
         vni
     ),
     rule!(
@@ -20,7 +20,7 @@ pub(crate) const RULES: &[Rule] = &[
         Error,
         Either,
         "L011, K1",
-        "the VXLAN port is one that Windows does not speak",
+        "the VXLAN port is not supported by Windows",
         port
     ),
     rule!(
@@ -28,7 +28,7 @@ pub(crate) const RULES: &[Rule] = &[
         Error,
         Files,
         "L012",
-        "an option of flannel does not exist on Windows",
+        "a flannel option is not supported on Windows",
         options
     ),
     rule!(
@@ -36,7 +36,7 @@ pub(crate) const RULES: &[Rule] = &[
         Error,
         Files,
         "L013",
-        "a flannel backend does not exist on Windows",
+        "a flannel backend is not supported on Windows",
         backend_type
     ),
     rule!(
@@ -44,7 +44,7 @@ pub(crate) const RULES: &[Rule] = &[
         Error,
         Either,
         "L019",
-        "an overlay with IPv6",
+        "an overlay is used with IPv6",
         ipv6
     ),
 ];
@@ -52,7 +52,7 @@ pub(crate) const RULES: &[Rule] = &[
 const VNI: &str = "4096";
 const PORT: &str = "4789";
 
-/// The backends of documents that are for Windows nodes too.
+/// All documents with their backends, in clusters with Windows nodes.
 fn backends<'a>(context: &Context<'a>) -> Vec<(Value<'a>, Option<Value<'a>>)> {
     let confs = context.net_confs.iter().filter(|_| context.has_windows());
     confs
@@ -60,7 +60,6 @@ fn backends<'a>(context: &Context<'a>) -> Vec<(Value<'a>, Option<Value<'a>>)> {
         .collect()
 }
 
-/// The backends that are VXLAN.
 fn vxlan<'a>(context: &Context<'a>) -> Vec<Value<'a>> {
     let all = backends(context)
         .into_iter()
@@ -73,17 +72,17 @@ fn vxlan<'a>(context: &Context<'a>) -> Vec<Value<'a>> {
     .collect()
 }
 
-/// A field that is left out, and the way to add it behind `Type`.
-fn left_out(backend: &Value<'_>, name: &str, value: &str, linux: &str) -> Option<Diagnostic> {
+/// A finding for a missing field, with a fix that adds it after `Type`.
+fn missing_field(backend: &Value<'_>, name: &str, value: &str, linux: &str) -> Option<Diagnostic> {
     let kind = backend.get_any_case("Type")?;
     let written = kind.text()?;
     let finding = kind.error(format!(
-        "`{name}` is left out: Linux nodes take {linux}, Windows nodes {value}"
+        "`{name}` is not set: Linux nodes use {linux}, Windows nodes {value}"
     ));
     Some(
         finding
-            .here(format!("no `{name}` beside it"))
-            .note("nodes with different ones do not hear each other")
+            .here(format!("no `{name}` here"))
+            .note("nodes with different values cannot reach each other")
             .help(format!("add `\"{name}\": {value}`"))
             .replace(
                 format!("add `\"{name}\": {value}`"),
@@ -93,32 +92,32 @@ fn left_out(backend: &Value<'_>, name: &str, value: &str, linux: &str) -> Option
 }
 
 fn vni(context: &Context<'_>) -> Vec<Diagnostic> {
-    let check = |backend: Value<'_>| {
-        let Some(value) = backend.get_any_case("VNI") else {
-            return left_out(&backend, "VNI", VNI, "1");
-        };
-        if value
-            .integer()
-            .is_some_and(|vni| (4096..=65535).contains(&vni))
-        {
-            return None;
-        }
-        let said = value.text().unwrap_or("nothing");
-        Some(
+    let check =
+        |backend: Value<'_>| {
+            let Some(value) = backend.get_any_case("VNI") else {
+                return missing_field(&backend, "VNI", VNI, "1");
+            };
+            if value
+                .integer()
+                .is_some_and(|vni| (4096..=65535).contains(&vni))
+            {
+                return None;
+            }
+            let current = value.text().unwrap_or("empty");
+            Some(
             value
-                .error(format!("the VNI is {said}, Windows takes 4096 to 65535"))
-                .note("all nodes of a cluster need the same one, Linux nodes included")
+                .error(format!("the VNI is {current}, but Windows supports only 4096 to 65535"))
+                .note("all nodes of a cluster need the same VNI, including Linux nodes")
                 .help(format!(
-                    "write `\"VNI\": {VNI}`, then restart flannel on all Linux nodes at once"
+                    "set `\"VNI\": {VNI}`, then restart flannel on all Linux nodes at the same time"
                 ))
-                .replace(format!("write {VNI}"), VNI),
+                .replace(format!("set {VNI}"), VNI),
         )
-    };
+        };
     let files = vxlan(context).into_iter().filter_map(check);
     files.chain(spec_vni(context)).collect()
 }
 
-/// The same in the cluster file.
 fn spec_vni(context: &Context<'_>) -> Option<Diagnostic> {
     let vxlan = context.spec?.cluster.spec.network.backend.vxlan()?;
     let vni = vxlan.vni.get();
@@ -126,41 +125,40 @@ fn spec_vni(context: &Context<'_>) -> Option<Diagnostic> {
         return None;
     }
     let path = context.spec_path("network.vni");
-    let message = format!("the VNI is {vni}, Windows takes 4096 to 65535");
+    let message = format!("the VNI is {vni}, but Windows supports only 4096 to 65535");
     Some(
         Diagnostic::error(path, message)
-            .note("HNS has no smaller one, and flannel passes it on in 16 bits")
-            .help(format!("write `vni: {VNI}`, or leave it out"))
-            .replace(format!("write {VNI}"), VNI),
+            .note("HNS supports no smaller VNI, and flannel passes it in 16 bits")
+            .help(format!("set `vni: {VNI}`, or remove it"))
+            .replace(format!("set {VNI}"), VNI),
     )
 }
 
 fn port(context: &Context<'_>) -> Vec<Diagnostic> {
     let check = |backend: Value<'_>| {
         let Some(value) = backend.get_any_case("Port") else {
-            return left_out(&backend, "Port", PORT, "8472");
+            return missing_field(&backend, "Port", PORT, "8472");
         };
         if value.text() == Some(PORT) {
             return None;
         }
-        let said = value.text().unwrap_or("nothing");
+        let current = value.text().unwrap_or("empty");
         Some(
             value
                 .error(format!(
-                    "the VXLAN port is {said}, Windows speaks {PORT} only"
+                    "the VXLAN port is {current}, but Windows supports only {PORT}"
                 ))
-                .note("flannel on Windows ends with an error on any other port")
+                .note("flannel on Windows exits with an error on any other port")
                 .help(format!(
-                    "write `\"Port\": {PORT}`, then restart flannel on all Linux nodes at once"
+                    "set `\"Port\": {PORT}`, then restart flannel on all Linux nodes at the same time"
                 ))
-                .replace(format!("write {PORT}"), PORT),
+                .replace(format!("set {PORT}"), PORT),
         )
     };
     let files = vxlan(context).into_iter().filter_map(check);
     files.chain(spec_port(context)).collect()
 }
 
-/// The same in the cluster file.
 fn spec_port(context: &Context<'_>) -> Option<Diagnostic> {
     let vxlan = context.spec?.cluster.spec.network.backend.vxlan()?;
     if !context.has_windows() || vxlan.port.to_string() == PORT {
@@ -168,14 +166,14 @@ fn spec_port(context: &Context<'_>) -> Option<Diagnostic> {
     }
     let path = context.spec_path("network.port");
     let message = format!(
-        "the VXLAN port is {}, Windows speaks {PORT} only",
+        "the VXLAN port is {}, but Windows supports only {PORT}",
         vxlan.port
     );
     Some(
         Diagnostic::error(path, message)
-            .note("Server 2019 cannot move it, and flannel on Windows ends with an error on any other")
-            .help(format!("write `port: {PORT}`, or leave it out"))
-            .replace(format!("write {PORT}"), PORT),
+            .note("Server 2019 cannot change it, and flannel on Windows exits with an error on any other port")
+            .help(format!("set `port: {PORT}`, or remove it"))
+            .replace(format!("set {PORT}"), PORT),
     )
 }
 
@@ -190,11 +188,11 @@ fn options(context: &Context<'_>) -> Vec<Diagnostic> {
             findings.push(
                 value
                     .error(format!(
-                        "`{name}` is true, and flannel does not have it on Windows"
+                        "`{name}` is true, but flannel does not support it on Windows"
                     ))
-                    .note("flannel on Windows ends with an error when it is true")
-                    .help(format!("write `\"{name}\": false`"))
-                    .replace("write false", "false"),
+                    .note("flannel on Windows exits with an error if it is true")
+                    .help(format!("set `\"{name}\": false`"))
+                    .replace("set to false", "false"),
             );
         }
     }
@@ -207,26 +205,26 @@ fn backend_type(context: &Context<'_>) -> Vec<Diagnostic> {
         let kind = backend
             .as_ref()
             .and_then(|backend| backend.get_any_case("Type"));
-        let place = kind
+        let location = kind
             .clone()
             .or(backend)
             .or_else(|| conf.get_any_case("Network"));
-        let said = kind.as_ref().and_then(Value::text);
-        if said
+        let name = kind.as_ref().and_then(Value::text);
+        if name
             .is_some_and(|kind| matches!(kind.to_ascii_lowercase().as_str(), "vxlan" | "host-gw"))
         {
             continue;
         }
-        let Some(place) = place else { continue };
-        let message = match said {
-            Some(kind) => format!("flannel has no backend `{kind}` on Windows"),
-            None => "no backend is named, so flannel takes `udp`, which Windows does not have"
+        let Some(location) = location else { continue };
+        let message = match name {
+            Some(kind) => format!("flannel does not support the backend `{kind}` on Windows"),
+            None => "no backend is set, so flannel uses `udp`, which Windows does not support"
                 .to_owned(),
         };
         findings.push(
-            place
+            location
                 .error(message)
-                .help("Windows has `vxlan` and `host-gw`: `\"Backend\": {\"Type\": \"vxlan\", \"VNI\": 4096, \"Port\": 4789}`"),
+                .help("use `vxlan` or `host-gw`: `\"Backend\": {\"Type\": \"vxlan\", \"VNI\": 4096, \"Port\": 4789}`"),
         );
     }
     findings
@@ -249,19 +247,18 @@ fn ipv6(context: &Context<'_>) -> Vec<Diagnostic> {
         };
         findings.push(
             value
-                .error("`EnableIPv6` is true, and the overlay of Windows is IPv4 only")
+                .error("`EnableIPv6` is true, but overlays on Windows are IPv4 only")
                 .label_in(backend.file(), backend.path().clone(), "the overlay")
                 .note(
-                    "Linux nodes with IPv6 drop every node that has none, so Windows nodes vanish",
+                    "Linux nodes with IPv6 ignore nodes without it, so Windows nodes are unreachable",
                 )
-                .help("write `\"EnableIPv6\": false`")
-                .replace("write false", "false"),
+                .help("set `\"EnableIPv6\": false`")
+                .replace("set to false", "false"),
         );
     }
     findings
 }
 
-/// The same in the cluster file.
 fn spec_ipv6(context: &Context<'_>) -> Option<Diagnostic> {
     let spec = &context.spec?.cluster.spec;
     let v6 = spec.kubernetes.pod_cidr.v6()?;
@@ -269,13 +266,14 @@ fn spec_ipv6(context: &Context<'_>) -> Option<Diagnostic> {
         return None;
     }
     let mode = spec.network.mode();
-    let message = format!("pods have the IPv6 network {v6}, and `{mode}` is IPv4 only on Windows");
+    let message =
+        format!("the pod network includes IPv6 ({v6}), but `{mode}` is IPv4 only on Windows");
     let finding = Diagnostic::error(context.spec_path("kubernetes.podCidr"), message);
     let v4 = spec.kubernetes.pod_cidr.v4();
     Some(
         context
             .spec_label(finding, "network.mode", "the overlay")
-            .note("Linux nodes with IPv6 drop every node that has none, so Windows nodes vanish")
-            .help(format!("write `podCidr: {v4}`")),
+            .note("Linux nodes with IPv6 ignore nodes without it, so Windows nodes are unreachable")
+            .help(format!("set `podCidr: {v4}`")),
     )
 }

@@ -1,4 +1,4 @@
-//! What a cluster file says about hosts and the way to them.
+//! Hosts in the cluster file, and how casement connects to them.
 
 use std::net::IpAddr;
 
@@ -15,7 +15,7 @@ pub(crate) const RULES: &[Rule] = &[
         Note,
         Spec,
         "L049",
-        "an adapter's name may differ between hosts",
+        "an adapter name may differ between hosts",
         adapter
     ),
     rule!(
@@ -23,7 +23,7 @@ pub(crate) const RULES: &[Rule] = &[
         Note,
         Spec,
         "L051",
-        "the list of what goes without the proxy is not whole",
+        "the proxy exclusion list is incomplete",
         proxy
     ),
     rule!(
@@ -31,21 +31,21 @@ pub(crate) const RULES: &[Rule] = &[
         Error,
         Spec,
         "L081",
-        "WinRM refuses this login",
+        "WinRM rejects this login",
         winrm
     ),
 ];
 
-/// What Windows calls the first adapter, and does not always.
-const USUAL: [&str; 3] = ["Ethernet", "Ethernet0", "Ethernet 2"];
+/// Default names of the first adapter on Windows.
+const DEFAULT_NAMES: [&str; 3] = ["Ethernet", "Ethernet0", "Ethernet 2"];
 
 fn adapter(context: &Context<'_>) -> Vec<Diagnostic> {
     let Some(spec) = context.spec else {
         return Vec::new();
     };
-    let mut places = Vec::new();
+    let mut fields = Vec::new();
     let name = spec.cluster.spec.network.interface.as_ref();
-    places.extend(name.map(|name| (context.spec_path("network.interface"), name)));
+    fields.extend(name.map(|name| (context.spec_path("network.interface"), name)));
     let hosts = spec
         .cluster
         .spec
@@ -53,21 +53,23 @@ fn adapter(context: &Context<'_>) -> Vec<Diagnostic> {
         .iter()
         .enumerate()
         .filter(|(_, host)| host.os.is_windows());
-    places.extend(hosts.filter_map(|(index, host)| {
+    fields.extend(hosts.filter_map(|(index, host)| {
         Some((
             context.host_path(index).field("interface"),
             host.interface.as_ref()?,
         ))
     }));
-    let usual = places
+    let defaults = fields
         .into_iter()
-        .filter(|(_, name)| USUAL.contains(&name.as_str()));
-    usual
+        .filter(|(_, name)| DEFAULT_NAMES.contains(&name.as_str()));
+    defaults
         .map(|(path, name)| {
-            let message = format!("`{name}` is what Windows calls an adapter today: a new driver or a clone changes it");
+            let message = format!(
+                "`{name}` is a default adapter name, which changes with a new driver or a clone"
+            );
             Diagnostic::new(Severity::Note, path, message)
-                .note("without it, casement takes the adapter that has the host's address")
-                .help("leave `interface` out, unless a host has two adapters in one network")
+                .note("by default casement uses the adapter that has the address of the host")
+                .help("remove `interface`, unless a host has two adapters in one network")
         })
         .collect()
 }
@@ -78,7 +80,7 @@ fn proxy(context: &Context<'_>) -> Vec<Diagnostic> {
     };
     let spec = &spec.cluster.spec;
     let proxy = &spec.proxy;
-    // Without a list of its own casement writes one that has everything.
+    // Without a list in the file, casement writes a complete one.
     if proxy.no.is_empty() || (proxy.http.is_none() && proxy.https.is_none()) {
         return Vec::new();
     }
@@ -87,7 +89,7 @@ fn proxy(context: &Context<'_>) -> Vec<Diagnostic> {
         .iter()
         .filter_map(|entry| entry.parse().ok())
         .collect();
-    let mut lacking = Vec::new();
+    let mut missing = Vec::new();
     for net in spec
         .kubernetes
         .pod_cidr
@@ -95,13 +97,13 @@ fn proxy(context: &Context<'_>) -> Vec<Diagnostic> {
         .chain(spec.kubernetes.service_cidr.iter())
     {
         if !networks.iter().any(|listed| listed.contains(&net)) {
-            lacking.push(net.to_string());
+            missing.push(net.to_string());
         }
     }
     let domain = spec.kubernetes.domain();
     for name in [".svc".to_owned(), format!(".{}", domain.as_str())] {
         if !listed.contains(&name.as_str()) {
-            lacking.push(name);
+            missing.push(name);
         }
     }
     let direct = |address: IpAddr| {
@@ -113,22 +115,21 @@ fn proxy(context: &Context<'_>) -> Vec<Diagnostic> {
         .iter()
         .filter(|host| !direct(IpAddr::V4(host.address)));
     if let Some(host) = hosts.next() {
-        let more = hosts.count();
-        let more = if more > 0 {
-            format!(" and {more} more hosts")
-        } else {
-            String::new()
+        let more = match hosts.count() {
+            0 => String::new(),
+            1 => " and 1 more host".to_owned(),
+            more => format!(" and {more} more hosts"),
         };
-        lacking.push(format!("{} ({}){more}", host.address, host.name));
+        missing.push(format!("{} ({}){more}", host.address, host.name));
     }
-    if lacking.is_empty() {
+    if missing.is_empty() {
         return Vec::new();
     }
-    let message = format!("`proxy.no` lacks {}", lacking.join(", "));
+    let message = format!("`proxy.no` does not contain {}", missing.join(", "));
     vec![
         Diagnostic::new(Severity::Note, context.spec_path("proxy.no"), message)
-            .note("casement adds them on its hosts; whatever else reads this list asks the proxy for the API server and for services")
-            .help("add them, or leave `no` out: then casement writes the list"),
+            .note("casement adds them on its hosts; other programs with this list send requests for the API server and services to the proxy")
+            .help("add them, or remove `no` so that casement writes the list"),
     ]
 }
 
@@ -148,19 +149,19 @@ fn winrm(context: &Context<'_>) -> Vec<Diagnostic> {
         let Some(own) = &host.access.winrm else {
             continue;
         };
-        let said = own.transport.is_some() || own.auth.is_some();
-        let way = own.over(all);
-        if said && bad(way.transport, way.auth) {
+        let set = own.transport.is_some() || own.auth.is_some();
+        let merged = own.merged_with(all);
+        if set && bad(merged.transport, merged.auth) {
             paths.push(context.host_path(index).field("access").field("winrm"));
         }
     }
     paths
         .into_iter()
         .map(|path| {
-            Diagnostic::error(path.field("auth"), "`auth: basic` over `transport: http` sends the password in clear, and WinRM answers 401")
+            Diagnostic::error(path.field("auth"), "`auth: basic` over `transport: http` sends the password in clear text, and WinRM responds with 401")
                 .label(path.field("transport"), "not encrypted")
-                .note("Windows refuses basic login on a connection that is not encrypted")
-                .help("write `transport: https`, or `auth: ntlm`")
+                .note("Windows rejects basic authentication on unencrypted connections")
+                .help("set `transport: https` or `auth: ntlm`")
         })
         .collect()
 }

@@ -1,9 +1,9 @@
-//! Images of pods.
+//! Container images.
 
 use casement_catalog::{ImageFit, build_of_tag, image_fit};
 use casement_diag::Diagnostic;
 use casement_source::foreign::Value;
-use casement_spec::host_process::images_to_name;
+use casement_spec::host_process::missing_overrides;
 
 use crate::context::Context;
 use crate::pod::BUILD_LABEL;
@@ -15,7 +15,7 @@ pub(crate) const RULES: &[Rule] = &[
         Error,
         Spec,
         "-",
-        "an image that nobody publishes is not named",
+        "an unpublished image has no override",
         unpublished
     ),
     rule!(
@@ -31,7 +31,7 @@ pub(crate) const RULES: &[Rule] = &[
         Warning,
         Files,
         "L033",
-        "an image's tag can change the Windows build",
+        "the tag of an image does not pin the Windows build",
         floating
     ),
     rule!(
@@ -39,38 +39,38 @@ pub(crate) const RULES: &[Rule] = &[
         Error,
         Files,
         "L035",
-        "a placeholder was never replaced",
+        "an image contains an unreplaced placeholder",
         placeholder
     ),
 ];
 
-/// Containers of the host need images, and not every one is published.
+/// HostProcess components whose images are not published.
 fn unpublished(context: &Context<'_>) -> Vec<Diagnostic> {
     let Some(spec) = context.spec else {
         return Vec::new();
     };
     let mode = spec.cluster.spec.network.mode();
-    let missing = images_to_name(spec.cluster);
+    let missing = missing_overrides(spec.cluster);
     let findings = missing.into_iter().map(|name| {
         let bare = name.strip_prefix("docker.io/").unwrap_or(name);
         let finding = Diagnostic::error(
             context.spec_path("windows.components"),
             format!(
-                "`windows.components: host-process` in `{mode}` needs an image for `{bare}`, and \
-                 nobody publishes one"
+                "`windows.components: host-process` in `{mode}` needs the image `{bare}`, which is \
+                 no longer published"
             ),
         );
         context
             .spec_label(finding, "network.mode", "for this network")
             .help(format!(
-                "name your own: `images.overrides: {{{bare}: REGISTRY/IMAGE:TAG}}`, or write \
+                "set your own image: `images.overrides: {{{bare}: REGISTRY/IMAGE:TAG}}`, or set \
                  `components: services`"
             ))
     });
     findings.collect()
 }
 
-/// The build that an image is for, if its tag says so.
+/// The Windows build in the tag of an image.
 fn build_of(image: &str) -> Option<u32> {
     let (_, tag) = image
         .split('@')
@@ -113,11 +113,11 @@ fn other_build(context: &Context<'_>) -> Vec<Diagnostic> {
         if class.is_some_and(|class| class.contains("hyperv") || class.contains("hypervisor")) {
             continue;
         }
-        let wanted = pod
+        let selected = pod
             .spec
             .get("nodeSelector")
             .and_then(|selector| selector.get(BUILD_LABEL));
-        let wanted_build = wanted
+        let selected_build = selected
             .as_ref()
             .and_then(|label| label.text()?.rsplit('.').next()?.parse::<u32>().ok());
         for image in pod
@@ -129,14 +129,14 @@ fn other_build(context: &Context<'_>) -> Vec<Diagnostic> {
                 continue;
             };
             let text = image.text().unwrap_or_default();
-            if let (Some(label), Some(wanted)) = (&wanted, wanted_build) {
-                if !runs(wanted, build) {
+            if let (Some(label), Some(selected)) = (&selected, selected_build) {
+                if !runs(selected, build) {
                     findings.push(
                         mismatch(
                             &image,
                             text,
                             build,
-                            &format!("its nodes have build {wanted}"),
+                            &format!("its nodes have build {selected}"),
                         )
                         .label_in(
                             label.file(),
@@ -159,9 +159,9 @@ fn other_build(context: &Context<'_>) -> Vec<Diagnostic> {
 
 fn mismatch(image: &Value<'_>, text: &str, build: u32, nodes: &str) -> Diagnostic {
     image
-        .error(format!("`{text}` is for build {build}, {nodes}"))
-        .note("process isolation needs the host's own build; Server 2025 also runs images of 2022")
-        .help("take the tag of the host's build: ltsc2019, ltsc2022 or ltsc2025 (nanoserver for 2019 is `1809`)")
+        .error(format!("`{text}` is for build {build}, but {nodes}"))
+        .note("process isolation needs the build of the host; Server 2025 also runs images for 2022")
+        .help("use the tag for the build of the host: ltsc2019, ltsc2022 or ltsc2025 (nanoserver for 2019 is `1809`)")
 }
 
 fn floating(context: &Context<'_>) -> Vec<Diagnostic> {
@@ -183,8 +183,8 @@ fn floating(context: &Context<'_>) -> Vec<Diagnostic> {
                 .map_or("latest", |(_, tag)| tag);
             findings.push(
                 image
-                    .warning(format!("the tag `{tag}` names no Windows build: it can become one for another tomorrow"))
-                    .help("take a tag with the build, such as `ltsc2022`, or a digest"),
+                    .warning(format!("the tag `{tag}` does not pin a Windows build and can change to another build"))
+                    .help("use a tag with the build, such as `ltsc2022`, or a digest"),
             );
         }
     }
@@ -192,7 +192,7 @@ fn floating(context: &Context<'_>) -> Vec<Diagnostic> {
 }
 
 fn placeholder(context: &Context<'_>) -> Vec<Diagnostic> {
-    const MARKS: [&str; 6] = ["KUBE_PROXY_VERSION", "VERSION", "${", "{{", "<", "TODO"];
+    const PLACEHOLDERS: [&str; 6] = ["KUBE_PROXY_VERSION", "VERSION", "${", "{{", "<", "TODO"];
     let mut findings = Vec::new();
     for pod in &context.pods {
         for image in pod
@@ -201,17 +201,20 @@ fn placeholder(context: &Context<'_>) -> Vec<Diagnostic> {
             .filter_map(|container| container.get("image"))
         {
             let text = image.text().unwrap_or_default();
-            let Some(mark) = MARKS.iter().find(|mark| text.contains(**mark)) else {
+            let Some(placeholder) = PLACEHOLDERS
+                .iter()
+                .find(|placeholder| text.contains(**placeholder))
+            else {
                 continue;
             };
             findings.push(
                 image
                     .error(format!(
-                        "the image `{text}` of {} still has `{mark}` in it",
+                        "`{text}` of {} contains the placeholder `{placeholder}`",
                         pod.title()
                     ))
-                    .note("the file was made from a template, and a value was not filled in")
-                    .help("write the version"),
+                    .note("the file was created from a template, and a value was not filled in")
+                    .help("replace it with the version"),
             );
         }
     }

@@ -1,4 +1,4 @@
-//! Configurations of kube-proxy for Windows.
+//! kube-proxy configurations for Windows.
 
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -14,7 +14,7 @@ pub(crate) const RULES: &[Rule] = &[
         Error,
         FilesFirst,
         "L018, I10",
-        "kube-proxy's source VIP is wrong",
+        "kube-proxy's source VIP is not valid",
         source_vip
     ),
     rule!(
@@ -22,7 +22,7 @@ pub(crate) const RULES: &[Rule] = &[
         Warning,
         Files,
         "L025",
-        "DSR is set on one side only",
+        "DSR is enabled on one side only",
         dsr
     ),
     rule!(
@@ -30,7 +30,7 @@ pub(crate) const RULES: &[Rule] = &[
         Warning,
         Files,
         "L053",
-        "NodePorts lie among the ports that Windows gives out",
+        "NodePorts overlap with the dynamic ports of Windows",
         node_ports
     ),
     rule!(
@@ -38,12 +38,12 @@ pub(crate) const RULES: &[Rule] = &[
         Error,
         Files,
         "L062",
-        "kube-proxy's mode is not one of Windows",
+        "kube-proxy's mode is not supported on Windows",
         mode
     ),
 ];
 
-/// Configurations that are for Windows nodes.
+/// Configurations for Windows nodes.
 fn windows<'c, 'a>(context: &'c Context<'a>) -> impl Iterator<Item = &'c Value<'a>> {
     context.proxies.iter().filter(|proxy| {
         let kernel = proxy
@@ -75,53 +75,63 @@ fn source_vip(context: &Context<'_>) -> Vec<Diagnostic> {
         let value = proxy.at("winkernel.sourceVip");
         let Some(vip) = value.filter(|value| value.text().is_some_and(|text| !text.is_empty()))
         else {
-            let Some(place) = proxy
+            let Some(location) = proxy
                 .at("winkernel.networkName")
                 .or_else(|| proxy.get("mode"))
             else {
                 continue;
             };
             findings.push(
-                place
-                    .error("`winkernel.sourceVip` is left out, and an overlay needs it")
-                    .note("kube-proxy ends with: source-vip flag not set")
-                    .help("reserve an address of the node's own pod network and write it as `sourceVip`"),
+                location
+                    .error("`winkernel.sourceVip` is not set, but an overlay needs it")
+                    .note("kube-proxy exits with `source-vip flag not set`")
+                    .help("reserve an address of the node's pod network and set it as `sourceVip`"),
             );
             continue;
         };
         let text = vip.text().unwrap_or_default();
         let Ok(address) = text.parse::<Ipv4Addr>() else {
             findings.push(
-                vip.error(format!("the source VIP `{text}` is no IPv4 address"))
-                    .help("an example is `10.244.3.2`"),
+                vip.error(format!(
+                    "the source VIP `{text}` is not a valid IPv4 address"
+                ))
+                .help("use an address such as `10.244.3.2`"),
             );
             continue;
         };
         if matches!(address.octets()[3], 0 | 1 | 255) {
             findings.push(
                 vip.error(format!(
-                    "the source VIP {address} is reserved in its node's network"
+                    "the source VIP {address} is reserved in the network of its node"
                 ))
-                .note("HNS keeps the network's own address, its gateway and its broadcast address")
+                .note("HNS reserves the network, gateway and broadcast addresses")
                 .help(
-                    "take another address of the node's pod network, and reserve it in host-local",
+                    "use another address of the node's pod network, and reserve it in host-local",
                 ),
             );
             continue;
         }
-        let outside = context.pod_networks().into_iter().next().filter(|said| {
-            let nets = networks(&said.value);
-            !nets.is_empty() && !nets.iter().any(|net| net.contains(&IpAddr::V4(address)))
-        });
-        if let Some(said) = outside {
+        let outside = context
+            .pod_networks()
+            .into_iter()
+            .next()
+            .filter(|statement| {
+                let nets = networks(&statement.value);
+                !nets.is_empty() && !nets.iter().any(|net| net.contains(&IpAddr::V4(address)))
+            });
+        if let Some(statement) = outside {
             findings.push(
                 vip.error(format!(
                     "the source VIP {address} is not in the pod network {}",
-                    said.value
+                    statement.value
                 ))
-                .label_in(said.file.as_str(), said.path.clone(), "the pod network")
-                .note("HNS refuses the endpoint: the address is part of no configured subnet")
-                .help("take an address of the node's own pod network"),
+                .label_in(
+                    statement.file.as_str(),
+                    statement.path.clone(),
+                    "the pod network",
+                )
+                .note("HNS rejects the endpoint, because the address is not in a configured subnet")
+                .help("use an address of the node's pod network"),
             );
         }
     }
@@ -129,44 +139,50 @@ fn source_vip(context: &Context<'_>) -> Vec<Diagnostic> {
 }
 
 fn dsr(context: &Context<'_>) -> Vec<Diagnostic> {
-    let makers: Vec<_> = context
+    let endpoint_plugins: Vec<_> = context
         .cni
         .iter()
         .filter(|cni| cni.is_windows())
-        .flat_map(|cni| cni.makers())
+        .flat_map(|cni| cni.endpoint_plugins())
         .collect();
     let mut findings = Vec::new();
     for proxy in windows(context) {
         let enabled = proxy.at("winkernel.enableDSR");
-        for maker in &makers {
-            let loopback = maker
+        for plugin in &endpoint_plugins {
+            let loopback = plugin
                 .get_any_case("loopbackDSR")
-                .or_else(|| maker.get("windows_loopback_DSR"))
-                .or_else(|| maker.at("optionalFlags.loopbackDSR"));
+                .or_else(|| plugin.get("windows_loopback_DSR"))
+                .or_else(|| plugin.at("optionalFlags.loopbackDSR"));
             let on = |value: &Option<Value<'_>>| {
                 value.as_ref().and_then(Value::boolean).unwrap_or(false)
             };
             if on(&enabled) == on(&loopback) {
                 continue;
             }
-            let said = |value: &Option<Value<'_>>| match value.as_ref().and_then(Value::text) {
+            let shown = |value: &Option<Value<'_>>| match value.as_ref().and_then(Value::text) {
                 Some(text) => text.to_owned(),
-                None => "left out".to_owned(),
+                None => "not set".to_owned(),
             };
             let (Some(here), Some(there)) = (
                 enabled
                     .clone()
                     .or_else(|| proxy.get("winkernel"))
                     .or_else(|| proxy.get("mode")),
-                loopback.clone().or_else(|| maker.get("type")),
+                loopback.clone().or_else(|| plugin.get("type")),
             ) else {
                 continue;
             };
             findings.push(
-                here.warning(format!("kube-proxy's `enableDSR` is {}, the CNI's `loopbackDSR` is {}", said(&enabled), said(&loopback)))
-                    .label_in(there.file(), there.path().clone(), "the CNI")
-                    .note("with DSR on one side only, a pod does not reach itself through its own service")
-                    .help("set both, or none"),
+                here.warning(format!(
+                    "kube-proxy's `enableDSR` is {}, but the CNI's `loopbackDSR` is {}",
+                    shown(&enabled),
+                    shown(&loopback)
+                ))
+                .label_in(there.file(), there.path().clone(), "the CNI")
+                .note(
+                    "with DSR on one side only, a pod cannot reach itself through its own service",
+                )
+                .help("set both to the same value"),
             );
         }
     }
@@ -194,8 +210,8 @@ fn node_ports(context: &Context<'_>) -> Vec<Diagnostic> {
         if last.is_some_and(|last| last >= 49152) {
             findings.push(
                 value
-                    .warning(format!("the NodePorts {text} reach into 49152-65535, which Windows gives to outgoing connections"))
-                    .note("a NodePort that a connection holds already cannot be opened on that node")
+                    .warning(format!("the NodePort range {text} overlaps with 49152-65535, which Windows uses for outgoing connections"))
+                    .note("a NodePort that is already in use by a connection does not work on that node")
                     .help("end the range below 49152; the default is 30000-32767"),
             );
         }
@@ -215,10 +231,10 @@ fn mode(context: &Context<'_>) -> Vec<Diagnostic> {
         let text = mode.text().unwrap_or_default();
         findings.push(
             mode.error(format!(
-                "the mode is `{text}`, Windows has `kernelspace` only"
+                "the mode is `{text}`, but Windows supports only `kernelspace`"
             ))
-            .help("write `mode: kernelspace`")
-            .replace("write `kernelspace`", "kernelspace"),
+            .help("set `mode: kernelspace`")
+            .replace("use `kernelspace`", "kernelspace"),
         );
     }
     findings

@@ -1,4 +1,4 @@
-//! Configurations of the kubelet.
+//! Kubelet configurations.
 
 use casement_diag::{Diagnostic, Severity};
 use casement_source::foreign::Value;
@@ -12,7 +12,7 @@ pub(crate) const RULES: &[Rule] = &[
         Error,
         FilesFirst,
         "L040, K8, I20",
-        "a kubelet setting is not for Windows",
+        "a kubelet setting does not work on Windows",
         settings
     ),
     rule!(
@@ -20,7 +20,7 @@ pub(crate) const RULES: &[Rule] = &[
         Error,
         Files,
         "L038, K7, I21",
-        "the kubelet looks for its runtime on a Unix socket",
+        "the kubelet uses a Unix socket for its runtime",
         endpoint
     ),
     rule!(
@@ -28,7 +28,7 @@ pub(crate) const RULES: &[Rule] = &[
         Error,
         Files,
         "L040",
-        "a path of the kubelet has no drive",
+        "a kubelet path has no drive letter",
         paths
     ),
     rule!(
@@ -36,7 +36,7 @@ pub(crate) const RULES: &[Rule] = &[
         Error,
         Files,
         "L038, K7",
-        "the runtime's pipe is not written as one",
+        "the address of the runtime's pipe is not valid",
         socket
     ),
     rule!(
@@ -44,7 +44,7 @@ pub(crate) const RULES: &[Rule] = &[
         Warning,
         Files,
         "L041",
-        "the kubelet's certificate expires",
+        "the kubelet does not rotate its certificate",
         rotation
     ),
     rule!(
@@ -52,7 +52,7 @@ pub(crate) const RULES: &[Rule] = &[
         Error,
         Files,
         "I17",
-        "the taint of Windows nodes is spelt in another way",
+        "the taint of Windows nodes is spelled inconsistently",
         taint
     ),
     rule!(
@@ -60,17 +60,17 @@ pub(crate) const RULES: &[Rule] = &[
         Warning,
         Files,
         "L090",
-        "an external cloud provider does not see the Windows node",
+        "the external cloud provider ignores the Windows node",
         cloud
     ),
 ];
 
 pub(crate) const PIPE: &str = "npipe:////./pipe/containerd-containerd";
 
-/// Configurations that are for Windows nodes: something in them says so.
+/// Configurations for Windows nodes, recognized by their content or file name.
 fn windows<'c, 'a>(context: &'c Context<'a>) -> impl Iterator<Item = &'c Value<'a>> {
     context.kubelets.iter().filter(|kubelet| {
-        let said = |name: &str| {
+        let text = |name: &str| {
             kubelet
                 .get(name)
                 .and_then(|value| value.text())
@@ -82,9 +82,9 @@ fn windows<'c, 'a>(context: &'c Context<'a>) -> impl Iterator<Item = &'c Value<'
             .next()
             .unwrap_or_default()
             .to_ascii_lowercase();
-        said("containerRuntimeEndpoint").contains("pipe")
-            || said("volumePluginDir").contains(':')
-            || said("staticPodPath").contains(':')
+        text("containerRuntimeEndpoint").contains("pipe")
+            || text("volumePluginDir").contains(':')
+            || text("staticPodPath").contains(':')
             || taints(kubelet).iter().any(|taint| key(taint) == Some("os"))
             || file.contains("windows")
     })
@@ -99,8 +99,8 @@ fn key<'a>(value: &Value<'a>) -> Option<&'a str> {
     value.get("key").and_then(|key| key.text())
 }
 
-/// The arguments of a component in kubeadm's configuration: a mapping, or since
-/// v1beta4 a list of `name` and `value`.
+/// Extra arguments in a kubeadm configuration: a mapping, or since v1beta4 a list
+/// of `name` and `value`.
 pub(crate) fn arguments<'a>(args: &Value<'a>) -> Vec<(&'a str, Value<'a>)> {
     let listed = args.items().into_iter().filter_map(|item| {
         let name = item.get("name")?.text()?;
@@ -113,7 +113,7 @@ fn settings(context: &Context<'_>) -> Vec<Diagnostic> {
     let old = context.minor().is_none_or(|minor| minor <= (1, 30));
     let mut findings = Vec::new();
     for kubelet in windows(context) {
-        for (name, right) in [("cgroupsPerQOS", "false"), ("enforceNodeAllocatable", "[]")] {
+        for (name, required) in [("cgroupsPerQOS", "false"), ("enforceNodeAllocatable", "[]")] {
             let value = kubelet.get(name);
             let set = value.as_ref().is_some_and(|value| {
                 let none = value.items().iter().all(|item| item.text() == Some("none"));
@@ -126,7 +126,7 @@ fn settings(context: &Context<'_>) -> Vec<Diagnostic> {
             if set || (value.is_none() && !old) {
                 continue;
             }
-            let Some(place) = value.clone().or_else(|| kubelet.get("kind")) else {
+            let Some(location) = value.clone().or_else(|| kubelet.get("kind")) else {
                 continue;
             };
             let severity = if old {
@@ -136,17 +136,17 @@ fn settings(context: &Context<'_>) -> Vec<Diagnostic> {
             };
             let message = match &value {
                 Some(value) => format!(
-                    "`{name}` is {}, on Windows it has to be {right}",
+                    "`{name}` is {}, but on Windows it must be {required}",
                     shown(value)
                 ),
-                None => format!("`{name}` is left out, on Windows it has to be {right}"),
+                None => format!("`{name}` is not set, but on Windows it must be {required}"),
             };
-            let finding = place
+            let finding = location
                 .finding(severity, message)
-                .note("up to 1.30 the kubelet refuses to start on Windows with the default; later it warns")
-                .help(format!("write `{name}: {right}`"));
+                .note("up to 1.30 the kubelet does not start on Windows with the default; later versions log a warning")
+                .help(format!("set `{name}: {required}`"));
             findings.push(if value.is_some() {
-                finding.replace(format!("write {right}"), right)
+                finding.replace(format!("set to {required}"), required)
             } else {
                 finding
             });
@@ -167,7 +167,7 @@ fn shown(value: &Value<'_>) -> String {
     }
 }
 
-/// Settings that make sense on Linux only.
+/// Settings that Windows does not support.
 fn linux_only(kubelet: &Value<'_>) -> Vec<Diagnostic> {
     const UNSET: [&str; 6] = [
         "singleProcessOOMKill",
@@ -183,10 +183,10 @@ fn linux_only(kubelet: &Value<'_>) -> Vec<Diagnostic> {
             findings.push(
                 value
                     .error(format!(
-                        "`{name}` is {}, and Windows does not have it",
+                        "`{name}` is {}, but Windows does not support it",
                         shown(&value)
                     ))
-                    .note("the kubelet refuses to start, or ignores it, according to its version")
+                    .note("depending on its version, the kubelet does not start or ignores it")
                     .help(format!("remove `{name}`")),
             );
         }
@@ -195,12 +195,14 @@ fn linux_only(kubelet: &Value<'_>) -> Vec<Diagnostic> {
     if let Some(value) =
         resolv.filter(|value| value.text().is_some_and(|text| text.starts_with('/')))
     {
-        let said = value.text().unwrap_or_default();
+        let path = value.text().unwrap_or_default();
         findings.push(
             value
-                .error(format!("`resolvConf` is {said}, which no Windows host has"))
-                .help("write `resolvConf: \"\"`")
-                .replace("write an empty text", "\"\""),
+                .error(format!(
+                    "`resolvConf` is {path}, which does not exist on Windows"
+                ))
+                .help("set `resolvConf: \"\"`")
+                .replace("set to an empty string", "\"\""),
         );
     }
     let hard = kubelet
@@ -216,7 +218,7 @@ fn linux_only(kubelet: &Value<'_>) -> Vec<Diagnostic> {
                 .error(format!(
                     "the eviction signal `{signal}` does not exist on Windows"
                 ))
-                .help("keep `memory.available`, `nodefs.available` and `imagefs.available`"),
+                .help("use only `memory.available`, `nodefs.available` and `imagefs.available`"),
         );
     }
     findings
@@ -226,29 +228,31 @@ fn endpoint(context: &Context<'_>) -> Vec<Diagnostic> {
     let mut findings = Vec::new();
     for kubelet in windows(context) {
         let value = kubelet.get("containerRuntimeEndpoint");
-        let said = value.as_ref().and_then(Value::text);
-        if said.is_some_and(|text| {
+        let current = value.as_ref().and_then(Value::text);
+        if current.is_some_and(|text| {
             !text.starts_with("unix:") && !text.starts_with('/') || text.contains("pipe")
         }) {
             continue;
         }
-        let Some(place) = value.clone().or_else(|| kubelet.get("kind")) else {
+        let Some(location) = value.clone().or_else(|| kubelet.get("kind")) else {
             continue;
         };
-        let message = match said {
+        let message = match current {
             Some(text) => {
-                format!("`containerRuntimeEndpoint` is {text}, Windows has pipes: {PIPE}")
+                format!(
+                    "`containerRuntimeEndpoint` is {text}, but Windows needs a named pipe: {PIPE}"
+                )
             }
             None => format!(
-                "`containerRuntimeEndpoint` is left out, so it is a Unix socket, and not {PIPE}"
+                "`containerRuntimeEndpoint` is not set and defaults to a Unix socket instead of {PIPE}"
             ),
         };
-        let finding = place
+        let finding = location
             .error(message)
-            .note("the kubelet's default is the socket of Linux, on Windows too")
-            .help(format!("write `containerRuntimeEndpoint: {PIPE}`"));
+            .note("the default is a Linux socket, even on Windows")
+            .help(format!("set `containerRuntimeEndpoint: {PIPE}`"));
         findings.push(if value.is_some() {
-            finding.replace("write the pipe", format!("\"{PIPE}\""))
+            finding.replace("set the pipe", format!("\"{PIPE}\""))
         } else {
             finding
         });
@@ -276,10 +280,10 @@ fn paths(context: &Context<'_>) -> Vec<Diagnostic> {
             findings.push(
                 value
                     .error(format!(
-                        "`{text}` has no drive: the kubelet takes it as relative to its own folder"
+                        "`{text}` has no drive letter: the kubelet resolves it relative to its configuration"
                     ))
-                    .help(format!("write `{better}`"))
-                    .replace(format!("write `{better}`"), format!("\"{better}\"")),
+                    .help(format!("use `{better}`"))
+                    .replace(format!("use `{better}`"), format!("\"{better}\"")),
             );
         }
     }
@@ -302,16 +306,16 @@ fn socket(context: &Context<'_>) -> Vec<Diagnostic> {
         .filter_map(|value| {
             let text = value.text()?;
             let name = text.rsplit(['/', '\\']).next().unwrap_or_default();
-            let right = format!("npipe:////./pipe/{name}");
+            let expected = format!("npipe:////./pipe/{name}");
             let short = format!("npipe://./pipe/{name}");
-            (text != right && text != short).then(|| {
+            (text != expected && text != short).then(|| {
                 value
                     .error(format!(
-                        "`{text}` is no address of a pipe, that is `{right}`"
+                        "`{text}` is not a valid pipe address, expected `{expected}`"
                     ))
-                    .note("kubeadm refuses it as a path that is not absolute")
-                    .help(format!("write `{right}`"))
-                    .replace(format!("write `{right}`"), format!("\"{right}\""))
+                    .note("kubeadm rejects it as a path that is not absolute")
+                    .help(format!("use `{expected}`"))
+                    .replace(format!("use `{expected}`"), format!("\"{expected}\""))
             })
         })
         .collect()
@@ -326,9 +330,9 @@ fn rotation(context: &Context<'_>) -> Vec<Diagnostic> {
         .filter(|value| value.boolean() == Some(false))
         .map(|value| {
             value
-                .warning("`rotateCertificates` is false: the node drops out when its certificate expires, after a year")
-                .help("write `rotateCertificates: true`")
-                .replace("write true", "true")
+                .warning("`rotateCertificates` is false: the node fails when its certificate expires after a year")
+                .help("set `rotateCertificates: true`")
+                .replace("set to true", "true")
         })
         .collect()
 }
@@ -362,11 +366,11 @@ fn taint(context: &Context<'_>) -> Vec<Diagnostic> {
         findings.push(
             value
                 .error(format!(
-                    "the taint `os` is written `{text}` here, on the nodes it is `windows`"
+                    "the value of the taint `os` is `{text}` here, but `windows` on the nodes"
                 ))
-                .note("case counts: pods that tolerate the one are kept away by the other")
-                .help("write `windows`")
-                .replace("write `windows`", "windows"),
+                .note("values are case-sensitive: pods that tolerate one are not scheduled on nodes with the other")
+                .help("use `windows`")
+                .replace("use `windows`", "windows"),
         );
     }
     findings
@@ -388,7 +392,7 @@ fn cloud(context: &Context<'_>) -> Vec<Diagnostic> {
         let external = args
             .iter()
             .find(|(name, value)| *name == "cloud-provider" && value.text() == Some("external"));
-        let Some((_, place)) = external.filter(|_| windows) else {
+        let Some((_, location)) = external.filter(|_| windows) else {
             continue;
         };
         let list = node
@@ -402,8 +406,8 @@ fn cloud(context: &Context<'_>) -> Vec<Diagnostic> {
             continue;
         }
         findings.push(
-            place
-                .warning("the cloud provider is external, and no taint tells it of the new Windows node")
+            location
+                .warning("the cloud provider is external, but the Windows node has no taint that requests its initialization")
                 .note("the provider skips nodes without the taint: they get no providerID")
                 .help("add the taint `node.cloudprovider.kubernetes.io/uninitialized=true:NoSchedule` to `nodeRegistration.taints`"),
         );

@@ -1,11 +1,11 @@
-//! The names of nodes in several files.
+//! Node names in several files.
 
 use casement_diag::Diagnostic;
 
 use crate::context::Context;
 use crate::rule::{Rule, rule};
 use crate::rules::kubelet::arguments;
-use crate::said::{Said, agree};
+use crate::statement::{Statement, disagreements};
 
 pub(crate) const RULES: &[Rule] = &[
     rule!(
@@ -21,22 +21,22 @@ pub(crate) const RULES: &[Rule] = &[
         Error,
         Files,
         "L042",
-        "a node's name is none",
-        bad_name
+        "a node name is not valid",
+        invalid_name
     ),
 ];
 
-/// What one node is called, by everyone who says so: only where there is one
-/// node to speak of.
-fn names(context: &Context<'_>) -> Vec<Said> {
-    let mut said = Vec::new();
+/// All statements of a node name. They are comparable only if the files describe
+/// one node.
+fn names(context: &Context<'_>) -> Vec<Statement> {
+    let mut statements = Vec::new();
     for document in &context.kubeadm {
         let Some(node) = document.get("nodeRegistration") else {
             continue;
         };
-        said.extend(
+        statements.extend(
             node.get("name")
-                .and_then(|name| Said::by("kubeadm's node name", &name)),
+                .and_then(|name| Statement::new("kubeadm's node name", &name)),
         );
         let args = node
             .get("kubeletExtraArgs")
@@ -44,7 +44,7 @@ fn names(context: &Context<'_>) -> Vec<Said> {
             .unwrap_or_default();
         for (name, value) in args {
             if name == "hostname-override" {
-                said.extend(Said::by("the kubelet's `hostname-override`", &value));
+                statements.extend(Statement::new("the kubelet's `hostname-override`", &value));
             }
         }
     }
@@ -52,9 +52,10 @@ fn names(context: &Context<'_>) -> Vec<Said> {
         let name = proxy
             .get("hostnameOverride")
             .filter(|name| name.text().is_some_and(|n| !n.is_empty()));
-        said.extend(name.and_then(|name| Said::by("kube-proxy's `hostnameOverride`", &name)));
+        statements
+            .extend(name.and_then(|name| Statement::new("kube-proxy's `hostnameOverride`", &name)));
     }
-    said
+    statements
 }
 
 fn one_name(context: &Context<'_>) -> Vec<Diagnostic> {
@@ -66,36 +67,35 @@ fn one_name(context: &Context<'_>) -> Vec<Diagnostic> {
     if joins > 1 || context.proxies.len() > 1 {
         return Vec::new();
     }
-    let why =
-        "kube-proxy takes the node's own pods for another node's, and the kubelet registers twice";
-    agree(&names(context), "names of one node", why, |one, other| {
+    let why = "kube-proxy treats local pods as remote, and the kubelet registers twice";
+    disagreements(&names(context), "names of one node", why, |one, other| {
         one == other
     })
 }
 
-fn bad_name(context: &Context<'_>) -> Vec<Diagnostic> {
+fn invalid_name(context: &Context<'_>) -> Vec<Diagnostic> {
     let mut findings = Vec::new();
-    for said in names(context) {
+    for statement in names(context) {
         let label = |part: &str| part.parse::<casement_spec::HostName>().is_ok();
-        if said.value.split('.').all(label) {
+        if statement.value.split('.').all(label) {
             continue;
         }
-        let better = said.value.to_ascii_lowercase().replace('_', "-");
+        let better = statement.value.to_ascii_lowercase().replace('_', "-");
         let finding = Diagnostic::error(
-            said.path.clone(),
+            statement.path.clone(),
             format!(
-                "{} is `{}`, which is no name of a node",
-                said.who, said.value
+                "{} is `{}`, which is not a valid node name",
+                statement.subject, statement.value
             ),
         )
-        .within(said.file.as_str())
-        .note("names of nodes are lower case: Windows writes its own in capitals");
+        .in_file(statement.file.as_str())
+        .note("node names are lowercase, but Windows reports its name in uppercase");
         findings.push(if better.split('.').all(label) {
             finding
-                .help(format!("write `{better}`"))
-                .replace(format!("write `{better}`"), format!("\"{better}\""))
+                .help(format!("use `{better}`"))
+                .replace(format!("use `{better}`"), format!("\"{better}\""))
         } else {
-            finding.help("take lower-case letters, digits and `-`")
+            finding.help("use lowercase letters, digits and `-`")
         });
     }
     findings

@@ -1,4 +1,4 @@
-//! Fields of Windows pods.
+//! Fields of Windows pods, except volumes.
 
 use casement_diag::{Diagnostic, Part, Severity};
 use casement_source::foreign::Value;
@@ -13,7 +13,7 @@ pub(crate) const RULES: &[Rule] = &[
         Error,
         Files,
         "L063",
-        "a HostProcess pod is not whole",
+        "a HostProcess pod is incomplete",
         host_process
     ),
     rule!(
@@ -21,7 +21,7 @@ pub(crate) const RULES: &[Rule] = &[
         Error,
         Files,
         "L064",
-        "a Windows pod has what only Linux has",
+        "a Windows pod uses a Linux-only field",
         linux_only
     ),
     rule!(
@@ -29,7 +29,7 @@ pub(crate) const RULES: &[Rule] = &[
         Warning,
         Files,
         "L068",
-        "a Windows pod may take all memory of its node",
+        "a Windows pod has no memory limit",
         memory
     ),
     rule!(
@@ -37,7 +37,7 @@ pub(crate) const RULES: &[Rule] = &[
         Note,
         Files,
         "L069",
-        "a Windows pod's `ndots` does nothing",
+        "`ndots` has no effect in a Windows pod",
         ndots
     ),
     rule!(
@@ -45,7 +45,7 @@ pub(crate) const RULES: &[Rule] = &[
         Warning,
         Files,
         "L070",
-        "a probe runs what Windows does not have",
+        "a probe runs a command that Windows does not have",
         probes
     ),
 ];
@@ -61,34 +61,39 @@ fn host_process(context: &Context<'_>) -> Vec<Diagnostic> {
     for pod in context.pods.iter().filter(|pod| pod.has_host_process()) {
         let title = pod.title();
         let containers = pod.containers();
-        let (inside, normal): (Vec<_>, Vec<_>) =
+        let (host_process, normal): (Vec<_>, Vec<_>) =
             containers.iter().partition(|c| pod.is_host_process(c));
-        let Some(first) = inside.first().and_then(|container| container.get("name")) else {
+        let Some(first) = host_process
+            .first()
+            .and_then(|container| container.get("name"))
+        else {
             continue;
         };
         let network = pod.spec.get("hostNetwork");
         if network.as_ref().and_then(Value::boolean) != Some(true) {
-            let place = network.as_ref().unwrap_or(&first);
+            let location = network.as_ref().unwrap_or(&first);
             findings.push(
-                place
+                location
                     .error(format!(
                         "{title} is a HostProcess pod without `hostNetwork: true`"
                     ))
-                    .note("the API server refuses it")
+                    .note("the API server rejects it")
                     .help("add `hostNetwork: true` to the pod's `spec`"),
             );
         }
         if let Some(other) = normal.first().and_then(|container| container.get("name")) {
             findings.push(
                 other
-                    .error(format!("{title} mixes HostProcess containers with others"))
-                    .here("this one is none")
-                    .label(first.path().clone(), "this one is")
-                    .note("all containers of a pod have to be HostProcess ones, or none")
-                    .help("set `hostProcess: true` for the pod as a whole"),
+                    .error(format!(
+                        "{title} mixes HostProcess containers with normal ones"
+                    ))
+                    .here("a normal container")
+                    .label(first.path().clone(), "a HostProcess container")
+                    .note("either all containers of a pod are HostProcess containers, or none")
+                    .help("set `hostProcess: true` for the whole pod"),
             );
         }
-        for container in &inside {
+        for container in &host_process {
             if [*container, &pod.spec]
                 .into_iter()
                 .any(|value| value.at(USER).is_some())
@@ -102,8 +107,12 @@ fn host_process(context: &Context<'_>) -> Vec<Diagnostic> {
                 name.error(format!(
                     "{title} is a HostProcess pod without `runAsUserName`"
                 ))
-                .note("a HostProcess container runs as an account of the host, and has to name it")
-                .help("add `runAsUserName: \"NT AUTHORITY\\\\SYSTEM\"` beside `hostProcess: true`"),
+                .note(
+                    "a HostProcess container runs under an account of the host, which must be set",
+                )
+                .help(
+                    "add `runAsUserName: \"NT AUTHORITY\\\\SYSTEM\"` next to `hostProcess: true`",
+                ),
             );
         }
     }
@@ -111,7 +120,7 @@ fn host_process(context: &Context<'_>) -> Vec<Diagnostic> {
 }
 
 fn linux_only(context: &Context<'_>) -> Vec<Diagnostic> {
-    const OF_POD: [&str; 9] = [
+    const POD_FIELDS: [&str; 9] = [
         "hostPID",
         "hostIPC",
         "shareProcessNamespace",
@@ -122,7 +131,7 @@ fn linux_only(context: &Context<'_>) -> Vec<Diagnostic> {
         "securityContext.sysctls",
         "securityContext.supplementalGroups",
     ];
-    const OF_CONTAINER: [&str; 8] = [
+    const CONTAINER_FIELDS: [&str; 8] = [
         "securityContext.privileged",
         "securityContext.runAsUser",
         "securityContext.runAsGroup",
@@ -134,46 +143,46 @@ fn linux_only(context: &Context<'_>) -> Vec<Diagnostic> {
     ];
     let mut findings = Vec::new();
     for pod in windows(context) {
-        let mut wrong: Vec<(&str, Value<'_>)> = Vec::new();
-        wrong.extend(
-            OF_POD
+        let mut unsupported: Vec<(&str, Value<'_>)> = Vec::new();
+        unsupported.extend(
+            POD_FIELDS
                 .into_iter()
                 .filter_map(|path| Some((path, pod.spec.at(path)?))),
         );
         if !pod.has_host_process() {
-            wrong.extend(
+            unsupported.extend(
                 pod.spec
                     .get("hostNetwork")
                     .map(|value| ("hostNetwork", value)),
             );
         }
         for container in pod.containers() {
-            wrong.extend(
-                OF_CONTAINER
+            unsupported.extend(
+                CONTAINER_FIELDS
                     .into_iter()
                     .filter_map(|path| Some((path, container.at(path)?))),
             );
         }
-        for (path, value) in wrong
+        for (path, value) in unsupported
             .into_iter()
             .filter(|(_, value)| value.boolean() != Some(false))
         {
             let name = path.rsplit('.').next().unwrap_or(path);
             let finding = value
                 .error(format!(
-                    "{} is for Windows, and `{name}` does not exist there",
+                    "{} is for Windows, where `{name}` does not exist",
                     pod.title()
                 ))
                 .at(Part::Key);
             findings.push(match name {
-                "privileged" => {
-                    finding.help("remove it; `windowsOptions.hostProcess: true` is what comes near")
-                }
+                "privileged" => finding.help(
+                    "remove it; the closest equivalent is `windowsOptions.hostProcess: true`",
+                ),
                 "runAsUser" => {
-                    finding.help("remove it; `windowsOptions.runAsUserName` names a user")
+                    finding.help("remove it; use `windowsOptions.runAsUserName` instead")
                 }
                 "hostNetwork" => {
-                    finding.help("remove it: only HostProcess pods have the host's network")
+                    finding.help("remove it; only HostProcess pods can use the host network")
                 }
                 _ => finding.help("remove it"),
             });
@@ -199,13 +208,11 @@ fn memory(context: &Context<'_>) -> Vec<Diagnostic> {
             };
             findings.push(
                 name.warning(format!(
-                    "the container `{}` of {} has no limit of memory",
+                    "the container `{}` of {} has no memory limit",
                     name.text().unwrap_or_default(),
                     pod.title()
                 ))
-                .note(
-                    "Windows kills no process for want of memory: one pod can bring the node down",
-                )
+                .note("Windows has no OOM killer: one pod can take down the node")
                 .help("add `resources: {limits: {memory: 512Mi}}`"),
             );
         }
@@ -224,9 +231,9 @@ fn ndots(context: &Context<'_>) -> Vec<Diagnostic> {
         for name in options.iter().filter_map(|option| option.get("name")) {
             if name.text() == Some("ndots") {
                 findings.push(
-                    name.finding(Severity::Note, format!("{} sets `ndots`, which Windows does not know", pod.title()))
-                        .note("a name with a dot in it is complete for Windows: `svc.namespace` is not found")
-                        .help("use complete names, such as `web.shop.svc.cluster.local`"),
+                    name.finding(Severity::Note, format!("{} sets `ndots`, which Windows does not support", pod.title()))
+                        .note("Windows treats a name that contains a dot as fully qualified: `svc.namespace` is not found")
+                        .help("use fully qualified names, such as `web.shop.svc.cluster.local`"),
                 );
             }
         }
@@ -265,7 +272,7 @@ fn probes(context: &Context<'_>) -> Vec<Diagnostic> {
                             "the {probe} of {} runs `{text}`, which Windows images do not have",
                             pod.title()
                         ))
-                        .note("the probe fails for ever, and the container is restarted for ever")
+                        .note("the probe always fails, and the container is restarted repeatedly")
                         .help("use `httpGet` or `tcpSocket`, or `cmd /c …`"),
                 );
             }

@@ -1,4 +1,4 @@
-//! On which nodes pods land.
+//! The operating system and build that pods select.
 
 use casement_diag::{Diagnostic, Part, Severity};
 use casement_source::foreign::Value;
@@ -13,15 +13,15 @@ pub(crate) const RULES: &[Rule] = &[
         Error,
         FilesFirst,
         "L060, I18",
-        "pods may land on the wrong operating system",
-        undecided
+        "pods may be scheduled on the wrong operating system",
+        no_os
     ),
     rule!(
         "CAS-POD-002",
         Warning,
         Files,
         "L061",
-        "an old label selects the operating system",
+        "a deprecated label selects the operating system",
         old_label
     ),
     rule!(
@@ -29,7 +29,7 @@ pub(crate) const RULES: &[Rule] = &[
         Error,
         FilesFirst,
         "L062",
-        "nothing makes the network on Windows nodes",
+        "Windows nodes have no network component",
         no_network
     ),
     rule!(
@@ -37,12 +37,12 @@ pub(crate) const RULES: &[Rule] = &[
         Error,
         Together,
         "L032, I28",
-        "pods are meant for a Windows build that no node has",
+        "pods select a Windows build that no node has",
         build
     ),
 ];
 
-fn undecided(context: &Context<'_>) -> Vec<Diagnostic> {
+fn no_os(context: &Context<'_>) -> Vec<Diagnostic> {
     let mut findings = Vec::new();
     for pod in context
         .pods
@@ -56,7 +56,7 @@ fn undecided(context: &Context<'_>) -> Vec<Diagnostic> {
             "DaemonSet" => Severity::Error,
             _ => Severity::Warning,
         };
-        let Some(place) = pod
+        let Some(location) = pod
             .object
             .at("metadata.name")
             .or_else(|| pod.object.get("kind"))
@@ -64,15 +64,12 @@ fn undecided(context: &Context<'_>) -> Vec<Diagnostic> {
             continue;
         };
         findings.push(
-            place
+            location
                 .finding(
                     severity,
-                    format!(
-                        "{} does not say which operating system it is for",
-                        pod.title()
-                    ),
+                    format!("{} does not select an operating system", pod.title()),
                 )
-                .note("on a node of the other one its containers never start")
+                .note("on a node with the wrong operating system its containers never start")
                 .help(format!(
                     "add `nodeSelector: {{{OS_LABEL}: linux}}` to the pod's `spec`, or `windows`"
                 )),
@@ -95,10 +92,10 @@ fn old_label(context: &Context<'_>) -> Vec<Diagnostic> {
         };
         findings.push(
             label
-                .warning(format!("{} is selected by `{OLD_OS_LABEL}`, which is `{OS_LABEL}` since Kubernetes 1.14", pod.title()))
+                .warning(format!("{} selects nodes by `{OLD_OS_LABEL}`, which is `{OS_LABEL}` since Kubernetes 1.14", pod.title()))
                 .at(Part::Key)
-                .note("the old label may go with any version")
-                .help(format!("write `{OS_LABEL}`"))
+                .note("a future version may remove the old label")
+                .help(format!("use `{OS_LABEL}`"))
                 .replace(format!("rename it to `{OS_LABEL}`"), OS_LABEL),
         );
     }
@@ -106,15 +103,15 @@ fn old_label(context: &Context<'_>) -> Vec<Diagnostic> {
 }
 
 fn no_network(context: &Context<'_>) -> Vec<Diagnostic> {
-    // casement puts both on Windows nodes itself.
+    // casement installs these components on Windows nodes.
     if context.spec.is_some() || !context.pods.iter().any(Pod::is_windows) {
         return Vec::new();
     }
     let mut findings = Vec::new();
-    for part in ["kube-proxy", "flannel", "calico-node"] {
+    for component in ["kube-proxy", "flannel", "calico-node"] {
         let named = |pod: &&Pod<'_>| {
             let name = pod.object.at("metadata.name").and_then(|name| name.text());
-            pod.kind == "DaemonSet" && name.is_some_and(|name| name.contains(part))
+            pod.kind == "DaemonSet" && name.is_some_and(|name| name.contains(component))
         };
         let all: Vec<_> = context.pods.iter().filter(named).collect();
         let Some(linux) = all
@@ -127,9 +124,9 @@ fn no_network(context: &Context<'_>) -> Vec<Diagnostic> {
             continue;
         };
         findings.push(
-            name.error(format!("{} is for Linux nodes only, and nothing does its work on Windows nodes", linux.title()))
-                .note("Windows nodes stay NotReady without a network, and reach no service without kube-proxy")
-                .help(format!("add the part of `{part}` for Windows, or let casement run it as a service")),
+            name.error(format!("{} is for Linux nodes only, and there is no equivalent for Windows nodes", linux.title()))
+                .note("Windows nodes stay NotReady without a network, and cannot reach services without kube-proxy")
+                .help(format!("add the Windows part of `{component}`, or let casement run it as a service")),
         );
     }
     findings
@@ -170,8 +167,8 @@ fn build(context: &Context<'_>) -> Vec<Diagnostic> {
                     "no Windows host has the build `{text}`: {}",
                     known.join(", ")
                 ))
-                .note("the label has three numbers, and no update level")
-                .help("Server 2019 is 10.0.17763, 2022 is 10.0.20348, 2025 is 10.0.26100"),
+                .note("the label has three numbers, without the update level")
+                .help("use the build of the hosts: Server 2019 is 10.0.17763, 2022 is 10.0.20348, 2025 is 10.0.26100"),
         );
     }
     findings

@@ -12,7 +12,7 @@ pub(crate) const RULES: &[Rule] = &[
         Warning,
         Files,
         "L065",
-        "a path of a Windows pod is written for Linux",
+        "a Windows pod uses a Linux path",
         paths
     ),
     rule!(
@@ -28,12 +28,12 @@ pub(crate) const RULES: &[Rule] = &[
         Warning,
         Files,
         "L067",
-        "a share cannot be mounted by the Windows node",
+        "a Windows node cannot mount a share",
         share
     ),
 ];
 
-/// Folders of Linux that no Windows host has.
+/// Linux directories that do not exist on Windows hosts.
 const LINUX: [&str; 9] = [
     "/usr",
     "/lib",
@@ -61,11 +61,11 @@ fn paths(context: &Context<'_>) -> Vec<Diagnostic> {
             let text = path.text().unwrap_or_default();
             let linux = LINUX
                 .iter()
-                .any(|folder| text == *folder || text.starts_with(&format!("{folder}/")));
+                .any(|directory| text == *directory || text.starts_with(&format!("{directory}/")));
             if linux {
                 findings.push(
-                    path.warning(format!("`{text}` of {} is a path of Linux", pod.title()))
-                        .help(r"write a path of the Windows host, such as `C:\data`"),
+                    path.warning(format!("`{text}` of {} is a Linux path", pod.title()))
+                        .help(r"use a path of the Windows host, such as `C:\data`"),
                 );
             }
         }
@@ -82,15 +82,15 @@ fn paths(context: &Context<'_>) -> Vec<Diagnostic> {
             if drive && text.contains('/') && text.contains('\\') {
                 findings.push(
                     path.warning(format!("`{text}` of {} mixes `/` and `\\`", pod.title()))
-                        .help(format!("write `{}`", text.replace('/', "\\"))),
+                        .help(format!("use `{}`", text.replace('/', "\\"))),
                 );
             } else if LINUX
                 .iter()
-                .any(|folder| text == *folder || text.starts_with(&format!("{folder}/")))
+                .any(|directory| text == *directory || text.starts_with(&format!("{directory}/")))
             {
                 findings.push(
-                    path.warning(format!("`{text}` of {} is a path of Linux", pod.title()))
-                        .help(r"write a path of Windows, such as `C:\data`"),
+                    path.warning(format!("`{text}` of {} is a Linux path", pod.title()))
+                        .help(r"use a Windows path, such as `C:\data`"),
                 );
             }
         }
@@ -98,7 +98,7 @@ fn paths(context: &Context<'_>) -> Vec<Diagnostic> {
     findings
 }
 
-/// Whether a volume is a share that the node mounts by SMB.
+/// Whether the node mounts the volume over SMB.
 fn is_share(volume: &Value<'_>) -> bool {
     let driver = volume.at("csi.driver").and_then(|driver| driver.text());
     volume.get("azureFile").is_some()
@@ -131,13 +131,13 @@ fn sub_path(context: &Context<'_>) -> Vec<Diagnostic> {
             };
             findings.push(
                 sub.warning(format!(
-                    "{} mounts `{}` of a share: `subPath` fails there on Windows",
+                    "{} mounts `{}` of a share, but `subPath` does not work on shares on Windows",
                     pod.title(),
                     sub.text().unwrap_or_default()
                 ))
                 .label_in(there.file(), there.path().clone(), "the share")
-                .note("the kubelet cannot follow the link that stands for the share")
-                .help("mount the share as a whole, and use the folder in it"),
+                .note("the share is mounted as a link, which the kubelet cannot resolve")
+                .help("mount the whole share, and use the directory inside it"),
             );
         }
     }
@@ -166,16 +166,16 @@ fn share(context: &Context<'_>) -> Vec<Diagnostic> {
             let better = text.trim_end_matches('/');
             findings.push(
                 source
-                    .warning(format!("the share `{text}` ends with `/`, which Windows refuses as an incorrect parameter"))
-                    .help(format!("write `{better}`"))
-                    .replace(format!("write `{better}`"), format!("\"{better}\"")),
+                    .warning(format!("the share `{text}` ends with `/`, which Windows rejects as an incorrect parameter"))
+                    .help(format!("use `{better}`"))
+                    .replace(format!("use `{better}`"), format!("\"{better}\"")),
             );
         } else if host.ends_with(".svc") || host.contains(".svc.") {
             findings.push(
                 source
-                    .warning(format!("`{host}` is a name of the cluster, and the node that mounts the share does not know it"))
-                    .note("the host mounts shares, not the pod, and asks its own DNS")
-                    .help("name the server by an address, or by a name that the hosts know"),
+                    .warning(format!("`{host}` is a cluster name, which the node that mounts the share cannot resolve"))
+                    .note("the host mounts shares, not the pod, and uses its own DNS")
+                    .help("specify the server by address, or by a name that the hosts can resolve"),
             );
         }
     }

@@ -1,4 +1,4 @@
-//! Routes that people type.
+//! Route commands in scripts.
 
 use std::net::IpAddr;
 
@@ -13,7 +13,7 @@ pub(crate) const RULES: &[Rule] = &[rule!(
     Warning,
     Files,
     "L015, C7",
-    "a next hop lies in the network that it leads to",
+    "a next hop is inside the network it leads to",
     next_hop
 )];
 
@@ -27,19 +27,19 @@ fn next_hop(context: &Context<'_>) -> Vec<Diagnostic> {
             continue;
         }
         let message =
-            format!("the next hop {hop} lies in {network}, the network that the route leads to");
+            format!("the next hop {hop} is inside {network}, the destination of the route");
         findings.push(
             command
                 .warning(message)
-                .note("a host without an address there finds the hop only on one segment, where a neighbour answers for it")
-                .help(format!("name the address of the node that has {network}")),
+                .note("without an address in that network, a host reaches the next hop only if a node on the same segment answers for it")
+                .help(format!("use the address of the node that has {network}")),
         );
     }
     findings
 }
 
-/// The network and the next hop of a command that adds a route, in any of the
-/// forms of Linux and Windows; `None` for all other lines.
+/// Network and next hop of a Linux or Windows command that adds a route; `None` for
+/// all other lines.
 fn route(line: &str) -> Option<(IpNet, IpAddr)> {
     let words: Vec<&str> = line.split_whitespace().collect();
     let is = |word: &str| words.iter().any(|other| other.eq_ignore_ascii_case(word));
@@ -73,8 +73,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn routes_are_read_in_every_form() {
-        let wanted = Some((
+    fn route_commands_are_parsed_in_every_form() {
+        let expected = Some((
             "10.244.1.0/24".parse().unwrap(),
             "10.3.0.4".parse().unwrap(),
         ));
@@ -86,7 +86,7 @@ mod tests {
             "netsh interface ipv4 add route 10.244.1.0/24 12 10.3.0.4",
             "New-NetRoute -DestinationPrefix 10.244.1.0/24 -ifIndex 12 -NextHop 10.3.0.4",
         ] {
-            assert_eq!(route(line), wanted, "{line}");
+            assert_eq!(route(line), expected, "{line}");
         }
         for line in [
             "ip route add 10.244.1.0/24 via <IP of Win01 host>",

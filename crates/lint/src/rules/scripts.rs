@@ -1,7 +1,7 @@
 //! Scripts that prepare Windows hosts.
 //!
-//! Their lines are hidden in findings, for they hold passwords: a message says
-//! what was recognised, and nothing else of the line.
+//! Findings redact the lines, because they may contain passwords: a message names
+//! only what was recognized.
 
 use casement_diag::Diagnostic;
 use casement_source::foreign::Value;
@@ -15,15 +15,15 @@ pub(crate) const RULES: &[Rule] = &[
         Error,
         Files,
         "L082",
-        "a key is put where sshd does not look for administrators",
-        key_place
+        "sshd does not read this key file for administrators",
+        key_location
     ),
     rule!(
         "CAS-SCR-002",
         Error,
         Files,
         "L083",
-        "a line is longer than `cmd.exe` takes",
+        "a line exceeds the limit of `cmd.exe`",
         length
     ),
     rule!(
@@ -31,12 +31,12 @@ pub(crate) const RULES: &[Rule] = &[
         Warning,
         Files,
         "L084",
-        "an account is given by its English name",
-        english
+        "an account is specified by its English name",
+        english_account
     ),
 ];
 
-/// Lines of files with one of these endings that are no comments.
+/// Lines, except comments, of files with one of these extensions.
 fn lines<'c, 'a>(
     context: &'c Context<'a>,
     endings: &'c [&str],
@@ -53,7 +53,7 @@ fn lines<'c, 'a>(
 
 const WINDOWS: &[&str] = &[".cmd", ".bat", ".ps1"];
 
-fn key_place(context: &Context<'_>) -> Vec<Diagnostic> {
+fn key_location(context: &Context<'_>) -> Vec<Diagnostic> {
     let mut findings = Vec::new();
     for (line, text) in lines(context, WINDOWS) {
         if !text
@@ -64,39 +64,39 @@ fn key_place(context: &Context<'_>) -> Vec<Diagnostic> {
         }
         findings.push(
             line.error(
-                "the key goes to the profile of `Administrator`, where sshd does not look for administrators",
+                "the key is written to the profile of `Administrator`, where sshd does not look for keys of administrators",
             )
-            .note("the `Match Group administrators` block of sshd_config says so: the login is refused")
+            .note("because of the `Match Group administrators` block in sshd_config, authentication fails")
             .help(
-                r"write it to `C:\ProgramData\ssh\administrators_authorized_keys`, which only SYSTEM and Administrators may have access to",
+                r"write it to `C:\ProgramData\ssh\administrators_authorized_keys`, accessible only to SYSTEM and Administrators",
             ),
         );
     }
     findings
 }
 
-/// What `cmd.exe` reads of one line.
-const LONGEST: usize = 8191;
+/// Maximum length of a line in `cmd.exe`, in UTF-16 code units.
+const MAX_LENGTH: usize = 8191;
 
 fn length(context: &Context<'_>) -> Vec<Diagnostic> {
     let mut findings = Vec::new();
     for (line, text) in lines(context, &[".cmd", ".bat"]) {
         let length = text.encode_utf16().count();
-        if length <= LONGEST {
+        if length <= MAX_LENGTH {
             continue;
         }
         findings.push(
             line.error(format!(
-                "the line has {length} characters, `cmd.exe` takes {LONGEST}"
+                "the line has {length} characters, but `cmd.exe` supports only {MAX_LENGTH}"
             ))
-            .note("it refuses the line, or cuts it, by version")
-            .help("upload what the line carries as a file, and name the file"),
+            .note("depending on the version, it rejects or truncates the line")
+            .help("upload the content as a file, and refer to the file"),
         );
     }
     findings
 }
 
-/// Accounts that every Windows has, with names that differ by language.
+/// Built-in accounts, whose names depend on the language of Windows.
 const ACCOUNTS: &[(&str, &str)] = &[
     (r"builtin\administrators", "S-1-5-32-544"),
     (r"builtin\users", "S-1-5-32-545"),
@@ -107,8 +107,8 @@ const ACCOUNTS: &[(&str, &str)] = &[
     ("everyone", "S-1-1-0"),
 ];
 
-/// Commands that take the name of an account.
-const TAKERS: &[&str] = &[
+/// Commands with an account name as argument.
+const ACCOUNT_COMMANDS: &[&str] = &[
     "icacls",
     "takeown",
     "net localgroup",
@@ -119,14 +119,17 @@ const TAKERS: &[&str] = &[
     "grant-smbshareaccess",
 ];
 
-fn english(context: &Context<'_>) -> Vec<Diagnostic> {
+fn english_account(context: &Context<'_>) -> Vec<Diagnostic> {
     let mut findings = Vec::new();
     for (line, text) in lines(context, WINDOWS) {
-        if !TAKERS.iter().any(|taker| text.contains(taker)) {
+        if !ACCOUNT_COMMANDS
+            .iter()
+            .any(|command| text.contains(command))
+        {
             continue;
         }
         let found = ACCOUNTS.iter().find_map(|(name, sid)| {
-            let at = word(&text, name)?;
+            let at = find_word(&text, name)?;
             Some((line.text()?.get(at..at + name.len())?, sid))
         });
         let Some((name, sid)) = found else {
@@ -134,21 +137,21 @@ fn english(context: &Context<'_>) -> Vec<Diagnostic> {
         };
         findings.push(
             line.warning(format!(
-                "`{name}` is English; `{sid}` is the same in every language of Windows"
+                "`{name}` exists only on English Windows; the SID `{sid}` is the same in every language"
             ))
             .help(format!(
-                "give the SID: `*{sid}` to icacls; `-SID {sid}` or a `SecurityIdentifier` in PowerShell"
+                "use the SID: `*{sid}` with icacls, `-SID {sid}` or a `SecurityIdentifier` in PowerShell"
             )),
         );
     }
     findings
 }
 
-/// Where the name stands alone in the text.
-fn word(text: &str, name: &str) -> Option<usize> {
+/// The position of the name as a whole word.
+fn find_word(text: &str, name: &str) -> Option<usize> {
     let joins = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '\\' | '.');
-    let mut places = text.match_indices(name).map(|(at, _)| at);
-    places.find(|at| {
+    let mut positions = text.match_indices(name).map(|(at, _)| at);
+    positions.find(|at| {
         let before = text[..*at].chars().next_back();
         let after = text[at + name.len()..].chars().next();
         !before.is_some_and(joins) && !after.is_some_and(joins)

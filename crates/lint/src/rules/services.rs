@@ -13,15 +13,15 @@ pub(crate) const RULES: &[Rule] = &[
         Warning,
         Files,
         "L054",
-        "a port is taken on every Windows node",
-        taken
+        "a port is already in use on every Windows node",
+        port_in_use
     ),
     rule!(
         "CAS-POD-021",
         Warning,
         FilesFirst,
         "L054",
-        "`hostPort` does nothing in an overlay",
+        "`hostPort` has no effect in an overlay",
         host_port
     ),
     rule!(
@@ -37,7 +37,7 @@ pub(crate) const RULES: &[Rule] = &[
         Warning,
         Files,
         "L072",
-        "clients' addresses are lost without DSR",
+        "client addresses are lost without DSR",
         local_traffic
     ),
     rule!(
@@ -45,12 +45,12 @@ pub(crate) const RULES: &[Rule] = &[
         Error,
         Together,
         "L073",
-        "health checks collide on Server 2019",
+        "health checks conflict on Server 2019",
         health_check
     ),
 ];
 
-const TAKEN: [(i64, &str); 6] = [
+const USED_PORTS: [(i64, &str); 6] = [
     (10250, "the kubelet"),
     (10256, "kube-proxy"),
     (10249, "kube-proxy"),
@@ -66,7 +66,7 @@ fn host_ports<'a>(pod: &Pod<'a>) -> Vec<Value<'a>> {
     ports.filter_map(|port| port.get("hostPort")).collect()
 }
 
-fn taken(context: &Context<'_>) -> Vec<Diagnostic> {
+fn port_in_use(context: &Context<'_>) -> Vec<Diagnostic> {
     let mut findings = Vec::new();
     let pods = context.pods.iter().filter(|pod| pod.is_windows());
     let ports = pods.flat_map(host_ports);
@@ -74,16 +74,16 @@ fn taken(context: &Context<'_>) -> Vec<Diagnostic> {
         .of_kind("Service")
         .filter_map(|service| service.at("spec.healthCheckNodePort"));
     for port in ports.chain(checks) {
-        let Some((number, owner)) = TAKEN
+        let Some((number, owner)) = USED_PORTS
             .iter()
             .find(|(number, _)| port.integer() == Some(*number))
         else {
             continue;
         };
         findings.push(
-            port.warning(format!("port {number} is {owner}'s on Windows nodes"))
-                .note("HNS refuses the policy: the specified port already exists")
-                .help("take another port"),
+            port.warning(format!("port {number} is used by {owner} on Windows nodes"))
+                .note("HNS rejects the policy with `the specified port already exists`")
+                .help("use another port"),
         );
     }
     findings
@@ -107,14 +107,17 @@ fn host_port(context: &Context<'_>) -> Vec<Diagnostic> {
         for port in host_ports(pod) {
             let finding = port
                 .warning(format!(
-                    "`hostPort: {}` of {} does nothing: win-overlay has no port mappings",
+                    "`hostPort: {}` of {} has no effect: win-overlay does not support port mappings",
                     port.text().unwrap_or_default(),
                     pod.title()
                 ))
-                .help("make a Service of type NodePort");
-            let place = list.and_then(|cni| cni.makers().into_iter().next()?.get("type"));
-            findings.push(match place {
-                Some(place) => finding.label_in(place.file(), place.path().clone(), "the overlay"),
+                .help("create a Service of type NodePort");
+            let location =
+                list.and_then(|cni| cni.endpoint_plugins().into_iter().next()?.get("type"));
+            findings.push(match location {
+                Some(location) => {
+                    finding.label_in(location.file(), location.path().clone(), "the overlay")
+                }
                 None => finding,
             });
         }
@@ -122,13 +125,13 @@ fn host_port(context: &Context<'_>) -> Vec<Diagnostic> {
     findings
 }
 
-/// The services whose pods run on Windows.
+/// Services that select Windows pods.
 fn windows_services<'a>(context: &Context<'a>) -> Vec<Value<'a>> {
     let selects = |service: &&Value<'a>| {
         let Some(selector) = service.at("spec.selector") else {
             return false;
         };
-        let wanted = selector.entries();
+        let required = selector.entries();
         context
             .pods
             .iter()
@@ -138,7 +141,7 @@ fn windows_services<'a>(context: &Context<'a>) -> Vec<Value<'a>> {
                     let label = pod.labels.as_ref().and_then(|labels| labels.get(name));
                     label.is_some_and(|label| label.text() == value.text())
                 };
-                !wanted.is_empty() && wanted.iter().all(|(name, value)| has(name, value))
+                !required.is_empty() && required.iter().all(|(name, value)| has(name, value))
             })
     };
     context
@@ -163,10 +166,10 @@ fn affinity(context: &Context<'_>) -> Vec<Diagnostic> {
             findings.push(
                 value
                     .warning(format!(
-                        "`sessionAffinity: ClientIP` needs build 20348, {host} has {build}"
+                        "`sessionAffinity: ClientIP` needs build 20348, but {host} has {build}"
                     ))
-                    .note("older hosts spread a client's connections over all pods")
-                    .help("run the pods on Server 2022 or newer, or do without"),
+                    .note("older hosts spread the connections of a client over all pods")
+                    .help("run the pods on Server 2022 or newer, or remove it"),
             );
         }
     }
@@ -184,12 +187,12 @@ fn local_traffic(context: &Context<'_>) -> Vec<Diagnostic> {
             .and_then(|dsr| dsr.boolean());
         dsr != Some(true)
     });
-    let place = off.and_then(|proxy| {
+    let location = off.and_then(|proxy| {
         proxy
             .at("winkernel.enableDSR")
             .or_else(|| proxy.at("winkernel.networkName"))
     });
-    let Some(place) = place else {
+    let Some(location) = location else {
         return Vec::new();
     };
     let mut findings = Vec::new();
@@ -198,8 +201,8 @@ fn local_traffic(context: &Context<'_>) -> Vec<Diagnostic> {
         if let Some(value) = value.filter(|value| value.text() == Some("Local")) {
             findings.push(
                 value
-                    .warning("`externalTrafficPolicy: Local` keeps no client's address on Windows while DSR is off")
-                    .label_in(place.file(), place.path().clone(), "DSR is off")
+                    .warning("`externalTrafficPolicy: Local` does not preserve the client address on Windows while DSR is off")
+                    .label_in(location.file(), location.path().clone(), "DSR is off")
                     .help("set `winkernel.enableDSR: true`, and `loopbackDSR` in the CNI configuration"),
             );
         }
@@ -223,9 +226,9 @@ fn health_check(context: &Context<'_>) -> Vec<Diagnostic> {
         .filter(|value| value.boolean() == Some(true))
         .map(|value| {
             value
-                .error(format!("`forwardHealthCheckVip` is true, and {host} runs Server 2019, where port 10256 collides"))
-                .help("write `forwardHealthCheckVip: false`")
-                .replace("write false", "false")
+                .error(format!("`forwardHealthCheckVip` is true, but {host} runs Server 2019, where port 10256 conflicts with kube-proxy"))
+                .help("set `forwardHealthCheckVip: false`")
+                .replace("set to false", "false")
         })
         .collect()
 }

@@ -1,4 +1,4 @@
-//! Versions that do not go together.
+//! Incompatible versions.
 
 use casement_catalog::{
     ContainerdFit, Minor, WindowsSupport, containerd_fit, containerd_series, kubelet_range,
@@ -10,7 +10,7 @@ use semver::Version;
 
 use crate::context::{Context, build, minor};
 use crate::rule::{Rule, rule};
-use crate::said::Said;
+use crate::statement::Statement;
 
 pub(crate) const RULES: &[Rule] = &[
     rule!(
@@ -18,7 +18,7 @@ pub(crate) const RULES: &[Rule] = &[
         Error,
         Spec,
         "L046, I1",
-        "this Kubernetes does not support this Windows",
+        "the Kubernetes version does not support this Windows release",
         windows
     ),
     rule!(
@@ -26,7 +26,7 @@ pub(crate) const RULES: &[Rule] = &[
         Error,
         Spec,
         "L046",
-        "this Windows cannot run containerd",
+        "this Windows release cannot run containerd",
         docker_only
     ),
     rule!(
@@ -42,7 +42,7 @@ pub(crate) const RULES: &[Rule] = &[
         Error,
         Spec,
         "L037, I6",
-        "this containerd is not for this Kubernetes",
+        "the containerd version does not match the Kubernetes version",
         containerd
     ),
     rule!(
@@ -50,7 +50,7 @@ pub(crate) const RULES: &[Rule] = &[
         Error,
         SpecFirst,
         "L037",
-        "this containerd cannot run HostProcess containers as written",
+        "the containerd version cannot run these HostProcess containers",
         host_process
     ),
     rule!(
@@ -58,7 +58,7 @@ pub(crate) const RULES: &[Rule] = &[
         Error,
         FilesFirst,
         "L036, A7, I5",
-        "versions are too far apart",
+        "the version skew is too large",
         skew
     ),
     rule!(
@@ -66,7 +66,7 @@ pub(crate) const RULES: &[Rule] = &[
         Error,
         Together,
         "K10, I6",
-        "containerd's file is not for this containerd",
+        "containerd cannot read this configuration version",
         file_version
     ),
     rule!(
@@ -74,18 +74,18 @@ pub(crate) const RULES: &[Rule] = &[
         Warning,
         Spec,
         "A4",
-        "this release has a hole that a later one closes",
-        open_holes
+        "this release has known vulnerabilities",
+        vulnerabilities
     ),
 ];
 
-/// The release of Kubernetes that the cluster file asks for.
-fn wanted(context: &Context<'_>) -> Option<(Minor, String)> {
+/// The Kubernetes version in the cluster file.
+fn kubernetes_version(context: &Context<'_>) -> Option<(Minor, String)> {
     let version = &context.spec?.cluster.spec.kubernetes.version;
     Some((Minor::of(version.as_semver())?, version.to_string()))
 }
 
-fn open_holes(context: &Context<'_>) -> Vec<Diagnostic> {
+fn vulnerabilities(context: &Context<'_>) -> Vec<Diagnostic> {
     let Some(spec) = context.spec.filter(|_| context.has_windows()) else {
         return Vec::new();
     };
@@ -96,42 +96,42 @@ fn open_holes(context: &Context<'_>) -> Vec<Diagnostic> {
     };
     let path = context.spec_path("kubernetes.version");
     let message = format!(
-        "Windows nodes of {version} have known holes, {} closes the last of them",
+        "Kubernetes {version} has known vulnerabilities on Windows nodes, all of them fixed in {}",
         last.version
     );
-    let finding = Diagnostic::warning(path, message).within(spec.map.name());
+    let finding = Diagnostic::warning(path, message).in_file(spec.map.name());
     let finding = open.iter().fold(finding, |finding, fault| {
         finding.note(format!("{}: {}", fault.source, fault.what))
     });
-    let help = format!("take {} or a later one of its line", last.version);
+    let help = format!("use {} or a later release of the same line", last.version);
     vec![finding.help(help)]
 }
 
-/// A finding at the first of several hosts that have the same fault.
+/// A finding at the first of several affected hosts.
 fn at_first(
     context: &Context<'_>,
-    faulty: &[(usize, &Host)],
+    affected: &[(usize, &Host)],
     field: &str,
     message: String,
 ) -> Option<Diagnostic> {
-    let (first, _) = faulty.first()?;
+    let (first, _) = affected.first()?;
     let finding = Diagnostic::error(context.host_path(*first).field(field), message);
-    Some(match faulty.len() - 1 {
+    Some(match affected.len() - 1 {
         0 => finding,
-        1 => finding.note("one more host is like it"),
-        more => finding.note(format!("{more} more hosts are like it")),
+        1 => finding.note("1 more host is affected"),
+        more => finding.note(format!("{more} more hosts are affected")),
     })
 }
 
 fn windows(context: &Context<'_>) -> Vec<Diagnostic> {
-    let Some((minor, version)) = wanted(context) else {
+    let Some((minor, version)) = kubernetes_version(context) else {
         return Vec::new();
     };
     let runtime = context.spec.map(|spec| spec.cluster.spec.runtime.kind);
     let docker = runtime == Some(RuntimeKind::Docker);
     let mut findings = Vec::new();
     for (os, hosts) in context.windows_by_os() {
-        // Without Docker, what is older cannot even run the runtime: another rule.
+        // Without Docker, CAS-VER-002 reports older builds.
         let Some(build) = build(os).filter(|build| *build >= 17763 || docker) else {
             continue;
         };
@@ -139,19 +139,19 @@ fn windows(context: &Context<'_>) -> Vec<Diagnostic> {
             WindowsSupport::Supported => continue,
             WindowsSupport::Until(last) => (
                 format!(
-                    "Kubernetes {version} does not support {os} (build {build}): {last} was the last that did"
+                    "Kubernetes {version} does not support {os} (build {build}): the last version with support was {last}"
                 ),
-                format!("install Windows Server 2022 or newer there, or take Kubernetes {last}"),
+                format!("install Windows Server 2022 or newer, or use Kubernetes {last}"),
             ),
             WindowsSupport::Since(first) => (
                 format!(
-                    "Kubernetes {version} does not support {os} (build {build}) yet: {first} is the first that does"
+                    "Kubernetes {version} does not support {os} (build {build}): the first version with support is {first}"
                 ),
-                format!("take Kubernetes {first} or newer, or an older Windows Server"),
+                format!("use Kubernetes {first} or newer, or an older Windows Server"),
             ),
             WindowsSupport::Never => (
-                format!("no Kubernetes supports {os} (build {build})"),
-                "install Windows Server 2022 or 2025 there".to_owned(),
+                format!("no Kubernetes version supports {os} (build {build})"),
+                "install Windows Server 2022 or 2025".to_owned(),
             ),
         };
         let Some(finding) = at_first(context, &hosts, "os", message) else {
@@ -160,7 +160,7 @@ fn windows(context: &Context<'_>) -> Vec<Diagnostic> {
         findings.push(
             context
                 .spec_label(finding, "kubernetes.version", "this Kubernetes")
-                .note("`casement catalog kubernetes` lists what goes together")
+                .note("`casement catalog kubernetes` lists the supported combinations")
                 .help(help),
         );
     }
@@ -185,8 +185,8 @@ fn docker_only(context: &Context<'_>) -> Vec<Diagnostic> {
         };
         findings.push(
             finding
-                .note("containerd needs interfaces of Windows that came with Server 2019")
-                .help("install Windows Server 2022 or newer there, or write `runtime: {kind: docker}` with a Kubernetes of that time"),
+                .note("containerd needs Windows interfaces that were added in Server 2019")
+                .help("install Windows Server 2022 or newer, or set `runtime: {kind: docker}` with a Kubernetes version from that time"),
         );
     }
     findings
@@ -203,13 +203,13 @@ fn docker_host_process(context: &Context<'_>) -> Vec<Diagnostic> {
     if spec.cluster.spec.windows.components == WindowsComponents::HostProcess {
         let finding = Diagnostic::error(
             context.spec_path("windows.components"),
-            "`windows.components` is `host-process`, and `runtime.kind` is `docker`, which has no such containers",
+            "`windows.components` is `host-process`, but `runtime.kind` is `docker`, which does not support HostProcess containers",
         );
         findings.push(
             context
                 .spec_label(finding, "runtime.kind", "this runtime")
-                .note("HostProcess containers are a feature of containerd; the kubelet never starts them on Docker")
-                .help("write `components: services`, or take containerd"),
+                .note("only containerd supports HostProcess containers; with Docker the kubelet never starts them")
+                .help("set `components: services`, or use containerd"),
         );
     }
     for pod in context.pods.iter().filter(|pod| pod.has_host_process()) {
@@ -217,19 +217,19 @@ fn docker_host_process(context: &Context<'_>) -> Vec<Diagnostic> {
             continue;
         };
         let finding = name.error(format!(
-            "{} has HostProcess containers, and `runtime.kind` is `docker`, which has none",
+            "{} has HostProcess containers, but `runtime.kind` is `docker`, which does not support them",
             pod.title()
         ));
         findings.push(
             context
                 .spec_label(finding, "runtime.kind", "this runtime")
-                .help("take containerd, or run the program as a service"),
+                .help("use containerd, or run the program as a service"),
         );
     }
     findings
 }
 
-/// The containerd that the cluster file asks for.
+/// The containerd version in the cluster file.
 fn containerd_version(context: &Context<'_>) -> Option<Version> {
     let runtime = &context.spec?.cluster.spec.runtime;
     if runtime.kind != RuntimeKind::Containerd {
@@ -241,20 +241,21 @@ fn containerd_version(context: &Context<'_>) -> Option<Version> {
 }
 
 fn containerd(context: &Context<'_>) -> Vec<Diagnostic> {
-    let (Some((minor, version)), Some(containerd)) = (wanted(context), containerd_version(context))
+    let (Some((minor, version)), Some(containerd)) =
+        (kubernetes_version(context), containerd_version(context))
     else {
         return Vec::new();
     };
     let message = match containerd_fit(minor, &containerd) {
         ContainerdFit::TooOld(oldest) => {
             format!(
-                "containerd {containerd} is too old for Kubernetes {version}, which wants {} or newer",
+                "containerd {containerd} is too old for Kubernetes {version}, which needs {} or newer",
                 oldest.version()
             )
         }
         ContainerdFit::TooNew(first) => {
             format!(
-                "containerd {containerd} is too new for Kubernetes {version}: from {} on they share no API",
+                "containerd {containerd} is too new for Kubernetes {version}: since {} they have no common API version",
                 first.version()
             )
         }
@@ -268,10 +269,10 @@ fn containerd(context: &Context<'_>) -> Vec<Diagnostic> {
         Some(good) => {
             let good = good.version();
             finding
-                .help(format!("write `version: {good}`"))
-                .replace(format!("write {good}"), good.to_string())
+                .help(format!("set `version: {good}`"))
+                .replace(format!("set {good}"), good.to_string())
         }
-        None => finding.help("`casement catalog containerd` lists what goes together"),
+        None => finding.help("`casement catalog containerd` lists the supported combinations"),
     }]
 }
 
@@ -290,20 +291,20 @@ fn host_process(context: &Context<'_>) -> Vec<Diagnostic> {
         let finding = Diagnostic::error(
             context.spec_path("windows.components"),
             format!(
-                "`windows.components: host-process` needs containerd 1.6, and `runtime.version` is {containerd}"
+                "`windows.components: host-process` needs containerd 1.6, but `runtime.version` is {containerd}"
             ),
         );
         findings.push(
             context
                 .spec_label(finding, "runtime.version", "this containerd")
-                .help("take containerd 1.7 or newer, or write `components: services`"),
+                .help("use containerd 1.7 or newer, or set `components: services`"),
         );
     }
     for pod in context.pods.iter().filter(|pod| pod.has_host_process()) {
         let Some(name) = pod.object.at("metadata.name") else {
             continue;
         };
-        let relies = pod.containers().iter().any(|container| {
+        let uses_sandbox_path = pod.containers().iter().any(|container| {
             let sandbox = |value: casement_source::foreign::Value<'_>| {
                 value
                     .text()
@@ -319,25 +320,25 @@ fn host_process(context: &Context<'_>) -> Vec<Diagnostic> {
                 .unwrap_or_default();
             args.into_iter().chain(command).any(sandbox)
         });
-        let none = containerd < Version::new(1, 6, 0);
-        if !none && relies {
+        let unsupported = containerd < Version::new(1, 6, 0);
+        if !unsupported && uses_sandbox_path {
             continue;
         }
-        let message = match none {
+        let message = match unsupported {
             true => format!(
-                "{} has HostProcess containers, which need containerd 1.6, and `runtime.version` is {containerd}",
+                "{} has HostProcess containers, which need containerd 1.6, but `runtime.version` is {containerd}",
                 pod.title()
             ),
             false => format!(
-                "{} takes its volumes at their paths, which needs containerd 1.7, and `runtime.version` is {containerd}",
+                "{} uses volumes at their own paths, which needs containerd 1.7, but `runtime.version` is {containerd}",
                 pod.title()
             ),
         };
         let finding = context.spec_label(name.error(message), "runtime.version", "this containerd");
         findings.push(
             finding
-                .note("containerd 1.6 puts volumes under `$CONTAINER_SANDBOX_MOUNT_POINT`, 1.7 binds them to their paths")
-                .help("take containerd 1.7 or newer"),
+                .note("containerd 1.6 mounts volumes under `$CONTAINER_SANDBOX_MOUNT_POINT`, 1.7 at their own paths")
+                .help("use containerd 1.7 or newer"),
         );
     }
     findings
@@ -347,10 +348,10 @@ fn skew(context: &Context<'_>) -> Vec<Diagnostic> {
     let servers = context.kubeadm_kind("ClusterConfiguration");
     let server = servers.into_iter().find_map(|document| {
         let value = document.get("kubernetesVersion")?;
-        Said::by("the API server", &value)
+        Statement::new("the API server", &value)
     });
-    let mut nodes: Vec<Said> = Vec::new();
-    nodes.extend(context.spec_said("kubernetes.version", |cluster| {
+    let mut nodes: Vec<Statement> = Vec::new();
+    nodes.extend(context.spec_statement("kubernetes.version", |cluster| {
         cluster.spec.kubernetes.version.to_string()
     }));
     for pod in context.pods.iter().filter(|pod| pod.is_windows()) {
@@ -367,12 +368,12 @@ fn skew(context: &Context<'_>) -> Vec<Diagnostic> {
             };
             let version = tag.split('-').next().unwrap_or_default();
             if name == "kube-proxy" && minor(version).is_some() {
-                nodes.push(Said::meaning("kube-proxy's image", &image, version));
+                nodes.push(Statement::derived("kube-proxy's image", &image, version));
             }
         }
     }
     let Some(server) = server.or_else(|| {
-        context.spec_said("kubernetes.version", |c| {
+        context.spec_statement("kubernetes.version", |c| {
             c.spec.kubernetes.version.to_string()
         })
     }) else {
@@ -397,18 +398,18 @@ fn skew(context: &Context<'_>) -> Vec<Diagnostic> {
                 node.path.clone(),
                 format!(
                     "{} {} is {relation} {} {}",
-                    node.who, node.value, server.who, server.value
+                    node.subject, node.value, server.subject, server.value
                 ),
             )
-            .within(node.file.as_str())
+            .in_file(node.file.as_str())
             .label_in(server.file.as_str(), server.path.clone(), "the API server")
             .note(format!(
-                "with that API server, nodes run {} to {}",
+                "this API server supports nodes with {} to {}",
                 range.start(),
                 range.end()
             ))
             .help(format!(
-                "take {} on the nodes, or upgrade the control plane first",
+                "use {} on the nodes, or upgrade the control plane first",
                 server.value
             )),
         );
@@ -440,15 +441,15 @@ fn file_version(context: &Context<'_>) -> Vec<Diagnostic> {
     });
     newer
         .map(|value| {
-            let right = series.config_version;
+            let supported = series.config_version;
             let finding = value.error(format!(
-                "the file has version {}, containerd {containerd} reads {right} and older",
+                "the configuration has version {}, but containerd {containerd} supports only {supported} and older",
                 value.text().unwrap_or_default()
             ));
             context
                 .spec_label(finding, "runtime.version", "this containerd")
-                .note("containerd stops at a file that is newer than itself; older ones it translates")
-                .help(format!("write it in version {right}, or take a newer containerd"))
+                .note("containerd exits on a newer configuration version, and converts older ones")
+                .help(format!("use version {supported}, or a newer containerd"))
         })
         .collect()
 }

@@ -26,7 +26,7 @@ fn own(name: &str, path: &str) -> Entry {
 }
 
 #[test]
-fn text_and_back_sorted() {
+fn text_is_sorted_and_round_trips() {
     let lock = Lock::from_iter([
         entry("kubelet", System::Windows, "1.36.4", Origin::Catalog),
         entry("kubelet", System::Linux, "1.36.4", Origin::Mirror),
@@ -53,12 +53,12 @@ fn text_and_back_sorted() {
 }
 
 #[test]
-fn a_lock_without_artifacts_is_a_lock() {
+fn empty_lock_is_valid() {
     assert_eq!(Lock::default().to_string().parse(), Ok(Lock::default()));
 }
 
 #[test]
-fn what_is_no_lock_file_is_told_with_the_reason() {
+fn invalid_lock_file_is_rejected() {
     let code = |text: &str| text.parse::<Lock>().map_err(|error| error.code());
     assert_eq!(code("version = 2\nnew-field = 3"), Err("CAS-LOCK-002"));
     assert_eq!(code(""), Err("CAS-LOCK-001"));
@@ -81,16 +81,16 @@ fn what_is_no_lock_file_is_told_with_the_reason() {
     }
     let (_, artifact) = good.split_once("[[artifact]]").unwrap();
     let twice = format!("{good}\n[[artifact]]{artifact}").parse::<Lock>();
-    assert!(twice.unwrap_err().to_string().contains("twice"));
+    assert!(twice.unwrap_err().to_string().contains("duplicate"));
 }
 
-fn published(name: &str, version: &str) -> Wanted {
+fn published(name: &str, version: &str) -> Requirement {
     let artifact = casement_catalog::artifact(name, System::Windows).unwrap();
-    Wanted::published(artifact, version.to_owned())
+    Requirement::published(artifact, version.to_owned())
 }
 
 #[test]
-fn nothing_passes_that_is_not_pinned_as_wanted() {
+fn gaps_are_what_is_not_pinned_as_required() {
     let mut accepted = entry("flanneld", System::Windows, "0.28.9", Origin::Download);
     accepted.unverified = false;
     let lock = Lock::from_iter([
@@ -99,7 +99,7 @@ fn nothing_passes_that_is_not_pinned_as_wanted() {
         accepted,
         own("kube-proxy", "kube-proxy.exe"),
     ]);
-    let gap = |wanted: Wanted| lock.gaps(&[wanted]).pop();
+    let gap = |requirement: Requirement| lock.gaps(&[requirement]).pop();
     assert_eq!(gap(published("kubelet", "1.36.4")), None);
     assert_eq!(
         gap(published("flanneld", "0.28.9")),
@@ -108,7 +108,7 @@ fn nothing_passes_that_is_not_pinned_as_wanted() {
     );
     assert!(matches!(
         gap(published("kubelet", "1.36.5")),
-        Some(Gap::Other { locked, wanted, .. }) if locked == "1.36.4" && wanted == "1.36.5"
+        Some(Gap::Mismatch { locked, required, .. }) if locked == "1.36.4" && required == "1.36.5"
     ));
     assert!(matches!(
         gap(published("kubeadm", "1.36.4")),
@@ -120,6 +120,6 @@ fn nothing_passes_that_is_not_pinned_as_wanted() {
     ));
     assert!(matches!(
         gap(published("kube-proxy", "1.36.4")),
-        Some(Gap::Other { locked, .. }) if locked == "kube-proxy.exe"
+        Some(Gap::Mismatch { locked, .. }) if locked == "kube-proxy.exe"
     ));
 }

@@ -2,6 +2,8 @@ use std::collections::BTreeSet;
 
 use casement_spec::{Backend, HostOs, Network};
 
+use casement_spec::NetworkMode;
+
 use super::*;
 
 const MINIMAL: &str = include_str!("../../../../scenarios/minimal/cluster.yaml");
@@ -15,14 +17,14 @@ fn cluster(mode: NetworkMode, version: &str) -> Cluster {
     cluster
 }
 
-/// `name version` of what is wanted for a system.
+/// `name version` of the requirements for a system.
 fn names(cluster: &Cluster, system: System) -> BTreeSet<String> {
-    let all = wanted(cluster).unwrap();
+    let all = requirements(cluster).unwrap();
     all.iter()
         .filter(|one| one.system == system)
         .map(|one| match &one.content {
-            WantedContent::Published(published) => format!("{} {}", one.name, published.version),
-            WantedContent::Own(path) => format!("{} at {path}", one.name),
+            RequiredContent::Published(published) => format!("{} {}", one.name, published.version),
+            RequiredContent::Own(path) => format!("{} at {path}", one.name),
         })
         .collect()
 }
@@ -32,7 +34,7 @@ fn set(names: &[&str]) -> BTreeSet<String> {
 }
 
 #[test]
-fn each_mode_brings_its_own_programs() {
+fn programs_depend_on_the_network_mode() {
     let always = [
         "kubelet 1.36.4",
         "kubeadm 1.36.4",
@@ -56,7 +58,7 @@ fn each_mode_brings_its_own_programs() {
 }
 
 #[test]
-fn casements_own_daemon_and_images_need_no_flannel() {
+fn flannel_is_not_needed_with_the_casement_agent_or_images() {
     let mut cluster = cluster(NetworkMode::FlannelHostGw, "1.36.4");
     let agent = NetworkAgent::Casement;
     cluster.spec.network.backend = Backend::FlannelHostGw { agent };
@@ -69,7 +71,7 @@ fn casements_own_daemon_and_images_need_no_flannel() {
 }
 
 #[test]
-fn older_kubeadms_need_crictl_and_older_kubernetes_an_older_containerd() {
+fn old_kubernetes_needs_crictl_and_an_older_containerd() {
     let old = names(&cluster(NetworkMode::L3Routes, "1.29.3"), System::Windows);
     assert!(old.contains("crictl 1.29.0"), "{old:?}");
     assert!(old.contains("containerd 1.7.35"), "{old:?}");
@@ -81,7 +83,7 @@ fn older_kubeadms_need_crictl_and_older_kubernetes_an_older_containerd() {
 }
 
 #[test]
-fn docker_needs_cri_dockerd_once_dockershim_is_gone() {
+fn docker_needs_cri_dockerd_without_dockershim() {
     let with = |version| {
         let mut cluster = cluster(NetworkMode::L3Routes, version);
         cluster.spec.runtime.kind = RuntimeKind::Docker;
@@ -98,9 +100,9 @@ fn docker_needs_cri_dockerd_once_dockershim_is_gone() {
 }
 
 #[test]
-fn the_version_that_the_spec_says_wins() {
+fn version_in_the_spec_takes_precedence() {
     let mut cluster = cluster(NetworkMode::L3Routes, "1.99.0");
-    let wrong = wanted(&cluster).unwrap_err();
+    let wrong = requirements(&cluster).unwrap_err();
     assert!(wrong.to_string().contains("1.99.0"), "{wrong}");
     cluster.spec.runtime.version = "2.4.2".parse().ok();
     let names = names(&cluster, System::Windows);
@@ -108,7 +110,7 @@ fn the_version_that_the_spec_says_wins() {
 }
 
 #[test]
-fn own_builds_take_the_place_of_releases() {
+fn local_builds_replace_releases() {
     let mut cluster = cluster(NetworkMode::L3Routes, "1.36.4");
     let overrides = &mut cluster.spec.artifacts.overrides;
     overrides.insert(Program::Kubelet, "/b/kubelet.exe".into());
@@ -127,7 +129,7 @@ fn own_builds_take_the_place_of_releases() {
 }
 
 #[test]
-fn linux_hosts_count_when_casement_may_change_them() {
+fn only_managed_linux_hosts_count() {
     let mut cluster = cluster(NetworkMode::FlannelOverlay, "1.36.4");
     let mut host = cluster.spec.hosts.first().unwrap().clone();
     host.os = HostOs::Linux;

@@ -9,45 +9,45 @@ use super::*;
 
 const KUBEADM: &str = "https://dl.k8s.io/v1.36.4/bin/windows/amd64/kubeadm.exe";
 
-/// Files by place, and what was asked for.
+/// Files by location, and the locations requested.
 #[derive(Default)]
-struct Shelf {
+struct FakeSource {
     files: BTreeMap<String, String>,
-    asked: RefCell<Vec<String>>,
+    requests: RefCell<Vec<String>>,
 }
 
-impl Shelf {
+impl FakeSource {
     fn with(files: &[(&str, &str)]) -> Self {
         let owned = files
             .iter()
-            .map(|(place, text)| ((*place).to_owned(), (*text).to_owned()));
+            .map(|(location, text)| ((*location).to_owned(), (*text).to_owned()));
         Self {
             files: owned.collect(),
-            asked: RefCell::default(),
+            requests: RefCell::default(),
         }
     }
 
-    fn find(&self, place: &Place) -> Option<&String> {
-        self.asked.borrow_mut().push(place.to_string());
-        self.files.get(&place.to_string())
+    fn find(&self, location: &FileLocation) -> Option<&String> {
+        self.requests.borrow_mut().push(location.to_string());
+        self.files.get(&location.to_string())
     }
 }
 
-impl Sources for Shelf {
+impl ArtifactSource for FakeSource {
     type Error = Infallible;
 
-    async fn text(&self, place: &Place) -> Result<Option<String>, Infallible> {
-        Ok(self.find(place).cloned())
+    async fn text(&self, location: &FileLocation) -> Result<Option<String>, Infallible> {
+        Ok(self.find(location).cloned())
     }
 
-    async fn hash(&self, place: &Place) -> Result<Option<Sha256>, Infallible> {
-        Ok(self.find(place).map(|text| Sha256::of(text.as_bytes())))
+    async fn hash(&self, location: &FileLocation) -> Result<Option<Sha256>, Infallible> {
+        Ok(self.find(location).map(|text| Sha256::of(text.as_bytes())))
     }
 }
 
-fn release(name: &str, version: &str) -> Wanted {
+fn release(name: &str, version: &str) -> Requirement {
     let artifact = artifact(name, System::Windows).unwrap();
-    Wanted::published(artifact, version.to_owned())
+    Requirement::published(artifact, version.to_owned())
 }
 
 fn resolver<'a>(old: &'a Lock, update: bool) -> Resolver<'a> {
@@ -61,50 +61,62 @@ fn resolver<'a>(old: &'a Lock, update: bool) -> Resolver<'a> {
 
 fn resolve(
     resolver: &Resolver<'_>,
-    wanted: &Wanted,
-    shelf: &Shelf,
+    requirement: &Requirement,
+    source: &FakeSource,
 ) -> Result<Resolved, ResolveError<Infallible>> {
-    resolver.resolve(wanted, shelf).now_or_never().unwrap()
+    resolver
+        .resolve(requirement, source)
+        .now_or_never()
+        .unwrap()
 }
 
 #[test]
-fn what_the_catalog_knows_is_asked_of_nobody() {
-    let (old, shelf) = (Lock::default(), Shelf::default());
-    let found = resolve(&resolver(&old, true), &release("kubelet", "1.36.4"), &shelf).unwrap();
+fn hash_from_the_catalog_needs_no_request() {
+    let (old, source) = (Lock::default(), FakeSource::default());
+    let found = resolve(
+        &resolver(&old, true),
+        &release("kubelet", "1.36.4"),
+        &source,
+    )
+    .unwrap();
     assert_eq!(found.change, Change::New);
     assert_eq!(found.entry.from, Origin::Catalog);
     assert!(!found.entry.unverified);
     assert!(found.entry.sha256.to_string().starts_with("dbb90c2e2028"));
-    assert!(shelf.asked.borrow().is_empty());
+    assert!(source.requests.borrow().is_empty());
 }
 
 #[test]
-fn a_published_sum_is_taken_and_marked_unverified() {
+fn published_checksum_is_unverified() {
     let sums = format!("{KUBEADM}.sha256");
     let sum = Sha256::of(b"kubeadm");
-    let shelf = Shelf::with(&[(&sums, &sum.to_string()), (KUBEADM, "never read")]);
+    let source = FakeSource::with(&[(&sums, &sum.to_string()), (KUBEADM, "never read")]);
     let old = Lock::default();
     let entry = resolve(
         &resolver(&old, false),
         &release("kubeadm", "1.36.4"),
-        &shelf,
+        &source,
     )
     .unwrap()
     .entry;
     assert_eq!((entry.sha256, entry.from), (sum, Origin::Mirror));
     assert!(entry.unverified);
     assert_eq!(entry.source, sums);
-    assert_eq!(*shelf.asked.borrow(), [sums], "the download is left alone");
+    assert_eq!(
+        *source.requests.borrow(),
+        [sums],
+        "the download is not requested"
+    );
 }
 
 #[test]
-fn without_a_sum_the_download_is_hashed() {
-    let shelf = Shelf::with(&[(KUBEADM, "kubeadm")]);
+fn download_is_hashed_without_a_checksum_file() {
+    let source = FakeSource::with(&[(KUBEADM, "kubeadm")]);
     let old = Lock::default();
     let found = resolve(
         &resolver(&old, false),
         &release("kubeadm", "1.36.4"),
-        &shelf,
+        &source,
     );
     let entry = found.unwrap().entry;
     assert_eq!(
@@ -115,50 +127,50 @@ fn without_a_sum_the_download_is_hashed() {
 }
 
 #[test]
-fn what_is_nowhere_or_makes_no_sense_is_an_error() {
+fn missing_download_or_invalid_checksum_file_is_an_error() {
     let old = Lock::default();
-    let wanted = release("kubeadm", "1.36.4");
-    let nowhere = resolve(&resolver(&old, false), &wanted, &Shelf::default());
+    let requirement = release("kubeadm", "1.36.4");
+    let missing = resolve(&resolver(&old, false), &requirement, &FakeSource::default());
     assert!(
-        matches!(nowhere, Err(ResolveError::Missing { place, .. }) if place.to_string() == KUBEADM)
+        matches!(missing, Err(ResolveError::Missing { location, .. }) if location.to_string() == KUBEADM)
     );
     let sums = format!("{KUBEADM}.sha256");
-    let page = Shelf::with(&[(&sums, "<html>sign in</html>"), (KUBEADM, "kubeadm")]);
-    let wrong = resolve(&resolver(&old, false), &wanted, &page);
+    let page = FakeSource::with(&[(&sums, "<html>sign in</html>"), (KUBEADM, "kubeadm")]);
+    let wrong = resolve(&resolver(&old, false), &requirement, &page);
     assert!(matches!(wrong, Err(ResolveError::Sums { file, .. }) if file == "kubeadm.exe"));
 }
 
 #[test]
-fn what_is_pinned_stays_until_an_update_and_is_never_swapped() {
-    let first = Shelf::with(&[(KUBEADM, "kubeadm")]);
-    let wanted = release("kubeadm", "1.36.4");
+fn pinned_hash_is_kept_and_never_replaced() {
+    let first = FakeSource::with(&[(KUBEADM, "kubeadm")]);
+    let requirement = release("kubeadm", "1.36.4");
     let empty = Lock::default();
-    let pinned = resolve(&resolver(&empty, false), &wanted, &first)
+    let pinned = resolve(&resolver(&empty, false), &requirement, &first)
         .unwrap()
         .entry;
     let old = Lock::from_iter([pinned.clone()]);
 
-    let other = Shelf::with(&[(KUBEADM, "somebody else's kubeadm")]);
-    let kept = resolve(&resolver(&old, false), &wanted, &other).unwrap();
+    let other = FakeSource::with(&[(KUBEADM, "another kubeadm")]);
+    let kept = resolve(&resolver(&old, false), &requirement, &other).unwrap();
     assert_eq!((kept.entry, kept.change), (pinned.clone(), Change::Kept));
-    assert!(other.asked.borrow().is_empty());
+    assert!(other.requests.borrow().is_empty());
 
-    let swapped = resolve(&resolver(&old, true), &wanted, &other);
+    let swapped = resolve(&resolver(&old, true), &requirement, &other);
     assert!(matches!(
         swapped,
         Err(ResolveError::Changed { before, now, .. }) if before.0 == pinned.sha256 && now.0 != before.0
     ));
-    let same = resolve(&resolver(&old, true), &wanted, &first).unwrap();
+    let same = resolve(&resolver(&old, true), &requirement, &first).unwrap();
     assert_eq!(same.change, Change::Kept);
 }
 
 #[test]
-fn another_version_is_resolved_anew() {
-    let shelf = Shelf::with(&[(KUBEADM, "kubeadm")]);
+fn another_version_is_resolved_again() {
+    let source = FakeSource::with(&[(KUBEADM, "kubeadm")]);
     let mut before = resolve(
         &resolver(&Lock::default(), false),
         &release("kubeadm", "1.36.4"),
-        &shelf,
+        &source,
     )
     .unwrap()
     .entry;
@@ -170,7 +182,7 @@ fn another_version_is_resolved_anew() {
     let found = resolve(
         &resolver(&old, false),
         &release("kubeadm", "1.36.4"),
-        &shelf,
+        &source,
     )
     .unwrap();
     assert_eq!(found.change, Change::Changed);
@@ -178,16 +190,20 @@ fn another_version_is_resolved_anew() {
 }
 
 #[test]
-fn a_pinned_hash_that_the_catalog_contradicts_is_refused() {
-    let wanted = release("kubelet", "1.36.4");
+fn pinned_hash_that_contradicts_the_catalog_is_rejected() {
+    let requirement = release("kubelet", "1.36.4");
     let empty = Lock::default();
-    let mut entry = resolve(&resolver(&empty, false), &wanted, &Shelf::default())
-        .unwrap()
-        .entry;
+    let mut entry = resolve(
+        &resolver(&empty, false),
+        &requirement,
+        &FakeSource::default(),
+    )
+    .unwrap()
+    .entry;
     entry.sha256 = Sha256::of(b"forged");
     entry.from = Origin::Mirror;
     let old = Lock::from_iter([entry]);
-    let found = resolve(&resolver(&old, false), &wanted, &Shelf::default());
+    let found = resolve(&resolver(&old, false), &requirement, &FakeSource::default());
     assert!(matches!(
         found,
         Err(ResolveError::Changed { before, now, .. })
@@ -196,68 +212,68 @@ fn a_pinned_hash_that_the_catalog_contradicts_is_refused() {
 }
 
 #[test]
-fn what_a_person_accepted_stays_accepted() {
-    let shelf = Shelf::with(&[(KUBEADM, "kubeadm")]);
-    let wanted = release("kubeadm", "1.36.4");
+fn accepted_hash_stays_accepted() {
+    let source = FakeSource::with(&[(KUBEADM, "kubeadm")]);
+    let requirement = release("kubeadm", "1.36.4");
     let empty = Lock::default();
-    let mut entry = resolve(&resolver(&empty, false), &wanted, &shelf)
+    let mut entry = resolve(&resolver(&empty, false), &requirement, &source)
         .unwrap()
         .entry;
     entry.unverified = false;
     let old = Lock::from_iter([entry]);
-    let found = resolve(&resolver(&old, true), &wanted, &shelf).unwrap();
+    let found = resolve(&resolver(&old, true), &requirement, &source).unwrap();
     assert!(!found.entry.unverified);
 }
 
 #[test]
-fn a_mirror_takes_the_place_of_every_address() {
+fn mirror_replaces_every_url() {
     let mirror: Mirror = "/srv/mirror".parse().unwrap();
-    let place = "/srv/mirror/dl.k8s.io/v1.36.4/bin/windows/amd64/kubeadm.exe";
-    let shelf = Shelf::with(&[(place, "kubeadm")]);
+    let location = "/srv/mirror/dl.k8s.io/v1.36.4/bin/windows/amd64/kubeadm.exe";
+    let source = FakeSource::with(&[(location, "kubeadm")]);
     let old = Lock::default();
     let resolver = Resolver {
         mirror: Some(&mirror),
         ..resolver(&old, false)
     };
-    let entry = resolve(&resolver, &release("kubeadm", "1.36.4"), &shelf)
+    let entry = resolve(&resolver, &release("kubeadm", "1.36.4"), &source)
         .unwrap()
         .entry;
     let url = KUBEADM.to_owned();
     let version = "1.36.4".to_owned();
     assert_eq!(entry.content, Content::Published { version, url });
-    assert_eq!(entry.source, place);
+    assert_eq!(entry.source, location);
 }
 
 #[test]
-fn own_builds_are_hashed_each_time() {
-    let wanted = Wanted {
+fn local_builds_are_always_hashed() {
+    let requirement = Requirement {
         name: "kubelet".to_owned(),
         system: System::Windows,
-        content: WantedContent::Own("/etc/shop/windows/kubelet.exe".into()),
+        content: RequiredContent::Own("/etc/shop/windows/kubelet.exe".into()),
     };
-    let place = "/etc/shop/windows/kubelet.exe";
+    let location = "/etc/shop/windows/kubelet.exe";
     let empty = Lock::default();
     let one = resolve(
         &resolver(&empty, false),
-        &wanted,
-        &Shelf::with(&[(place, "1")]),
+        &requirement,
+        &FakeSource::with(&[(location, "1")]),
     );
     let one = one.unwrap().entry;
     let path = "windows/kubelet.exe".into();
     assert_eq!(
         one.content,
         Content::Own { path },
-        "the lock file can travel"
+        "relative to the lock file"
     );
     assert_eq!((one.from, one.unverified), (Origin::File, false));
     let old = Lock::from_iter([one]);
     let two = resolve(
         &resolver(&old, false),
-        &wanted,
-        &Shelf::with(&[(place, "2")]),
+        &requirement,
+        &FakeSource::with(&[(location, "2")]),
     )
     .unwrap();
     assert_eq!(two.change, Change::Changed);
-    let gone = resolve(&resolver(&old, false), &wanted, &Shelf::default());
-    assert!(matches!(gone, Err(ResolveError::Missing { .. })));
+    let missing = resolve(&resolver(&old, false), &requirement, &FakeSource::default());
+    assert!(matches!(missing, Err(ResolveError::Missing { .. })));
 }

@@ -1,4 +1,4 @@
-//! Calico's conflist on Windows, as its own installer writes it.
+//! The Calico conflist on Windows, as written by the Calico installer.
 
 use std::net::Ipv4Addr;
 
@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::Capabilities;
 
-/// Calico's plugin, which makes the pod network itself.
+/// The Calico plugin, which creates the pod network itself.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Calico {
     #[serde(rename = "type")]
@@ -58,7 +58,6 @@ struct CalicoIpam {
 }
 
 impl Calico {
-    /// VXLAN with this number; pods ask `dns` for names in `domain`.
     pub fn vxlan(vni: u32, node: &str, services: Ipv4Net, dns: Ipv4Addr, domain: &str) -> Self {
         Self {
             plugin_type: "calico",
@@ -101,8 +100,8 @@ impl Calico {
     }
 }
 
-/// A policy as Calico's installer writes it: flat values as in the first
-/// dialect, the route's name as in the second; the plugin translates.
+/// The format of the Calico installer: flat values as in HNS v1, the route name as in
+/// HCN; the plugin converts it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 struct Policy {
     name: &'static str,

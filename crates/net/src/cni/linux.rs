@@ -1,45 +1,34 @@
-//! The conflist of a Linux node whose pods are routed by casement.
+//! The conflist of Linux nodes in the mode `l3-routes`.
 
 use ipnet::Ipv4Net;
 use serde::Serialize;
 
 use super::{Capabilities, Conflist, VERSION};
-use crate::Late;
+use crate::Deferred;
 
-/// What decides the conflist.
 #[derive(Debug, Clone)]
 pub struct LinuxRoutes<'a> {
-    /// The CNI network's name, which is also the bridge's.
+    /// The name of the CNI network and of the bridge.
     pub network: &'a str,
-    /// This node's pods.
-    pub pods: Late<Ipv4Net>,
+    pub pods: Deferred<Ipv4Net>,
 }
 
-/// A plugin of the chain.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "type", rename_all = "lowercase")]
 pub enum Bridge {
-    /// A bridge of the host, whose packets leave untranslated: other nodes have
-    /// routes to this one's pods.
+    /// Without NAT: the other nodes have routes to these pods.
     #[serde(rename_all = "camelCase")]
     Bridge {
-        /// The bridge's name.
         bridge: String,
-        /// The bridge is the pods' way out.
         is_default_gateway: bool,
-        /// A pod reaches itself through a service.
         hairpin_mode: bool,
-        /// Addresses.
         ipam: Ipam,
     },
-    /// Host ports.
     Portmap {
-        /// What the runtime hands it.
         capabilities: Capabilities,
     },
 }
 
-/// `host-local` on Linux.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Ipam {
     #[serde(rename = "type")]
@@ -49,11 +38,10 @@ pub struct Ipam {
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 struct Subnet {
-    subnet: Late<Ipv4Net>,
+    subnet: Deferred<Ipv4Net>,
 }
 
 impl LinuxRoutes<'_> {
-    /// The document.
     pub fn conflist(&self) -> Conflist<Bridge> {
         let bridge = Bridge::Bridge {
             bridge: self.network.to_owned(),

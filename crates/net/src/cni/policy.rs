@@ -1,9 +1,8 @@
-//! Policies of an endpoint on Windows, in both dialects.
+//! Endpoint policies on Windows, in both formats.
 //!
-//! HNS's first interface has flat values, the second (HCN) puts them below
-//! `Settings` under other names. Docker's path reads only the first; containerd's
-//! plugins read the second when they are told `apiVersion: 2`. A value in the
-//! wrong dialect is not an error: it is ignored.
+//! HNS v1 has flat values; HCN (v2) has them below `Settings` with other names.
+//! Docker only reads v1; the plugins of containerd read v2 with `apiVersion: 2`.
+//! Values in the wrong format are silently ignored.
 
 use std::net::Ipv4Addr;
 
@@ -11,17 +10,17 @@ use ipnet::Ipv4Net;
 use serde::Serialize;
 use serde::ser::Serializer;
 
-/// Which of the two interfaces of HNS is spoken to.
+/// The HNS API that reads a policy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Dialect {
-    /// The first: Docker, and Windows before 1809.
+    /// HNS v1: Docker, and Windows before 1809.
     Hns,
-    /// The second: containerd.
+    /// HCN (schema 2): containerd.
     Hcn,
 }
 
 impl Dialect {
-    /// What the reference plugins call it; the first is their default.
+    /// `apiVersion` of the reference plugins; v1 is their default.
     pub fn api_version(self) -> Option<u8> {
         match self {
             Self::Hns => None,
@@ -30,20 +29,19 @@ impl Dialect {
     }
 }
 
-/// What HNS should do with a pod's packets.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum EndpointPolicy {
-    /// Packets that leave get the host's address, but not those to these.
+    /// NAT for outgoing packets, except to these networks.
     OutboundNat(Vec<Ipv4Net>),
-    /// Packets to these leave by the host, which answers for services.
+    /// Packets to this network go through the host, where services are handled.
     Encapsulated(Ipv4Net),
-    /// The host's address, which other hosts tunnel to.
+    /// The tunnel address of the host.
     ProviderAddress(Ipv4Addr),
 }
 
 #[derive(Serialize)]
 #[serde(tag = "Type")]
-enum First<'a> {
+enum V1<'a> {
     #[serde(rename = "OutBoundNAT")]
     OutboundNat {
         #[serde(rename = "ExceptionList")]
@@ -63,7 +61,7 @@ enum First<'a> {
 
 #[derive(Serialize)]
 #[serde(tag = "Type", content = "Settings")]
-enum Second<'a> {
+enum V2<'a> {
     #[serde(rename = "OutBoundNAT", rename_all = "PascalCase")]
     OutboundNat { exceptions: &'a [Ipv4Net] },
     #[serde(rename = "SDNRoute", rename_all = "PascalCase")]
@@ -76,35 +74,34 @@ enum Second<'a> {
 }
 
 impl EndpointPolicy {
-    fn first(&self) -> First<'_> {
+    fn v1(&self) -> V1<'_> {
         match self {
-            Self::OutboundNat(exceptions) => First::OutboundNat { exceptions },
-            Self::Encapsulated(prefix) => First::Route {
+            Self::OutboundNat(exceptions) => V1::OutboundNat { exceptions },
+            Self::Encapsulated(prefix) => V1::Route {
                 destination_prefix: *prefix,
                 need_encap: true,
             },
-            Self::ProviderAddress(address) => First::Provider { address: *address },
+            Self::ProviderAddress(address) => V1::Provider { address: *address },
         }
     }
 
-    fn second(&self) -> Second<'_> {
+    fn v2(&self) -> V2<'_> {
         match self {
-            Self::OutboundNat(exceptions) => Second::OutboundNat { exceptions },
-            Self::Encapsulated(prefix) => Second::Route {
+            Self::OutboundNat(exceptions) => V2::OutboundNat { exceptions },
+            Self::Encapsulated(prefix) => V2::Route {
                 destination_prefix: *prefix,
                 need_encap: true,
             },
-            Self::ProviderAddress(address) => Second::Provider {
+            Self::ProviderAddress(address) => V2::Provider {
                 provider_address: *address,
             },
         }
     }
 
-    /// The policy as a plugin's configuration holds it.
-    pub fn in_dialect(self, dialect: Dialect) -> PluginPolicy {
+    pub fn to_dialect(self, dialect: Dialect) -> PluginPolicy {
         PluginPolicy {
             name: "EndpointPolicy",
-            value: Spoken {
+            value: VersionedPolicy {
                 policy: self,
                 dialect,
             },
@@ -112,24 +109,23 @@ impl EndpointPolicy {
     }
 }
 
-/// An entry of a plugin's `policies`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct PluginPolicy {
     name: &'static str,
-    value: Spoken,
+    value: VersionedPolicy,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Spoken {
+struct VersionedPolicy {
     policy: EndpointPolicy,
     dialect: Dialect,
 }
 
-impl Serialize for Spoken {
+impl Serialize for VersionedPolicy {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self.dialect {
-            Dialect::Hns => self.policy.first().serialize(serializer),
-            Dialect::Hcn => self.policy.second().serialize(serializer),
+            Dialect::Hns => self.policy.v1().serialize(serializer),
+            Dialect::Hcn => self.policy.v2().serialize(serializer),
         }
     }
 }

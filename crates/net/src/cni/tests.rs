@@ -2,7 +2,7 @@ use ipnet::Ipv4Net;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::Late;
+use crate::Deferred;
 use crate::pod_network::PodNetwork;
 
 fn net(text: &str) -> Ipv4Net {
@@ -20,17 +20,17 @@ fn windows(dialect: Dialect) -> WindowsPods<'static> {
     }
 }
 
-fn written<P: serde::Serialize>(conflist: &Conflist<P>) -> Value {
+fn to_json<P: serde::Serialize>(conflist: &Conflist<P>) -> Value {
     serde_json::to_value(conflist).unwrap()
 }
 
-fn pods() -> Late<PodNetwork> {
-    Late::Known(PodNetwork::new(net("10.244.1.0/24")).unwrap())
+fn pods() -> Deferred<PodNetwork> {
+    Deferred::Known(PodNetwork::new(net("10.244.1.0/24")).unwrap())
 }
 
 #[test]
-fn a_pod_is_never_given_the_gateways_addresses() {
-    let document = written(&windows(Dialect::Hcn).bridge(pods(), r"C:\leases"));
+fn pods_do_not_get_reserved_addresses() {
+    let document = to_json(&windows(Dialect::Hcn).bridge(pods(), r"C:\leases"));
     let plugin = &document["plugins"][0];
     assert_eq!(document["name"], "cbr0");
     assert_eq!(plugin["type"], "win-bridge");
@@ -41,9 +41,9 @@ fn a_pod_is_never_given_the_gateways_addresses() {
 }
 
 #[test]
-fn each_dialect_has_its_own_words_for_a_policy() {
+fn policy_format_depends_on_the_dialect() {
     let policies = |dialect: Dialect| {
-        let document = written(&windows(dialect).overlay(pods(), r"C:\leases"));
+        let document = to_json(&windows(dialect).overlay(pods(), r"C:\leases"));
         let plugin = document["plugins"][0].clone();
         (plugin["apiVersion"].clone(), plugin["policies"].clone())
     };
@@ -70,12 +70,12 @@ fn each_dialect_has_its_own_words_for_a_policy() {
 }
 
 #[test]
-fn what_flannels_plugin_fills_in_is_left_out() {
+fn fields_set_by_the_flannel_plugin_are_omitted() {
     for conflist in [
         windows(Dialect::Hcn).flannel_bridge(),
         windows(Dialect::Hcn).flannel_overlay(),
     ] {
-        let plugin = written(&conflist)["plugins"][0].clone();
+        let plugin = to_json(&conflist)["plugins"][0].clone();
         assert_eq!(plugin["type"], "flannel");
         assert_eq!(plugin["capabilities"]["dns"], true);
         assert_eq!(plugin["delegate"].get("name"), None);
@@ -84,28 +84,28 @@ fn what_flannels_plugin_fills_in_is_left_out() {
 }
 
 #[test]
-fn the_kubelets_own_docker_support_gets_a_version_that_it_speaks() {
+fn dockershim_gets_a_supported_cni_version() {
     let mut docker = windows(Dialect::Hns);
     docker.dockershim = true;
-    assert_eq!(written(&docker.flannel_overlay())["cniVersion"], "0.3.1");
+    assert_eq!(to_json(&docker.flannel_overlay())["cniVersion"], "0.3.1");
 }
 
 #[test]
-fn a_pod_network_that_is_not_known_yet_is_said_to_be() {
+fn unknown_pod_network_has_a_placeholder() {
     let linux = LinuxRoutes {
         network: "cbr0",
-        pods: Late::AfterJoin,
+        pods: Deferred::AfterJoin,
     };
-    let document = written(&linux.conflist());
+    let document = to_json(&linux.conflist());
     let subnet = &document["plugins"][0]["ipam"]["ranges"][0][0]["subnet"];
     assert_eq!(subnet, "known after join");
 }
 
 #[test]
-fn calico_takes_flat_policies() {
+fn calico_uses_flat_policies() {
     let dns = "10.96.0.10".parse().unwrap();
     let calico = Calico::vxlan(4096, "win1", net("10.96.0.0/16"), dns, "cluster.local");
-    let plugin = written(&windows(Dialect::Hcn).calico(calico))["plugins"][0].clone();
+    let plugin = to_json(&windows(Dialect::Hcn).calico(calico))["plugins"][0].clone();
     assert_eq!(plugin["DNS"]["Search"][0], "svc.cluster.local");
     assert_eq!(plugin["policies"][1]["value"]["Type"], "SDNROUTE");
     assert_eq!(plugin["vxlan_vni"], 4096);

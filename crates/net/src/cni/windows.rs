@@ -1,4 +1,4 @@
-//! Conflists of Windows nodes.
+//! The conflists of Windows nodes.
 
 use std::net::Ipv4Addr;
 
@@ -7,35 +7,28 @@ use serde::Serialize;
 
 use super::policy::PluginPolicy;
 use super::{Calico, Capabilities, Conflist, DOCKERSHIM_VERSION, Dialect, EndpointPolicy, VERSION};
-use crate::Late;
+use crate::Deferred;
 use crate::pod_network::PodNetwork;
 
-/// What decides the conflist of a Windows node.
 #[derive(Debug, Clone)]
 pub struct WindowsPods<'a> {
-    /// The HNS network's name, which must be the conflist's too.
+    /// The name of the HNS network and of the conflist: they must be equal.
     pub network: &'a str,
-    /// Destinations that see a pod's own address.
+    /// Destinations without NAT.
     pub not_translated: Vec<Ipv4Net>,
-    /// The services, which the node itself answers for.
     pub services: Ipv4Net,
-    /// The node's address.
     pub node: Ipv4Addr,
-    /// What HNS is told.
     pub dialect: Dialect,
-    /// Whether the kubelet's own Docker support reads the file.
+    /// Whether dockershim reads the file.
     pub dockershim: bool,
 }
 
-/// A plugin of a chain on Windows.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 pub enum Plugin {
-    /// One that speaks to HNS.
     Direct(DirectPlugin),
-    /// flannel's, which fills in the node's pod network and calls such a one.
+    /// Adds the pod network of the node and calls a `DirectPlugin`.
     Flannel(FlannelPlugin),
-    /// Calico's.
     Calico(Box<Calico>),
 }
 
@@ -48,7 +41,6 @@ pub struct DirectPlugin {
     ipam: HostLocal,
 }
 
-/// flannel's plugin.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct FlannelPlugin {
     #[serde(rename = "type")]
@@ -57,8 +49,8 @@ pub struct FlannelPlugin {
     delegate: FlannelDelegate,
 }
 
-/// What the plugin that speaks to HNS is told; flannel's adds name and IPAM,
-/// and refuses a file that has them.
+/// Without name and IPAM: the flannel plugin adds them, and rejects a file that has
+/// them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct FlannelDelegate {
@@ -69,7 +61,6 @@ pub struct FlannelDelegate {
     policies: Vec<PluginPolicy>,
 }
 
-/// `host-local`, which gives pods their addresses.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct HostLocal {
@@ -82,14 +73,14 @@ pub struct HostLocal {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Range {
-    subnet: Late<Ipv4Net>,
-    range_start: Late<Ipv4Addr>,
-    range_end: Late<Ipv4Addr>,
+    subnet: Deferred<Ipv4Net>,
+    range_start: Deferred<Ipv4Addr>,
+    range_end: Deferred<Ipv4Addr>,
 }
 
 impl HostLocal {
-    /// All pod addresses of a node but those that HNS and the host have.
-    pub fn new(pods: Late<PodNetwork>, leases: &str) -> Self {
+    /// All pod addresses except those of HNS and the host.
+    pub fn new(pods: Deferred<PodNetwork>, leases: &str) -> Self {
         Self {
             plugin_type: "host-local",
             data_dir: leases.to_owned(),
@@ -103,30 +94,25 @@ impl HostLocal {
 }
 
 impl WindowsPods<'_> {
-    /// Pods on a bridge, without a daemon's plugin.
-    pub fn bridge(&self, pods: Late<PodNetwork>, leases: &str) -> Conflist<Plugin> {
+    pub fn bridge(&self, pods: Deferred<PodNetwork>, leases: &str) -> Conflist<Plugin> {
         let delegate = self.delegate("win-bridge", &[]);
         self.direct(delegate, HostLocal::new(pods, leases))
     }
 
-    /// Pods on an overlay, without a daemon's plugin.
-    pub fn overlay(&self, pods: Late<PodNetwork>, leases: &str) -> Conflist<Plugin> {
+    pub fn overlay(&self, pods: Deferred<PodNetwork>, leases: &str) -> Conflist<Plugin> {
         let delegate = self.delegate("win-overlay", &[self.provider()]);
         self.direct(delegate, HostLocal::new(pods, leases))
     }
 
-    /// Pods on a bridge that flanneld makes.
     pub fn flannel_bridge(&self) -> Conflist<Plugin> {
         let own = EndpointPolicy::Encapsulated(Ipv4Net::from(self.node));
         self.flannel(self.delegate("win-bridge", &[own]))
     }
 
-    /// Pods on an overlay that flanneld makes.
     pub fn flannel_overlay(&self) -> Conflist<Plugin> {
         self.flannel(self.delegate("win-overlay", &[self.provider()]))
     }
 
-    /// Pods on an overlay that Calico makes.
     pub fn calico(&self, calico: Calico) -> Conflist<Plugin> {
         self.conflist(Plugin::Calico(Box::new(calico)))
     }
@@ -145,7 +131,7 @@ impl WindowsPods<'_> {
             plugin_type: plugin,
             api_version: self.dialect.api_version(),
             policies: policies
-                .map(|policy| policy.in_dialect(self.dialect))
+                .map(|policy| policy.to_dialect(self.dialect))
                 .collect(),
         }
     }

@@ -1,7 +1,6 @@
-//! flannel's objects in the cluster, as the patches that Windows nodes need.
+//! Patches of the flannel objects in the cluster that Windows nodes need.
 //!
-//! The objects themselves belong to whoever installed flannel: only the fields
-//! that matter are named.
+//! casement does not own these objects: the patches contain only the needed fields.
 
 use std::collections::BTreeMap;
 
@@ -10,23 +9,17 @@ use serde::Serialize;
 use super::{CniConf, NetConf};
 use crate::text;
 
-/// The namespace that flannel's manifest makes.
+/// Created by the flannel manifest.
 pub const NAMESPACE: &str = "kube-flannel";
-/// The ConfigMap with flannel's two documents.
 pub const CONFIG_MAP: &str = "kube-flannel-cfg";
-/// The DaemonSet that runs flannel on Linux.
 pub const DAEMON_SET: &str = "kube-flannel-ds";
 
-/// What an object is called.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Metadata {
-    /// Its name.
     pub name: &'static str,
-    /// Its namespace.
     pub namespace: &'static str,
 }
 
-/// The ConfigMap's data, as a merge patch.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ConfigMapPatch {
@@ -37,7 +30,6 @@ pub struct ConfigMapPatch {
 }
 
 impl ConfigMapPatch {
-    /// Both documents, as the text that flannel and its installer read.
     pub fn new(net_conf: &NetConf, cni_conf: &CniConf) -> Self {
         Self {
             api_version: "v1",
@@ -54,8 +46,8 @@ impl ConfigMapPatch {
     }
 }
 
-/// The DaemonSet's node selector, as a strategic merge patch: without it, the
-/// Linux image is tried on Windows nodes too.
+/// A strategic merge patch with a node selector: without it, Windows nodes try to run
+/// the Linux image.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DaemonSetPatch {
@@ -82,7 +74,6 @@ struct PodSpec {
 }
 
 impl DaemonSetPatch {
-    /// flannel's pods on Linux nodes only.
     pub fn linux_only() -> Self {
         let node_selector = BTreeMap::from([("kubernetes.io/os", "linux")]);
         Self {

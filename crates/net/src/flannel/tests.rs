@@ -8,9 +8,8 @@ fn net_conf(pods: &str, vni: u32, port: u16, name: &str) -> Value {
     serde_json::to_value(NetConf::new(pods.parse().unwrap(), backend)).unwrap()
 }
 
-/// The values of a guide that many clusters were made with.
 #[test]
-fn a_windows_ready_flannel_has_the_values_that_guides_give() {
+fn windows_values_match_the_guides() {
     assert_eq!(
         net_conf("10.244.0.0/16", 4096, 4789, "vxlan0"),
         json!({
@@ -32,7 +31,7 @@ fn a_windows_ready_flannel_has_the_values_that_guides_give() {
 }
 
 #[test]
-fn a_name_that_flannel_chooses_itself_is_not_written() {
+fn default_name_is_omitted() {
     let document = net_conf("10.244.0.0/16", 4096, 4789, "flannel.4096");
     assert_eq!(document["Backend"].get("Name"), None);
     let other = net_conf("10.244.0.0/16", 5000, 4789, "flannel.4096");
@@ -41,23 +40,22 @@ fn a_name_that_flannel_chooses_itself_is_not_written() {
     assert_eq!(bridge, json!({"Type": "host-gw"}));
 }
 
-/// The paths at which two documents differ.
 fn differing(one: &Value, other: &Value) -> Vec<String> {
-    fn walk(path: &str, one: &Value, other: &Value, found: &mut Vec<String>) {
+    fn compare(path: &str, one: &Value, other: &Value, found: &mut Vec<String>) {
         if let (Value::Object(left), Value::Object(right)) = (one, other) {
             let names: std::collections::BTreeSet<_> = left.keys().chain(right.keys()).collect();
             for name in names {
                 let none = Value::Null;
                 let (a, b) = (left.get(name), right.get(name));
                 let path = format!("{path}/{name}");
-                walk(&path, a.unwrap_or(&none), b.unwrap_or(&none), found);
+                compare(&path, a.unwrap_or(&none), b.unwrap_or(&none), found);
             }
         } else if one != other {
             found.push(path.to_owned());
         }
     }
     let mut found = Vec::new();
-    walk("", one, other, &mut found);
+    compare("", one, other, &mut found);
     found
 }
 
@@ -68,7 +66,7 @@ fn values() -> impl Strategy<Value = (String, u32, u16, String)> {
 
 proptest! {
     #[test]
-    fn exactly_the_changed_values_change(one in values(), other in values()) {
+    fn only_changed_values_differ(one in values(), other in values()) {
         let (a, b) = (
             net_conf(&one.0, one.1, one.2, &one.3),
             net_conf(&other.0, other.1, other.2, &other.3),
@@ -82,7 +80,7 @@ proptest! {
     }
 
     #[test]
-    fn only_the_name_of_the_linux_network_changes(one in "[a-z0-9]{1,15}", other in "[a-z0-9]{1,15}") {
+    fn only_the_network_name_differs(one in "[a-z0-9]{1,15}", other in "[a-z0-9]{1,15}") {
         let document = |name: &str| serde_json::to_value(CniConf::new(name)).unwrap();
         let expected: &[&str] = if one == other { &[] } else { &["/name"] };
         prop_assert_eq!(differing(&document(&one), &document(&other)), expected);

@@ -2,23 +2,23 @@ use serde_json::{Value, json};
 
 use super::*;
 
-fn pods() -> Late<PodNetwork> {
-    Late::Known(PodNetwork::new("10.244.3.0/24".parse().unwrap()).unwrap())
+fn pods() -> Deferred<PodNetwork> {
+    Deferred::Known(PodNetwork::new("10.244.3.0/24".parse().unwrap()).unwrap())
 }
 
-fn second(wanted: &Wanted) -> Value {
-    serde_json::to_value(Network::from(wanted)).unwrap()
+fn v2(spec: &NetworkSpec) -> Value {
+    serde_json::to_value(Network::from(spec)).unwrap()
 }
 
-fn first(wanted: &Wanted) -> Value {
-    serde_json::to_value(FirstNetwork::from(wanted)).unwrap()
+fn v1(spec: &NetworkSpec) -> Value {
+    serde_json::to_value(NetworkV1::from(spec)).unwrap()
 }
 
 #[test]
-fn an_overlay_is_what_flanneld_makes() {
-    let wanted = Wanted::overlay("flannel.4096", 4096, pods(), Some("Ethernet"));
+fn overlay_matches_flanneld() {
+    let spec = NetworkSpec::overlay("flannel.4096", 4096, pods(), Some("Ethernet"));
     assert_eq!(
-        second(&wanted),
+        v2(&spec),
         json!({
             "Name": "flannel.4096", "Type": "Overlay", "Flags": 8,
             "SchemaVersion": {"Major": 2, "Minor": 0},
@@ -33,51 +33,51 @@ fn an_overlay_is_what_flanneld_makes() {
 }
 
 #[test]
-fn a_bridge_is_what_flanneld_makes_for_routes() {
-    let wanted = Wanted::bridge("cbr0", pods(), None);
+fn bridge_matches_flanneld_host_gw() {
+    let spec = NetworkSpec::bridge("cbr0", pods(), None);
     assert_eq!(
-        first(&wanted),
+        v1(&spec),
         json!({
             "Name": "cbr0", "Type": "L2Bridge",
             "Subnets": [{"AddressPrefix": "10.244.3.0/24", "GatewayAddress": "10.244.3.1"}],
         })
     );
-    assert_eq!(second(&wanted).get("Policies"), None);
-    assert_eq!(second(&wanted)["Flags"], 0);
+    assert_eq!(v2(&spec).get("Policies"), None);
+    assert_eq!(v2(&spec)["Flags"], 0);
 }
 
 #[test]
-fn the_external_network_has_an_isolation_of_its_own_only_as_an_overlay() {
-    let overlay = Wanted::external(NetworkType::Overlay, Some("Ethernet0"));
+fn external_network_has_a_vsid_only_as_overlay() {
+    let overlay = NetworkSpec::external(NetworkType::Overlay, Some("Ethernet0"));
     assert_eq!(
-        first(&overlay)["Subnets"],
+        v1(&overlay)["Subnets"],
         json!([{
             "AddressPrefix": "192.168.255.0/30",
             "GatewayAddress": "192.168.255.1",
             "Policies": [{"Type": "VSID", "VSID": 9999}],
         }])
     );
-    let bridge = Wanted::external(NetworkType::L2Bridge, None);
-    assert_eq!(first(&bridge)["Subnets"][0].get("Policies"), None);
-    assert_eq!(second(&bridge)["Type"], "L2Bridge");
+    let bridge = NetworkSpec::external(NetworkType::L2Bridge, None);
+    assert_eq!(v1(&bridge)["Subnets"][0].get("Policies"), None);
+    assert_eq!(v2(&bridge)["Type"], "L2Bridge");
 }
 
 #[test]
-fn a_transparent_network_without_addresses_asks_dhcp() {
-    let mut wanted = Wanted::transparent("transparent", pods(), None);
-    assert_eq!(second(&wanted)["Ipams"][0]["Type"], "Static");
-    wanted.subnet = None;
-    wanted.gateway = None;
-    assert_eq!(second(&wanted)["Ipams"], json!([{"Type": "DHCP"}]));
+fn transparent_network_without_subnet_uses_dhcp() {
+    let mut spec = NetworkSpec::transparent("transparent", pods(), None);
+    assert_eq!(v2(&spec)["Ipams"][0]["Type"], "Static");
+    spec.subnet = None;
+    spec.gateway = None;
+    assert_eq!(v2(&spec)["Ipams"], json!([{"Type": "DHCP"}]));
 }
 
 #[test]
-fn a_route_to_another_host_names_what_its_overlay_answers_to() {
+fn remote_subnet_route_has_the_router_mac() {
     let route = RemoteSubnetRoute {
-        destination_prefix: Late::Known("10.244.1.0/24".parse().unwrap()),
+        destination_prefix: Deferred::Known("10.244.1.0/24".parse().unwrap()),
         isolation_id: 4096,
         provider_address: "192.168.10.11".parse().unwrap(),
-        distributed_router_mac_address: Late::AfterJoin,
+        distributed_router_mac_address: Deferred::AfterJoin,
     };
     let request = Modify::policies(Request::Add, vec![NetworkPolicy::RemoteSubnetRoute(route)]);
     assert_eq!(
@@ -94,7 +94,7 @@ fn a_route_to_another_host_names_what_its_overlay_answers_to() {
 }
 
 #[test]
-fn the_hosts_endpoint_has_the_second_address() {
+fn host_endpoint_has_the_second_address() {
     let endpoint = serde_json::to_value(Endpoint::gateway("cbr0", pods())).unwrap();
     assert_eq!(endpoint["Name"], "cbr0_ep");
     let address = &endpoint["IpConfigurations"][0];
@@ -102,7 +102,7 @@ fn the_hosts_endpoint_has_the_second_address() {
         *address,
         json!({"IpAddress": "10.244.3.2", "PrefixLength": 24})
     );
-    let first = serde_json::to_value(FirstEndpoint::gateway("cbr0", pods())).unwrap();
+    let first = serde_json::to_value(EndpointV1::gateway("cbr0", pods())).unwrap();
     assert_eq!(
         first,
         json!({"Name": "cbr0_ep", "IPAddress": "10.244.3.2", "PrefixLength": 24})

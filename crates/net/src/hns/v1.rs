@@ -1,40 +1,32 @@
-//! Documents of the first interface.
+//! HNS v1 documents.
 
 use std::net::Ipv4Addr;
 
 use ipnet::Ipv4Net;
 use serde::Serialize;
 
-use super::{NetworkType, Wanted};
-use crate::Late;
+use super::{NetworkSpec, NetworkType};
+use crate::Deferred;
 use crate::pod_network::PodNetwork;
 
-/// A network, as `POST /networks` takes it.
+/// The body of `POST /networks`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "PascalCase")]
-pub struct FirstNetwork {
-    /// Its name.
+pub struct NetworkV1 {
     pub name: String,
-    /// Its kind.
     #[serde(rename = "Type")]
     pub network_type: NetworkType,
-    /// The adapter it is made on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub network_adapter_name: Option<String>,
-    /// Its addresses.
-    pub subnets: Vec<FirstSubnet>,
+    pub subnets: Vec<SubnetV1>,
 }
 
-/// Addresses of a network.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "PascalCase")]
-pub struct FirstSubnet {
-    /// The addresses.
-    pub address_prefix: Late<Ipv4Net>,
-    /// Who answers for the rest of the world.
+pub struct SubnetV1 {
+    pub address_prefix: Deferred<Ipv4Net>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub gateway_address: Option<Late<Ipv4Addr>>,
-    /// What keeps them apart.
+    pub gateway_address: Option<Deferred<Ipv4Addr>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     policies: Vec<Vsid>,
 }
@@ -47,40 +39,39 @@ struct Vsid {
     isolation: u32,
 }
 
-impl From<&Wanted> for FirstNetwork {
-    fn from(wanted: &Wanted) -> Self {
-        let isolation = wanted.isolation.map(|isolation| Vsid {
+impl From<&NetworkSpec> for NetworkV1 {
+    fn from(spec: &NetworkSpec) -> Self {
+        let isolation = spec.isolation.map(|isolation| Vsid {
             policy_type: "VSID",
             isolation,
         });
-        let subnet = wanted.subnet.map(|address_prefix| FirstSubnet {
+        let subnet = spec.subnet.map(|address_prefix| SubnetV1 {
             address_prefix,
-            gateway_address: wanted.gateway,
+            gateway_address: spec.gateway,
             policies: isolation.into_iter().collect(),
         });
         Self {
-            name: wanted.name.clone(),
-            network_type: wanted.network_type,
-            network_adapter_name: wanted.adapter.clone(),
+            name: spec.name.clone(),
+            network_type: spec.network_type,
+            network_adapter_name: spec.adapter.clone(),
             subnets: subnet.into_iter().collect(),
         }
     }
 }
 
-/// The host's own endpoint in a pod network; the id of the network joins it when
-/// it is made.
+/// The endpoint of the host in a pod network; the network ID is added on creation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "PascalCase")]
-pub struct FirstEndpoint {
+pub struct EndpointV1 {
     name: String,
     #[serde(rename = "IPAddress")]
-    ip_address: Late<Ipv4Addr>,
-    prefix_length: Late<u8>,
+    ip_address: Deferred<Ipv4Addr>,
+    prefix_length: Deferred<u8>,
 }
 
-impl FirstEndpoint {
-    /// The endpoint at the second address of a bridge.
-    pub fn gateway(network: &str, pods: Late<PodNetwork>) -> Self {
+impl EndpointV1 {
+    /// At the second address of the bridge.
+    pub fn gateway(network: &str, pods: Deferred<PodNetwork>) -> Self {
         Self {
             name: format!("{network}_ep"),
             ip_address: pods.map(PodNetwork::host),

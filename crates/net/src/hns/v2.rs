@@ -1,165 +1,132 @@
-//! Documents of the second interface, schema 2.
+//! HNS v2 (HCN) documents, schema 2.
 
 use std::net::Ipv4Addr;
 
 use ipnet::Ipv4Net;
 use serde::Serialize;
 
-use super::{NetworkType, Wanted};
-use crate::Late;
+use super::{NetworkSpec, NetworkType};
+use crate::Deferred;
 
-/// The flag of a network that is gone after a reboot.
+/// Flag of a network that a reboot removes.
 const NON_PERSISTENT: u32 = 8;
 
-/// The version of the schema that a document is written in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "PascalCase")]
 pub struct SchemaVersion {
-    /// Major number.
     pub major: u32,
-    /// Minor number.
     pub minor: u32,
 }
 
-/// What every Windows since 1809 reads.
+/// Supported by every Windows since 1809.
 const SCHEMA: SchemaVersion = SchemaVersion { major: 2, minor: 0 };
 
-/// A network.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "PascalCase")]
 pub struct Network {
-    /// Its name.
     pub name: String,
-    /// Its kind.
     #[serde(rename = "Type")]
     pub network_type: NetworkType,
-    /// What holds for all of it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub policies: Vec<NetworkPolicy>,
-    /// Where its addresses come from.
     pub ipams: Vec<Ipam>,
-    /// 8: gone after a reboot.
+    /// 8: removed by a reboot.
     pub flags: u32,
-    /// The schema.
     pub schema_version: SchemaVersion,
 }
 
-/// What holds for a whole network.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "Type", content = "Settings")]
 pub enum NetworkPolicy {
-    /// The adapter it is made on.
     #[serde(rename_all = "PascalCase")]
     NetAdapterName {
-        /// The adapter's name.
         network_adapter_name: String,
     },
-    /// The host itself reaches the pods.
     HostRoute {},
-    /// Pods of another host.
     RemoteSubnetRoute(RemoteSubnetRoute),
 }
 
-/// The way to the pods of another host.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "PascalCase")]
 pub struct RemoteSubnetRoute {
-    /// Its pods.
-    pub destination_prefix: Late<Ipv4Net>,
-    /// The number of its overlay.
+    pub destination_prefix: Deferred<Ipv4Net>,
     pub isolation_id: u32,
-    /// Its address.
     pub provider_address: Ipv4Addr,
-    /// What its overlay answers to; made together with the network.
-    pub distributed_router_mac_address: Late<String>,
+    /// Created together with the remote network.
+    pub distributed_router_mac_address: Deferred<String>,
 }
 
-/// Where addresses come from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "PascalCase")]
 pub struct Ipam {
     /// `Static`, or `DHCP` without subnets.
     #[serde(rename = "Type")]
     pub ipam_type: &'static str,
-    /// The addresses.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub subnets: Vec<Subnet>,
 }
 
-/// Addresses of a network.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "PascalCase")]
 pub struct Subnet {
-    /// The addresses.
-    pub ip_address_prefix: Late<Ipv4Net>,
-    /// What keeps them apart.
+    pub ip_address_prefix: Deferred<Ipv4Net>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub policies: Vec<SubnetPolicy>,
-    /// The way out.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub routes: Vec<Route>,
 }
 
-/// What keeps the addresses of a subnet apart from others.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "Type", content = "Settings")]
 pub enum SubnetPolicy {
-    /// The number of the overlay.
     #[serde(rename = "VSID", rename_all = "PascalCase")]
-    Vsid {
-        /// The number.
-        isolation_id: u32,
-    },
+    Vsid { isolation_id: u32 },
 }
 
-/// A way out.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "PascalCase")]
 pub struct Route {
-    /// Who takes packets next.
-    pub next_hop: Late<Ipv4Addr>,
-    /// Which packets.
+    pub next_hop: Deferred<Ipv4Addr>,
     pub destination_prefix: Ipv4Net,
 }
 
-impl From<&Wanted> for Network {
-    fn from(wanted: &Wanted) -> Self {
-        let adapter = wanted.adapter.clone();
+impl From<&NetworkSpec> for Network {
+    fn from(spec: &NetworkSpec) -> Self {
+        let adapter = spec.adapter.clone();
         let policies = adapter.map(|network_adapter_name| NetworkPolicy::NetAdapterName {
             network_adapter_name,
         });
-        let isolation = wanted.isolation;
-        let subnet = wanted.subnet.map(|ip_address_prefix| Subnet {
+        let isolation = spec.isolation;
+        let subnet = spec.subnet.map(|ip_address_prefix| Subnet {
             ip_address_prefix,
             policies: isolation
                 .map(|isolation_id| SubnetPolicy::Vsid { isolation_id })
                 .into_iter()
                 .collect(),
-            routes: wanted.gateway.map(everything_else).into_iter().collect(),
+            routes: spec.gateway.map(default_route).into_iter().collect(),
         });
         let ipam_type = if subnet.is_some() { "Static" } else { "DHCP" };
         Self {
-            name: wanted.name.clone(),
-            network_type: wanted.network_type,
+            name: spec.name.clone(),
+            network_type: spec.network_type,
             policies: policies.into_iter().collect(),
             ipams: vec![Ipam {
                 ipam_type,
                 subnets: subnet.into_iter().collect(),
             }],
-            flags: if wanted.persistent { 0 } else { NON_PERSISTENT },
+            flags: if spec.persistent { 0 } else { NON_PERSISTENT },
             schema_version: SCHEMA,
         }
     }
 }
 
-fn everything_else(next_hop: Late<Ipv4Addr>) -> Route {
+fn default_route(next_hop: Deferred<Ipv4Addr>) -> Route {
     Route {
         next_hop,
         destination_prefix: Ipv4Net::new_assert(Ipv4Addr::UNSPECIFIED, 0),
     }
 }
 
-/// The host's own endpoint in a pod network.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "PascalCase")]
 pub struct Endpoint {
@@ -171,14 +138,14 @@ pub struct Endpoint {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "PascalCase")]
 struct IpConfiguration {
-    ip_address: Late<Ipv4Addr>,
-    prefix_length: Late<u8>,
+    ip_address: Deferred<Ipv4Addr>,
+    prefix_length: Deferred<u8>,
 }
 
 impl Endpoint {
-    /// The endpoint at the second address of a bridge, without a gateway of its
-    /// own: with one, the host would have two ways out.
-    pub fn gateway(network: &str, pods: Late<crate::pod_network::PodNetwork>) -> Self {
+    /// At the second address of the bridge. No gateway: the host would get a second
+    /// default route.
+    pub fn gateway(network: &str, pods: Deferred<crate::pod_network::PodNetwork>) -> Self {
         Self {
             name: format!("{network}_ep"),
             ip_configurations: [IpConfiguration {
@@ -190,16 +157,12 @@ impl Endpoint {
     }
 }
 
-/// What a change of a network does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub enum Request {
-    /// Adds policies.
     Add,
-    /// Removes policies.
     Remove,
 }
 
-/// A change of a network's policies.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "PascalCase")]
 pub struct Modify {
@@ -215,7 +178,6 @@ struct Policies {
 }
 
 impl Modify {
-    /// Adds or removes policies.
     pub fn policies(request_type: Request, policies: Vec<NetworkPolicy>) -> Self {
         Self {
             resource_type: "Policy",

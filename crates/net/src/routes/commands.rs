@@ -1,29 +1,24 @@
-//! The same for a person to type.
+//! Route tables as shell commands.
 
 use std::net::Ipv4Addr;
 
 use ipnet::Ipv4Net;
 
 use super::{Carrier, RouteTable, System, TableRoute};
-use crate::Late;
+use crate::Deferred;
 
-/// Commands that make a node's routes.
+/// Commands that create the routes of a node.
 ///
-/// What is not known yet is a comment in its place. On Windows there are two
-/// ways to say the same: `route`, which finds the interface by the next hop, and
-/// `netsh`, which wants it named.
+/// Unknown values are comments. Windows has two variants: `route` finds the interface
+/// by the next hop, `netsh` needs its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Commands {
-    /// `ip route`, for a shell.
     IpRoute,
-    /// `route add … -p`, for cmd.
     RouteAdd,
-    /// `netsh interface ipv4 add route`, for cmd.
     Netsh,
 }
 
 impl Commands {
-    /// The ways that a system has.
     pub fn of(system: System) -> &'static [Self] {
         match system {
             System::Linux => &[Self::IpRoute],
@@ -31,7 +26,6 @@ impl Commands {
         }
     }
 
-    /// A file of that kind is named so.
     pub fn file_name(self) -> &'static str {
         match self {
             Self::IpRoute => "routes.sh",
@@ -40,22 +34,21 @@ impl Commands {
         }
     }
 
-    /// The lines for a table; `interface` is the adapter that has the node's
-    /// address, where it is known.
+    /// `interface` is the adapter with the address of the node, if known.
     pub fn lines(self, table: &RouteTable, interface: Option<&str>) -> Vec<String> {
-        let mut lines = self.opening(table, interface);
+        let mut lines = self.header(table, interface);
         lines.extend(table.routes.iter().map(|route| self.line(route)));
         lines
     }
 
-    fn opening(self, table: &RouteTable, interface: Option<&str>) -> Vec<String> {
+    fn header(self, table: &RouteTable, interface: Option<&str>) -> Vec<String> {
         let mut lines = Vec::new();
         if table.carrier != Carrier::Routes {
             let maker = match table.carrier {
                 Carrier::CalicoVxlan { .. } => "Calico",
                 _ => "flannel",
             };
-            lines.push(self.comment(&format!("{maker} makes these itself")));
+            lines.push(self.comment(&format!("created by {maker}")));
         }
         let policies = |route: &TableRoute| route.via.is_none();
         if table.routes.iter().all(policies) {
@@ -66,7 +59,12 @@ impl Commands {
             Self::RouteAdd => {}
             Self::Netsh => {
                 let named = interface.map_or_else(
-                    || format!("rem set INTERFACE=the adapter that has {}", table.address),
+                    || {
+                        format!(
+                            "rem set INTERFACE=name of the adapter with the address {}",
+                            table.address
+                        )
+                    },
                     |name| format!("set INTERFACE={name}"),
                 );
                 lines.push(named);
@@ -81,16 +79,17 @@ impl Commands {
 
     fn line(self, route: &TableRoute) -> String {
         let node = format!("{} ({})", route.node, route.address);
-        let Late::Known(destination) = route.destination else {
-            return self.comment(&format!("{node}: {}", Late::<()>::WORDS));
+        let Deferred::Known(destination) = route.destination else {
+            return self.comment(&format!("{node}: {}", Deferred::<()>::PLACEHOLDER));
         };
         match route.via {
-            Some(Late::Known(via)) => self.command(destination, via, route.device.as_deref()),
-            Some(Late::AfterJoin) => {
-                self.comment(&format!("{destination} on {node}: {}", Late::<()>::WORDS))
-            }
+            Some(Deferred::Known(via)) => self.command(destination, via, route.device.as_deref()),
+            Some(Deferred::AfterJoin) => self.comment(&format!(
+                "{destination} on {node}: {}",
+                Deferred::<()>::PLACEHOLDER
+            )),
             None => self.comment(&format!(
-                "{destination} on {node}: a policy of the HNS network"
+                "{destination} on {node}: handled by the HNS network policy"
             )),
         }
     }
@@ -114,21 +113,21 @@ impl Commands {
         }
     }
 
-    fn comment(self, words: &str) -> String {
+    fn comment(self, text: &str) -> String {
         match self {
-            Self::IpRoute => format!("# {words}"),
-            Self::RouteAdd | Self::Netsh => format!("rem {words}"),
+            Self::IpRoute => format!("# {text}"),
+            Self::RouteAdd | Self::Netsh => format!("rem {text}"),
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::Neighbour;
+    use super::super::Neighbor;
     use super::*;
 
-    fn nodes() -> Vec<Neighbour> {
-        let node = |name: &str, last: u8, pods: Option<u8>| Neighbour {
+    fn nodes() -> Vec<Neighbor> {
+        let node = |name: &str, last: u8, pods: Option<u8>| Neighbor {
             name: name.to_owned(),
             address: Ipv4Addr::new(10, 3, 0, last),
             pods: pods
@@ -150,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn every_node_has_a_route_to_each_other_and_none_to_itself() {
+    fn node_has_routes_to_all_others() {
         let linux = lines("lin01", System::Linux, Carrier::Routes, Commands::IpRoute);
         assert_eq!(
             linux,
@@ -183,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn an_overlay_goes_through_its_device_on_linux_and_through_hns_on_windows() {
+    fn overlay_uses_a_device_on_linux_and_hns_on_windows() {
         let carrier = Carrier::FlannelVxlan { vni: 4096 };
         let linux = lines("lin01", System::Linux, carrier, Commands::IpRoute);
         assert_eq!(

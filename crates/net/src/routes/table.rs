@@ -1,98 +1,69 @@
-//! The ways from one node to the pods of all others, as data.
+//! The route table of a node as data.
 
 use std::net::Ipv4Addr;
 
 use ipnet::Ipv4Net;
 use serde::Serialize;
 
-use crate::Late;
+use crate::Deferred;
 
-/// A node as others see it, before or after it has joined.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Neighbour {
-    /// The Node's name.
+pub struct Neighbor {
     pub name: String,
-    /// Its address on the network that all nodes share.
     pub address: Ipv4Addr,
-    /// Its pods.
-    pub pods: Late<Ipv4Net>,
+    pub pods: Deferred<Ipv4Net>,
 }
 
-/// What carries packets between nodes, and so who makes the routes.
+/// What carries packets between nodes, and thus who creates the routes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case", tag = "kind")]
 pub enum Carrier {
-    /// Routes by casement.
     Routes,
-    /// Routes by flannel.
     FlannelHostGw,
-    /// VXLAN by flannel.
-    FlannelVxlan {
-        /// The number of the overlay.
-        vni: u32,
-    },
-    /// VXLAN by Calico.
-    CalicoVxlan {
-        /// The number of the overlay.
-        vni: u32,
-    },
+    FlannelVxlan { vni: u32 },
+    CalicoVxlan { vni: u32 },
 }
 
-/// The kind of a node's operating system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum System {
-    /// Linux.
     Linux,
-    /// Windows.
     Windows,
 }
 
-/// The ways from one node to all others' pods.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RouteTable {
-    /// The node.
     pub host: String,
-    /// Its system.
     pub system: System,
-    /// Its address.
     pub address: Ipv4Addr,
-    /// Its own pods.
-    pub pods: Late<Ipv4Net>,
-    /// What carries the packets.
+    pub pods: Deferred<Ipv4Net>,
     pub carrier: Carrier,
-    /// One for each other node, in the order of the nodes' names.
+    /// One for each other node, sorted by node name.
     pub routes: Vec<TableRoute>,
 }
 
-/// A way to the pods of another node.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TableRoute {
-    /// The node that has them.
     pub node: String,
-    /// Its address.
     pub address: Ipv4Addr,
-    /// The pods.
-    pub destination: Late<Ipv4Net>,
-    /// Who takes the packets next. On an overlay of Linux it is the first
-    /// address of the pods themselves, which the tunnel's device answers for; on
-    /// one of Windows a policy of the HNS network stands in for the route.
+    pub destination: Deferred<Ipv4Net>,
+    /// The next hop. With VXLAN on Linux it is the first address of the pod network,
+    /// handled by the tunnel device. `None` with VXLAN on Windows: a policy of the
+    /// HNS network replaces the route.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub via: Option<Late<Ipv4Addr>>,
-    /// The tunnel's device.
+    pub via: Option<Deferred<Ipv4Addr>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub device: Option<String>,
 }
 
 impl RouteTable {
-    /// The table of one node, the same whatever the order of the others.
-    pub fn new(own: &Neighbour, system: System, carrier: Carrier, all: &[Neighbour]) -> Self {
+    pub fn new(own: &Neighbor, system: System, carrier: Carrier, all: &[Neighbor]) -> Self {
         let others = all
             .iter()
             .filter(|node| !node.name.eq_ignore_ascii_case(&own.name));
-        let mut routes: Vec<TableRoute> = others.map(|node| way(node, system, carrier)).collect();
+        let mut routes: Vec<TableRoute> = others.map(|node| route(node, system, carrier)).collect();
         routes.sort_by(|one, other| one.node.cmp(&other.node));
         Self {
             host: own.name.clone(),
@@ -105,16 +76,18 @@ impl RouteTable {
     }
 }
 
-fn way(node: &Neighbour, system: System, carrier: Carrier) -> TableRoute {
+fn route(node: &Neighbor, system: System, carrier: Carrier) -> TableRoute {
     let first = node.pods.map(|pods| pods.network());
     let (via, device) = match (carrier, system) {
-        (Carrier::Routes | Carrier::FlannelHostGw, _) => (Some(Late::Known(node.address)), None),
+        (Carrier::Routes | Carrier::FlannelHostGw, _) => {
+            (Some(Deferred::Known(node.address)), None)
+        }
         (Carrier::FlannelVxlan { vni }, System::Linux) => {
             (Some(first), Some(format!("flannel.{vni}")))
         }
-        // Calico gives each node's tunnel an address out of its own block.
+        // Calico assigns the tunnel address of each node from the block of the node.
         (Carrier::CalicoVxlan { .. }, System::Linux) => {
-            (Some(Late::AfterJoin), Some("vxlan.calico".to_owned()))
+            (Some(Deferred::AfterJoin), Some("vxlan.calico".to_owned()))
         }
         (Carrier::FlannelVxlan { .. } | Carrier::CalicoVxlan { .. }, System::Windows) => {
             (None, None)

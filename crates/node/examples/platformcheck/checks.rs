@@ -1,7 +1,7 @@
-//! The checks, one file for each concern.
+//! The checks, one file per concern.
 #![allow(
     clippy::unwrap_used,
-    reason = "a check that panics has failed, and says where"
+    reason = "a panic in a check is a failure with its location"
 )]
 
 use std::fmt::Debug;
@@ -10,69 +10,62 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use std::{env, thread};
 
+use crate::recorder::{CallRecorder, RecordingPlatform};
 use casement_node::platform::Platform;
-use casement_node::recorded::{Book, Recorded};
 use casement_node::state::Layout;
 use casement_node::system;
 use casement_resource::Failure;
 
 mod downloads;
+mod fakes;
 mod features;
 mod files;
 mod firewall;
-#[path = "checks/service_host.rs"]
-mod hosting;
 mod identity;
 mod network;
 mod registry;
+mod service_host;
 mod services;
-#[path = "checks/fakes.rs"]
-mod stand_ins;
 
-/// What a check comes to.
 pub type Outcome = Result<(), String>;
 
-/// A check with its name.
 pub type Check = (&'static str, fn(&Host) -> Outcome);
 
-/// Everything that a check may use.
 pub struct Host {
     pub platform: Box<dyn Platform>,
     pub layout: Layout,
-    /// The host's address.
     pub address: String,
-    /// What was called, for which check.
-    pub book: Arc<Book>,
+    pub recorder: Arc<CallRecorder>,
 }
 
 impl Host {
     fn new(layout: Layout, address: &str) -> Self {
-        let book = Arc::new(Book::with_stand_ins(stand_ins::counts));
-        // Until the end of the process.
+        let recorder = Arc::new(CallRecorder::with_fakes(fakes::counts));
+        // Lives until the process exits.
         let host = Box::leak(system::platform(&layout));
         Self {
-            platform: Box::new(Recorded::new(host, Arc::clone(&book))),
+            platform: Box::new(RecordingPlatform::new(host, Arc::clone(&recorder))),
             layout,
             address: address.to_owned(),
-            book,
+            recorder,
         }
     }
 }
 
 pub fn main() -> ExitCode {
     let arguments: Vec<String> = env::args().skip(1).collect();
-    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let layout = Layout::new(system::default_state_dir());
-    match words.as_slice() {
+    match arguments.as_slice() {
         ["--state-dir", root, "host", name] => {
-            hosting::await_the_end(name);
-            end(system::host(&Layout::new(root.into()), name))
+            service_host::await_preshutdown(name);
+            exit(system::host(&Layout::new(root.into()), name))
         }
-        ["--state-dir", root, "serve"] => end(system::serve(&Layout::new(root.into()))),
-        ["child", rest @ ..] => hosting::child(rest),
+        ["--state-dir", root, "serve"] => exit(system::serve(&Layout::new(root.into()))),
+        ["child", rest @ ..] => service_host::child(rest),
         ["check", address] => check(&Host::new(layout, address)),
         ["first", address] => first_generation(&Host::new(layout, address)),
-        ["clean"] => end(clean(&Host::new(layout, ""))),
+        ["clean"] => exit(clean(&Host::new(layout, ""))),
         _ => {
             eprintln!("usage: casement-node.exe check ADDRESS | first ADDRESS | clean");
             ExitCode::from(2)
@@ -80,7 +73,7 @@ pub fn main() -> ExitCode {
     }
 }
 
-fn end(outcome: Result<(), Failure>) -> ExitCode {
+fn exit(outcome: Result<(), Failure>) -> ExitCode {
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
@@ -97,15 +90,15 @@ fn check(host: &Host) -> ExitCode {
         registry::CHECKS,
         firewall::CHECKS,
         features::CHECKS,
-        // One of these ends every service; one of the next leaves one that runs.
-        hosting::CHECKS,
+        // `service_host` stops all services; `services` leaves one running.
+        service_host::CHECKS,
         services::CHECKS,
         identity::CHECKS,
         network::CHECKS,
         downloads::CHECKS,
     ];
     for (name, check) in all.concat() {
-        host.book.begin(name);
+        host.recorder.begin(name);
         match check(host) {
             Ok(()) => println!("ok {name}"),
             Err(reason) => {
@@ -114,7 +107,7 @@ fn check(host: &Host) -> ExitCode {
             }
         }
     }
-    tell_calls(&host.book);
+    print_calls(&host.recorder);
     ExitCode::from(u8::from(failed))
 }
 
@@ -128,13 +121,12 @@ fn first_generation(host: &Host) -> ExitCode {
     }
 }
 
-/// `called FUNCTION | CHECK | STAND-IN, STAND-IN`, for the table of what was
-/// shown.
-fn tell_calls(book: &Book) {
-    for (function, tests) in book.calls() {
-        for (test, through) in tests {
-            let through: Vec<_> = through.into_iter().collect();
-            println!("called {function} | {test} | {}", through.join(", "));
+/// `called FUNCTION | CHECK | FAKE, FAKE`, parsed by the coverage test.
+fn print_calls(recorder: &CallRecorder) {
+    for (function, tests) in recorder.calls() {
+        for (test, fakes) in tests {
+            let fakes: Vec<_> = fakes.into_iter().collect();
+            println!("called {function} | {test} | {}", fakes.join(", "));
         }
     }
 }
@@ -145,22 +137,19 @@ fn clean(host: &Host) -> Result<(), Failure> {
     registry::clean(host)
 }
 
-/// A platform's answer, or why there is none.
-pub fn did<T>(answer: Result<T, Failure>) -> Result<T, String> {
-    answer.map_err(|failure| format!("{failure} {:?}", failure.found))
+pub fn ok<T>(result: Result<T, Failure>) -> Result<T, String> {
+    result.map_err(|failure| format!("{failure} {:?}", failure.found))
 }
 
-/// Two values that should be equal.
-pub fn equal<T: PartialEq + Debug>(found: T, wanted: T) -> Outcome {
-    if found == wanted {
+pub fn equal<T: PartialEq + Debug>(found: T, expected: T) -> Outcome {
+    if found == expected {
         Ok(())
     } else {
-        Err(format!("found {found:?}, wanted {wanted:?}"))
+        Err(format!("expected {expected:?}, found {found:?}"))
     }
 }
 
-/// Something that should be so.
-pub fn so(condition: bool, what: &str) -> Outcome {
+pub fn ensure(condition: bool, what: &str) -> Outcome {
     if condition {
         Ok(())
     } else {
@@ -168,12 +157,12 @@ pub fn so(condition: bool, what: &str) -> Outcome {
     }
 }
 
-/// Something that will be so in a while.
-pub fn eventually(what: &str, mut is_so: impl FnMut() -> bool) -> Outcome {
-    let begun = Instant::now();
-    while !is_so() {
-        if begun.elapsed() > Duration::from_secs(20) {
-            return Err(format!("not so after 20 s: {what}"));
+/// Polls for 20 s.
+pub fn eventually(what: &str, mut condition: impl FnMut() -> bool) -> Outcome {
+    let started = Instant::now();
+    while !condition() {
+        if started.elapsed() > Duration::from_secs(20) {
+            return Err(format!("timed out after 20 s: {what}"));
         }
         thread::sleep(Duration::from_millis(50));
     }

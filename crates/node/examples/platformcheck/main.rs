@@ -1,13 +1,13 @@
-//! Calls every function of the Windows platform on a Windows host, real or
-//! emulated, and says what came of each: one line `ok NAME` or `FAILED NAME:
-//! REASON`, and an exit code.
+//! Calls every function of the Windows platform on a real or emulated Windows host.
+//! Prints one line per check, `ok NAME` or `FAILED NAME: REASON`; the exit code is 1
+//! if a check failed.
 //!
-//! It has to be called `casement-node.exe` on the host, since it is also the
-//! program of the services that it makes. It leaves a few things behind on
-//! purpose, for `reg`, `sc` and `dir` to be compared with; `clean` takes those
-//! away. In the end it says which functions were called, for which check, and
-//! which DLLs of the lab answered. `first` does what there is to do with HNS where
-//! `computenetwork.dll` cannot be loaded.
+//! It must be named `casement-node.exe` on the host, because it is also the program
+//! of the services that it creates. It leaves a few objects behind for comparison
+//! with `reg`, `sc` and `dir`; `clean` removes them. At the end it prints which
+//! functions were called by which check, and which fake DLLs of the lab were
+//! involved. `first` runs the HNS checks where `computenetwork.dll` cannot be
+//! loaded.
 //!
 //! ```text
 //! casement-node.exe check ADDRESS [GATEWAY]
@@ -23,9 +23,17 @@ mod checks;
 #[path = "../../tests/shared/mirror.rs"]
 #[allow(
     clippy::unwrap_used,
-    reason = "a check that panics has failed, and says where"
+    reason = "a panic in a check is a failure with its location"
 )]
 mod mirror;
+#[cfg(windows)]
+#[path = "../../tests/shared/recorder.rs"]
+#[allow(dead_code, reason = "tests on Linux use the rest")]
+mod recorder;
+
+// The recorder wraps `crate::platform` here and in the unit tests of the library.
+#[cfg(windows)]
+use casement_node::platform;
 
 #[cfg(windows)]
 fn main() -> ExitCode {
@@ -34,6 +42,6 @@ fn main() -> ExitCode {
 
 #[cfg(not(windows))]
 fn main() -> ExitCode {
-    eprintln!("this program is for Windows hosts");
+    eprintln!("platformcheck runs on Windows hosts only");
     ExitCode::from(2)
 }

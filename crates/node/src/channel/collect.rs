@@ -1,79 +1,78 @@
-//! Everything about a host that a colleague needs to find a cause: what it is, what
-//! it is kept to and how it differs, its networks, configurations, logs and the
-//! last runs. What cannot be had is said in its place.
+//! The support bundle of a host: facts, applied documents and drift, networks,
+//! configuration files, logs and the last runs. A part that cannot be read contains
+//! its error instead.
 
 use casement_resource::{Access, HostPath, NodeDocument, Resource, RunId};
 use serde::Serialize;
 
 use crate::inspect::inspect;
-use crate::observed;
+use crate::observe;
 use crate::platform::{Platform, Result};
 use crate::state::order::{Order, Task};
-use crate::state::{Layout, journal, kept};
+use crate::state::{Layout, applied, journal};
 
 use super::read;
 
-/// Of each file so much: its end says what is wrong.
-const MOST: usize = 4 << 20;
-/// Of each text so much in one piece: it fits into a line, however it is written
-/// there.
-const PIECE: usize = 128 * 1024;
-/// So many of the last runs.
-const RUNS: usize = 4;
+/// Only the end of a larger file is included.
+const MAX_FILE_BYTES: usize = 4 << 20;
+/// Fits into a protocol line, even if every character is escaped.
+const MAX_CHUNK_BYTES: usize = 128 * 1024;
+const MAX_RUNS: usize = 4;
 
-/// Tells it piece by piece: the name of a file, and what it holds.
+/// Calls `send` with the file name and text of each chunk.
 pub(super) fn collect(
     platform: &dyn Platform,
     layout: &Layout,
-    tell: &mut dyn FnMut(&str, &str) -> Result<()>,
+    send: &mut dyn FnMut(&str, &str) -> Result<()>,
 ) -> Result<()> {
     let mut part = |name: &str, text: Result<String>| -> Result<()> {
-        let text = text.unwrap_or_else(|failure| format!("{}: {}\n", failure.code, failure.what));
-        pieces(&text).try_for_each(|piece| tell(name, piece))
+        let text =
+            text.unwrap_or_else(|failure| format!("{}: {}\n", failure.code, failure.message));
+        chunks(&text).try_for_each(|chunk| send(name, chunk))
     };
     part(
         "host.json",
         inspect(platform).map(|host| format!("{host:#}\n")),
     )?;
-    let seen = observed::look(platform, layout, None);
-    part("observed.txt", seen.map(|seen| observed::tell(&seen, true)))?;
+    let results = observe::observe_documents(platform, layout, None);
+    part(
+        "observed.txt",
+        results.map(|results| observe::render(&results, true)),
+    )?;
     let documents = documents(layout)?;
     for document in &documents {
         let name = format!("documents/{}.json", document.stage().name());
         part(&name, Ok(json(document)))?;
     }
     for path in files(&documents) {
-        let text = read::end(platform, path, MOST, None);
+        let text = read::tail(platform, path, MAX_FILE_BYTES, None);
         let Ok((Some(text), _)) = text else {
-            part(
-                &name_of(path),
-                text.map(|_| "there is no such file\n".to_owned()),
-            )?;
+            part(&name_of(path), text.map(|_| "file not found\n".to_owned()))?;
             continue;
         };
         part(&name_of(path), Ok(text))?;
     }
     let runs = journal::runs(layout)?;
-    for run in runs.iter().rev().take(RUNS) {
+    for run in runs.iter().rev().take(MAX_RUNS) {
         part(&format!("runs/{run}.jsonl"), events(layout, run))?;
     }
     Ok(())
 }
 
-/// What the host is kept to; and what a run that has not ended yet was told.
+/// The applied documents, and that of an unfinished run.
 fn documents(layout: &Layout) -> Result<Vec<NodeDocument>> {
-    let mut documents = kept::all(layout)?;
+    let mut documents = applied::all(layout)?;
     if let Some(run) = journal::unfinished(layout)?
         && let Ok(Some(order)) = Order::load(layout, &run)
         && let Task::Converge(document) = order.task
     {
-        documents.retain(|kept| kept.stage() != document.stage());
+        documents.retain(|applied| applied.stage() != document.stage());
         documents.push(document);
     }
     Ok(documents)
 }
 
-/// Configurations that everybody there may read, and logs.
+/// Configuration files that are not for administrators only, and logs.
 fn files(documents: &[NodeDocument]) -> Vec<&HostPath> {
     let steps = documents.iter().flat_map(NodeDocument::steps);
     let paths = steps.filter_map(|step| match &step.resource {
@@ -87,7 +86,7 @@ fn files(documents: &[NodeDocument]) -> Vec<&HostPath> {
     paths
 }
 
-/// `C:\etc\x` as a name in an archive.
+/// The name of `C:\etc\x` in the archive.
 fn name_of(path: &HostPath) -> String {
     let path = path.to_string().replace('\\', "/").replace(':', "");
     format!("files/{}", path.trim_start_matches('/'))
@@ -99,20 +98,19 @@ fn events(layout: &Layout, run: &RunId) -> Result<String> {
 }
 
 fn json(value: &impl Serialize) -> String {
-    // What was read from JSON can be written as JSON.
     serde_json::to_string(value).map_or_else(|error| error.to_string(), |json| json + "\n")
 }
 
-/// A text in pieces, none of which ends within a character.
-fn pieces(text: &str) -> impl Iterator<Item = &str> {
+/// Splits at character boundaries.
+fn chunks(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {
         if rest.is_empty() {
             return None;
         }
-        let (piece, after) = rest.split_at(rest.floor_char_boundary(PIECE));
+        let (chunk, after) = rest.split_at(rest.floor_char_boundary(MAX_CHUNK_BYTES));
         rest = after;
-        Some(piece)
+        Some(chunk)
     })
 }
 
@@ -121,15 +119,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pieces_of_a_text_are_the_text() {
-        let text = "é".repeat(PIECE);
-        let pieces: Vec<_> = pieces(&text).collect();
-        assert!(pieces.len() > 1 && pieces.iter().all(|piece| piece.len() <= PIECE));
-        assert_eq!(pieces.concat(), text);
+    fn chunks_add_up_to_the_text() {
+        let text = "é".repeat(MAX_CHUNK_BYTES);
+        let chunks: Vec<_> = chunks(&text).collect();
+        assert!(chunks.len() > 1 && chunks.iter().all(|chunk| chunk.len() <= MAX_CHUNK_BYTES));
+        assert_eq!(chunks.concat(), text);
     }
 
     #[test]
-    fn a_path_of_windows_is_a_name_in_an_archive() {
+    fn windows_path_becomes_a_relative_archive_name() {
         let path: HostPath = r"C:\etc\kubernetes\x.conf".parse().unwrap();
         assert_eq!(name_of(&path), "files/C/etc/kubernetes/x.conf");
         let path: HostPath = "/etc/x".parse().unwrap();

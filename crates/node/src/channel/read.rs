@@ -1,4 +1,4 @@
-//! The end of a text file: what a program wrote before it went.
+//! Reads the end of a text file, such as the log of a program that stopped.
 
 use std::io::Read;
 
@@ -6,29 +6,29 @@ use casement_resource::{Code, Failure, HostPath};
 
 use crate::platform::{EntryKind, Platform, Result};
 
-/// Nobody reads more than this of a log in one go.
-pub(super) const MOST: usize = 64 * 1024;
+/// The limit of one response.
+pub(super) const MAX_BYTES: usize = 64 * 1024;
 
-/// Whole lines: at most so many bytes of them, and where in the file they end.
-/// Whoever has read so far hears what came since.
-pub(super) fn end(
+/// Returns at most `limit` bytes of whole lines, and the offset where they end. With
+/// `since`, the offset of an earlier response, only lines after it.
+pub(super) fn tail(
     platform: &dyn Platform,
     path: &HostPath,
-    most: usize,
+    limit: usize,
     since: Option<u64>,
 ) -> Result<(Option<String>, u64)> {
     match platform.entry(path)? {
         Some(entry) if entry.kind == EntryKind::File => {}
         _ => return Ok((None, 0)),
     }
-    let (kept, size) = last_bytes(platform, path, most)?;
-    let begin = size.saturating_sub(kept.len() as u64);
-    // A file that is shorter than it was is another one.
+    let (kept, size) = last_bytes(platform, path, limit)?;
+    let start = size.saturating_sub(kept.len() as u64);
+    // A file that is shorter than before was replaced.
     let since = since.filter(|since| *since <= size);
-    let skip = since.map_or(0, |since| since.saturating_sub(begin));
+    let skip = since.map_or(0, |since| since.saturating_sub(start));
     let skip = usize::try_from(skip).unwrap_or(usize::MAX);
     let new = kept.get(skip..).unwrap_or_default();
-    // Somebody who follows gets the rest of a line with its end.
+    // A follower gets an incomplete line once it is complete.
     let whole = match since {
         Some(_) => new
             .iter()
@@ -36,7 +36,7 @@ pub(super) fn end(
             .map_or(0, |at| at + 1),
         None => new.len(),
     };
-    let cut = begin > 0 && since.is_none_or(|since| since < begin);
+    let cut = start > 0 && since.is_none_or(|since| since < start);
     let lines = new.get(..whole).unwrap_or_default();
     let text = String::from_utf8_lossy(lines);
     let text = match text.split_once('\n') {
@@ -47,8 +47,8 @@ pub(super) fn end(
     Ok((Some(text.to_owned()), end))
 }
 
-/// At most so many bytes from the end, and how many there are.
-fn last_bytes(platform: &dyn Platform, path: &HostPath, most: usize) -> Result<(Vec<u8>, u64)> {
+/// At most `limit` bytes from the end, and the size of the file.
+fn last_bytes(platform: &dyn Platform, path: &HostPath, limit: usize) -> Result<(Vec<u8>, u64)> {
     let mut file = platform.open(path)?;
     let (mut kept, mut buffer, mut size) = (Vec::new(), vec![0; 16 * 1024], 0);
     loop {
@@ -56,28 +56,28 @@ fn last_bytes(platform: &dyn Platform, path: &HostPath, most: usize) -> Result<(
             .read(&mut buffer)
             .map_err(|error| unreadable(path, &error))?;
         if count == 0 {
-            keep_last(&mut kept, most);
+            keep_last(&mut kept, limit);
             return Ok((kept, size));
         }
         size += count as u64;
         kept.extend_from_slice(buffer.get(..count).unwrap_or_default());
-        // Not at each piece: what stays is moved.
-        if kept.len() >= 2 * most {
-            keep_last(&mut kept, most);
+        // Not after each read, since this moves the remaining bytes.
+        if kept.len() >= 2 * limit {
+            keep_last(&mut kept, limit);
         }
     }
 }
 
-fn keep_last(bytes: &mut Vec<u8>, most: usize) {
-    let over = bytes.len().saturating_sub(most);
-    bytes.drain(..over);
+fn keep_last(bytes: &mut Vec<u8>, limit: usize) {
+    let excess = bytes.len().saturating_sub(limit);
+    bytes.drain(..excess);
 }
 
 fn unreadable(path: &HostPath, error: &std::io::Error) -> Failure {
     Failure::new(
         Code::System,
-        format!("`{path}` cannot be read"),
-        "check its permissions, and whether a program holds it open",
+        format!("failed to read `{path}`"),
+        "check its permissions and whether another program has it open",
     )
     .found(error.to_string())
 }
@@ -85,24 +85,24 @@ fn unreadable(path: &HostPath, error: &std::io::Error) -> Failure {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sim::{Sim, Thing, World};
+    use crate::sim::{Sim, SimEntry, World};
 
     fn host(text: &str) -> Sim {
         let mut world = World::default();
         let path: HostPath = r"C:\log.txt".parse().unwrap();
-        let file = Thing::File(text.as_bytes().to_vec());
+        let file = SimEntry::File(text.as_bytes().to_vec());
         world.entries.insert(path, (file, "everybody".to_owned()));
         Sim::new(world)
     }
 
-    fn read(text: &str, most: usize, since: Option<u64>) -> (String, u64) {
+    fn read(text: &str, limit: usize, since: Option<u64>) -> (String, u64) {
         let path = r"C:\log.txt".parse().unwrap();
-        let (text, end) = end(&host(text), &path, most, since).unwrap();
+        let (text, end) = tail(&host(text), &path, limit, since).unwrap();
         (text.unwrap(), end)
     }
 
     #[test]
-    fn the_last_whole_lines_are_told() {
+    fn tail_returns_the_last_whole_lines() {
         let all = "first\nsecond\nthird\n";
         assert_eq!(read(all, 1000, None), (all.to_owned(), 19));
         assert_eq!(read(all, 10, None), ("third\n".to_owned(), 19));
@@ -111,18 +111,18 @@ mod tests {
     }
 
     #[test]
-    fn who_has_read_so_far_hears_the_lines_that_came_since() {
+    fn tail_since_an_offset_returns_new_lines() {
         let all = "first\nsecond\nhal";
         assert_eq!(read(all, 1000, Some(6)), ("second\n".to_owned(), 13));
         assert_eq!(read(all, 1000, Some(13)), (String::new(), 13));
         assert_eq!(read("new\n", 1000, Some(13)), ("new\n".to_owned(), 4));
         let much = read(all, 8, Some(0));
-        assert_eq!(much, (String::new(), 13), "only the rest of a line is left");
+        assert_eq!(much, (String::new(), 13), "only part of a line is left");
     }
 
     #[test]
-    fn a_file_that_is_not_there_is_no_error() {
+    fn missing_file_is_not_an_error() {
         let path = r"C:\other.txt".parse().unwrap();
-        assert_eq!(end(&host(""), &path, 10, None).unwrap(), (None, 0));
+        assert_eq!(tail(&host(""), &path, 10, None).unwrap(), (None, 0));
     }
 }

@@ -1,41 +1,44 @@
-//! Retiring: when nothing of casement's is left to take back, the service and
-//! the state folder go too. The agent's own file is the controller's to delete.
+//! Deletes the service and the state folder once all casement resources are removed.
+//! The controller deletes the executable of the agent.
 
 use std::fs;
 use std::io;
 
 use casement_resource::{Code, Failure};
 
-use super::Channel;
-use super::link::Link;
+use super::ChannelServer;
+use super::service_connection::ServiceConnection;
 use crate::platform::Result;
 use crate::state::records::Records;
 use crate::state::{delete, state_failure};
 
-pub(super) fn retire(channel: &Channel<'_>, link: &mut Link) -> Result<()> {
+pub(super) fn retire(channel: &ChannelServer<'_>, service: &mut ServiceConnection) -> Result<()> {
     let layout = channel.layout;
     let left = Records::load(layout)?.len();
     if left > 0 {
         return Err(Failure::new(
             Code::Protocol,
-            "casement cannot leave this host: there is something to take back",
-            "remove everything first (`casement reset`)",
+            "cannot uninstall the agent: casement resources remain on this host",
+            "run `casement reset` first",
         )
-        .values("0 records", format!("{left} records")));
+        .values(
+            "0 records",
+            format!("{left} {}", if left == 1 { "record" } else { "records" }),
+        ));
     }
     if let Some(run) = channel.unfinished()? {
         return Err(Failure::new(
             Code::Protocol,
             format!(
-                "casement cannot leave this host: run `{}` is not finished",
+                "cannot uninstall the agent: run `{}` is not finished",
                 run.run
             ),
-            "let it finish, or stop it",
+            "wait until it is finished, or stop it",
         )
-        .found(format!("begun by {}", run.controller)));
+        .found(format!("started by {}", run.controller)));
     }
-    link.close();
-    channel.backstage.retire()?;
+    service.close();
+    channel.service_client.retire()?;
     for folder in ["blobs", "journal", "state"] {
         let path = layout.root().join(folder);
         match fs::remove_dir_all(&path) {
@@ -54,7 +57,7 @@ pub(super) fn retire(channel: &Channel<'_>, link: &mut Link) -> Result<()> {
     ] {
         delete(&layout.root().join(file))?;
     }
-    // The agent's own folder may be in it; then it stays until that goes.
+    // Fails if the folder of the executable is inside, which the controller deletes.
     let _ = fs::remove_dir(layout.root());
     Ok(())
 }

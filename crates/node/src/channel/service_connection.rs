@@ -1,5 +1,5 @@
-//! The channel's link to the service: made when it is needed, made anew when
-//! the service goes in the middle of a run.
+//! The connection from the channel to the service: opened on demand, and opened again
+//! if the service exits during a run.
 
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
@@ -7,22 +7,23 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 use casement_resource::RunId;
-use casement_resource::wire::{Busy, Decoder, Line, PROTOCOL, ToAgent, ToController, What, encode};
+use casement_resource::wire::{
+    Busy, Decoder, EventKind, Line, PROTOCOL, ToAgent, ToController, encode,
+};
 
 use super::{Output, protocol};
-use crate::backstage::{Backstage, Duplex};
 use crate::platform::Result;
+use crate::service_client::{Duplex, ServiceClient};
 
-/// How often a service that goes in the middle of a run is started anew
-/// without any event in between.
-const TRIES: u32 = 5;
+/// Consecutive restarts of the service without any event in between.
+const MAX_RESTARTS: u32 = 5;
 
-pub(super) struct Link {
+pub(super) struct ServiceConnection {
     shared: Arc<Shared>,
 }
 
 struct Shared {
-    backstage: Arc<dyn Backstage>,
+    service_client: Arc<dyn ServiceClient>,
     output: Output,
     state: Mutex<State>,
 }
@@ -31,58 +32,55 @@ struct Shared {
 struct State {
     controller: String,
     writer: Option<Box<dyn Write + Send>>,
-    /// Runs whose events are awaited, with the next number.
-    awaited: BTreeMap<RunId, u64>,
-    /// The question behind the last of them: a service that ended before it took
-    /// it does not know the run.
-    asked: Option<ToAgent>,
-    /// The link is not wanted any more.
+    /// Unfinished runs, with the sequence number of the next event.
+    pending: BTreeMap<RunId, u64>,
+    /// Sent again after a restart: a service that exited before it read the request
+    /// does not know the run.
+    last_request: Option<ToAgent>,
     closed: bool,
-    tries: u32,
+    restarts: u32,
 }
 
-impl Link {
-    pub(super) fn new(backstage: Arc<dyn Backstage>, output: Output) -> Self {
+impl ServiceConnection {
+    pub(super) fn new(service_client: Arc<dyn ServiceClient>, output: Output) -> Self {
         let state = Mutex::default();
         Self {
             shared: Arc::new(Shared {
-                backstage,
+                service_client,
                 output,
                 state,
             }),
         }
     }
 
-    /// Who the controller is, for the lock.
-    pub(super) fn introduce(&mut self, controller: String) {
+    /// The holder name for the lock.
+    pub(super) fn set_controller(&mut self, controller: String) {
         self.shared.lock().controller = controller;
     }
 
-    /// Hands a message to the service.
     pub(super) fn send(&mut self, message: &ToAgent) -> Result<()> {
         let mut state = self.shared.lock();
         if state.writer.is_none() {
             self.shared.connect(&mut state)?;
         }
         if write(&mut state, message).is_err() {
-            // The service has gone since; once more is enough to find a new one.
+            // The service has exited since; `connect` starts it.
             state.writer = None;
             self.shared.connect(&mut state)?;
             write(&mut state, message)?;
         }
-        let awaited = match message {
+        let pending = match message {
             ToAgent::Converge { run, .. } | ToAgent::Remove { run, .. } => Some((run, 1)),
             ToAgent::Tail { run, from } => Some((run, *from)),
             _ => None,
         };
-        if let Some((run, from)) = awaited {
-            state.awaited.insert(run.clone(), from);
-            state.asked = Some(message.clone());
+        if let Some((run, from)) = pending {
+            state.pending.insert(run.clone(), from);
+            state.last_request = Some(message.clone());
         }
         Ok(())
     }
 
-    /// Ends the link.
     pub(super) fn close(&mut self) {
         let mut state = self.shared.lock();
         state.closed = true;
@@ -90,7 +88,7 @@ impl Link {
     }
 }
 
-impl Drop for Link {
+impl Drop for ServiceConnection {
     fn drop(&mut self) {
         self.close();
     }
@@ -102,7 +100,7 @@ impl Shared {
     }
 
     fn connect(self: &Arc<Self>, state: &mut State) -> Result<()> {
-        let Duplex { reader, writer } = self.backstage.connect()?;
+        let Duplex { reader, writer } = self.service_client.connect()?;
         state.writer = Some(writer);
         state.closed = false;
         let controller = state.controller.clone();
@@ -114,19 +112,19 @@ impl Shared {
             },
         )?;
         let shared = Arc::clone(self);
-        thread::spawn(move || shared.listen(reader));
+        thread::spawn(move || shared.forward(reader));
         Ok(())
     }
 
-    /// Passes on what the service says, until it says nothing more.
-    fn listen(self: &Arc<Self>, mut reader: Box<dyn Read + Send>) {
+    /// Forwards messages of the service until it closes the connection.
+    fn forward(self: &Arc<Self>, mut reader: Box<dyn Read + Send>) {
         let mut decoder = Decoder::new();
         let mut buffer = vec![0; 64 * 1024];
         loop {
             match decoder.next_line::<ToController>() {
                 Ok(Some(Line::Message(message))) => {
-                    self.note(&message);
-                    if self.output.say(&message).is_err() {
+                    self.track(&message);
+                    if self.output.send(&message).is_err() {
                         return;
                     }
                 }
@@ -137,55 +135,54 @@ impl Shared {
                 },
             }
         }
-        self.gone();
+        self.reconnect();
     }
 
-    /// Keeps in mind which events are still to come.
-    fn note(&self, message: &ToController) {
+    fn track(&self, message: &ToController) {
         let mut state = self.lock();
         match message {
-            ToController::Event(event) if matches!(event.what, What::Finished { .. }) => {
-                state.awaited.remove(&event.run);
+            ToController::Event(event) if matches!(event.kind, EventKind::Finished { .. }) => {
+                state.pending.remove(&event.run);
             }
             ToController::Event(event) => {
-                state.awaited.insert(event.run.clone(), event.sequence + 1);
-                state.tries = 0;
+                state.pending.insert(event.run.clone(), event.sequence + 1);
+                state.restarts = 0;
             }
             ToController::Refused(Busy { run, .. }) => {
-                state.awaited.remove(run);
+                state.pending.remove(run);
             }
-            // The service says it of a run whose events will not come.
-            ToController::Failed(_) => state.awaited.clear(),
+            // No more events follow after a failure.
+            ToController::Failed(_) => state.pending.clear(),
             _ => {}
         }
     }
 
-    /// The service has gone: if events are awaited, a new one has them.
-    fn gone(self: &Arc<Self>) {
+    /// Called when the service has exited; restarts it if runs are unfinished.
+    fn reconnect(self: &Arc<Self>) {
         let mut state = self.lock();
         state.writer = None;
-        if state.closed || state.awaited.is_empty() {
+        if state.closed || state.pending.is_empty() {
             return;
         }
-        state.tries += 1;
-        let result = if state.tries > TRIES {
+        state.restarts += 1;
+        let result = if state.restarts > MAX_RESTARTS {
             Err(protocol(
-                "the service `casement` ends again and again in the middle of a run",
+                "the service `casement` keeps exiting during the run",
             ))
         } else {
             self.connect(&mut state).and_then(|()| {
-                let awaited: Vec<_> = state.awaited.clone().into_iter().collect();
-                awaited.into_iter().try_for_each(|(run, from)| {
-                    let same = |it: &ToAgent| from == 1 && run_of(it) == Some(&run);
-                    let again = state.asked.clone().filter(same);
-                    write(&mut state, &again.unwrap_or(ToAgent::Tail { run, from }))
+                let pending: Vec<_> = state.pending.clone().into_iter().collect();
+                pending.into_iter().try_for_each(|(run, from)| {
+                    let is_request = |it: &ToAgent| from == 1 && run_of(it) == Some(&run);
+                    let request = state.last_request.clone().filter(is_request);
+                    write(&mut state, &request.unwrap_or(ToAgent::Tail { run, from }))
                 })
             })
         };
         drop(state);
         if let Err(failure) = result {
-            // If nobody listens any more, nobody misses it.
-            let _ = self.output.say(&ToController::Failed(failure));
+            // The controller may be gone, too.
+            let _ = self.output.send(&ToController::Failed(failure));
         }
     }
 }
@@ -202,9 +199,9 @@ fn write(state: &mut State, message: &ToAgent) -> Result<()> {
     let writer = state
         .writer
         .as_mut()
-        .ok_or_else(|| protocol("the service is not connected"))?;
+        .ok_or_else(|| protocol("not connected to the service `casement`"))?;
     writer
         .write_all(line.as_bytes())
         .and_then(|()| writer.flush())
-        .map_err(|_| protocol("the service `casement` does not listen any more"))
+        .map_err(|_| protocol("the service `casement` closed the connection"))
 }

@@ -1,4 +1,4 @@
-//! A channel and a service on the simulated host, in this process.
+//! A channel and a service on a simulated host, in this process.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -8,22 +8,21 @@ use std::sync::Arc;
 use std::thread;
 
 use casement_resource::wire::{
-    Decoder, Line, Outcome, PROTOCOL, RemoveWhat, ToAgent, ToController, What, encode,
+    Decoder, EventKind, Line, Outcome, PROTOCOL, RemoveScope, ToAgent, ToController, encode,
 };
 use casement_resource::{NodeDocument, Secret, Sha256};
 
-use super::Channel;
+use super::ChannelServer;
 use crate::engine::documents::{full, windows_host};
-use crate::serve::{Life, serve};
-use crate::sim::{Door, Sim, door};
+use crate::serve::{Lifetime, serve};
+use crate::sim::{Sim, SimService, sim_service};
 use crate::state::Layout;
 
 const TOKEN: &str = "abcdef.0123456789abcdef";
 
-/// A host with its service.
 struct Host {
     sim: Arc<Sim>,
-    door: Arc<Door>,
+    sim_service: Arc<SimService>,
     folder: tempfile::TempDir,
 }
 
@@ -31,35 +30,37 @@ impl Host {
     fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let sim = Arc::new(Sim::new(windows_host()));
-        let (door, listener) = door();
+        let (sim_service, listener) = sim_service();
         let (platform, layout) = (Arc::clone(&sim), Layout::new(folder.path().to_owned()));
         thread::spawn(move || {
-            let life = Life::UntilStopped;
+            let life = Lifetime::UntilStopped;
             serve(platform, &layout, Box::new(listener), life).unwrap();
         });
         Self {
             sim,
-            door: Arc::new(door),
+            sim_service: Arc::new(sim_service),
             folder,
         }
     }
 
-    /// Another controller with a channel of its own.
-    fn call(&self) -> Controller {
-        let (theirs, input) = io::pipe().unwrap();
-        let (output, ours) = io::pipe().unwrap();
-        let (sim, backstage) = (Arc::clone(&self.sim), Arc::clone(&self.door));
+    /// A controller with its own channel.
+    fn connect(&self) -> Controller {
+        let (channel_input, input) = io::pipe().unwrap();
+        let (output, channel_output) = io::pipe().unwrap();
+        let (sim, service_client) = (Arc::clone(&self.sim), Arc::clone(&self.sim_service));
         let layout = Layout::new(self.folder.path().to_owned());
         thread::spawn(move || {
-            let channel = Channel {
+            let channel = ChannelServer {
                 platform: &*sim,
                 layout: &layout,
-                backstage,
+                service_client,
                 agent: Sha256::of(b"agent"),
                 allowed: Ok(()),
             };
-            let mut theirs = theirs;
-            channel.run(&mut theirs, Box::new(ours)).unwrap();
+            let mut channel_input = channel_input;
+            channel
+                .run(&mut channel_input, Box::new(channel_output))
+                .unwrap();
         });
         Controller {
             input,
@@ -68,18 +69,17 @@ impl Host {
         }
     }
 
-    fn greeted(&self) -> Controller {
-        let mut controller = self.call();
-        controller.say(&ToAgent::Hello {
+    fn controller(&self) -> Controller {
+        let mut controller = self.connect();
+        controller.send(&ToAgent::Hello {
             protocol: PROTOCOL,
             controller: "test".to_owned(),
         });
-        assert!(matches!(controller.hear(), ToController::Hello { .. }));
+        assert!(matches!(controller.receive(), ToController::Hello { .. }));
         controller
     }
 }
 
-/// The controller's side.
 struct Controller {
     input: PipeWriter,
     output: PipeReader,
@@ -87,32 +87,32 @@ struct Controller {
 }
 
 impl Controller {
-    fn say(&mut self, message: &ToAgent) {
+    fn send(&mut self, message: &ToAgent) {
         self.input
             .write_all(encode(message).unwrap().as_bytes())
             .unwrap();
     }
 
-    fn hear(&mut self) -> ToController {
+    fn receive(&mut self) -> ToController {
         let mut buffer = [0; 4096];
         loop {
             if let Some(Line::Message(message)) = self.decoder.next_line().unwrap() {
                 return message;
             }
             let count = self.output.read(&mut buffer).unwrap();
-            assert!(count > 0, "the channel has ended");
+            assert!(count > 0, "the channel closed");
             self.decoder.push(&buffer[..count]);
         }
     }
 
-    fn event(&mut self) -> What {
-        match self.hear() {
-            ToController::Event(event) => event.what,
-            other => panic!("no event: {other:?}"),
+    fn event(&mut self) -> EventKind {
+        match self.receive() {
+            ToController::Event(event) => event.kind,
+            other => panic!("not an event: {other:?}"),
         }
     }
 
-    fn until(&mut self, wanted: impl Fn(&What) -> bool) -> What {
+    fn until(&mut self, wanted: impl Fn(&EventKind) -> bool) -> EventKind {
         loop {
             let event = self.event();
             if wanted(&event) {
@@ -123,28 +123,28 @@ impl Controller {
 
     fn converge(&mut self, run: &str, document: NodeDocument) {
         let run = run.parse().unwrap();
-        self.say(&ToAgent::Converge { run, document });
+        self.send(&ToAgent::Converge { run, document });
     }
 
     fn send_token(&mut self) {
         let name = "token".parse().unwrap();
         let values = BTreeMap::from([(name, Secret::new(TOKEN.to_owned()))]);
-        self.say(&ToAgent::Secrets { values });
+        self.send(&ToAgent::Secrets { values });
     }
 
     fn outcome(&mut self) -> Outcome {
-        match self.until(|event| matches!(event, What::Finished { .. })) {
-            What::Finished { outcome, .. } => outcome,
-            other => panic!("not the end: {other:?}"),
+        match self.until(|event| matches!(event, EventKind::Finished { .. })) {
+            EventKind::Finished { outcome, .. } => outcome,
+            other => panic!("not finished: {other:?}"),
         }
     }
 }
 
-fn holds(folder: &Path, text: &str) -> bool {
+fn contains(folder: &Path, text: &str) -> bool {
     fs::read_dir(folder).unwrap().flatten().any(|entry| {
         let path = entry.path();
         if path.is_dir() {
-            return holds(&path, text);
+            return contains(&path, text);
         }
         let bytes = fs::read(path).unwrap_or_default();
         bytes
@@ -154,100 +154,100 @@ fn holds(folder: &Path, text: &str) -> bool {
 }
 
 #[test]
-fn a_run_asks_for_its_secret_and_keeps_it_nowhere() {
+fn run_requests_its_secret_and_never_stores_it() {
     let host = Host::new();
-    let mut controller = host.greeted();
+    let mut controller = host.controller();
     controller.converge("r1", full());
-    let asked = controller.until(|event| matches!(event, What::NeedSecret { .. }));
-    assert!(matches!(asked, What::NeedSecret { names, .. } if names[0].as_str() == "token"));
+    let event = controller.until(|event| matches!(event, EventKind::NeedSecret { .. }));
+    assert!(matches!(event, EventKind::NeedSecret { names, .. } if names[0].as_str() == "token"));
     controller.send_token();
     assert_eq!(controller.outcome(), Outcome::Done);
-    assert!(!holds(host.folder.path(), TOKEN));
+    assert!(!contains(host.folder.path(), TOKEN));
     assert!(!format!("{:?}", host.sim.world()).contains("casement-join"));
     fs::write(host.folder.path().join("journal/planted"), TOKEN).unwrap();
     assert!(
-        holds(host.folder.path(), TOKEN),
-        "the search finds nothing at all"
+        contains(host.folder.path(), TOKEN),
+        "the search itself is broken"
     );
 }
 
 #[test]
-fn a_run_that_waits_for_a_secret_can_be_stopped() {
+fn run_waiting_for_a_secret_can_be_stopped() {
     let host = Host::new();
-    let mut controller = host.greeted();
+    let mut controller = host.controller();
     controller.converge("r1", full());
-    controller.until(|event| matches!(event, What::NeedSecret { .. }));
-    controller.say(&ToAgent::Stop {
+    controller.until(|event| matches!(event, EventKind::NeedSecret { .. }));
+    controller.send(&ToAgent::Stop {
         run: "r1".parse().unwrap(),
     });
     assert_eq!(controller.outcome(), Outcome::Stopped);
 }
 
 #[test]
-fn a_run_whose_controller_went_before_it_sent_the_secret_gives_way_to_the_next() {
+fn run_without_controller_yields_to_the_next_while_waiting_for_a_secret() {
     let host = Host::new();
-    let mut first = host.greeted();
+    let mut first = host.controller();
     first.converge("r1", full());
-    first.until(|event| matches!(event, What::NeedSecret { .. }));
-    let mut second = host.greeted();
+    first.until(|event| matches!(event, EventKind::NeedSecret { .. }));
+    let mut second = host.controller();
     second.converge("r2", full());
     assert!(
-        matches!(second.hear(), ToController::Refused(_)),
-        "the first one may still send it"
+        matches!(second.receive(), ToController::Refused(_)),
+        "the first controller may still send it"
     );
     drop(first);
-    // The service notices in its own time that the first one is gone.
-    let asked = loop {
+    // The service notices with a delay that the first controller is gone.
+    let event = loop {
         second.converge("r2", full());
-        match second.hear() {
+        match second.receive() {
             ToController::Refused(_) => thread::yield_now(),
-            ToController::Event(event) => break event.what,
-            other => panic!("neither refused nor begun: {other:?}"),
+            ToController::Event(event) => break event.kind,
+            other => panic!("neither refused nor started: {other:?}"),
         }
     };
-    assert!(!matches!(asked, What::Finished { .. }), "{asked:?}");
-    second.until(|event| matches!(event, What::NeedSecret { .. }));
+    assert!(!matches!(event, EventKind::Finished { .. }), "{event:?}");
+    second.until(|event| matches!(event, EventKind::NeedSecret { .. }));
     second.send_token();
     assert_eq!(second.outcome(), Outcome::Done);
 }
 
 #[test]
-fn a_host_with_something_to_take_back_cannot_be_retired() {
+fn host_with_records_cannot_be_retired() {
     let host = Host::new();
-    let mut controller = host.greeted();
+    let mut controller = host.controller();
     controller.send_token();
     controller.converge("r1", full());
     assert_eq!(controller.outcome(), Outcome::Done);
-    controller.say(&ToAgent::Retire);
-    assert!(matches!(controller.hear(), ToController::Failed(_)));
+    controller.send(&ToAgent::Retire);
+    assert!(matches!(controller.receive(), ToController::Failed(_)));
     let run = "r2".parse().unwrap();
-    controller.say(&ToAgent::Remove {
+    controller.send(&ToAgent::Remove {
         run,
-        what: RemoveWhat::All,
+        scope: RemoveScope::All,
     });
     assert_eq!(controller.outcome(), Outcome::Done);
-    controller.say(&ToAgent::Retire);
-    assert_eq!(controller.hear(), ToController::Retired);
+    controller.send(&ToAgent::Retire);
+    assert_eq!(controller.receive(), ToController::Retired);
     assert!(!host.folder.path().exists());
-    controller.say(&ToAgent::Bye);
-    assert_eq!(controller.hear(), ToController::Bye);
+    controller.send(&ToAgent::Bye);
+    assert_eq!(controller.receive(), ToController::Bye);
 }
 
 #[test]
-fn the_first_line_is_hello_in_the_right_protocol() {
+fn first_message_must_be_hello_with_the_same_protocol() {
     let host = Host::new();
-    let mut controller = host.call();
-    controller.say(&ToAgent::Retire);
-    assert!(matches!(controller.hear(), ToController::Failed(_)));
-    controller.say(&ToAgent::Hello {
+    let mut controller = host.connect();
+    controller.send(&ToAgent::Retire);
+    assert!(matches!(controller.receive(), ToController::Failed(_)));
+    controller.send(&ToAgent::Hello {
         protocol: 99,
         controller: String::new(),
     });
-    let ToController::Failed(failure) = controller.hear() else {
-        panic!("another protocol was taken");
+    let ToController::Failed(failure) = controller.receive() else {
+        panic!("another protocol version was accepted");
     };
     assert_eq!(
-        (failure.wanted.as_deref(), failure.found.as_deref()),
+        (failure.expected.as_deref(), failure.found.as_deref()),
         (Some("1"), Some("99"))
     );
 }

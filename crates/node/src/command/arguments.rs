@@ -1,4 +1,4 @@
-//! What the arguments say, and what is said of wrong ones.
+//! Parsing of the command line, and the help text.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -7,16 +7,15 @@ use casement_resource::Blob;
 
 use crate::system;
 
-/// What the arguments say.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Arguments {
     pub(super) state_dir: Option<PathBuf>,
-    pub(super) verb: Verb,
+    pub(super) command: Command,
 }
 
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Verb {
-    Channel,
+pub(super) enum Command {
+    ChannelServer,
     Receive(Blob),
     Serve {
         detach: bool,
@@ -31,76 +30,79 @@ pub(super) enum Verb {
     Help,
 }
 
-const VERBS: [&str; 8] = [
+const COMMANDS: [&str; 8] = [
     "channel", "help", "host", "inspect", "observe", "receive", "serve", "version",
 ];
 
-/// Reads arguments, or says what is wrong with them.
 pub(super) fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Arguments, String> {
     let mut state_dir = None;
-    let mut words = Vec::new();
+    let mut rest = Vec::new();
     let mut arguments = arguments;
-    while let Some(word) = arguments.next() {
-        if word == "--state-dir" {
-            let folder = arguments.next().ok_or("`--state-dir` wants a folder")?;
-            state_dir = Some(PathBuf::from(folder));
+    while let Some(argument) = arguments.next() {
+        if argument == "--state-dir" {
+            let path = arguments.next().ok_or("`--state-dir` requires a path")?;
+            state_dir = Some(PathBuf::from(path));
         } else {
-            words.push(word);
+            rest.push(argument);
         }
     }
-    let verb = verb(&words)?;
-    Ok(Arguments { state_dir, verb })
+    let command = command(&rest)?;
+    Ok(Arguments { state_dir, command })
 }
 
-fn verb(words: &[OsString]) -> Result<Verb, String> {
-    let texts: Vec<_> = words.iter().map(|word| word.to_string_lossy()).collect();
+fn command(arguments: &[OsString]) -> Result<Command, String> {
+    let texts: Vec<_> = arguments
+        .iter()
+        .map(|argument| argument.to_string_lossy())
+        .collect();
     let texts: Vec<&str> = texts.iter().map(AsRef::as_ref).collect();
     match texts.as_slice() {
-        [] => Err("nothing was asked".to_owned()),
-        ["-h" | "--help" | "help", ..] | [_, "-h" | "--help", ..] => Ok(Verb::Help),
-        ["-V" | "--version" | "version"] => Ok(Verb::Version),
-        ["channel"] => Ok(Verb::Channel),
-        ["inspect"] => Ok(Verb::Inspect),
+        [] => Err("missing command".to_owned()),
+        ["-h" | "--help" | "help", ..] | [_, "-h" | "--help", ..] => Ok(Command::Help),
+        ["-V" | "--version" | "version"] => Ok(Command::Version),
+        ["channel"] => Ok(Command::ChannelServer),
+        ["inspect"] => Ok(Command::Inspect),
         ["receive", hash, size] => match (hash.parse(), size.parse()) {
-            (Ok(sha256), Ok(size)) => Ok(Verb::Receive(Blob { sha256, size })),
-            _ => Err("`receive` wants a SHA-256 and a size in bytes".to_owned()),
+            (Ok(sha256), Ok(size)) => Ok(Command::Receive(Blob { sha256, size })),
+            _ => Err("`receive` requires a SHA-256 and a size in bytes".to_owned()),
         },
-        ["receive", ..] => Err("`receive` wants a SHA-256 and a size in bytes".to_owned()),
-        ["serve"] => Ok(Verb::Serve { detach: false }),
-        ["serve", "--detach"] => Ok(Verb::Serve { detach: true }),
-        ["host"] => Err("`host` wants the name of a service".to_owned()),
-        ["host", name] => Ok(Verb::Host((*name).to_owned())),
+        ["receive", ..] => Err("`receive` requires a SHA-256 and a size in bytes".to_owned()),
+        ["serve"] => Ok(Command::Serve { detach: false }),
+        ["serve", "--detach"] => Ok(Command::Serve { detach: true }),
+        ["host"] => Err("`host` requires the name of a service".to_owned()),
+        ["host", name] => Ok(Command::Host((*name).to_owned())),
         ["observe", rest @ ..] => {
-            let verbose = |word: &&str| matches!(*word, "-v" | "--verbose");
+            let verbose = |flag: &&str| matches!(*flag, "-v" | "--verbose");
             let (flags, files): (Vec<&str>, Vec<&str>) =
-                rest.iter().partition(|word| verbose(word));
+                rest.iter().partition(|argument| verbose(argument));
             match files.as_slice() {
-                [flag, ..] if flag.starts_with('-') => Err(unknown_for("observe", flag)),
-                [] | [_] => Ok(Verb::Observe {
+                [flag, ..] if flag.starts_with('-') => Err(unexpected("observe", flag)),
+                [] | [_] => Ok(Command::Observe {
                     verbose: !flags.is_empty(),
                     document: files.first().map(PathBuf::from),
                 }),
-                [_, more, ..] => Err(unknown_for("observe", more)),
+                [_, more, ..] => Err(unexpected("observe", more)),
             }
         }
-        [verb, more, ..] if VERBS.contains(verb) => Err(unknown_for(verb, more)),
-        [word, ..] => Err(unknown(word)),
+        [command, more, ..] if COMMANDS.contains(command) => Err(unexpected(command, more)),
+        [other, ..] => Err(unknown(other)),
     }
 }
 
-fn unknown_for(verb: &str, word: &str) -> String {
-    format!("`{verb}` does not know what to do with `{word}`")
+fn unexpected(command: &str, argument: &str) -> String {
+    format!("unexpected argument `{argument}` for `{command}`")
 }
 
-fn unknown(word: &str) -> String {
-    let close = VERBS.iter().find(|verb| is_close(verb, word));
+fn unknown(name: &str) -> String {
+    let close = COMMANDS.iter().find(|command| is_close(command, name));
     match close {
-        Some(verb) => format!("there is no `{word}`; did you mean `{verb}`?"),
-        None => format!("there is no `{word}`"),
+        Some(command) => format!("unknown command `{name}`; did you mean `{command}`?"),
+        None => format!("unknown command `{name}`"),
     }
 }
 
-/// Whether one letter too many, too few, or exchanged makes one of the other.
+/// Whether the two differ by one inserted, deleted or replaced letter, or two
+/// swapped ones.
 fn is_close(one: &str, other: &str) -> bool {
     let (one, other) = (one.as_bytes(), other.as_bytes());
     if one.len().abs_diff(other.len()) > 1 {
@@ -112,31 +114,30 @@ fn is_close(one: &str, other: &str) -> bool {
     before + after.count() + 2 >= one.len().max(other.len())
 }
 
-/// What the program is for.
 pub(super) fn help() -> String {
     let default = system::default_state_dir();
     format!(
         "\
-casement-node makes this host what its cluster needs, keeps it so, and takes it
-back. It does what a document says, which `casement apply` sends.
+casement-node is the casement agent. It brings this host to the state that
+`casement apply` sends, keeps it there, and can undo all changes.
 
-Usage: casement-node [--state-dir FOLDER] VERB
+Usage: casement-node [--state-dir DIR] COMMAND
 
-For people
-  observe [-v] [FILE]  say what differs from the document in FILE, or from what
-                       this host is kept to; changes nothing. -v also lists what
-                       is right, with the reason. Exit code 4: something differs
-  inspect              say what this host and its networks are, in JSON
-  version              say which version this is
-  help                 say this
+Commands for users
+  observe [-v] [FILE]  Compare this host with the document in FILE, or with the
+                       documents of the last apply. Changes nothing. -v also
+                       lists unchanged steps. Exit code 4: changes are needed
+  inspect              Print facts about this host and its networks as JSON
+  version              Print the version
+  help                 Print this help
 
-For programs
-  channel              answer a controller on standard input and output
-  receive HASH SIZE    take a file in from standard input, as lines of text
-  serve [--detach]     be the service `casement`, which carries changes out
-  host NAME            be the service NAME, and run its program
+Commands for programs
+  channel              Serve a controller on stdin and stdout
+  receive HASH SIZE    Receive a file on stdin, encoded as lines of text
+  serve [--detach]     Run the service `casement`, which applies changes
+  host NAME            Run the service NAME and supervise its program
 
-  --state-dir FOLDER   where its journals, records and blobs are; otherwise
+  --state-dir DIR      Directory for journals, records and blobs; default:
                        {}
 ",
         default.display()
@@ -152,16 +153,16 @@ mod tests {
     }
 
     #[test]
-    fn what_programs_say_is_understood() {
+    fn program_commands_are_parsed() {
         let serve = parsed("--state-dir /x serve --detach").unwrap();
-        assert_eq!(serve.verb, Verb::Serve { detach: true });
+        assert_eq!(serve.command, Command::Serve { detach: true });
         assert_eq!(serve.state_dir, Some(PathBuf::from("/x")));
-        let host = Verb::Host("kubelet".to_owned());
-        assert_eq!(parsed("host kubelet").unwrap().verb, host);
+        let host = Command::Host("kubelet".to_owned());
+        assert_eq!(parsed("host kubelet").unwrap().command, host);
     }
 
     #[test]
-    fn what_people_say_is_understood() {
+    fn user_commands_are_parsed() {
         for line in [
             "help",
             "--help",
@@ -170,44 +171,44 @@ mod tests {
             "observe --help",
             "host -h",
         ] {
-            assert_eq!(parsed(line).unwrap().verb, Verb::Help, "{line}");
+            assert_eq!(parsed(line).unwrap().command, Command::Help, "{line}");
         }
-        let observe = Verb::Observe {
+        let observe = Command::Observe {
             verbose: true,
             document: Some(PathBuf::from("d.json")),
         };
-        assert_eq!(parsed("observe d.json -v").unwrap().verb, observe);
+        assert_eq!(parsed("observe d.json -v").unwrap().command, observe);
     }
 
     #[test]
-    fn what_is_wrong_is_said_with_the_word_that_is_wrong() {
-        for (line, said) in [
-            ("", "nothing was asked"),
-            ("host", "`host` wants the name of a service"),
-            ("channel x", "`channel` does not know what to do with `x`"),
+    fn invalid_arguments_are_named() {
+        for (line, message) in [
+            ("", "missing command"),
+            ("host", "`host` requires the name of a service"),
+            ("channel x", "unexpected argument `x` for `channel`"),
+            ("version --x y", "unexpected argument `--x` for `version`"),
+            ("observe a b", "unexpected argument `b` for `observe`"),
+            ("observe --all", "unexpected argument `--all` for `observe`"),
+            ("--state-dir", "`--state-dir` requires a path"),
             (
-                "version --x y",
-                "`version` does not know what to do with `--x`",
+                "chanel",
+                "unknown command `chanel`; did you mean `channel`?",
             ),
-            ("observe a b", "`observe` does not know what to do with `b`"),
             (
-                "observe --all",
-                "`observe` does not know what to do with `--all`",
+                "obsreve",
+                "unknown command `obsreve`; did you mean `observe`?",
             ),
-            ("--state-dir", "`--state-dir` wants a folder"),
-            ("chanel", "there is no `chanel`; did you mean `channel`?"),
-            ("obsreve", "there is no `obsreve`; did you mean `observe`?"),
-            ("apply", "there is no `apply`"),
+            ("apply", "unknown command `apply`"),
         ] {
-            assert_eq!(parsed(line).unwrap_err(), said, "{line}");
+            assert_eq!(parsed(line).unwrap_err(), message, "{line}");
         }
     }
 
     #[test]
-    fn the_help_fits_a_terminal_and_names_every_verb() {
+    fn help_fits_80_columns_and_lists_every_command() {
         let help = help();
-        for verb in VERBS {
-            assert!(help.contains(&format!("\n  {verb} ")), "{verb}");
+        for command in COMMANDS {
+            assert!(help.contains(&format!("\n  {command} ")), "{command}");
         }
         assert!(help.lines().all(|line| line.len() <= 80), "{help}");
     }

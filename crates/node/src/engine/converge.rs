@@ -1,21 +1,20 @@
-//! Making a host what a document says.
+//! Applies a document to the host.
 
 use std::collections::BTreeMap;
 
-use casement_resource::wire::{Outcome, What};
+use casement_resource::wire::{EventKind, Outcome};
 use casement_resource::{Change, Code, Diff, Failure, NodeDocument, Prior, ResourceId, Step};
 
-use super::tally::Fate;
-use super::{Ended, Engine, Numbers};
-use crate::kinds::{self, both_sides};
+use super::tally::StepOutcome;
+use super::{Engine, StepOutcomes, StepResult};
+use crate::kinds::{self, expected_and_found};
 use crate::platform::Result;
 use crate::state::records::Records;
 
-/// How far a run has come.
 #[derive(Default)]
-pub(super) struct Walk {
-    pub(super) numbers: Numbers,
-    /// Each blocked step with the failed one that it comes after.
+pub(super) struct ConvergeState {
+    pub(super) outcomes: StepOutcomes,
+    /// Each blocked step with the failed step that blocks it.
     pub(super) blocked: BTreeMap<ResourceId, ResourceId>,
 }
 
@@ -24,128 +23,130 @@ impl Engine<'_> {
         &mut self,
         document: &NodeDocument,
         records: &mut Records,
-    ) -> Result<(Outcome, Numbers)> {
-        let mut walk = Walk::default();
+    ) -> Result<(Outcome, StepOutcomes)> {
+        let mut state = ConvergeState::default();
         for step in document.steps() {
-            if self.stopped() || !self.pass(step, &mut walk, records)? {
-                return Ok((Outcome::Stopped, walk.numbers));
+            if self.stopped() || !self.run_step(step, &mut state, records)? {
+                return Ok((Outcome::Stopped, state.outcomes));
             }
         }
-        let outcome = if walk.numbers.any_failed() {
+        let outcome = if state.outcomes.any_failed() {
             Outcome::Failed
         } else {
             Outcome::Done
         };
-        Ok((outcome, walk.numbers))
+        Ok((outcome, state.outcomes))
     }
 
-    /// One step, unless it comes after one that failed; `false` if the run was
-    /// stopped in it. All that the next one needs to know is in the walk and in the
-    /// records.
-    pub(super) fn pass(
+    /// Runs one step, or skips it if a failed step blocks it; `false` if the run was
+    /// stopped. All state between steps is in `state` and `records`.
+    pub(super) fn run_step(
         &mut self,
         step: &Step,
-        walk: &mut Walk,
+        state: &mut ConvergeState,
         records: &mut Records,
     ) -> Result<bool> {
         let id = step.id.clone();
-        let mut before = step.after.iter();
-        let because = before.find_map(|before| walk.blocked.get(before)).cloned();
+        let mut dependencies = step.after.iter();
+        let because = dependencies.find_map(|id| state.blocked.get(id)).cloned();
         if let Some(because) = because {
-            walk.blocked.insert(id.clone(), because.clone());
-            walk.numbers.set(&id, Fate::Skipped);
-            self.sink.write(What::StepSkipped { id, because })?;
+            state.blocked.insert(id.clone(), because.clone());
+            state.outcomes.set(&id, StepOutcome::Skipped);
+            let name = step.resource.identity();
+            self.sink
+                .write(EventKind::StepSkipped { id, name, because })?;
             return Ok(true);
         }
-        match self.step(step, records)? {
-            Ended::Right => walk.numbers.set(&id, Fate::Right),
-            Ended::Changed => walk.numbers.set(&id, Fate::Changed),
-            Ended::Stopped => return Ok(false),
-            Ended::Failed(failure) => {
-                walk.blocked.insert(id.clone(), id.clone());
-                walk.numbers.set(&id, Fate::Failed);
+        match self.converge_step(step, records)? {
+            StepResult::Unchanged => state.outcomes.set(&id, StepOutcome::Unchanged),
+            StepResult::Changed => state.outcomes.set(&id, StepOutcome::Changed),
+            StepResult::Stopped => return Ok(false),
+            StepResult::Failed(failure) => {
+                state.blocked.insert(id.clone(), id.clone());
+                state.outcomes.set(&id, StepOutcome::Failed);
                 let failure = *failure;
-                self.sink.write(What::StepFailed { id, failure })?;
+                self.sink.write(EventKind::StepFailed { id, failure })?;
             }
         }
         Ok(true)
     }
 
-    /// One step. The outer error is the journal's, and ends the run.
-    fn step(&mut self, step: &Step, records: &mut Records) -> Result<Ended> {
+    /// The outer error is one of the journal, and ends the run.
+    fn converge_step(&mut self, step: &Step, records: &mut Records) -> Result<StepResult> {
         let no_secrets = BTreeMap::new();
         let stale = records.is_stale(&step.id);
-        let diff = match kinds::look(&self.place(stale, &no_secrets), &step.resource) {
+        let diff = match kinds::observe(&self.context(stale, &no_secrets), &step.resource) {
             Ok(diff) => diff,
             Err(failure) => return Ok(failure.into()),
         };
         let changes = match diff {
             Diff::Changes(changes) => changes,
-            Diff::Right { reason, .. } => {
-                if let Err(failure) = settle(step, records) {
+            Diff::InSync { reason, .. } => {
+                if let Err(failure) = record_in_sync(step, records) {
                     return Ok(failure.into());
                 }
-                self.sink.write(What::StepRight {
+                self.sink.write(EventKind::StepInSync {
                     id: step.id.clone(),
                     reason,
                 })?;
-                return Ok(Ended::Right);
+                return Ok(StepResult::Unchanged);
             }
         };
         let Some(secrets) = self.secrets_for(&step.id, &step.resource)? else {
-            return Ok(Ended::Stopped);
+            return Ok(StepResult::Stopped);
         };
-        // Before the record: what is announced and then cut off, has at worst
-        // a record of a change that was not made, and undoing that is harmless.
-        self.sink.write(What::StepBegan {
+        // Written before the record. If the run is killed in between, there is at most
+        // a record without a change, and undoing that is harmless.
+        self.sink.write(EventKind::StepBegan {
             id: step.id.clone(),
+            name: step.resource.identity(),
             changes,
             disruptive: step.disruptive,
         })?;
-        let made = self.make(step, records, &secrets);
+        let applied = self.apply_step(step, records, &secrets);
         for name in kinds::secrets(&step.resource) {
             self.secrets.forget(&name);
         }
-        match made {
+        match applied {
             Err(failure) => Ok(failure.into()),
             Ok(unobserved) => {
-                self.sink.write(What::StepChanged {
+                self.sink.write(EventKind::StepChanged {
                     id: step.id.clone(),
                     unobserved,
                 })?;
-                Ok(Ended::Changed)
+                Ok(StepResult::Changed)
             }
         }
     }
 
-    /// Keeps, changes, verifies; gives the fields that cannot be verified.
-    fn make(
+    /// Records the prior state, applies and verifies; returns the fields that cannot be
+    /// verified.
+    fn apply_step(
         &self,
         step: &Step,
         records: &mut Records,
         secrets: &BTreeMap<casement_resource::SecretName, casement_resource::Secret>,
     ) -> Result<Vec<String>> {
-        let at = self.place(records.is_stale(&step.id), secrets);
-        self.undo_other_thing(step, records)?;
-        let earlier = records.get(&step.id).cloned();
-        let prior: Prior = match &earlier {
-            None => kinds::prior(&at, &step.resource)?,
-            Some(record) => kinds::extend(&at, &step.resource, &record.prior)?,
+        let context = self.context(records.is_stale(&step.id), secrets);
+        self.undo_renamed(step, records)?;
+        let record = records.get(&step.id).cloned();
+        let prior: Prior = match &record {
+            None => kinds::prior(&context, &step.resource)?,
+            Some(record) => kinds::extend(&context, &step.resource, &record.prior)?,
         };
         records.put(&step.id, &step.resource, prior.clone())?;
         records.mark_stale(&step.id)?;
-        let earlier = earlier.map(|record| record.resource);
-        kinds::change(&at, &step.resource, &prior, earlier.as_ref())?;
+        let previous = record.map(|record| record.resource);
+        kinds::apply(&context, &step.resource, &prior, previous.as_ref())?;
         records.clear_stale(&step.id)?;
-        match kinds::look(&self.place(false, secrets), &step.resource)? {
-            Diff::Right { unobserved, .. } => Ok(unobserved),
+        match kinds::observe(&self.context(false, secrets), &step.resource)? {
+            Diff::InSync { unobserved, .. } => Ok(unobserved),
             Diff::Changes(changes) => Err(not_converged(&step.id, &changes)),
         }
     }
 
-    /// A step that used to be about another thing (a moved file): that one is
-    /// taken back first.
-    fn undo_other_thing(&self, step: &Step, records: &mut Records) -> Result<()> {
+    /// If the step managed another object before (a moved file), undoes that first.
+    fn undo_renamed(&self, step: &Step, records: &mut Records) -> Result<()> {
         let Some(record) = records.get(&step.id).cloned() else {
             return Ok(());
         };
@@ -154,21 +155,20 @@ impl Engine<'_> {
         }
         let secrets = BTreeMap::new();
         kinds::undo(
-            &self.place(false, &secrets),
+            &self.context(false, &secrets),
             &record.resource,
             &record.prior,
         )?;
-        records.forget(&step.id)
+        records.remove(&step.id)
     }
 }
 
-/// Notes that a step is right as it is.
-fn settle(step: &Step, records: &mut Records) -> Result<()> {
+fn record_in_sync(step: &Step, records: &mut Records) -> Result<()> {
     let record = records.get(&step.id);
-    if kinds::leaves_nothing(&step.resource) && record.is_some() {
-        return records.forget(&step.id);
+    if kinds::needs_no_record(&step.resource) && record.is_some() {
+        return records.remove(&step.id);
     }
-    // What it is to be may have changed to what it is: it goes as it is by now.
+    // The desired state may have changed to the current one: update the record.
     if let Some(record) = record
         && record.resource != step.resource
         && record.resource.identity() == step.resource.identity()
@@ -176,16 +176,16 @@ fn settle(step: &Step, records: &mut Records) -> Result<()> {
         let prior = record.prior.clone();
         records.put(&step.id, &step.resource, prior)?;
     }
-    // A service that does not run is not stale either.
+    // A stopped service is not stale either.
     records.clear_stale(&step.id)
 }
 
 fn not_converged(id: &ResourceId, changes: &[Change]) -> Failure {
-    let (wanted, found) = both_sides(changes);
+    let (wanted, found) = expected_and_found(changes);
     Failure::new(
         Code::NotConverged,
-        format!("`{id}` was changed, and is still not what it should be"),
-        "something else changes it back, or the system did not do what it said; look there first",
+        format!("`{id}` still differs after the change"),
+        "check whether another program reverts the change, or the system ignored it",
     )
     .values(wanted, found)
 }

@@ -6,9 +6,9 @@ use casement_resource::{
     Access, AdapterSettings, Condition, ContainerStore, DefenderExclusion, Directory, DynamicPorts,
     Effect, Env, Exclusion, File, FirewallRule, Forwarding, HnsEndpoint, HnsNetwork,
     HnsNetworkType, Hostname, Image, ImageSource, ImageStore, InterfaceRef, Join, Kubeconfig,
-    NodeDocument, PathEntry, Protocol, Reboot, RegistryData, RegistryValue, Resource, Route, Run,
-    SecretFile, Service, ServiceDefinition, SourceVip, Stage, StartType, Step, Taint, TextPart,
-    TimeSync, UpdateFloor, Wait, WaitsForBoot, WindowsFeature, WindowsUpdate,
+    NodeDocument, PathEntry, PendingChange, Protocol, Reboot, RegistryData, RegistryValue,
+    Resource, Route, Run, SecretFile, Service, ServiceDefinition, SourceVip, Stage, StartType,
+    Step, Taint, TextPart, TimeSync, UpdateFloor, Wait, WindowsFeature, WindowsUpdate,
 };
 
 mod host;
@@ -126,9 +126,9 @@ pub fn reboot() -> Step {
         Resource::Reboot(Reboot {
             reason: "the feature Containers".to_owned(),
             waits: vec![
-                WaitsForBoot::Feature("Containers".to_owned()),
-                WaitsForBoot::Hostname,
-                WaitsForBoot::Update("KB5012637".to_owned()),
+                PendingChange::Feature("Containers".to_owned()),
+                PendingChange::Hostname,
+                PendingChange::Update("KB5012637".to_owned()),
             ],
             allowed: true,
             timeout_seconds: 60,
@@ -137,7 +137,7 @@ pub fn reboot() -> Step {
     )
 }
 
-/// An update that 20348 contains from a revision on.
+/// An update that is part of build 20348 since `revision`.
 pub fn update(revision: u32, package: Option<&str>) -> Step {
     step(
         "update",
@@ -174,7 +174,7 @@ pub fn ports(protocol: Protocol, first: u16) -> Step {
     )
 }
 
-/// An image of the service `containerd`'s, with one more name.
+/// An image of the service `containerd`, with one more tag.
 pub fn image(name: &str) -> Step {
     let path = |text: &str| text.parse().unwrap();
     step(
@@ -196,7 +196,7 @@ pub fn image(name: &str) -> Step {
     )
 }
 
-/// Where the service `containerd` keeps everything.
+/// The store of the service `containerd`.
 pub fn container_store() -> Step {
     let path = |text: &str| text.parse().unwrap();
     step(
@@ -310,7 +310,7 @@ fn network() -> Vec<Step> {
             ),
             &["network"],
         ),
-        // The switch gives the address to another interface.
+        // The switch moves the address to another interface.
         with_after(
             step(
                 "route",
@@ -332,14 +332,14 @@ fn network() -> Vec<Step> {
     ]
 }
 
-/// The same, with a file that has a secret in it: who makes it is asked twice.
+/// `full` with a secret file, so that a run requests two secrets.
 pub fn full_with_secret() -> NodeDocument {
     let mut steps = full().steps().to_vec();
     steps.push(secret_file("account", r"C:\k\new\account.toml"));
     document(steps)
 }
 
-/// Something of every kind but artifacts, reboots and files with secrets.
+/// All kinds except artifacts, reboots and secret files.
 pub fn full() -> NodeDocument {
     let containerd = Condition::NamedPipe(r"\\.\pipe\containerd".to_owned());
     let mut steps = vec![
@@ -400,14 +400,14 @@ pub fn full() -> NodeDocument {
                 Resource::Wait(Wait {
                     condition: containerd,
                     timeout_seconds: 5,
-                    remedy: None,
+                    help: None,
                 }),
             ),
             &["kubernetes"],
         ),
     ];
     steps.extend(network());
-    // A wait that holds already has nothing to change.
+    // Its condition is already met, so it would change nothing.
     steps.retain(|step| step.id.as_str() != "wait");
     document(steps)
 }

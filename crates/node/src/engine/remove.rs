@@ -1,232 +1,237 @@
-//! Taking back what casement made, what was made last first.
+//! Removes what casement created, newest first.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use casement_resource::wire::{Outcome, RemoveWhat, What};
+use casement_resource::wire::{EventKind, Outcome, RemoveScope};
 use casement_resource::{Code, Failure, Resource, ResourceId, ServiceDefinition};
 
-use super::tally::Fate;
-use super::{Engine, Numbers};
+use super::tally::StepOutcome;
+use super::{Engine, StepOutcomes};
 use crate::kinds;
 use crate::platform::Result;
 use crate::state::records::{Record, Records};
 
-#[path = "remove/runtimes.rs"]
-mod keepers;
+mod runtimes;
 
-use keepers::Keepers;
+use runtimes::Runtimes;
 
 impl Engine<'_> {
     pub(super) fn remove(
         &mut self,
-        what: &RemoveWhat,
+        scope: &RemoveScope,
         records: &mut Records,
-    ) -> Result<(Outcome, Numbers)> {
-        let mut chosen = records.backwards();
-        if let RemoveWhat::Ids(ids) = what {
-            chosen.retain(|(id, _)| ids.contains(id));
+    ) -> Result<(Outcome, StepOutcomes)> {
+        let mut selected = records.newest_first();
+        if let RemoveScope::Ids(ids) = scope {
+            selected.retain(|(id, _)| ids.contains(id));
         }
-        let mut numbers = Numbers::default();
+        let mut outcomes = StepOutcomes::default();
         let is_image = |record: &Record| matches!(record.resource, Resource::Image(_));
-        let (images, rest): (Vec<_>, Vec<_>) =
-            chosen.into_iter().partition(|(_, record)| is_image(record));
-        let keepers = Keepers::of(&images, &rest);
-        self.stop_services(&rest, |service| !keepers.is(service));
-        self.let_go(&rest);
-        if !self.take_back_all(&images, &keepers, records, &mut numbers)? {
-            return Ok((Outcome::Stopped, numbers));
+        let (images, rest): (Vec<_>, Vec<_>) = selected
+            .into_iter()
+            .partition(|(_, record)| is_image(record));
+        let runtimes = Runtimes::new(&images, &rest);
+        self.stop_services(&rest, |service| !runtimes.is_runtime(service));
+        self.release_stores(&rest);
+        if !self.remove_all(&images, &runtimes, records, &mut outcomes)? {
+            return Ok((Outcome::Stopped, outcomes));
         }
-        if let Some(image) = keepers.needed(&images, &rest, records) {
-            let ids: Vec<&ResourceId> = rest.iter().map(|(id, _)| id).collect();
-            self.leave(&ids, image, &mut numbers)?;
-            return Ok((Outcome::Failed, numbers));
+        if let Some(image) = runtimes.blocking_image(&images, &rest, records) {
+            self.skip(&rest, image, &mut outcomes)?;
+            return Ok((Outcome::Failed, outcomes));
         }
         self.stop_services(&rest, |_| true);
-        if !self.take_back_all(&rest, &keepers, records, &mut numbers)? {
-            return Ok((Outcome::Stopped, numbers));
+        if !self.remove_all(&rest, &runtimes, records, &mut outcomes)? {
+            return Ok((Outcome::Stopped, outcomes));
         }
-        self.look_again(&rest, records, &mut numbers)?;
-        let outcome = if numbers.any_failed() {
+        self.verify_removed(&rest, records, &mut outcomes)?;
+        let outcome = if outcomes.any_failed() {
             Outcome::Failed
         } else {
             Outcome::Done
         };
-        Ok((outcome, numbers))
+        Ok((outcome, outcomes))
     }
 
-    /// One after the other; `false` if the run was stopped.
-    fn take_back_all(
+    /// `false` if the run was stopped.
+    fn remove_all(
         &mut self,
-        chosen: &[(ResourceId, Record)],
-        keepers: &Keepers,
+        selected: &[(ResourceId, Record)],
+        runtimes: &Runtimes,
         records: &mut Records,
-        numbers: &mut Numbers,
+        outcomes: &mut StepOutcomes,
     ) -> Result<bool> {
-        let mut left: Vec<(&ResourceId, &Resource)> = Vec::new();
-        for (own, record) in chosen {
+        let mut failed: Vec<(&ResourceId, &Resource)> = Vec::new();
+        for (own, record) in selected {
             if self.stopped() {
                 return Ok(false);
             }
-            let stands = |it: &&(&ResourceId, &Resource)| kinds::stands_on(it.1, &record.resource);
-            if let Some((because, _)) = left.iter().find(stands) {
-                self.leave(&[own], because, numbers)?;
+            let blocks =
+                |it: &&(&ResourceId, &Resource)| kinds::needs_for_removal(it.1, &record.resource);
+            if let Some((because, _)) = failed.iter().find(blocks) {
+                let skipped = [(own.clone(), record.clone())];
+                self.skip(&skipped, because, outcomes)?;
                 continue;
             }
             let (id, thing) = (own.clone(), record.resource.identity());
-            self.sink.write(What::StepBegan {
+            self.sink.write(EventKind::StepBegan {
                 id: id.clone(),
+                name: thing.clone(),
                 changes: Vec::new(),
                 disruptive: matches!(record.resource, Resource::HnsNetwork(_)),
             })?;
-            match self.take_back(&id, record, keepers, records) {
+            match self.remove_one(&id, record, runtimes, records) {
                 Ok(()) => {
-                    numbers.set(&id, Fate::Changed);
-                    self.sink.write(What::StepRemoved { id, thing })?;
+                    outcomes.set(&id, StepOutcome::Changed);
+                    self.sink.write(EventKind::StepRemoved { id, thing })?;
                 }
                 Err(failure) => {
-                    left.push((own, &record.resource));
-                    numbers.set(&id, Fate::Failed);
-                    self.sink.write(What::StepFailed { id, failure })?;
+                    failed.push((own, &record.resource));
+                    outcomes.set(&id, StepOutcome::Failed);
+                    self.sink.write(EventKind::StepFailed { id, failure })?;
                 }
             }
         }
         Ok(true)
     }
 
-    /// Tells of each that it is left for the next removal.
-    fn leave(
+    /// Reports that these are left for the next removal.
+    fn skip(
         &mut self,
-        ids: &[&ResourceId],
+        steps: &[(ResourceId, Record)],
         because: &ResourceId,
-        numbers: &mut Numbers,
+        outcomes: &mut StepOutcomes,
     ) -> Result<()> {
-        for id in ids {
-            numbers.set(id, Fate::Skipped);
-            self.sink.write(What::StepSkipped {
-                id: (*id).clone(),
+        for (id, record) in steps {
+            outcomes.set(id, StepOutcome::Skipped);
+            self.sink.write(EventKind::StepSkipped {
+                id: id.clone(),
+                name: record.resource.identity(),
                 because: because.clone(),
             })?;
         }
         Ok(())
     }
 
-    /// The proof: each thing is looked for once more when all are gone, since a
-    /// program that was still ending may have put one back. What is there has its
-    /// record again, so that the next run takes it back.
-    fn look_again(
+    /// Checks each object again after all were removed, since a program that was
+    /// still exiting may have created one again. What exists gets its record back, so
+    /// that the next run removes it.
+    fn verify_removed(
         &mut self,
-        chosen: &[(ResourceId, Record)],
+        selected: &[(ResourceId, Record)],
         records: &mut Records,
-        numbers: &mut Numbers,
+        outcomes: &mut StepOutcomes,
     ) -> Result<()> {
         let mut left = Vec::new();
         let mut things = 0;
-        for (id, record) in chosen {
-            // What could not be taken back has its record, and was told.
-            if records.get(id).is_some() || !kinds::is_thing(&record.resource) {
+        for (id, record) in selected {
+            // Failed removals still have their record and were reported.
+            if records.get(id).is_some() || !kinds::is_object(&record.resource) {
                 continue;
             }
             things += 1;
-            self.insist(record);
-            if self.is_left(record) {
+            self.retry_undo(record);
+            if self.still_exists(record) {
                 records.put(id, &record.resource, record.prior.clone())?;
-                numbers.set(id, Fate::Failed);
+                outcomes.set(id, StepOutcome::Failed);
                 left.push(record.resource.identity());
                 let failure = left_behind(&record.resource);
-                self.sink.write(What::StepFailed {
+                self.sink.write(EventKind::StepFailed {
                     id: id.clone(),
                     failure,
                 })?;
             }
         }
-        self.sink.write(What::Looked { things, left })
+        self.sink.write(EventKind::Verified { things, left })
     }
 
-    /// A program that was still ending may have put a thing back: a folder that it
-    /// makes when it starts, a file that it writes when it stops.
-    fn insist(&self, record: &Record) {
-        const TRIES: u32 = 10;
-        const PAUSE: Duration = Duration::from_millis(500);
+    /// A program that was still exiting may have created an object again: a folder
+    /// that it creates on start, a file that it writes on exit.
+    fn retry_undo(&self, record: &Record) {
+        const ATTEMPTS: u32 = 10;
+        const INTERVAL: Duration = Duration::from_millis(500);
         let secrets = BTreeMap::new();
-        for _ in 0..TRIES {
-            if !self.is_left(record) {
+        for _ in 0..ATTEMPTS {
+            if !self.still_exists(record) {
                 return;
             }
-            // Whether it helped is seen, not told.
-            let at = self.place(false, &secrets);
-            let _ = kinds::undo(&at, &record.resource, &record.prior);
-            self.platform.pause(PAUSE);
+            // The check above tells whether it worked.
+            let context = self.context(false, &secrets);
+            let _ = kinds::undo(&context, &record.resource, &record.prior);
+            self.platform.pause(INTERVAL);
         }
     }
 
-    /// Whether a thing is as casement made it, and not as it was before. That it
-    /// cannot be looked at any more, is one of the ways of being gone.
-    fn is_left(&self, record: &Record) -> bool {
+    /// Whether an object is as casement created it, and not as it was before. One that
+    /// cannot be observed any more counts as removed.
+    fn still_exists(&self, record: &Record) -> bool {
         let secrets = BTreeMap::new();
-        let at = self.place(false, &secrets);
-        let as_made = kinds::look(&at, &record.resource).is_ok_and(|diff| diff.is_right());
-        let as_before = || kinds::prior(&at, &record.resource).is_ok_and(|now| now == record.prior);
-        as_made && !as_before()
+        let context = self.context(false, &secrets);
+        let as_applied =
+            kinds::observe(&context, &record.resource).is_ok_and(|diff| diff.in_sync());
+        let as_before =
+            || kinds::prior(&context, &record.resource).is_ok_and(|now| now == record.prior);
+        as_applied && !as_before()
     }
 
-    /// A running program writes into the folders that are about to go. One
-    /// that cannot be stopped is reported when its own turn comes.
+    /// A running program writes into the folders that are about to be deleted. One
+    /// that cannot be stopped is reported when it is removed itself.
     fn stop_services(
         &self,
-        chosen: &[(ResourceId, Record)],
-        which: impl Fn(&ServiceDefinition) -> bool,
+        selected: &[(ResourceId, Record)],
+        filter: impl Fn(&ServiceDefinition) -> bool,
     ) {
-        for (_, record) in chosen {
+        for (_, record) in selected {
             if let Resource::Service(service) = &record.resource
-                && which(&service.definition)
+                && filter(&service.definition)
             {
                 let _ = self.platform.stop_service(&service.definition.name);
             }
         }
     }
 
-    /// Whoever keeps something that casement made lets go of it while it can. What
-    /// it does not do, the removal itself does: it need not be told.
-    fn let_go(&self, chosen: &[(ResourceId, Record)]) {
-        const TRIES: u32 = 3;
-        const PAUSE: Duration = Duration::from_millis(500);
+    /// Has container runtimes empty their stores while they still run. Failures are not
+    /// reported: the removal deletes the rest itself.
+    fn release_stores(&self, selected: &[(ResourceId, Record)]) {
+        const ATTEMPTS: u32 = 3;
+        const INTERVAL: Duration = Duration::from_millis(500);
         let secrets = BTreeMap::new();
-        for (_, record) in chosen {
-            if !kinds::takes_all_along(&record.resource, &record.prior) {
+        for (_, record) in selected {
+            if !kinds::owns_whole_store(&record.resource, &record.prior) {
                 continue;
             }
-            for _ in 0..TRIES {
-                let at = self.place(false, &secrets);
-                if kinds::let_go(&at, &record.resource).is_ok() {
+            for _ in 0..ATTEMPTS {
+                let context = self.context(false, &secrets);
+                if kinds::release(&context, &record.resource).is_ok() {
                     break;
                 }
-                self.platform.pause(PAUSE);
+                self.platform.pause(INTERVAL);
             }
         }
     }
 
-    fn take_back(
+    fn remove_one(
         &self,
         id: &ResourceId,
         record: &Record,
-        keepers: &Keepers,
+        runtimes: &Runtimes,
         records: &mut Records,
     ) -> Result<()> {
         let secrets = BTreeMap::new();
-        let at = self.place(false, &secrets);
-        let undone = kinds::undo(&at, &record.resource, &record.prior);
-        if !keepers.takes_along(&record.resource) {
+        let context = self.context(false, &secrets);
+        let undone = kinds::undo(&context, &record.resource, &record.prior);
+        if !runtimes.removed_with_store(&record.resource) {
             undone?;
         }
-        records.forget(id)
+        records.remove(id)
     }
 }
 
 fn left_behind(resource: &Resource) -> Failure {
     Failure::new(
         Code::LeftBehind,
-        format!("{} was taken back, and is there again", resource.identity()),
-        "end what puts it there, then reset again",
+        format!("{} was removed, but exists again", resource.identity()),
+        "stop the program that creates it, then run `casement reset` again",
     )
 }

@@ -1,53 +1,54 @@
-//! Counts what became of each step, over all parts of a run that was cut off.
+//! Counts step outcomes, including those from before a run was resumed.
 
 use std::collections::BTreeMap;
 
 use casement_resource::ResourceId;
-use casement_resource::wire::{Event, Tally, What};
+use casement_resource::wire::{Event, EventKind, Tally};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Fate {
+pub(super) enum StepOutcome {
     Changed,
-    Right,
+    Unchanged,
     Failed,
     Skipped,
 }
 
-/// What became of each step.
 #[derive(Debug, Default)]
-pub(super) struct Numbers(BTreeMap<ResourceId, Fate>);
+pub(super) struct StepOutcomes(BTreeMap<ResourceId, StepOutcome>);
 
-impl Numbers {
-    pub(super) fn set(&mut self, id: &ResourceId, fate: Fate) {
-        self.0.insert(id.clone(), fate);
+impl StepOutcomes {
+    pub(super) fn set(&mut self, id: &ResourceId, outcome: StepOutcome) {
+        self.0.insert(id.clone(), outcome);
     }
 
-    /// What an earlier part of the run has begun to change, counts as changed
-    /// although it is right by now.
-    pub(super) fn add_before(&mut self, before: &[Event]) {
-        for event in before {
-            let What::StepBegan { id, .. } = &event.what else {
+    /// A step that was started before the run was resumed counts as changed, even if
+    /// it is in sync by now.
+    pub(super) fn merge(&mut self, previous: &[Event]) {
+        for event in previous {
+            let EventKind::StepBegan { id, .. } = &event.kind else {
                 continue;
             };
-            let fate = self.0.entry(id.clone()).or_insert(Fate::Changed);
-            if *fate == Fate::Right {
-                *fate = Fate::Changed;
+            let outcome = self.0.entry(id.clone()).or_insert(StepOutcome::Changed);
+            if *outcome == StepOutcome::Unchanged {
+                *outcome = StepOutcome::Changed;
             }
         }
     }
 
     pub(super) fn any_failed(&self) -> bool {
-        self.0.values().any(|fate| *fate == Fate::Failed)
+        self.0
+            .values()
+            .any(|outcome| *outcome == StepOutcome::Failed)
     }
 
-    pub(super) fn count(&self) -> Tally {
+    pub(super) fn tally(&self) -> Tally {
         let mut tally = Tally::default();
-        for fate in self.0.values() {
-            *match fate {
-                Fate::Changed => &mut tally.changed,
-                Fate::Right => &mut tally.right,
-                Fate::Failed => &mut tally.failed,
-                Fate::Skipped => &mut tally.skipped,
+        for outcome in self.0.values() {
+            *match outcome {
+                StepOutcome::Changed => &mut tally.changed,
+                StepOutcome::Unchanged => &mut tally.in_sync,
+                StepOutcome::Failed => &mut tally.failed,
+                StepOutcome::Skipped => &mut tally.skipped,
             } += 1;
         }
         tally

@@ -1,4 +1,4 @@
-//! The engine on the simulated host.
+//! The engine on a simulated host.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -8,14 +8,14 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::SystemTime;
 
-use casement_resource::wire::{Event, ObservedStep, Outcome, RemoveWhat, What};
+use casement_resource::wire::{Event, EventKind, ObservedStep, Outcome, RemoveScope};
 use casement_resource::{NodeDocument, Secret, SecretName};
 
 use super::documents::linux::{linux_full, linux_host};
 use super::documents::{self, document, full, full_with_secret, windows_host, with_after};
-use super::{Engine, SecretSource, Sink, observe};
+use super::{Engine, EventSink, SecretSource, observe};
 use crate::platform::Result;
-use crate::recorded::{Book, Recorded};
+use crate::recorder::{CallRecorder, RecordingPlatform};
 use crate::sim::{Faults, Killed, Sim, World};
 use crate::state::Layout;
 use crate::state::journal::Journal;
@@ -24,28 +24,25 @@ use crate::state::order::{Order, Task};
 mod adapters;
 mod bad_cases;
 mod containers;
+mod coverage;
 mod docker;
 mod failures;
 mod faults;
 mod images;
 mod kills;
 mod linux;
-#[path = "tests/verification.rs"]
-mod proof;
 mod properties;
-#[path = "tests/coverage.rs"]
-mod reach;
 mod reboots;
 mod restarts;
 mod secrets;
 mod semantics;
 mod shared;
+mod verification;
 
 /// A simulated host with its state folder.
 struct Rig {
     sim: Sim,
-    /// What the host was asked.
-    book: Arc<Book>,
+    recorder: Arc<CallRecorder>,
     layout: Layout,
     _folder: tempfile::TempDir,
     runs: u32,
@@ -53,7 +50,7 @@ struct Rig {
 
 impl Rig {
     fn new(world: World) -> Self {
-        // In memory where there is such a place: these tests sync a lot.
+        // In memory if possible: these tests sync a lot.
         let folder = tempfile::tempdir_in("/dev/shm")
             .or_else(|_| tempfile::tempdir())
             .unwrap();
@@ -62,7 +59,7 @@ impl Rig {
         layout.prepare(&sim).unwrap();
         Self {
             sim,
-            book: Arc::default(),
+            recorder: Arc::default(),
             layout,
             _folder: folder,
             runs: 0,
@@ -78,8 +75,8 @@ impl Rig {
         }
     }
 
-    /// Carries an order out; none if the process was killed.
-    fn carry_out(&self, order: &Order) -> Option<(Outcome, Vec<Event>)> {
+    /// `None` if the process was killed.
+    fn execute(&self, order: &Order) -> Option<(Outcome, Vec<Event>)> {
         order.save(&self.layout).unwrap();
         let (journal, before) = Journal::open(&self.layout, &order.run).unwrap();
         let mut sink = KillableSink {
@@ -90,13 +87,17 @@ impl Rig {
         Some((outcome, self.events(order)))
     }
 
-    /// Works with an engine; none if the process was killed.
-    fn engine<T>(&self, sink: &mut dyn Sink, work: impl FnOnce(&mut Engine<'_>) -> T) -> Option<T> {
+    /// `None` if the process was killed.
+    fn engine<T>(
+        &self,
+        sink: &mut dyn EventSink,
+        work: impl FnOnce(&mut Engine<'_>) -> T,
+    ) -> Option<T> {
         let mut engine = Engine {
-            platform: &Recorded::new(&self.sim, Arc::clone(&self.book)),
+            platform: &RecordingPlatform::new(&self.sim, Arc::clone(&self.recorder)),
             layout: &self.layout,
             sink,
-            secrets: &Token,
+            secrets: &FixedSecrets,
             stop: &AtomicBool::new(false),
         };
         match catch_unwind(AssertUnwindSafe(|| work(&mut engine))) {
@@ -114,37 +115,36 @@ impl Rig {
 
     fn converge(&mut self, document: &NodeDocument) -> (Outcome, Vec<Event>) {
         let order = self.order(Task::Converge(document.clone()));
-        self.carry_out(&order).unwrap()
+        self.execute(&order).unwrap()
     }
 
     fn remove(&mut self) -> Outcome {
-        let order = self.order(Task::Remove(RemoveWhat::All));
-        self.carry_out(&order).unwrap().0
+        let order = self.order(Task::Remove(RemoveScope::All));
+        self.execute(&order).unwrap().0
     }
 }
 
-/// A journal at whose every write the process may be killed.
+/// A journal with kill points before and after each write.
 struct KillableSink<'a> {
     journal: Journal,
     sim: &'a Sim,
 }
 
-impl Sink for KillableSink<'_> {
-    fn write(&mut self, what: What) -> Result<()> {
-        self.sim.point();
-        self.journal.append(what)?;
-        self.sim.point();
+impl EventSink for KillableSink<'_> {
+    fn write(&mut self, event: EventKind) -> Result<()> {
+        self.sim.kill_point();
+        self.journal.append(event)?;
+        self.sim.kill_point();
         Ok(())
     }
 }
 
-/// Always has the token.
-struct Token;
+struct FixedSecrets;
 
-/// What it is, whichever secret is asked for.
+/// The value of every secret.
 const TOKEN: &str = "abcdef.0123456789abcdef";
 
-impl SecretSource for Token {
+impl SecretSource for FixedSecrets {
     fn get(&self, _name: &SecretName) -> Option<Secret> {
         Some(Secret::new(TOKEN.to_owned()))
     }
@@ -157,22 +157,22 @@ impl SecretSource for Token {
 }
 
 fn failed(events: &[Event]) -> BTreeMap<String, casement_resource::Failure> {
-    let failures = events.iter().filter_map(|event| match &event.what {
-        What::StepFailed { id, failure } => Some((id.to_string(), failure.clone())),
+    let failures = events.iter().filter_map(|event| match &event.kind {
+        EventKind::StepFailed { id, failure } => Some((id.to_string(), failure.clone())),
         _ => None,
     });
     failures.collect()
 }
 
 fn changed(events: &[Event]) -> Vec<String> {
-    let changes = events.iter().filter_map(|event| match &event.what {
-        What::StepChanged { id, .. } => Some(id.to_string()),
+    let changes = events.iter().filter_map(|event| match &event.kind {
+        EventKind::StepChanged { id, .. } => Some(id.to_string()),
         _ => None,
     });
     changes.collect()
 }
 
-/// A host of each system, and a document with something of every kind.
+/// A host of each system, with a document that has resources of every kind.
 fn hosts() -> [(World, NodeDocument); 2] {
     [
         (windows_host(), full_with_secret()),
@@ -181,7 +181,7 @@ fn hosts() -> [(World, NodeDocument); 2] {
 }
 
 #[test]
-fn a_second_run_changes_nothing_and_gives_reasons() {
+fn second_run_changes_nothing_and_reports_reasons() {
     for (host, full) in hosts() {
         let mut rig = Rig::new(host);
         let (outcome, events) = rig.converge(&full);
@@ -191,14 +191,14 @@ fn a_second_run_changes_nothing_and_gives_reasons() {
         let (outcome, events) = rig.converge(&full);
         assert_eq!((outcome, changed(&events)), (Outcome::Done, Vec::new()));
         let reasons = events.iter().filter(
-            |event| matches!(&event.what, What::StepRight { reason, .. } if !reason.is_empty()),
+            |event| matches!(&event.kind, EventKind::StepInSync { reason, .. } if !reason.is_empty()),
         );
         assert_eq!(reasons.count(), full.steps().len());
         assert_eq!(rig.sim.world(), world);
     }
 }
 
-/// Everything in a folder, with when it was written.
+/// The content and modification time of all files in a folder.
 fn written(folder: &Path) -> BTreeMap<PathBuf, (SystemTime, Vec<u8>)> {
     let mut found = BTreeMap::new();
     for entry in fs::read_dir(folder).unwrap() {
@@ -213,22 +213,27 @@ fn written(folder: &Path) -> BTreeMap<PathBuf, (SystemTime, Vec<u8>)> {
     found
 }
 
-/// No call that changes anything is made, and the agent's own folder stays as it
-/// is, whether all is to be done or nothing.
+/// Neither the host nor the state folder changes, whether or not the document is
+/// applied.
 #[test]
-fn observing_changes_nothing() {
+fn observe_changes_nothing() {
     for (host, full) in hosts() {
         let mut rig = Rig::new(host.clone());
-        for made in [false, true] {
-            if made {
+        for applied in [false, true] {
+            if applied {
                 assert_eq!(rig.converge(&full).0, Outcome::Done);
             }
             let (world, files) = (rig.sim.world(), written(rig.layout.root()));
             rig.sim.set_faults(Faults::default());
-            let seen = observe(&rig.sim, &rig.layout, &full).unwrap();
-            let right = |step: &ObservedStep| step.seen.as_ref().unwrap().is_right();
-            assert!(seen.steps.iter().all(|step| right(step) == made));
-            assert!(rig.sim.looks() > 0);
+            let observation = observe(&rig.sim, &rig.layout, &full).unwrap();
+            let in_sync = |step: &ObservedStep| step.result.as_ref().unwrap().in_sync();
+            assert!(
+                observation
+                    .steps
+                    .iter()
+                    .all(|step| in_sync(step) == applied)
+            );
+            assert!(rig.sim.reads() > 0);
             assert_eq!(rig.sim.changes(), 0);
             assert_eq!(rig.sim.world(), world);
             assert_eq!(written(rig.layout.root()), files);
@@ -237,7 +242,7 @@ fn observing_changes_nothing() {
 }
 
 #[test]
-fn removing_restores_what_was_there() {
+fn removal_restores_the_prior_state() {
     for (host, full) in hosts() {
         let mut rig = Rig::new(host.clone());
         rig.converge(&full);
@@ -248,7 +253,7 @@ fn removing_restores_what_was_there() {
 }
 
 #[test]
-fn a_moved_file_leaves_nothing_at_its_old_place() {
+fn moved_file_is_deleted_at_its_old_path() {
     let mut rig = Rig::new(windows_host());
     let at = |path: &str| document(vec![documents::file("config", path, "x")]);
     rig.converge(&at(r"C:\new\a\file"));

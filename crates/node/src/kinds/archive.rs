@@ -1,8 +1,8 @@
-//! Archives: files out of a tar.gz or a zip, by name.
+//! Extracts named files from a tar.gz or a zip.
 //!
-//! Only what the document names is ever written, and to where the document
-//! says. An archive that holds more than it may, or names that lead out of a
-//! folder, is refused all the same: nobody packs such a thing by accident.
+//! Only members that the document names are written, to the paths that it names.
+//! An archive above the limits, or with a name that escapes its folder, is
+//! rejected as a whole: it was not created by accident.
 
 use std::cell::Cell;
 use std::collections::BTreeSet;
@@ -12,81 +12,70 @@ use std::io::{self, BufReader, Read};
 use casement_resource::{Artifact, ArtifactFormat, UnpackLimits};
 use flate2::read::GzDecoder;
 
-/// What is done with each member that is found.
-pub type Take<'a> = dyn FnMut(&str, &mut dyn Read) -> io::Result<()> + 'a;
+/// Called with each wanted member.
+pub type OnMember<'a> = dyn FnMut(&str, &mut dyn Read) -> io::Result<()> + 'a;
 
-/// Why an archive is not what it should be.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ArchiveError {
-    /// It cannot be read to its end.
     #[error("{0}")]
     Broken(String),
-    /// It unpacks to more than it may.
-    #[error("it unpacks to more")]
+    #[error("the unpacked size exceeds the limit")]
     TooLarge,
-    /// It has more entries than it may.
-    #[error("it has {0} or more")]
+    #[error("at least {0} entries")]
     TooMany(u64),
-    /// A name that leads out of the folder that it is unpacked in.
-    #[error("its entry `{0}` leads out of the folder")]
+    /// A name that points outside the directory it is unpacked to.
+    #[error("entry `{0}` points outside the directory")]
     Escapes(String),
-    /// A member that is wanted, and is no file.
-    #[error("its entry `{name}` is {what}")]
-    NoFile {
-        /// Its name.
-        name: String,
-        /// What it is instead.
-        what: &'static str,
-    },
-    /// Members that are wanted, and are not in it.
-    #[error("it has no `{}`", .0.join("`, `"))]
+    /// A wanted member that is not a regular file.
+    #[error("entry `{name}` is {what}")]
+    NotAFile { name: String, what: &'static str },
+    #[error("not in the archive: `{}`", .0.join("`, `"))]
     Missing(Vec<String>),
 }
 
-/// An entry as its archive describes it.
 struct Entry<'a> {
     name: &'a str,
-    /// None is a plain file.
+    /// `None` for a regular file.
     other: Option<&'static str>,
 }
 
-/// Gives each wanted member, once, to `take`. Reads the archive to its end
-/// whatever is wanted of it, so that it is judged as a whole.
+/// Calls `on_member` once with each wanted member. Always reads the whole archive,
+/// so that limits and names of all entries are checked.
 pub fn members(
     blob: File,
     artifact: &Artifact,
     wanted: &BTreeSet<&str>,
-    take: &mut Take<'_>,
+    on_member: &mut OnMember<'_>,
 ) -> Result<(), ArchiveError> {
-    let mut visit = Visit {
+    let mut extraction = Extraction {
         limits: artifact.unpack_limits(),
         for_windows: artifact.destination.is_windows(),
         entries: 0,
-        left: wanted.clone(),
-        take,
+        remaining: wanted.clone(),
+        on_member,
     };
     let unpacked = Cell::new(0);
     match artifact.format {
         ArtifactFormat::Plain => {}
-        ArtifactFormat::TarGz => visit.tar(blob, &unpacked)?,
-        ArtifactFormat::Zip => visit.zip(blob, &unpacked)?,
+        ArtifactFormat::TarGz => extraction.tar(blob, &unpacked)?,
+        ArtifactFormat::Zip => extraction.zip(blob, &unpacked)?,
     }
-    if visit.left.is_empty() {
+    if extraction.remaining.is_empty() {
         return Ok(());
     }
-    let names = visit.left.into_iter().map(str::to_owned);
+    let names = extraction.remaining.into_iter().map(str::to_owned);
     Err(ArchiveError::Missing(names.collect()))
 }
 
-struct Visit<'a, 'b, 'c> {
+struct Extraction<'a, 'b, 'c> {
     limits: UnpackLimits,
     for_windows: bool,
     entries: u64,
-    left: BTreeSet<&'a str>,
-    take: &'b mut Take<'c>,
+    remaining: BTreeSet<&'a str>,
+    on_member: &'b mut OnMember<'c>,
 }
 
-impl Visit<'_, '_, '_> {
+impl Extraction<'_, '_, '_> {
     fn tar(&mut self, blob: File, unpacked: &Cell<u64>) -> Result<(), ArchiveError> {
         let limits = self.limits;
         let stream = Limited {
@@ -102,17 +91,17 @@ impl Visit<'_, '_, '_> {
             let path = entry.path_bytes().into_owned();
             let name = String::from_utf8_lossy(&path);
             let described = Entry {
-                name: plain(&name),
+                name: normalized(&name),
                 other: match kind {
                     tar::EntryType::Regular | tar::EntryType::Continuous => None,
                     tar::EntryType::Symlink => Some("a symbolic link"),
                     tar::EntryType::Link => Some("a hard link"),
-                    tar::EntryType::Directory => Some("a folder"),
-                    _ => Some("no file"),
+                    tar::EntryType::Directory => Some("a directory"),
+                    _ => Some("a special file"),
                 },
             };
             if self.is_wanted(&described)? {
-                (self.take)(described.name, &mut entry).map_err(broken)?;
+                (self.on_member)(described.name, &mut entry).map_err(broken)?;
             }
         }
         Ok(())
@@ -130,9 +119,9 @@ impl Visit<'_, '_, '_> {
             let name = entry.name().map_err(|error| broken(error.into()))?;
             let name = name.replace('\\', "/");
             let described = Entry {
-                name: plain(&name),
+                name: normalized(&name),
                 other: match (entry.is_dir(), entry.is_symlink()) {
-                    (true, _) => Some("a folder"),
+                    (true, _) => Some("a directory"),
                     (_, true) => Some("a symbolic link"),
                     _ => None,
                 },
@@ -144,7 +133,7 @@ impl Visit<'_, '_, '_> {
                 limit: limits.bytes,
             };
             if wanted {
-                (self.take)(described.name, &mut reader).map_err(broken)?;
+                (self.on_member)(described.name, &mut reader).map_err(broken)?;
             } else {
                 io::copy(&mut reader, &mut io::sink()).map_err(broken)?;
             }
@@ -152,7 +141,7 @@ impl Visit<'_, '_, '_> {
         Ok(())
     }
 
-    /// Judges an entry; says whether it is to be taken.
+    /// Checks an entry; whether it is one of the wanted members.
     fn is_wanted(&mut self, entry: &Entry<'_>) -> Result<bool, ArchiveError> {
         self.entries += 1;
         if self.entries > self.limits.entries {
@@ -161,19 +150,19 @@ impl Visit<'_, '_, '_> {
         if escapes(entry.name, self.for_windows) {
             return Err(ArchiveError::Escapes(entry.name.to_owned()));
         }
-        if !self.left.contains(entry.name) {
+        if !self.remaining.contains(entry.name) {
             return Ok(false);
         }
         if let Some(what) = entry.other {
             let name = entry.name.to_owned();
-            return Err(ArchiveError::NoFile { name, what });
+            return Err(ArchiveError::NotAFile { name, what });
         }
-        self.left.remove(entry.name);
+        self.remaining.remove(entry.name);
         Ok(true)
     }
 }
 
-/// What reading failed with, or the reason behind it.
+/// A read fails at the size limit, too.
 fn broken(error: io::Error, unpacked: &Cell<u64>, limits: UnpackLimits) -> ArchiveError {
     if unpacked.get() > limits.bytes {
         return ArchiveError::TooLarge;
@@ -181,7 +170,7 @@ fn broken(error: io::Error, unpacked: &Cell<u64>, limits: UnpackLimits) -> Archi
     ArchiveError::Broken(error.to_string())
 }
 
-/// Reads no more than may be read of all entries together.
+/// Limits the unpacked size of all entries together.
 struct Limited<'a, R> {
     reader: R,
     unpacked: &'a Cell<u64>,
@@ -193,18 +182,18 @@ impl<R: Read> Read for Limited<'_, R> {
         let count = self.reader.read(buffer)?;
         self.unpacked.set(self.unpacked.get() + count as u64);
         if self.unpacked.get() > self.limit {
-            return Err(io::Error::other("more than may be unpacked"));
+            return Err(io::Error::other("unpacked size limit exceeded"));
         }
         Ok(count)
     }
 }
 
-fn plain(name: &str) -> &str {
+fn normalized(name: &str) -> &str {
     name.trim_start_matches("./")
 }
 
-/// Whether a name, unpacked as it stands, could end up outside of its folder:
-/// absolute, upwards, or for Windows with a drive or a stream of another file.
+/// Whether a name points outside of its folder: absolute, with `..`, or on Windows
+/// with a drive or an alternate data stream.
 fn escapes(name: &str, for_windows: bool) -> bool {
     name.starts_with(['/', '\\'])
         || (for_windows && name.contains(':'))

@@ -5,66 +5,69 @@ use std::time::Duration;
 
 use casement_resource::{Check, CheckFacts, Code, Command, Diff, Failure, Prior, Resource};
 
-use super::{Kind, Place};
+use super::{Kind, KindContext};
 use crate::platform::{Program, Result};
 
 impl Kind for Check {
-    /// How the question ends does not count: many say what they found by their
-    /// exit code too.
-    fn look(&self, at: &Place<'_>) -> Result<Diff> {
-        let (_, output) = run(self, &self.ask, at)?;
+    /// The exit code is ignored: many programs report their result with it.
+    fn observe(&self, context: &KindContext<'_>) -> Result<Diff> {
+        let (_, output) = run(self, &self.ask, context)?;
         Ok(self.diff(&CheckFacts { output }))
     }
 
-    fn prior(&self, _at: &Place<'_>) -> Result<Prior> {
+    fn prior(&self, _context: &KindContext<'_>) -> Result<Prior> {
         Ok(Prior::Nothing)
     }
 
-    fn change(&self, at: &Place<'_>, _prior: &Prior, _earlier: Option<&Resource>) -> Result<()> {
-        succeed(self, &self.act, at)
+    fn apply(
+        &self,
+        context: &KindContext<'_>,
+        _prior: &Prior,
+        _previous: Option<&Resource>,
+    ) -> Result<()> {
+        run_checked(self, &self.act, context)
     }
 
-    /// While the answer is another one there is nothing to take back; so doing
-    /// it twice is fine.
-    fn undo(&self, at: &Place<'_>, _prior: &Prior) -> Result<()> {
+    /// Idempotent: while the check does not match there is nothing to undo.
+    fn undo(&self, context: &KindContext<'_>, _prior: &Prior) -> Result<()> {
         match &self.undo {
-            Some(undo) if self.look(at)?.is_right() => succeed(self, undo, at),
+            Some(undo) if self.observe(context)?.in_sync() => run_checked(self, undo, context),
             _ => Ok(()),
         }
     }
 }
 
-fn succeed(check: &Check, command: &Command, at: &Place<'_>) -> Result<()> {
-    match run(check, command, at)? {
+fn run_checked(check: &Check, command: &Command, context: &KindContext<'_>) -> Result<()> {
+    match run(check, command, context)? {
         (0, _) => Ok(()),
         (code, output) => Err(Failure::new(
             Code::ProgramFailed,
-            format!("`{command}` ended with code {code}"),
-            "run it by hand on the host, and correct the document",
+            format!("`{command}` failed with exit code {code}"),
+            "run it on the host to see the error, then fix the document",
         )
         .found(last_line(&output))),
     }
 }
 
-fn run(check: &Check, command: &Command, at: &Place<'_>) -> Result<(i32, String)> {
+fn run(check: &Check, command: &Command, context: &KindContext<'_>) -> Result<(i32, String)> {
     let deadline = Duration::from_secs(u64::from(check.timeout_seconds));
-    let ended = at.platform.run(&Program {
-        arguments: command.words(),
-        // No answer may depend on the language of the host.
+    let exit = context.platform.run(&Program {
+        arguments: command.argv(),
+        // The output must not depend on the language of the host.
         environment: BTreeMap::from([("LC_ALL".to_owned(), "C".to_owned())]),
-        folder: check.folder.clone(),
-        deadline,
+        working_dir: check.folder.clone(),
+        timeout: deadline,
     })?;
-    match ended.code {
-        Some(code) => Ok((code, ended.output)),
+    match exit.code {
+        Some(code) => Ok((code, exit.output)),
         None => Err(Failure::new(
             Code::TimedOut,
-            format!("`{command}` was ended by force"),
-            "run it by hand on the host to see what it waits for",
+            format!("`{command}` timed out and was killed"),
+            "run it on the host to see what it waits for",
         )
         .values(
-            format!("an end within {} s", deadline.as_secs()),
-            last_line(&ended.output),
+            format!("exit within {} s", deadline.as_secs()),
+            last_line(&exit.output),
         )),
     }
 }

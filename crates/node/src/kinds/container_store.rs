@@ -1,79 +1,85 @@
-//! `containerStore`: how the folder of containerd goes.
+//! `containerStore`: the data folder of containerd.
 //!
-//! First whoever keeps it lets go, namespace by namespace: tasks, containers,
-//! images, snapshots. What it could not do, for whatever reason, is no obstacle:
-//! the layers go by the system's own function, and the rest with the folder.
+//! On removal containerd first deletes its tasks, containers, images and snapshots,
+//! namespace by namespace. If that fails, the system's own function deletes the
+//! layers, and the rest is deleted with the folder.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use casement_resource::{Code, ConditionFacts, ContainerStore, Diff, Failure, Prior, Resource};
 
-use super::{Kind, Place, bad_path, wrong_prior};
+use super::{Kind, KindContext, invalid_path, wrong_prior};
 use crate::platform::{EntryKind, Program, Result};
 
 impl Kind for ContainerStore {
-    fn look(&self, at: &Place<'_>) -> Result<Diff> {
-        self.directory().look(at)
+    fn observe(&self, context: &KindContext<'_>) -> Result<Diff> {
+        self.directory().observe(context)
     }
 
-    fn prior(&self, at: &Place<'_>) -> Result<Prior> {
-        self.directory().prior(at)
+    fn prior(&self, context: &KindContext<'_>) -> Result<Prior> {
+        self.directory().prior(context)
     }
 
-    fn change(&self, at: &Place<'_>, prior: &Prior, earlier: Option<&Resource>) -> Result<()> {
-        self.directory().change(at, prior, earlier)
+    fn apply(
+        &self,
+        context: &KindContext<'_>,
+        prior: &Prior,
+        previous: Option<&Resource>,
+    ) -> Result<()> {
+        self.directory().apply(context, prior, previous)
     }
 
-    fn undo(&self, at: &Place<'_>, prior: &Prior) -> Result<()> {
+    fn undo(&self, context: &KindContext<'_>, prior: &Prior) -> Result<()> {
         let Prior::Directory { access, .. } = prior else {
             return Err(wrong_prior("a container store", prior));
         };
         if access.is_none() {
-            destroy_layers(self, at)?;
+            destroy_layers(self, context)?;
         }
-        self.directory().undo(at, prior)
+        self.directory().undo(context, prior)
     }
 }
 
-/// Layers have files that no administrator may delete, and are mounted.
-fn destroy_layers(store: &ContainerStore, at: &Place<'_>) -> Result<()> {
+/// Layers are mounted and contain files that administrators cannot delete.
+fn destroy_layers(store: &ContainerStore, context: &KindContext<'_>) -> Result<()> {
     let Some(layers) = &store.layers else {
         return Ok(());
     };
-    let is_folder = at.platform.entry(layers)?;
+    let is_folder = context.platform.entry(layers)?;
     if is_folder.is_none_or(|entry| entry.kind != EntryKind::Directory) {
         return Ok(());
     }
-    for name in at.platform.list(layers)? {
-        let layer = layers.join(&name).map_err(bad_path)?;
-        at.platform.destroy_layer(&layer)?;
+    for name in context.platform.list(layers)? {
+        let layer = layers.join(&name).map_err(invalid_path)?;
+        context.platform.destroy_layer(&layer)?;
     }
     Ok(())
 }
 
-/// Has containerd let go of all that it keeps, if it answers.
-pub(super) fn let_go(store: &ContainerStore, at: &Place<'_>) -> Result<()> {
-    let ready = at.platform.condition(&store.ready)? == ConditionFacts::Holds;
-    if !ready || at.platform.entry(&store.ctr)?.is_none() {
+/// Has containerd delete everything in the store, if it is ready.
+pub(super) fn release(store: &ContainerStore, context: &KindContext<'_>) -> Result<()> {
+    let ready = context.platform.condition(&store.ready)? == ConditionFacts::Holds;
+    if !ready || context.platform.entry(&store.ctr)?.is_none() {
         return Ok(());
     }
-    let ctr = Ctr { store, at };
+    let ctr = Ctr { store, context };
     for namespace in names(&ctr.run(&["namespaces", "list", "--quiet"])?) {
         ctr.empty(namespace)?;
     }
     Ok(())
 }
 
-/// containerd's own program.
+/// The command-line client of containerd.
 struct Ctr<'a> {
     store: &'a ContainerStore,
-    at: &'a Place<'a>,
+    context: &'a KindContext<'a>,
 }
 
 impl Ctr<'_> {
     fn empty(&self, namespace: &str) -> Result<()> {
-        let within = |words: &[&str]| self.run(&[&["--namespace", namespace], words].concat());
+        let within =
+            |arguments: &[&str]| self.run(&[&["--namespace", namespace], arguments].concat());
         let each: [(&[&str], &[&str]); 3] = [
             (
                 &["tasks", "list", "--quiet"],
@@ -100,33 +106,36 @@ impl Ctr<'_> {
         Ok(())
     }
 
-    fn run(&self, words: &[&str]) -> Result<String> {
+    fn run(&self, arguments: &[&str]) -> Result<String> {
         let program = &self.store.ctr;
         let folder = match program.parent() {
             Some(folder) => folder,
             None => program.clone(),
         };
-        let first = [program.as_str(), "--address", &self.store.address];
-        let arguments = first.iter().chain(words).map(|word| (*word).to_owned());
-        let ended = self.at.platform.run(&Program {
-            arguments: arguments.collect(),
+        let prefix = [program.as_str(), "--address", &self.store.address];
+        let argv = prefix.iter().chain(arguments).map(|it| (*it).to_owned());
+        let exit = self.context.platform.run(&Program {
+            arguments: argv.collect(),
             environment: BTreeMap::new(),
-            folder,
-            deadline: Duration::from_secs(u64::from(self.store.timeout_seconds)),
+            working_dir: folder,
+            timeout: Duration::from_secs(u64::from(self.store.timeout_seconds)),
         })?;
-        if ended.code == Some(0) {
-            return Ok(ended.output);
+        if exit.code == Some(0) {
+            return Ok(exit.output);
         }
         Err(Failure::new(
             Code::ProgramFailed,
-            format!("containerd does not let go: `ctr {}`", words.join(" ")),
-            "stop the service `containerd`, then reset again",
+            format!(
+                "failed to empty the containerd store: `ctr {}`",
+                arguments.join(" ")
+            ),
+            "stop the service `containerd`, then run `casement reset` again",
         )
-        .found(ended.output))
+        .found(exit.output))
     }
 }
 
-/// One name in each line.
+/// One name per line.
 fn names(output: &str) -> impl Iterator<Item = &str> {
     output
         .lines()
@@ -134,13 +143,13 @@ fn names(output: &str) -> impl Iterator<Item = &str> {
         .filter(|line| !line.is_empty())
 }
 
-/// The snapshots in a table of key, parent and kind, such that none comes before
-/// those that stand on it.
+/// The snapshots of a table of key, parent and kind, children before their
+/// parents.
 fn leaves_first(table: &str) -> Vec<&str> {
     let rows = table.lines().map(str::split_whitespace);
     let mut left: Vec<(&str, Option<&str>)> = rows
         .filter_map(
-            |mut words| match (words.next()?, words.next()?, words.next()) {
+            |mut columns| match (columns.next()?, columns.next()?, columns.next()) {
                 ("KEY", ..) => None,
                 (key, parent, Some(_kind)) => Some((key, Some(parent))),
                 (key, _kind, None) => Some((key, None)),
@@ -166,11 +175,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn snapshots_go_before_what_they_stand_on() {
+    fn snapshots_are_removed_before_their_parents() {
         let table = "KEY PARENT KIND\nbase  Committed\nmid base Committed\ntop mid Active\n";
         assert_eq!(leaves_first(table), ["top", "mid", "base"]);
         assert_eq!(leaves_first("KEY PARENT KIND\n"), [""; 0]);
-        let circle = "a b Active\nb a Active\n";
-        assert_eq!(leaves_first(circle), [""; 0], "and the tests end");
+        let cycle = "a b Active\nb a Active\n";
+        assert_eq!(leaves_first(cycle), [""; 0], "a cycle terminates");
     }
 }

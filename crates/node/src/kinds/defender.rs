@@ -1,17 +1,16 @@
-//! `defenderExclusion`: by Defender's policy in the registry.
+//! `defenderExclusion`: set by Defender's policy in the registry.
 //!
-//! The policy is what group policies write; it needs no program and no WMI, and
-//! Defender heeds it whether it runs at this moment or not. Each list has a
-//! switch beside it, and both keys and switches belong to all exclusions
-//! together: every record holds how they were before the first of them, and
-//! whichever is taken back last restores that.
+//! These are the values that group policies write: no program or WMI is needed, and
+//! they apply whether or not Defender is running. Each list has a switch beside it.
+//! All exclusions share the keys and switches: every record has their values from
+//! before the first exclusion, and the exclusion that is removed last restores them.
 
 use casement_resource::{
     DefenderExclusion, DefenderFacts, Diff, Exclusion, Prior, RegistryData, Resource,
 };
 
-use super::registry::{delete_made_keys, missing_keys, put_back};
-use super::{Kind, Place, wrong_prior};
+use super::registry::{delete_created_keys, missing_keys, restore_value};
+use super::{Kind, KindContext, wrong_prior};
 use crate::platform::Result;
 use crate::state::records::Records;
 
@@ -19,7 +18,6 @@ const SERVICE: &str = "WinDefend";
 const POLICY: &str = r"SOFTWARE\Policies\Microsoft\Windows Defender\Exclusions";
 const ON: RegistryData = RegistryData::Number(1);
 
-/// Where an exclusion is written.
 struct Entry<'a> {
     key: String,
     name: &'a str,
@@ -38,46 +36,54 @@ fn entry(exclusion: &Exclusion) -> Entry<'_> {
     }
 }
 
-/// What a list holds for each exclusion: only the name counts.
-fn listed() -> RegistryData {
+/// Only the name of a list entry counts; its data is always this.
+fn entry_data() -> RegistryData {
     RegistryData::Text("0".to_owned())
 }
 
 impl Kind for DefenderExclusion {
-    fn look(&self, at: &Place<'_>) -> Result<Diff> {
-        if at.platform.service(SERVICE)?.is_none() {
+    fn observe(&self, context: &KindContext<'_>) -> Result<Diff> {
+        if context.platform.service(SERVICE)?.is_none() {
             return Ok(self.diff(DefenderFacts::Absent));
         }
         let entry = entry(&self.exclusion);
-        let found = at.platform.registry_value(&entry.key, entry.name)?;
-        let switch = at.platform.registry_value(POLICY, entry.switch)?;
+        let found = context.platform.registry_value(&entry.key, entry.name)?;
+        let switch = context.platform.registry_value(POLICY, entry.switch)?;
         Ok(self.diff(DefenderFacts::Present {
-            listed: found == Some(listed()),
-            heeded: switch == Some(ON),
+            listed: found == Some(entry_data()),
+            enforced: switch == Some(ON),
         }))
     }
 
-    fn prior(&self, at: &Place<'_>) -> Result<Prior> {
+    fn prior(&self, context: &KindContext<'_>) -> Result<Prior> {
         let entry = entry(&self.exclusion);
-        let switch = match switch_before(self, at)? {
+        let switch = match switch_before(self, context)? {
             Some(before) => before,
-            None => at.platform.registry_value(POLICY, entry.switch)?,
+            None => context.platform.registry_value(POLICY, entry.switch)?,
         };
         Ok(Prior::DefenderExclusion {
-            missing_keys: missing_keys(at, &entry.key)?,
+            missing_keys: missing_keys(context, &entry.key)?,
             switch,
-            entry: at.platform.registry_value(&entry.key, entry.name)?,
+            entry: context.platform.registry_value(&entry.key, entry.name)?,
         })
     }
 
-    fn change(&self, at: &Place<'_>, _prior: &Prior, _earlier: Option<&Resource>) -> Result<()> {
+    fn apply(
+        &self,
+        context: &KindContext<'_>,
+        _prior: &Prior,
+        _previous: Option<&Resource>,
+    ) -> Result<()> {
         let entry = entry(&self.exclusion);
-        at.platform
-            .set_registry_value(&entry.key, entry.name, &listed())?;
-        at.platform.set_registry_value(POLICY, entry.switch, &ON)
+        context
+            .platform
+            .set_registry_value(&entry.key, entry.name, &entry_data())?;
+        context
+            .platform
+            .set_registry_value(POLICY, entry.switch, &ON)
     }
 
-    fn undo(&self, at: &Place<'_>, prior: &Prior) -> Result<()> {
+    fn undo(&self, context: &KindContext<'_>, prior: &Prior) -> Result<()> {
         let Prior::DefenderExclusion {
             missing_keys,
             switch,
@@ -87,22 +93,22 @@ impl Kind for DefenderExclusion {
             return Err(wrong_prior("a Defender exclusion", prior));
         };
         let entry = entry(&self.exclusion);
-        put_back(at, &entry.key, entry.name, before.as_ref())?;
-        if switch_before(self, at)?.is_none() {
-            put_back(at, POLICY, entry.switch, switch.as_ref())?;
+        restore_value(context, &entry.key, entry.name, before.as_ref())?;
+        if switch_before(self, context)?.is_none() {
+            restore_value(context, POLICY, entry.switch, switch.as_ref())?;
         }
-        delete_made_keys(at, missing_keys)
+        delete_created_keys(context, missing_keys)
     }
 }
 
-/// How the switch of this exclusion's list was before casement, if another
-/// exclusion of casement's is in the list.
+/// The prior value of the switch of this exclusion's list, if casement has another
+/// exclusion in the list.
 fn switch_before(
     exclusion: &DefenderExclusion,
-    at: &Place<'_>,
+    context: &KindContext<'_>,
 ) -> Result<Option<Option<RegistryData>>> {
     let own = entry(&exclusion.exclusion).switch;
-    let records = Records::load(at.layout)?.backwards();
+    let records = Records::load(context.layout)?.newest_first();
     Ok(records
         .into_iter()
         .find_map(|(_, record)| match (record.resource, record.prior) {

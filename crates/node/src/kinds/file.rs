@@ -8,26 +8,33 @@ use casement_resource::{
 };
 use sha2::Digest;
 
-use super::directory::{in_the_way, make_parents, missing, remove_made_parents, require_trust};
-use super::{Kind, Place, wrong_prior};
-use crate::platform::{EntryKind, Form, Platform, Result};
+use super::directory::{
+    create_parents, in_the_way, missing, remove_created_parents, require_trust,
+};
+use super::{Kind, KindContext, wrong_prior};
+use crate::platform::{EntryKind, Platform, Result, WriteOptions};
 use crate::state::{delete, read, write_durably};
 
 impl Kind for File {
-    fn look(&self, at: &Place<'_>) -> Result<Diff> {
-        Ok(self.diff(&observe(at.platform, &self.path)?))
+    fn observe(&self, context: &KindContext<'_>) -> Result<Diff> {
+        Ok(self.diff(&file_facts(context.platform, &self.path)?))
     }
 
-    fn prior(&self, at: &Place<'_>) -> Result<Prior> {
-        let saved = save(at, &self.path, self.access)?;
-        let missing = missing(at, self.path.parent())?;
+    fn prior(&self, context: &KindContext<'_>) -> Result<Prior> {
+        let saved = save(context, &self.path, self.access)?;
+        let missing = missing(context, self.path.parent())?;
         Ok(Prior::File { missing, saved })
     }
 
-    fn change(&self, at: &Place<'_>, _prior: &Prior, _earlier: Option<&Resource>) -> Result<()> {
-        match observe(at.platform, &self.path)? {
-            FileFacts::InTheWay => return Err(in_the_way(&self.path, "a plain file")),
-            FileFacts::Absent => make_parents(at.platform, &self.path)?,
+    fn apply(
+        &self,
+        context: &KindContext<'_>,
+        _prior: &Prior,
+        _previous: Option<&Resource>,
+    ) -> Result<()> {
+        match file_facts(context.platform, &self.path)? {
+            FileFacts::InTheWay => return Err(in_the_way(&self.path, "a regular file")),
+            FileFacts::Absent => create_parents(context.platform, &self.path)?,
             FileFacts::Present { access, sha256, .. } => {
                 require_trust(
                     &self.path,
@@ -36,34 +43,35 @@ impl Kind for File {
                     &access.descriptor,
                 )?;
                 if sha256 == self.content.sha256() {
-                    return at.platform.set_access(&self.path, self.access);
+                    return context.platform.set_access(&self.path, self.access);
                 }
             }
         }
-        let form = Form {
+        let form = WriteOptions {
             access: self.access,
             executable: false,
         };
-        at.platform
+        context
+            .platform
             .write(&self.path, &mut self.content.bytes(), form)
     }
 
-    fn undo(&self, at: &Place<'_>, prior: &Prior) -> Result<()> {
+    fn undo(&self, context: &KindContext<'_>, prior: &Prior) -> Result<()> {
         let Prior::File { missing, saved } = prior else {
             return Err(wrong_prior("a file", prior));
         };
-        restore(at, &self.path, saved.as_ref())?;
-        // It may have been one with secrets once.
-        delete(&at.layout.secret_note(&self.path))?;
-        remove_made_parents(at, missing, &self.path)
+        restore(context, &self.path, saved.as_ref())?;
+        // It may have been a file with secrets before.
+        delete(&context.layout.secret_note(&self.path))?;
+        remove_created_parents(context, missing, &self.path)
     }
 }
 
-pub(super) fn observe(files: &dyn Platform, path: &HostPath) -> Result<FileFacts> {
-    Ok(match files.entry(path)? {
+pub(super) fn file_facts(platform: &dyn Platform, path: &HostPath) -> Result<FileFacts> {
+    Ok(match platform.entry(path)? {
         None => FileFacts::Absent,
         Some(entry) if entry.kind == EntryKind::File => {
-            let (sha256, size) = hash(path, &mut files.open(path)?)?;
+            let (sha256, size) = hash(path, &mut platform.open(path)?)?;
             FileFacts::Present {
                 sha256,
                 size,
@@ -74,34 +82,38 @@ pub(super) fn observe(files: &dyn Platform, path: &HostPath) -> Result<FileFacts
     })
 }
 
-/// A file as text; none if nothing has its name.
-pub(super) fn read_text(files: &dyn Platform, path: &HostPath) -> Result<Option<String>> {
-    match files.entry(path)? {
+/// The text of a file; `None` if it does not exist.
+pub(super) fn read_text(platform: &dyn Platform, path: &HostPath) -> Result<Option<String>> {
+    match platform.entry(path)? {
         None => return Ok(None),
         Some(entry) if entry.kind != EntryKind::File => {
-            return Err(in_the_way(path, "a plain file"));
+            return Err(in_the_way(path, "a regular file"));
         }
         Some(_) => {}
     }
     let mut bytes = Vec::new();
-    let mut reader = files.open(path)?;
+    let mut reader = platform.open(path)?;
     reader
         .read_to_end(&mut bytes)
         .map_err(|error| unreadable(path, &error))?;
     String::from_utf8(bytes).map(Some).map_err(|_| {
         Failure::new(
             Code::Foreign,
-            format!("`{path}` is no UTF-8 text, so its lines cannot be changed"),
-            "convert the file, or write it as a whole",
+            format!("`{path}` is not valid UTF-8, so its lines cannot be changed"),
+            "convert the file to UTF-8, or manage the whole file",
         )
     })
 }
 
-/// Keeps a file that is about to be replaced: its bytes go to the state folder.
-pub(super) fn save(at: &Place<'_>, path: &HostPath, wanted: Access) -> Result<Option<SavedFile>> {
-    let (sha256, size, access) = match observe(at.platform, path)? {
+/// Saves a file that is about to be replaced to the state folder.
+pub(super) fn save(
+    context: &KindContext<'_>,
+    path: &HostPath,
+    wanted: Access,
+) -> Result<Option<SavedFile>> {
+    let (sha256, size, access) = match file_facts(context.platform, path)? {
         FileFacts::Absent => return Ok(None),
-        FileFacts::InTheWay => return Err(in_the_way(path, "a plain file")),
+        FileFacts::InTheWay => return Err(in_the_way(path, "a regular file")),
         FileFacts::Present {
             sha256,
             size,
@@ -109,21 +121,22 @@ pub(super) fn save(at: &Place<'_>, path: &HostPath, wanted: Access) -> Result<Op
         } => (sha256, size, access),
     };
     require_trust(path, wanted, access.owner_trusted, &access.descriptor)?;
-    let kept = at.layout.prior(&sha256);
-    if !kept.exists() {
+    let saved_path = context.layout.prior(&sha256);
+    if !saved_path.exists() {
         let mut bytes = Vec::new();
-        at.platform
+        context
+            .platform
             .open(path)?
             .read_to_end(&mut bytes)
             .map_err(|error| unreadable(path, &error))?;
         if Sha256::of(&bytes) != sha256 {
             return Err(Failure::new(
                 Code::Foreign,
-                format!("`{path}` changes while it is read"),
-                "stop the program that writes it and apply again",
+                format!("`{path}` changed while it was read"),
+                "stop the program that writes it, then run `casement apply` again",
             ));
         }
-        write_durably(&kept, &bytes)?;
+        write_durably(&saved_path, &bytes)?;
     }
     Ok(Some(SavedFile {
         sha256,
@@ -132,46 +145,49 @@ pub(super) fn save(at: &Place<'_>, path: &HostPath, wanted: Access) -> Result<Op
     }))
 }
 
-/// Puts a kept file back, or deletes what was absent.
-pub(super) fn restore(at: &Place<'_>, path: &HostPath, saved: Option<&SavedFile>) -> Result<()> {
+/// Restores a saved file, or deletes one that did not exist before.
+pub(super) fn restore(
+    context: &KindContext<'_>,
+    path: &HostPath,
+    saved: Option<&SavedFile>,
+) -> Result<()> {
     let Some(saved) = saved else {
-        return match at.platform.entry(path)? {
-            Some(entry) if entry.kind == EntryKind::File => at.platform.remove_file(path),
+        return match context.platform.entry(path)? {
+            Some(entry) if entry.kind == EntryKind::File => context.platform.remove_file(path),
             _ => Ok(()),
         };
     };
-    match observe(at.platform, path)? {
-        FileFacts::InTheWay => return Err(in_the_way(path, "a plain file")),
+    match file_facts(context.platform, path)? {
+        FileFacts::InTheWay => return Err(in_the_way(path, "a regular file")),
         FileFacts::Present { sha256, access, .. } if sha256 == saved.sha256 => {
             if access.descriptor == saved.access {
                 return Ok(());
             }
         }
         _ => {
-            let kept = at.layout.prior(&saved.sha256);
-            let bytes = read(&kept)?.filter(|bytes| Sha256::of(bytes) == saved.sha256);
+            let saved_path = context.layout.prior(&saved.sha256);
+            let bytes = read(&saved_path)?.filter(|bytes| Sha256::of(bytes) == saved.sha256);
             let bytes = bytes.ok_or_else(|| {
                 Failure::new(
                     Code::Restore,
                     format!(
-                        "what `{path}` held before is lost from `{}`",
-                        kept.display()
+                        "the prior content of `{path}` is missing from `{}`",
+                        saved_path.display()
                     ),
-                    "put the file back from a backup",
+                    "restore the file from a backup",
                 )
             })?;
-            make_parents(at.platform, path)?;
-            let form = Form {
+            create_parents(context.platform, path)?;
+            let form = WriteOptions {
                 access: Access::Inherited,
                 executable: false,
             };
-            at.platform.write(path, &mut bytes.as_slice(), form)?;
+            context.platform.write(path, &mut bytes.as_slice(), form)?;
         }
     }
-    at.platform.restore_access(path, &saved.access)
+    context.platform.restore_access(path, &saved.access)
 }
 
-/// Hash and size of all that can be read.
 pub(super) fn hash(path: &HostPath, reader: &mut dyn Read) -> Result<(Sha256, u64)> {
     digest(reader).map_err(|error| unreadable(path, &error))
 }
@@ -195,13 +211,13 @@ pub(super) fn digest(reader: &mut dyn Read) -> io::Result<(Sha256, u64)> {
 fn unreadable(path: &HostPath, error: &io::Error) -> Failure {
     Failure::new(
         Code::System,
-        format!("`{path}` cannot be read"),
-        "check its permissions, and whether a program holds it open",
+        format!("failed to read `{path}`"),
+        "check its permissions and whether another program has it open",
     )
     .found(error.to_string())
 }
 
-/// Hash and size of a file of the state folder; none if it is absent.
+/// The hash and size of a file in the state folder; `None` if it is absent.
 pub(super) fn digest_file(path: &std::path::Path) -> Result<Option<(Sha256, u64)>> {
     let result = match fs::File::open(path) {
         Ok(mut file) => digest(&mut file),

@@ -2,38 +2,45 @@
 
 use casement_resource::{Code, Diff, Failure, Forwarding, ForwardingFacts, Prior, Resource};
 
-use super::{Kind, Place, wrong_prior};
+use super::{Kind, KindContext, wrong_prior};
 use crate::platform::Result;
 
 impl Kind for Forwarding {
-    fn look(&self, at: &Place<'_>) -> Result<Diff> {
-        let enabled = at.platform.forwarding(&self.interface)?;
+    fn observe(&self, context: &KindContext<'_>) -> Result<Diff> {
+        let enabled = context.platform.forwarding(&self.interface)?;
         Ok(self.diff(&ForwardingFacts { enabled }))
     }
 
-    fn prior(&self, at: &Place<'_>) -> Result<Prior> {
-        match at.platform.forwarding(&self.interface)? {
+    fn prior(&self, context: &KindContext<'_>) -> Result<Prior> {
+        match context.platform.forwarding(&self.interface)? {
             Some(enabled) => Ok(Prior::Forwarding(enabled)),
             None => Err(Failure::new(
                 Code::InterfaceMissing,
-                format!("{} is not there, so it cannot forward", self.interface),
-                "check the host's address in the spec against the host's interfaces",
+                format!("cannot enable forwarding: {} not found", self.interface),
+                "compare the address of the host in the cluster file with its interfaces",
             )
             .values(self.interface.to_string(), "no such interface")),
         }
     }
 
-    fn change(&self, at: &Place<'_>, _prior: &Prior, _earlier: Option<&Resource>) -> Result<()> {
-        at.platform.set_forwarding(&self.interface, true)
+    fn apply(
+        &self,
+        context: &KindContext<'_>,
+        _prior: &Prior,
+        _previous: Option<&Resource>,
+    ) -> Result<()> {
+        context.platform.set_forwarding(&self.interface, true)
     }
 
-    /// An interface that is gone has taken its setting along.
-    fn undo(&self, at: &Place<'_>, prior: &Prior) -> Result<()> {
+    /// A missing interface has no setting to restore.
+    fn undo(&self, context: &KindContext<'_>, prior: &Prior) -> Result<()> {
         let Prior::Forwarding(enabled) = prior else {
             return Err(wrong_prior("forwarding", prior));
         };
-        match at.platform.forwarding(&self.interface)? {
-            Some(now) if now != *enabled => at.platform.set_forwarding(&self.interface, *enabled),
+        match context.platform.forwarding(&self.interface)? {
+            Some(now) if now != *enabled => {
+                context.platform.set_forwarding(&self.interface, *enabled)
+            }
             _ => Ok(()),
         }
     }

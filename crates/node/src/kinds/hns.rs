@@ -1,7 +1,7 @@
 //! `hnsNetwork`, `hnsEndpoint`, `sourceVip`.
 //!
-//! HNS objects are never changed: one of ours that differs is deleted and made
-//! anew, a foreign one is left alone and named.
+//! HNS objects are never modified: an own object that differs is deleted and created
+//! again; a foreign one is reported and left alone.
 
 use std::net::IpAddr;
 
@@ -10,189 +10,211 @@ use casement_resource::{
     Resource, SourceVip,
 };
 
-use super::adapter::give_back;
-use super::{Kind, Place, both_sides};
+use super::adapter::restore_settings;
+use super::{Kind, KindContext, expected_and_found};
 use crate::platform::{Balancer, NewEndpoint, Result};
 
 impl Kind for HnsNetwork {
-    fn look(&self, at: &Place<'_>) -> Result<Diff> {
-        Ok(self.diff(network(at, &self.name)?.as_ref()))
+    fn observe(&self, context: &KindContext<'_>) -> Result<Diff> {
+        Ok(self.diff(network(context, &self.name)?.as_ref()))
     }
 
-    fn prior(&self, at: &Place<'_>) -> Result<Prior> {
-        match network(at, &self.name)? {
+    fn prior(&self, context: &KindContext<'_>) -> Result<Prior> {
+        match network(context, &self.name)? {
             None => Ok(Prior::Nothing),
             Some(found) => Err(foreign("network", &self.name, &self.diff(Some(&found)))),
         }
     }
 
-    fn change(&self, at: &Place<'_>, _prior: &Prior, _earlier: Option<&Resource>) -> Result<()> {
-        if let Some(found) = network(at, &self.name)? {
-            delete_network(at, &found)?;
+    fn apply(
+        &self,
+        context: &KindContext<'_>,
+        _prior: &Prior,
+        _previous: Option<&Resource>,
+    ) -> Result<()> {
+        if let Some(found) = network(context, &self.name)? {
+            delete_network(context, &found)?;
         }
-        at.platform.create_hns_network(self)?;
-        give_back(at, self.adapter_address)
+        context.platform.create_hns_network(self)?;
+        restore_settings(context, self.adapter_address)
     }
 
-    fn undo(&self, at: &Place<'_>, _prior: &Prior) -> Result<()> {
-        if let Some(found) = network(at, &self.name)? {
-            delete_network(at, &found)?;
+    fn undo(&self, context: &KindContext<'_>, _prior: &Prior) -> Result<()> {
+        if let Some(found) = network(context, &self.name)? {
+            delete_network(context, &found)?;
         }
-        // Of one that is gone, too: a removal may have ended between the two.
-        give_back(at, self.adapter_address)
+        // Even if the network is gone: a removal may have stopped between the two.
+        restore_settings(context, self.adapter_address)
     }
 }
 
 impl Kind for HnsEndpoint {
-    fn look(&self, at: &Place<'_>) -> Result<Diff> {
-        Ok(self.diff(endpoint(at, &self.name)?.as_ref()))
+    fn observe(&self, context: &KindContext<'_>) -> Result<Diff> {
+        Ok(self.diff(endpoint(context, &self.name)?.as_ref()))
     }
 
-    fn prior(&self, at: &Place<'_>) -> Result<Prior> {
-        match endpoint(at, &self.name)? {
+    fn prior(&self, context: &KindContext<'_>) -> Result<Prior> {
+        match endpoint(context, &self.name)? {
             None => Ok(Prior::Nothing),
             Some(found) => Err(foreign("endpoint", &self.name, &self.diff(Some(&found)))),
         }
     }
 
-    fn change(&self, at: &Place<'_>, _prior: &Prior, _earlier: Option<&Resource>) -> Result<()> {
-        let found = make_endpoint(at, &self.name, &self.network, self.address)?;
+    fn apply(
+        &self,
+        context: &KindContext<'_>,
+        _prior: &Prior,
+        _previous: Option<&Resource>,
+    ) -> Result<()> {
+        let found = ensure_endpoint(context, &self.name, &self.network, self.address)?;
         if found.attached == Some(true) {
             return Ok(());
         }
-        at.platform.attach_hns_endpoint(&found.id)
+        context.platform.attach_hns_endpoint(&found.id)
     }
 
-    fn undo(&self, at: &Place<'_>, _prior: &Prior) -> Result<()> {
-        delete_endpoint(at, &self.name)
+    fn undo(&self, context: &KindContext<'_>, _prior: &Prior) -> Result<()> {
+        delete_endpoint(context, &self.name)
     }
 }
 
 impl Kind for SourceVip {
-    fn look(&self, at: &Place<'_>) -> Result<Diff> {
-        Ok(self.diff(endpoint(at, &self.endpoint_name())?.as_ref()))
+    fn observe(&self, context: &KindContext<'_>) -> Result<Diff> {
+        Ok(self.diff(endpoint(context, &self.endpoint_name())?.as_ref()))
     }
 
-    fn prior(&self, at: &Place<'_>) -> Result<Prior> {
+    fn prior(&self, context: &KindContext<'_>) -> Result<Prior> {
         let name = self.endpoint_name();
-        match endpoint(at, &name)? {
+        match endpoint(context, &name)? {
             None => Ok(Prior::Nothing),
             Some(found) => Err(foreign("endpoint", &name, &self.diff(Some(&found)))),
         }
     }
 
-    fn change(&self, at: &Place<'_>, _prior: &Prior, _earlier: Option<&Resource>) -> Result<()> {
-        make_endpoint(at, &self.endpoint_name(), &self.network, self.address).map(drop)
+    fn apply(
+        &self,
+        context: &KindContext<'_>,
+        _prior: &Prior,
+        _previous: Option<&Resource>,
+    ) -> Result<()> {
+        ensure_endpoint(context, &self.endpoint_name(), &self.network, self.address).map(drop)
     }
 
-    fn undo(&self, at: &Place<'_>, _prior: &Prior) -> Result<()> {
-        delete_endpoint(at, &self.endpoint_name())
+    fn undo(&self, context: &KindContext<'_>, _prior: &Prior) -> Result<()> {
+        delete_endpoint(context, &self.endpoint_name())
     }
 }
 
-fn network(at: &Place<'_>, name: &str) -> Result<Option<HnsNetworkFacts>> {
-    let networks = at.platform.hns_networks()?;
+fn network(context: &KindContext<'_>, name: &str) -> Result<Option<HnsNetworkFacts>> {
+    let networks = context.platform.hns_networks()?;
     Ok(networks
         .into_iter()
         .find(|network| network.name.eq_ignore_ascii_case(name)))
 }
 
-fn endpoint(at: &Place<'_>, name: &str) -> Result<Option<HnsEndpointFacts>> {
-    let endpoints = at.platform.hns_endpoints()?;
+fn endpoint(context: &KindContext<'_>, name: &str) -> Result<Option<HnsEndpointFacts>> {
+    let endpoints = context.platform.hns_endpoints()?;
     Ok(endpoints
         .into_iter()
         .find(|endpoint| endpoint.name.eq_ignore_ascii_case(name)))
 }
 
-/// The endpoint of that name, network and address; one of ours that differs is
-/// made anew.
-fn make_endpoint(
-    at: &Place<'_>,
+/// Finds or creates the endpoint. One that differs is created again.
+fn ensure_endpoint(
+    context: &KindContext<'_>,
     name: &str,
     network_name: &str,
     address: IpAddr,
 ) -> Result<HnsEndpointFacts> {
-    if let Some(found) = endpoint(at, name)? {
+    if let Some(found) = endpoint(context, name)? {
         if found.address == Some(address) && found.network.eq_ignore_ascii_case(network_name) {
             return Ok(found);
         }
-        delete_found(at, &found)?;
+        delete_with_balancers(context, &found)?;
     }
-    let network = network(at, network_name)?.ok_or_else(|| {
+    let network = network(context, network_name)?.ok_or_else(|| {
         Failure::new(
             Code::System,
-            format!("endpoint `{name}` needs the HNS network `{network_name}`, which is not there"),
-            "put a step that makes the network before it",
+            format!(
+                "endpoint `{name}` needs the HNS network `{network_name}`, which does not exist"
+            ),
+            "add a step that creates the network before it",
         )
     })?;
-    at.platform.create_hns_endpoint(&NewEndpoint {
+    context.platform.create_hns_endpoint(&NewEndpoint {
         name: name.to_owned(),
         network_id: network.id,
         address,
     })?;
-    endpoint(at, name)?.ok_or_else(|| {
+    endpoint(context, name)?.ok_or_else(|| {
         Failure::new(
             Code::NotConverged,
-            format!("HNS made the endpoint `{name}`, and does not have it"),
-            "restart the service `hns` and apply again",
+            format!("HNS created the endpoint `{name}`, but does not list it"),
+            "restart the service `hns`, then run `casement apply` again",
         )
     })
 }
 
-fn delete_endpoint(at: &Place<'_>, name: &str) -> Result<()> {
-    match endpoint(at, name)? {
+fn delete_endpoint(context: &KindContext<'_>, name: &str) -> Result<()> {
+    match endpoint(context, name)? {
         None => Ok(()),
-        Some(found) => delete_found(at, &found),
+        Some(found) => delete_with_balancers(context, &found),
     }
 }
 
-/// What lives in a network goes with it, whoever put it there: load balancers,
-/// then endpoints, then the network. In another order HNS refuses, or keeps what
-/// nobody finds any more.
-fn delete_network(at: &Place<'_>, network: &HnsNetworkFacts) -> Result<()> {
-    let all = at.platform.hns_endpoints()?;
+/// Deletes a network with everything in it, whoever created it: load balancers, then
+/// endpoints, then the network. In another order HNS refuses, or leaves orphans.
+fn delete_network(context: &KindContext<'_>, network: &HnsNetworkFacts) -> Result<()> {
+    let all = context.platform.hns_endpoints()?;
     let (endpoints, others): (Vec<_>, Vec<_>) = all
         .into_iter()
         .partition(|it| it.network.eq_ignore_ascii_case(&network.name));
-    // Those of pods that went a moment ago spread to nothing any more, and are left
-    // by a kube-proxy that did not live to see it.
-    delete_balancers(at, |balancer| {
+    // A kube-proxy that stopped before it saw the last pods go leaves load balancers
+    // without endpoints.
+    delete_balancers(context, |balancer| {
         let uses = |some: &[_]| balancer.endpoints.iter().any(|id| is_among(some, id));
         uses(&endpoints) || !uses(&others)
     })?;
     for endpoint in &endpoints {
-        at.platform.delete_hns_endpoint(&endpoint.id)?;
+        context.platform.delete_hns_endpoint(&endpoint.id)?;
     }
-    at.platform.delete_hns_network(&network.id)
+    context.platform.delete_hns_network(&network.id)
 }
 
-fn delete_found(at: &Place<'_>, endpoint: &HnsEndpointFacts) -> Result<()> {
+fn delete_with_balancers(context: &KindContext<'_>, endpoint: &HnsEndpointFacts) -> Result<()> {
     let this = std::slice::from_ref(endpoint);
-    delete_balancers(at, |it| it.endpoints.iter().any(|id| is_among(this, id)))?;
-    at.platform.delete_hns_endpoint(&endpoint.id)
+    delete_balancers(context, |it| {
+        it.endpoints.iter().any(|id| is_among(this, id))
+    })?;
+    context.platform.delete_hns_endpoint(&endpoint.id)
 }
 
 fn is_among(endpoints: &[HnsEndpointFacts], id: &str) -> bool {
     endpoints.iter().any(|it| it.id.eq_ignore_ascii_case(id))
 }
 
-/// kube-proxy's, as a rule: without the endpoints they have nothing to spread to.
-fn delete_balancers(at: &Place<'_>, goes: impl Fn(&Balancer) -> bool) -> Result<()> {
-    for balancer in at.platform.hns_balancers()?.iter().filter(|it| goes(it)) {
-        at.platform.delete_hns_balancer(&balancer.id)?;
+/// Usually those of kube-proxy, which are useless without the endpoints.
+fn delete_balancers(context: &KindContext<'_>, selected: impl Fn(&Balancer) -> bool) -> Result<()> {
+    for balancer in context
+        .platform
+        .hns_balancers()?
+        .iter()
+        .filter(|it| selected(it))
+    {
+        context.platform.delete_hns_balancer(&balancer.id)?;
     }
     Ok(())
 }
 
 fn foreign(what: &str, name: &str, diff: &Diff) -> Failure {
     let (wanted, found) = match diff {
-        Diff::Changes(changes) => both_sides(changes),
-        Diff::Right { reason, .. } => (reason.clone(), reason.clone()),
+        Diff::Changes(changes) => expected_and_found(changes),
+        Diff::InSync { reason, .. } => (reason.clone(), reason.clone()),
     };
     Failure::new(
         Code::Foreign,
-        format!("HNS has a {what} `{name}` that casement did not make, and that differs"),
-        "choose another name (`network.hnsNetwork`), or delete it if nobody needs it",
+        format!("HNS has another {what} named `{name}`, which casement did not create"),
+        "choose another name (`network.hnsNetwork`), or delete it if it is not needed",
     )
     .values(wanted, found)
 }

@@ -1,9 +1,9 @@
-//! `image`: pulled or built, checked against the host's build first, named, and
-//! tried out.
+//! `image`: checked against the Windows build of the host, pulled or built, tagged
+//! and test-run.
 //!
-//! containerd and Docker are spoken to through the programs that come with
-//! them: what they print for machines is the same in every release that is
-//! covered, and an agent that spoke gRPC itself would be twice its size.
+//! containerd and Docker are used through their own command-line clients: their
+//! machine-readable output is the same in every supported release, and gRPC would
+//! double the size of the agent.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -13,47 +13,45 @@ use casement_resource::{
     Resource, WindowsVersion,
 };
 
-use super::{Kind, Place, bad_path, wrong_prior};
-use crate::platform::{Ended, Program, Result};
+use super::{Kind, KindContext, invalid_path, wrong_prior};
+use crate::platform::{Program, ProgramExit, Result};
 
 mod containerd;
 mod docker;
 
-/// What keeps images.
 trait Store {
-    /// Which of the names are there and whole, each with what it stands for.
+    /// The digest or id of each name whose image is complete.
     fn find(&self, names: &[&str]) -> Result<BTreeMap<String, String>>;
-    /// The versions of Windows that an image in its registry is made for;
-    /// nothing but a list is brought for that.
+    /// The Windows versions that an image in its registry supports; only its
+    /// manifests are downloaded.
     fn versions(&self, name: &str) -> Result<Vec<String>>;
-    /// Brings an image from its registry, ready to be used.
+    /// Pulls and unpacks an image.
     fn pull(&self, name: &str) -> Result<()>;
-    /// Makes an image of what is in a folder.
+    /// Builds an image from a folder.
     fn build(&self, name: &str, folder: &str) -> Result<()>;
-    /// Gives an image another name.
     fn tag(&self, name: &str, tag: &str) -> Result<()>;
-    /// Runs a command in an image, and leaves nothing of it.
-    fn try_out(&self, name: &str, command: &[String]) -> Result<()>;
-    /// Takes names away; absent is fine.
-    fn forget(&self, names: &[&str]) -> Result<()>;
+    /// Runs a command in a container of the image and removes the container.
+    fn test_run(&self, name: &str, command: &[String]) -> Result<()>;
+    /// Absent names are not an error.
+    fn remove(&self, names: &[&str]) -> Result<()>;
 }
 
 impl Kind for Image {
-    fn look(&self, at: &Place<'_>) -> Result<Diff> {
+    fn observe(&self, context: &KindContext<'_>) -> Result<Diff> {
         Ok(self.diff(&ImageFacts {
-            names: find(self, at)?,
+            names: find(self, context)?,
         }))
     }
 
-    fn prior(&self, at: &Place<'_>) -> Result<Prior> {
-        self.extend(at, &Prior::Image(BTreeMap::new()))
+    fn prior(&self, context: &KindContext<'_>) -> Result<Prior> {
+        self.extend(context, &Prior::Image(BTreeMap::new()))
     }
 
-    fn extend(&self, at: &Place<'_>, earlier: &Prior) -> Result<Prior> {
-        let Prior::Image(earlier) = earlier else {
-            return Err(wrong_prior("an image", earlier));
+    fn extend(&self, context: &KindContext<'_>, previous: &Prior) -> Result<Prior> {
+        let Prior::Image(previous) = previous else {
+            return Err(wrong_prior("an image", previous));
         };
-        let (mut names, found) = (earlier.clone(), find(self, at)?);
+        let (mut names, found) = (previous.clone(), find(self, context)?);
         for name in self.names() {
             let known = names.contains_key(name);
             if !known {
@@ -63,25 +61,30 @@ impl Kind for Image {
         Ok(Prior::Image(names))
     }
 
-    fn change(&self, at: &Place<'_>, prior: &Prior, _earlier: Option<&Resource>) -> Result<()> {
-        let store = store(self, at);
-        let found = find(self, at)?;
-        refuse_foreign(self, &found, prior)?;
+    fn apply(
+        &self,
+        context: &KindContext<'_>,
+        prior: &Prior,
+        _previous: Option<&Resource>,
+    ) -> Result<()> {
+        let store = store(self, context);
+        let found = find(self, context)?;
+        reject_foreign_tags(self, &found, prior)?;
         if !found.contains_key(&self.name) {
             match &self.source {
                 ImageSource::Registry => {
                     if self.check_build {
-                        check_build(self, at, &*store)?;
+                        check_build(self, context, &*store)?;
                     }
                     store.pull(&self.name)?;
                 }
                 ImageSource::Folder(folder) => store.build(&self.name, folder.as_str())?,
             }
             if !self.try_out.is_empty()
-                && let Err(failure) = store.try_out(&self.name, &self.try_out)
+                && let Err(failure) = store.test_run(&self.name, &self.try_out)
             {
-                // One that was not seen to run is not called there.
-                let _ = store.forget(&[&self.name]);
+                // An image that does not run does not count as present.
+                let _ = store.remove(&[&self.name]);
                 return Err(failure);
             }
         }
@@ -91,35 +94,37 @@ impl Kind for Image {
         Ok(())
     }
 
-    /// Where nobody answers any more, the images go with the folder that they
-    /// lie in.
-    fn undo(&self, at: &Place<'_>, prior: &Prior) -> Result<()> {
+    /// If the runtime is gone, the images are deleted with its folder.
+    fn undo(&self, context: &KindContext<'_>, prior: &Prior) -> Result<()> {
         let Prior::Image(names) = prior else {
             return Err(wrong_prior("an image", prior));
         };
-        if !answers(self, at)? {
+        if !is_ready(self, context)? {
             return Ok(());
         }
-        let ours = names.iter().filter(|(_, was_there)| !**was_there);
+        let ours = names.iter().filter(|(_, existed)| !**existed);
         let ours: Vec<&str> = ours.map(|(name, _)| name.as_str()).collect();
-        store(self, at).forget(&ours)
+        store(self, context).remove(&ours)
     }
 }
 
-/// A name that stood for somebody else's image stays theirs: what it stood for
-/// could not be put back.
-fn refuse_foreign(image: &Image, found: &BTreeMap<String, String>, prior: &Prior) -> Result<()> {
+/// A tag of a foreign image is not moved: it could not be restored.
+fn reject_foreign_tags(
+    image: &Image,
+    found: &BTreeMap<String, String>,
+    prior: &Prior,
+) -> Result<()> {
     let Prior::Image(names) = prior else {
         return Err(wrong_prior("an image", prior));
     };
     let own = found.get(&image.name);
     for tag in &image.tags {
-        let (was_there, now) = (names.get(tag), found.get(tag));
-        if was_there == Some(&true) && now.is_some() && now != own {
+        let (existed, now) = (names.get(tag), found.get(tag));
+        if existed == Some(&true) && now.is_some() && now != own {
             return Err(Failure::new(
                 Code::Foreign,
-                format!("the name `{tag}` stands for another image"),
-                "take that name away from it, or leave it out of the file",
+                format!("the tag `{tag}` belongs to another image"),
+                "remove that tag from the image, or from the cluster file",
             )
             .values(own.unwrap_or(&image.name), now.map_or("", String::as_str)));
         }
@@ -127,10 +132,10 @@ fn refuse_foreign(image: &Image, found: &BTreeMap<String, String>, prior: &Prior
     Ok(())
 }
 
-/// Whether an image is made for the host's build; asked before it is pulled.
-fn check_build(image: &Image, at: &Place<'_>, store: &dyn Store) -> Result<()> {
-    let host = at.platform.facts()?.version;
-    // A Linux host has no build that counts.
+/// Whether an image supports the build of the host; checked before the pull.
+fn check_build(image: &Image, context: &KindContext<'_>, store: &dyn Store) -> Result<()> {
+    let host = context.platform.facts()?.version;
+    // Does not apply to Linux hosts.
     let Some(version) = WindowsVersion::read(&host).filter(|it| it.release.0 == 10) else {
         return Ok(());
     };
@@ -138,21 +143,24 @@ fn check_build(image: &Image, at: &Place<'_>, store: &dyn Store) -> Result<()> {
     let mut read = versions
         .iter()
         .filter_map(|text| WindowsVersion::read(text));
-    if versions.is_empty() || read.any(|image| version.carries(image)) {
+    if versions.is_empty() || read.any(|image| version.can_run(image)) {
         return Ok(());
     }
-    // Only its list is there.
-    let _ = store.forget(&[&image.name]);
+    // Only its manifests were fetched.
+    let _ = store.remove(&[&image.name]);
     Err(Failure::new(
-        Code::Needed,
-        format!("the image `{}` is not made for this Windows", image.name),
-        "name a tag that is made for the host's build; `images.verify: none` pulls it anyway",
+        Code::ActionRequired,
+        format!(
+            "the image `{}` does not support this Windows build",
+            image.name
+        ),
+        "use a tag for the build of the host, or set `images.verify: none` to pull it anyway",
     )
-    .values(format!("made for {host}"), versions.join(", ")))
+    .values(format!("an image for {host}"), versions.join(", ")))
 }
 
-fn store<'a>(image: &'a Image, at: &'a Place<'a>) -> Box<dyn Store + 'a> {
-    let tool = Tool { image, at };
+fn store<'a>(image: &'a Image, context: &'a KindContext<'a>) -> Box<dyn Store + 'a> {
+    let tool = Tool { image, context };
     match &image.store {
         ImageStore::Containerd {
             address,
@@ -167,63 +175,63 @@ fn store<'a>(image: &'a Image, at: &'a Place<'a>) -> Box<dyn Store + 'a> {
     }
 }
 
-/// Whether there is somebody to ask.
-fn answers(image: &Image, at: &Place<'_>) -> Result<bool> {
-    let ready = at.platform.condition(image.store.ready())? == ConditionFacts::Holds;
-    Ok(ready && at.platform.entry(image.store.program())?.is_some())
+/// Whether the runtime and its client are available.
+fn is_ready(image: &Image, context: &KindContext<'_>) -> Result<bool> {
+    let ready = context.platform.condition(image.store.ready())? == ConditionFacts::Holds;
+    Ok(ready && context.platform.entry(image.store.program())?.is_some())
 }
 
-fn find(image: &Image, at: &Place<'_>) -> Result<BTreeMap<String, String>> {
-    if !answers(image, at)? {
+fn find(image: &Image, context: &KindContext<'_>) -> Result<BTreeMap<String, String>> {
+    if !is_ready(image, context)? {
         return Ok(BTreeMap::new());
     }
     let names: Vec<&str> = image.names().map(String::as_str).collect();
-    store(image, at).find(&names)
+    store(image, context).find(&names)
 }
 
-/// The program that speaks to whoever keeps the images.
+/// The command-line client of the runtime.
 struct Tool<'a> {
     image: &'a Image,
-    at: &'a Place<'a>,
+    context: &'a KindContext<'a>,
 }
 
 impl Tool<'_> {
-    /// Runs it to its end, however that is.
-    fn ask(&self, words: &[&str]) -> Result<Ended> {
+    /// Returns whatever the exit code is.
+    fn run_unchecked(&self, arguments: &[&str]) -> Result<ProgramExit> {
         let program = self.image.store.program();
         let folder = match program.parent() {
             Some(folder) => folder,
-            None => program.as_str().parse().map_err(bad_path)?,
+            None => program.as_str().parse().map_err(invalid_path)?,
         };
-        let words = words.iter().map(|word| (*word).to_owned());
-        let arguments = std::iter::once(program.as_str().to_owned()).chain(words);
+        let arguments = arguments.iter().map(|it| (*it).to_owned());
+        let arguments = std::iter::once(program.as_str().to_owned()).chain(arguments);
         let deadline = Duration::from_secs(u64::from(self.image.timeout_seconds));
-        self.at.platform.run(&Program {
+        self.context.platform.run(&Program {
             arguments: arguments.collect(),
             environment: BTreeMap::from([
-                // Before it was in every release, `docker manifest` asked for it.
+                // Old releases need it for `docker manifest`.
                 ("DOCKER_CLI_EXPERIMENTAL".to_owned(), "enabled".to_owned()),
             ]),
-            folder,
-            deadline,
+            working_dir: folder,
+            timeout: deadline,
         })
     }
 
-    /// The same, and it must end well.
-    fn run(&self, doing: &str, words: &[&str]) -> Result<String> {
-        let ended = self.ask(words)?;
-        let how = match ended.code {
-            Some(0) => return Ok(ended.output),
-            Some(code) => format!("ended with code {code}"),
-            None => format!("was ended by force after {} s", self.image.timeout_seconds),
+    /// Fails unless the exit code is 0.
+    fn run(&self, action: &str, arguments: &[&str]) -> Result<String> {
+        let exit = self.run_unchecked(arguments)?;
+        let how = match exit.code {
+            Some(0) => return Ok(exit.output),
+            Some(code) => format!("failed with exit code {code}"),
+            None => format!("timed out after {} s", self.image.timeout_seconds),
         };
         let program = self.image.store.program();
         Err(Failure::new(
             Code::ProgramFailed,
-            format!("{doing}: `{program}` {how}"),
-            "its last lines say why; mend that and apply again",
+            format!("failed to {action}: `{program}` {how}"),
+            "fix the error in its output, then run `casement apply` again",
         )
-        .found(last_lines(&ended.output)))
+        .found(last_lines(&exit.output)))
     }
 }
 
@@ -233,23 +241,23 @@ fn last_lines(output: &str) -> String {
     last.unwrap_or_default().join("\n")
 }
 
-/// The first JSON object in what a program wrote to both of its streams.
-fn object(doing: &str, output: &str) -> Result<serde_json::Value> {
-    let begins = output.find('{').unwrap_or(0);
-    let text = output.get(begins..).unwrap_or_default();
+/// The first JSON object in the combined stdout and stderr of a program.
+fn object(action: &str, output: &str) -> Result<serde_json::Value> {
+    let start = output.find('{').unwrap_or(0);
+    let text = output.get(start..).unwrap_or_default();
     let mut values = serde_json::Deserializer::from_str(text).into_iter();
     match values.next() {
         Some(Ok(value)) => Ok(value),
         _ => Err(Failure::new(
             Code::ProgramFailed,
-            format!("{doing}: the answer is no JSON"),
-            "run it by hand on the host to see what it says",
+            format!("failed to {action}: the output is not JSON"),
+            "run it on the host to see its output",
         )
         .found(last_lines(output))),
     }
 }
 
-/// The versions in a list of images for several systems.
+/// The versions in a multi-platform image index.
 fn versions_in(list: &serde_json::Value) -> Vec<String> {
     let manifests = list.get("manifests").and_then(|it| it.as_array());
     let platforms = manifests.into_iter().flatten();

@@ -1,24 +1,29 @@
-//! `kubeconfig`: a file with a content of its own.
+//! `kubeconfig`: a file with rendered content.
 
 use casement_resource::{Diff, Kubeconfig, Prior, Resource};
 
-use super::{Kind, Place};
+use super::{Kind, KindContext};
 use crate::platform::Result;
 
 impl Kind for Kubeconfig {
-    fn look(&self, at: &Place<'_>) -> Result<Diff> {
-        self.file().look(at)
+    fn observe(&self, context: &KindContext<'_>) -> Result<Diff> {
+        self.file().observe(context)
     }
 
-    fn prior(&self, at: &Place<'_>) -> Result<Prior> {
-        self.file().prior(at)
+    fn prior(&self, context: &KindContext<'_>) -> Result<Prior> {
+        self.file().prior(context)
     }
 
-    fn change(&self, at: &Place<'_>, prior: &Prior, earlier: Option<&Resource>) -> Result<()> {
-        self.file().change(at, prior, earlier)
+    fn apply(
+        &self,
+        context: &KindContext<'_>,
+        prior: &Prior,
+        previous: Option<&Resource>,
+    ) -> Result<()> {
+        self.file().apply(context, prior, previous)
     }
 
-    fn undo(&self, at: &Place<'_>, prior: &Prior) -> Result<()> {
-        self.file().undo(at, prior)
+    fn undo(&self, context: &KindContext<'_>, prior: &Prior) -> Result<()> {
+        self.file().undo(context, prior)
     }
 }

@@ -2,25 +2,25 @@
 
 use casement_resource::{Access, Code, Diff, Failure, Line, LineFacts, LineFound, Prior, Resource};
 
-use super::directory::{in_the_way, make_parents, missing, remove_made_parents};
+use super::directory::{create_parents, in_the_way, missing, remove_created_parents};
 use super::file::read_text;
-use super::{Kind, Place, wrong_prior};
-use crate::platform::{EntryKind, Form, Result};
+use super::{Kind, KindContext, wrong_prior};
+use crate::platform::{EntryKind, Result, WriteOptions};
 
 impl Kind for Line {
-    fn look(&self, at: &Place<'_>) -> Result<Diff> {
-        Ok(self.diff(&observe(self, at)?))
+    fn observe(&self, context: &KindContext<'_>) -> Result<Diff> {
+        Ok(self.diff(&facts(self, context)?))
     }
 
-    fn prior(&self, at: &Place<'_>) -> Result<Prior> {
-        let missing = missing(at, self.path.parent())?;
-        let (file, line) = match observe(self, at)? {
+    fn prior(&self, context: &KindContext<'_>) -> Result<Prior> {
+        let missing = missing(context, self.path.parent())?;
+        let (file, line) = match facts(self, context)? {
             LineFacts::NoFile => (false, None),
-            LineFacts::InTheWay => return Err(in_the_way(&self.path, "a plain file")),
+            LineFacts::InTheWay => return Err(in_the_way(&self.path, "a regular file")),
             LineFacts::Text(text) => match self.find(&text) {
-                LineFound::Nowhere => (true, None),
+                LineFound::NotFound => (true, None),
                 LineFound::Once(line) => (true, Some(line.to_owned())),
-                LineFound::Often(count) => return Err(ambiguous(self, count)),
+                LineFound::Multiple(count) => return Err(ambiguous(self, count)),
             },
         };
         Ok(Prior::Line {
@@ -30,24 +30,28 @@ impl Kind for Line {
         })
     }
 
-    fn change(&self, at: &Place<'_>, _prior: &Prior, _earlier: Option<&Resource>) -> Result<()> {
-        let text = match observe(self, at)? {
-            LineFacts::InTheWay => return Err(in_the_way(&self.path, "a plain file")),
+    fn apply(
+        &self,
+        context: &KindContext<'_>,
+        _prior: &Prior,
+        _previous: Option<&Resource>,
+    ) -> Result<()> {
+        let text = match facts(self, context)? {
+            LineFacts::InTheWay => return Err(in_the_way(&self.path, "a regular file")),
             LineFacts::Text(text) => text,
             LineFacts::NoFile => {
-                make_parents(at.platform, &self.path)?;
+                create_parents(context.platform, &self.path)?;
                 String::new()
             }
         };
         match self.find(&text) {
-            LineFound::Often(count) => Err(ambiguous(self, count)),
-            LineFound::Once(_) | LineFound::Nowhere => write(self, at, &self.put(&text)),
+            LineFound::Multiple(count) => Err(ambiguous(self, count)),
+            LineFound::Once(_) | LineFound::NotFound => write(self, context, &self.insert(&text)),
         }
     }
 
-    /// The other lines stay, whoever wrote them; a file that casement made goes
-    /// if there are none.
-    fn undo(&self, at: &Place<'_>, prior: &Prior) -> Result<()> {
+    /// Other lines stay. A file that casement created is deleted if it is empty then.
+    fn undo(&self, context: &KindContext<'_>, prior: &Prior) -> Result<()> {
         let Prior::Line {
             missing,
             file,
@@ -56,34 +60,36 @@ impl Kind for Line {
         else {
             return Err(wrong_prior("a line", prior));
         };
-        if let LineFacts::Text(now) = observe(self, at)? {
-            let before = self.taken_back(&now, line.as_deref());
+        if let LineFacts::Text(now) = facts(self, context)? {
+            let before = self.restore(&now, line.as_deref());
             if before.is_empty() && !file {
-                at.platform.remove_file(&self.path)?;
+                context.platform.remove_file(&self.path)?;
             } else if before != now {
-                write(self, at, &before)?;
+                write(self, context, &before)?;
             }
         }
-        remove_made_parents(at, missing, &self.path)
+        remove_created_parents(context, missing, &self.path)
     }
 }
 
-fn observe(line: &Line, at: &Place<'_>) -> Result<LineFacts> {
-    match at.platform.entry(&line.path)? {
+fn facts(line: &Line, context: &KindContext<'_>) -> Result<LineFacts> {
+    match context.platform.entry(&line.path)? {
         Some(entry) if entry.kind != EntryKind::File => Ok(LineFacts::InTheWay),
         _ => {
-            let text = read_text(at.platform, &line.path)?;
+            let text = read_text(context.platform, &line.path)?;
             Ok(text.map_or(LineFacts::NoFile, LineFacts::Text))
         }
     }
 }
 
-fn write(line: &Line, at: &Place<'_>, text: &str) -> Result<()> {
-    let form = Form {
+fn write(line: &Line, context: &KindContext<'_>, text: &str) -> Result<()> {
+    let form = WriteOptions {
         access: Access::Inherited,
         executable: false,
     };
-    at.platform.write(&line.path, &mut text.as_bytes(), form)
+    context
+        .platform
+        .write(&line.path, &mut text.as_bytes(), form)
 }
 
 fn ambiguous(line: &Line, count: usize) -> Failure {
@@ -91,10 +97,10 @@ fn ambiguous(line: &Line, count: usize) -> Failure {
     Failure::new(
         Code::Foreign,
         format!(
-            "`{}` has several lines that begin with `{prefix}`",
+            "`{}` has several lines that start with `{prefix}`",
             line.path
         ),
-        "leave one of them, or give a longer prefix",
+        "delete all but one of them, or use a longer prefix",
     )
-    .values("one such line, or none", format!("{count} such lines"))
+    .values("at most 1 such line", format!("{count} such lines"))
 }

@@ -1,62 +1,69 @@
 //! `networkLink`.
 
 use casement_resource::{
-    Code, Diff, Failure, LinkSeen, NetworkLink, NetworkLinkFacts, Prior, Resource,
+    Code, Diff, Failure, NetworkLink, NetworkLinkFacts, ObservedLink, Prior, Resource,
 };
 
-use super::{Kind, Place, wrong_prior};
+use super::{Kind, KindContext, wrong_prior};
 use crate::platform::Result;
 
 impl Kind for NetworkLink {
-    fn look(&self, at: &Place<'_>) -> Result<Diff> {
-        let seen = at.platform.link(&self.name)?;
-        Ok(self.diff(&NetworkLinkFacts { seen }))
+    fn observe(&self, context: &KindContext<'_>) -> Result<Diff> {
+        let current = context.platform.link(&self.name)?;
+        Ok(self.diff(&NetworkLinkFacts { observed: current }))
     }
 
-    /// A link of another kind is somebody's. One of the same kind is only
-    /// switched on and given its MTU, and keeps that no longer than casement.
-    fn prior(&self, at: &Place<'_>) -> Result<Prior> {
-        let seen = at.platform.link(&self.name)?;
-        match seen {
-            Some(seen) if seen.link.as_ref() != Some(&self.link) => Err(foreign(self, &seen)),
-            seen => Ok(Prior::NetworkLink(seen)),
+    /// A link of another type is foreign. One of the same type only gets its MTU and
+    /// is set up; removal restores both.
+    fn prior(&self, context: &KindContext<'_>) -> Result<Prior> {
+        let current = context.platform.link(&self.name)?;
+        match current {
+            Some(current) if current.link.as_ref() != Some(&self.link) => {
+                Err(foreign(self, &current))
+            }
+            current => Ok(Prior::NetworkLink(current)),
         }
     }
 
-    fn change(&self, at: &Place<'_>, prior: &Prior, _earlier: Option<&Resource>) -> Result<()> {
-        let mut seen = at.platform.link(&self.name)?;
-        if let Some(found) = &seen
+    fn apply(
+        &self,
+        context: &KindContext<'_>,
+        prior: &Prior,
+        _previous: Option<&Resource>,
+    ) -> Result<()> {
+        let mut current = context.platform.link(&self.name)?;
+        if let Some(found) = &current
             && found.link.as_ref() != Some(&self.link)
         {
-            // Only one that casement made may go for another one.
+            // Only a link that casement created may be replaced.
             if *prior != Prior::NetworkLink(None) {
                 return Err(foreign(self, found));
             }
-            at.platform.delete_link(&self.name)?;
-            seen = None;
+            context.platform.delete_link(&self.name)?;
+            current = None;
         }
-        if seen.is_none() {
-            at.platform.add_link(&self.name, &self.link)?;
+        if current.is_none() {
+            context.platform.add_link(&self.name, &self.link)?;
         }
         if let Some(mtu) = self.mtu {
-            at.platform.set_link_mtu(&self.name, mtu)?;
+            context.platform.set_link_mtu(&self.name, mtu)?;
         }
-        at.platform.set_link_up(&self.name, true)
+        context.platform.set_link_up(&self.name, true)
     }
 
-    fn undo(&self, at: &Place<'_>, prior: &Prior) -> Result<()> {
+    fn undo(&self, context: &KindContext<'_>, prior: &Prior) -> Result<()> {
         let Prior::NetworkLink(before) = prior else {
             return Err(wrong_prior("a network link", prior));
         };
-        match (at.platform.link(&self.name)?, before) {
-            // Never a link of a kind that casement does not make.
-            (Some(now), None) if now.link.is_some() => at.platform.delete_link(&self.name),
+        match (context.platform.link(&self.name)?, before) {
+            // Never a link of a type that casement does not create.
+            (Some(now), None) if now.link.is_some() => context.platform.delete_link(&self.name),
             (Some(now), Some(before)) if now.link == before.link => {
                 if now.mtu != before.mtu {
-                    at.platform.set_link_mtu(&self.name, before.mtu)?;
+                    context.platform.set_link_mtu(&self.name, before.mtu)?;
                 }
                 if now.up != before.up {
-                    at.platform.set_link_up(&self.name, before.up)?;
+                    context.platform.set_link_up(&self.name, before.up)?;
                 }
                 Ok(())
             }
@@ -65,11 +72,11 @@ impl Kind for NetworkLink {
     }
 }
 
-fn foreign(link: &NetworkLink, found: &LinkSeen) -> Failure {
+fn foreign(link: &NetworkLink, found: &ObservedLink) -> Failure {
     Failure::new(
         Code::Foreign,
-        format!("a link `{}` is there that casement did not make", link.name),
-        "delete it if nobody needs it, or take another name",
+        format!("casement did not create the existing link `{}`", link.name),
+        "delete it if it is not needed, or use another name",
     )
     .values(link.link.to_string(), found.kind())
 }

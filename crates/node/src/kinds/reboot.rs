@@ -1,110 +1,117 @@
 //! `reboot`.
 //!
-//! The record exists from the order to reboot until nothing waits for one any
-//! more, and holds the boot in which the order was given: what still waits in
-//! a later boot is not for another reboot to mend.
+//! The record exists from the reboot request until nothing is pending any more, and
+//! has the boot in which it was requested: what is still pending in a later boot is
+//! not fixed by another reboot.
 
 use std::time::{Duration, Instant};
 
 use casement_resource::{
-    Code, Diff, Failure, Prior, Reboot, RebootFacts, Resource, UpdateInstalled, WaitsForBoot,
+    Code, Diff, Failure, PendingChange, Prior, Reboot, RebootFacts, Resource, UpdateInstalled,
     WindowsFeatureFacts,
 };
 
-use super::{Kind, Place, update, wrong_prior};
+use super::{Kind, KindContext, update, wrong_prior};
 use crate::platform::Result;
 
 impl Kind for Reboot {
-    fn look(&self, at: &Place<'_>) -> Result<Diff> {
-        let facts = facts(self, at)?;
+    fn observe(&self, context: &KindContext<'_>) -> Result<Diff> {
+        let facts = facts(self, context)?;
         let diff = self.diff(&facts);
-        if !diff.is_right() && !self.allowed {
+        if !diff.in_sync() && !self.allowed {
             return Err(Failure::new(
-                Code::Needed,
-                format!("the host needs a reboot for {}", self.reason),
-                "reboot it, then apply again; `windows.reboot: auto` lets casement do it",
+                Code::ActionRequired,
+                format!("the host must be rebooted for {}", self.reason),
+                "reboot it, then run `casement apply` again, or set `windows.reboot: auto`",
             )
-            .values("`windows.reboot: never`", format!("{facts} waits")));
+            .values("`windows.reboot: never`", format!("pending: {facts}")));
         }
         Ok(diff)
     }
 
-    fn prior(&self, at: &Place<'_>) -> Result<Prior> {
-        Ok(Prior::Reboot(at.platform.boot()?))
+    fn prior(&self, context: &KindContext<'_>) -> Result<Prior> {
+        Ok(Prior::Reboot(context.platform.boot()?))
     }
 
-    fn change(&self, at: &Place<'_>, prior: &Prior, _earlier: Option<&Resource>) -> Result<()> {
-        let Prior::Reboot(ordered_in) = *prior else {
+    fn apply(
+        &self,
+        context: &KindContext<'_>,
+        prior: &Prior,
+        _previous: Option<&Resource>,
+    ) -> Result<()> {
+        let Prior::Reboot(requested_in) = *prior else {
             return Err(wrong_prior("a reboot", prior));
         };
-        if at.platform.boot()? != ordered_in {
-            return Err(still_waiting(self, at)?);
+        if context.platform.boot()? != requested_in {
+            return Err(still_pending(self, context)?);
         }
-        at.platform.begin_reboot()?;
-        let limit = Duration::from_secs(u64::from(self.timeout_seconds));
-        wait_for_the_end(at, limit)
+        context.platform.begin_reboot()?;
+        let timeout = Duration::from_secs(u64::from(self.timeout_seconds));
+        wait_for_shutdown(context, timeout)
     }
 
-    fn undo(&self, _at: &Place<'_>, _prior: &Prior) -> Result<()> {
+    fn undo(&self, _context: &KindContext<'_>, _prior: &Prior) -> Result<()> {
         Ok(())
     }
 }
 
-/// Those that the reboot is for and that wait for it.
-fn facts(reboot: &Reboot, at: &Place<'_>) -> Result<RebootFacts> {
-    let mut waiting = Vec::new();
-    // To ask for a feature takes seconds, and for the signs of a reboot no time.
-    let any = !at.platform.waiting_for_reboot()?.is_empty();
-    for one in &reboot.waits {
-        let waits = match one {
-            WaitsForBoot::Feature(name) => any && waits(at.platform.windows_feature(name)?),
-            WaitsForBoot::Hostname => at.platform.hostname()?.after_boot,
-            WaitsForBoot::Update(article) => {
-                update::installed(article, at)? == UpdateInstalled::AfterBoot
+/// The changes of this resource that are pending.
+fn facts(reboot: &Reboot, context: &KindContext<'_>) -> Result<RebootFacts> {
+    let mut pending = Vec::new();
+    // Querying a feature takes seconds; the pending-reboot flags are fast.
+    let reboot_pending = !context.platform.pending_reboots()?.is_empty();
+    for change in &reboot.waits {
+        let is_pending = match change {
+            PendingChange::Feature(name) => {
+                reboot_pending && feature_pending(context.platform.windows_feature(name)?)
+            }
+            PendingChange::Hostname => context.platform.hostname()?.after_boot,
+            PendingChange::Update(article) => {
+                update::installed(article, context)? == UpdateInstalled::AfterBoot
             }
         };
-        if waits {
-            waiting.push(one.clone());
+        if is_pending {
+            pending.push(change.clone());
         }
     }
-    Ok(RebootFacts { waiting })
+    Ok(RebootFacts { waiting: pending })
 }
 
-fn waits(feature: WindowsFeatureFacts) -> bool {
+fn feature_pending(feature: WindowsFeatureFacts) -> bool {
     use WindowsFeatureFacts::{OffAfterBoot, OnAfterBoot};
     matches!(feature, OnAfterBoot | OffAfterBoot)
 }
 
-/// With everything else that waits: an update that fails at each boot takes
-/// features with it.
-fn still_waiting(reboot: &Reboot, at: &Place<'_>) -> Result<Failure> {
-    let mut waiting = vec![facts(reboot, at)?.to_string()];
-    waiting.extend(at.platform.waiting_for_reboot()?);
+/// Lists everything that is pending: an update that fails at each boot blocks
+/// features too.
+fn still_pending(reboot: &Reboot, context: &KindContext<'_>) -> Result<Failure> {
+    let mut pending = vec![facts(reboot, context)?.to_string()];
+    pending.extend(context.platform.pending_reboots()?);
     Ok(Failure::new(
         Code::NotConverged,
         format!(
-            "the host was rebooted for {}, and it still waits",
+            "the host was rebooted for {}, but a reboot is still pending",
             reboot.reason
         ),
-        "look at what waits (an update that fails at each boot, for example), then apply again",
+        "fix what is pending, such as a failing update, then run `casement apply` again",
     )
-    .values("nothing waits", waiting.join(", ")))
+    .values("nothing pending", pending.join(", ")))
 }
 
-/// Waits for the end of this process. The run goes on in the next boot.
-fn wait_for_the_end(at: &Place<'_>, limit: Duration) -> Result<()> {
-    const STEP: Duration = Duration::from_millis(200);
+/// Waits until the shutdown ends this process. The run resumes in the next boot.
+fn wait_for_shutdown(context: &KindContext<'_>, timeout: Duration) -> Result<()> {
+    const INTERVAL: Duration = Duration::from_millis(200);
     let started = Instant::now();
     let mut paused = Duration::ZERO;
-    // A simulated host's pauses take no time.
-    while started.elapsed().max(paused) < limit {
-        at.platform.pause(STEP);
-        paused += STEP;
+    // Pauses on a simulated host take no time.
+    while started.elapsed().max(paused) < timeout {
+        context.platform.pause(INTERVAL);
+        paused += INTERVAL;
     }
-    let seconds = limit.as_secs();
+    let seconds = timeout.as_secs();
     Err(Failure::new(
         Code::TimedOut,
-        format!("the host was told to reboot, and is still up after {seconds} s"),
-        "see what holds it up, reboot it, then apply again",
+        format!("the host did not reboot within {seconds} s"),
+        "check what blocks the shutdown, reboot it, then run `casement apply` again",
     ))
 }

@@ -2,63 +2,67 @@
 
 use casement_resource::{Diff, Prior, RegistryData, RegistryFacts, RegistryValue, Resource};
 
-use super::{Kind, Place, wrong_prior};
+use super::{Kind, KindContext, wrong_prior};
 use crate::platform::Result;
 use crate::state::records::Records;
 
 impl Kind for RegistryValue {
-    fn look(&self, at: &Place<'_>) -> Result<Diff> {
-        let data = at.platform.registry_value(&self.key, &self.name)?;
+    fn observe(&self, context: &KindContext<'_>) -> Result<Diff> {
+        let data = context.platform.registry_value(&self.key, &self.name)?;
         Ok(self.diff(&RegistryFacts { data }))
     }
 
-    fn prior(&self, at: &Place<'_>) -> Result<Prior> {
-        let data = at.platform.registry_value(&self.key, &self.name)?;
-        let missing_keys = missing_keys(at, &self.key)?;
+    fn prior(&self, context: &KindContext<'_>) -> Result<Prior> {
+        let data = context.platform.registry_value(&self.key, &self.name)?;
+        let missing_keys = missing_keys(context, &self.key)?;
         Ok(Prior::RegistryValue { missing_keys, data })
     }
 
-    fn change(&self, at: &Place<'_>, _prior: &Prior, _earlier: Option<&Resource>) -> Result<()> {
-        at.platform
+    fn apply(
+        &self,
+        context: &KindContext<'_>,
+        _prior: &Prior,
+        _previous: Option<&Resource>,
+    ) -> Result<()> {
+        context
+            .platform
             .set_registry_value(&self.key, &self.name, &self.data)
     }
 
-    fn undo(&self, at: &Place<'_>, prior: &Prior) -> Result<()> {
+    fn undo(&self, context: &KindContext<'_>, prior: &Prior) -> Result<()> {
         let Prior::RegistryValue { missing_keys, data } = prior else {
             return Err(wrong_prior("a registry value", prior));
         };
-        put_back(at, &self.key, &self.name, data.as_ref())?;
-        delete_made_keys(at, missing_keys)
+        restore_value(context, &self.key, &self.name, data.as_ref())?;
+        delete_created_keys(context, missing_keys)
     }
 }
 
-/// Puts a value back as it was.
-pub(super) fn put_back(
-    at: &Place<'_>,
+pub(super) fn restore_value(
+    context: &KindContext<'_>,
     key: &str,
     name: &str,
     before: Option<&RegistryData>,
 ) -> Result<()> {
     match before {
-        Some(data) => at.platform.set_registry_value(key, name, data),
-        None => at.platform.delete_registry_value(key, name),
+        Some(data) => context.platform.set_registry_value(key, name, data),
+        None => context.platform.delete_registry_value(key, name),
     }
 }
 
-/// A key and those above it that were absent before casement, outermost first:
-/// what is absent now, and what another record says that casement made. So of
-/// several values in one key, the last to go takes the key along, whichever
-/// that is.
-pub(super) fn missing_keys(at: &Place<'_>, key: &str) -> Result<Vec<String>> {
-    let records = Records::load(at.layout)?.backwards();
-    let made = |key: &str| {
-        let mut keys = records.iter().flat_map(|(_, it)| made_keys(&it.prior));
-        keys.any(|made| made.eq_ignore_ascii_case(key))
+/// A key and those of its parents that did not exist before casement, outermost
+/// first: those absent now, and those that another record lists as created by
+/// casement. So the last removed value in a key removes the key too.
+pub(super) fn missing_keys(context: &KindContext<'_>, key: &str) -> Result<Vec<String>> {
+    let records = Records::load(context.layout)?.newest_first();
+    let created = |key: &str| {
+        let mut keys = records.iter().flat_map(|(_, it)| created_keys(&it.prior));
+        keys.any(|created| created.eq_ignore_ascii_case(key))
     };
     let mut missing = Vec::new();
     let mut next = Some(key);
     while let Some(key) = next
-        && (!at.platform.registry_key_exists(key)? || made(key))
+        && (!context.platform.registry_key_exists(key)? || created(key))
     {
         missing.push(key.to_owned());
         next = key.rsplit_once('\\').map(|(parent, _)| parent);
@@ -67,7 +71,7 @@ pub(super) fn missing_keys(at: &Place<'_>, key: &str) -> Result<Vec<String>> {
     Ok(missing)
 }
 
-fn made_keys(prior: &Prior) -> &[String] {
+fn created_keys(prior: &Prior) -> &[String] {
     match prior {
         Prior::RegistryValue { missing_keys, .. }
         | Prior::DefenderExclusion { missing_keys, .. }
@@ -76,10 +80,10 @@ fn made_keys(prior: &Prior) -> &[String] {
     }
 }
 
-/// Deletes keys that casement made, as far as nothing is in them.
-pub(super) fn delete_made_keys(at: &Place<'_>, made: &[String]) -> Result<()> {
-    for key in made.iter().rev() {
-        if !at.platform.delete_empty_registry_key(key)? {
+/// Deletes keys that casement created, as long as they are empty.
+pub(super) fn delete_created_keys(context: &KindContext<'_>, created: &[String]) -> Result<()> {
+    for key in created.iter().rev() {
+        if !context.platform.delete_empty_registry_key(key)? {
             break;
         }
     }

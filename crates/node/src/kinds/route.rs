@@ -2,70 +2,75 @@
 
 use casement_resource::{Code, Diff, Failure, Prior, Resource, Route, RouteEntry, RouteFacts};
 
-use super::{Kind, Place};
+use super::{Kind, KindContext};
 use crate::platform::Result;
 
 impl Kind for Route {
-    fn look(&self, at: &Place<'_>) -> Result<Diff> {
-        Ok(self.diff(&observe(self, at)?))
+    fn observe(&self, context: &KindContext<'_>) -> Result<Diff> {
+        Ok(self.diff(&facts(self, context)?))
     }
 
-    /// Another route to the same place is somebody's: two of them would send
-    /// packets now here, now there.
-    fn prior(&self, at: &Place<'_>) -> Result<Prior> {
-        match observe(self, at)?.routes.first() {
+    /// Another route to the same destination is foreign; with two, packets would
+    /// take either.
+    fn prior(&self, context: &KindContext<'_>) -> Result<Prior> {
+        match facts(self, context)?.routes.first() {
             None => Ok(Prior::Nothing),
             Some(found) => Err(Failure::new(
                 Code::Foreign,
                 format!(
-                    "a route to `{}` is there that casement did not make",
+                    "casement did not create the existing route to `{}`",
                     self.destination
                 ),
-                "delete it if nobody needs it, or take another pod network",
+                "delete it if it is not needed, or use another pod network",
             )
-            .values(format!("via {}", self.next_hop), shown(found))),
+            .values(format!("via {}", self.next_hop), describe(found))),
         }
     }
 
-    fn change(&self, at: &Place<'_>, _prior: &Prior, earlier: Option<&Resource>) -> Result<()> {
-        let facts = observe(self, at)?;
+    fn apply(
+        &self,
+        context: &KindContext<'_>,
+        _prior: &Prior,
+        previous: Option<&Resource>,
+    ) -> Result<()> {
+        let facts = facts(self, context)?;
         let interface_index = facts.interface_index.ok_or_else(|| no_interface(self))?;
-        let old_hop = match earlier {
+        let old_hop = match previous {
             Some(Resource::Route(route)) => Some(route.next_hop),
             _ => None,
         };
         for found in &facts.routes {
-            let ours = found.next_hop == Some(self.next_hop)
+            let own = found.next_hop == Some(self.next_hop)
                 || (old_hop.is_some() && found.next_hop == old_hop);
-            if ours {
-                at.platform.delete_route(found)?;
+            if own {
+                context.platform.delete_route(found)?;
             }
         }
-        at.platform.add_route(&RouteEntry {
+        context.platform.add_route(&RouteEntry {
             destination: self.destination,
             next_hop: Some(self.next_hop),
             interface_index,
         })
     }
 
-    fn undo(&self, at: &Place<'_>, _prior: &Prior) -> Result<()> {
-        for found in at.platform.routes(&self.destination)? {
+    fn undo(&self, context: &KindContext<'_>, _prior: &Prior) -> Result<()> {
+        for found in context.platform.routes(&self.destination)? {
             if found.next_hop == Some(self.next_hop) {
-                at.platform.delete_route(&found)?;
+                context.platform.delete_route(&found)?;
             }
         }
         Ok(())
     }
 }
 
-fn observe(route: &Route, at: &Place<'_>) -> Result<RouteFacts> {
+fn facts(route: &Route, context: &KindContext<'_>) -> Result<RouteFacts> {
     Ok(RouteFacts {
-        interface_index: at.platform.interface(&route.interface)?,
-        routes: at.platform.routes(&route.destination)?,
+        interface_index: context.platform.interface(&route.interface)?,
+        routes: context.platform.routes(&route.destination)?,
     })
 }
 
-fn shown(entry: &RouteEntry) -> String {
+fn describe(entry: &RouteEntry) -> String {
     match entry.next_hop {
         Some(hop) => format!("via {hop} on interface {}", entry.interface_index),
         None => format!("on interface {}", entry.interface_index),
@@ -76,10 +81,10 @@ fn no_interface(route: &Route) -> Failure {
     Failure::new(
         Code::InterfaceMissing,
         format!(
-            "the route to `{}` has no interface to leave by",
+            "no interface found for the route to `{}`",
             route.destination
         ),
-        "check the host's address in the spec against the host's interfaces",
+        "compare the address of the host in the cluster file with its interfaces",
     )
     .values(route.interface.to_string(), "no such interface")
 }

@@ -6,25 +6,30 @@ use casement_resource::{
     ConditionFacts, Diff, Prior, Resource, Run, Service, ServiceFacts, ServiceState,
 };
 
-use super::{Kind, Place, wait_for, wrong_prior};
+use super::{Kind, KindContext, wait_for, wrong_prior};
 use crate::platform::Result;
 
 impl Kind for Service {
-    fn look(&self, at: &Place<'_>) -> Result<Diff> {
-        Ok(self.diff(&observe(self, at)?))
+    fn observe(&self, context: &KindContext<'_>) -> Result<Diff> {
+        Ok(self.diff(&facts(self, context)?))
     }
 
-    fn prior(&self, at: &Place<'_>) -> Result<Prior> {
+    fn prior(&self, context: &KindContext<'_>) -> Result<Prior> {
         Ok(Prior::Service(
-            at.platform.save_service(&self.definition.name)?,
+            context.platform.save_service(&self.definition.name)?,
         ))
     }
 
-    /// The service is stopped before anything about it changes, so that one
-    /// that runs always runs with what is written down.
-    fn change(&self, at: &Place<'_>, _prior: &Prior, _earlier: Option<&Resource>) -> Result<()> {
+    /// Stops the service before changing its definition, so that a running service
+    /// always runs with the current one.
+    fn apply(
+        &self,
+        context: &KindContext<'_>,
+        _prior: &Prior,
+        _previous: Option<&Resource>,
+    ) -> Result<()> {
         let name = &self.definition.name;
-        let (install, stop, was_running) = match observe(self, at)? {
+        let (install, stop, was_running) = match facts(self, context)? {
             ServiceFacts::Absent => (true, false, false),
             ServiceFacts::Present { seen, stale, .. } => {
                 let differs = !self.definition.diff(&seen).is_empty();
@@ -32,53 +37,53 @@ impl Kind for Service {
                 (differs, running && (differs || stale), running)
             }
         };
-        let dependants = if stop {
-            at.platform.stop_service(name)?
+        let dependents = if stop {
+            context.platform.stop_service(name)?
         } else {
             Vec::new()
         };
         if install {
-            at.platform.install_service(&self.definition)?;
+            context.platform.install_service(&self.definition)?;
         }
         if self.run == Run::Running || was_running {
-            at.platform.start_service(name)?;
+            context.platform.start_service(name)?;
             if let Some(ready) = &self.definition.ready {
-                let limit = Duration::from_secs(u64::from(self.definition.ready_seconds));
-                wait_for(at, ready, limit)?;
+                let timeout = Duration::from_secs(u64::from(self.definition.ready_seconds));
+                wait_for(context, ready, timeout)?;
             }
         }
-        for dependant in dependants.iter().rev() {
-            at.platform.start_service(dependant)?;
+        for dependent in dependents.iter().rev() {
+            context.platform.start_service(dependent)?;
         }
         Ok(())
     }
 
-    fn undo(&self, at: &Place<'_>, prior: &Prior) -> Result<()> {
+    fn undo(&self, context: &KindContext<'_>, prior: &Prior) -> Result<()> {
         let Prior::Service(saved) = prior else {
             return Err(wrong_prior("a service", prior));
         };
         let name = &self.definition.name;
-        at.platform.stop_service(name)?;
+        context.platform.stop_service(name)?;
         match saved {
-            None => at.platform.delete_service(name),
-            Some(saved) => at.platform.restore_service(name, saved),
+            None => context.platform.delete_service(name),
+            Some(saved) => context.platform.restore_service(name, saved),
         }
     }
 }
 
-fn observe(service: &Service, at: &Place<'_>) -> Result<ServiceFacts> {
-    let Some(seen) = at.platform.service(&service.definition.name)? else {
+fn facts(service: &Service, context: &KindContext<'_>) -> Result<ServiceFacts> {
+    let Some(seen) = context.platform.service(&service.definition.name)? else {
         return Ok(ServiceFacts::Absent);
     };
     let ready = match &service.definition.ready {
         Some(ready) if seen.state == ServiceState::Running => {
-            Some(at.platform.condition(ready)? == ConditionFacts::Holds)
+            Some(context.platform.condition(ready)? == ConditionFacts::Holds)
         }
         _ => None,
     };
     Ok(ServiceFacts::Present {
         seen: Box::new(seen),
-        stale: at.stale,
+        stale: context.stale,
         ready,
     })
 }

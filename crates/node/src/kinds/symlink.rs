@@ -2,57 +2,64 @@
 
 use casement_resource::{Diff, Prior, Resource, Symlink, SymlinkFacts};
 
-use super::directory::{in_the_way, make_parents, missing, remove_made_parents};
-use super::{Kind, Place, wrong_prior};
+use super::directory::{create_parents, in_the_way, missing, remove_created_parents};
+use super::{Kind, KindContext, wrong_prior};
 use crate::platform::Result;
 
 impl Kind for Symlink {
-    fn look(&self, at: &Place<'_>) -> Result<Diff> {
-        Ok(self.diff(&observe(self, at)?))
+    fn observe(&self, context: &KindContext<'_>) -> Result<Diff> {
+        Ok(self.diff(&facts(self, context)?))
     }
 
-    fn prior(&self, at: &Place<'_>) -> Result<Prior> {
-        let target = match observe(self, at)? {
+    fn prior(&self, context: &KindContext<'_>) -> Result<Prior> {
+        let target = match facts(self, context)? {
             SymlinkFacts::Absent => None,
-            SymlinkFacts::InTheWay => return Err(in_the_way(&self.path, "a link")),
+            SymlinkFacts::InTheWay => return Err(in_the_way(&self.path, "a symbolic link")),
             SymlinkFacts::Present(target) => Some(target),
         };
-        let missing = missing(at, self.path.parent())?;
+        let missing = missing(context, self.path.parent())?;
         Ok(Prior::Symlink { missing, target })
     }
 
-    fn change(&self, at: &Place<'_>, _prior: &Prior, _earlier: Option<&Resource>) -> Result<()> {
-        match observe(self, at)? {
-            SymlinkFacts::InTheWay => return Err(in_the_way(&self.path, "a link")),
-            SymlinkFacts::Absent => make_parents(at.platform, &self.path)?,
+    fn apply(
+        &self,
+        context: &KindContext<'_>,
+        _prior: &Prior,
+        _previous: Option<&Resource>,
+    ) -> Result<()> {
+        match facts(self, context)? {
+            SymlinkFacts::InTheWay => return Err(in_the_way(&self.path, "a symbolic link")),
+            SymlinkFacts::Absent => create_parents(context.platform, &self.path)?,
             SymlinkFacts::Present(_) => {}
         }
-        at.platform.make_link(&self.path, &self.target)
+        context.platform.create_symlink(&self.path, &self.target)
     }
 
-    /// What somebody put in the link's place since is not casement's.
-    fn undo(&self, at: &Place<'_>, prior: &Prior) -> Result<()> {
+    /// What has replaced the link since is foreign.
+    fn undo(&self, context: &KindContext<'_>, prior: &Prior) -> Result<()> {
         let Prior::Symlink { missing, target } = prior else {
-            return Err(wrong_prior("a link", prior));
+            return Err(wrong_prior("a symbolic link", prior));
         };
-        match (observe(self, at)?, target) {
+        match (facts(self, context)?, target) {
             (SymlinkFacts::Present(now), Some(before)) if now == *before => {}
-            (SymlinkFacts::Present(_), None) => at.platform.remove_file(&self.path)?,
-            (SymlinkFacts::InTheWay, Some(_)) => return Err(in_the_way(&self.path, "a link")),
+            (SymlinkFacts::Present(_), None) => context.platform.remove_file(&self.path)?,
+            (SymlinkFacts::InTheWay, Some(_)) => {
+                return Err(in_the_way(&self.path, "a symbolic link"));
+            }
             (SymlinkFacts::InTheWay | SymlinkFacts::Absent, None) => {}
             (SymlinkFacts::Present(_) | SymlinkFacts::Absent, Some(before)) => {
-                make_parents(at.platform, &self.path)?;
-                at.platform.make_link(&self.path, before)?;
+                create_parents(context.platform, &self.path)?;
+                context.platform.create_symlink(&self.path, before)?;
             }
         }
-        remove_made_parents(at, missing, &self.path)
+        remove_created_parents(context, missing, &self.path)
     }
 }
 
-fn observe(link: &Symlink, at: &Place<'_>) -> Result<SymlinkFacts> {
-    if at.platform.entry(&link.path)?.is_none() {
+fn facts(link: &Symlink, context: &KindContext<'_>) -> Result<SymlinkFacts> {
+    if context.platform.entry(&link.path)?.is_none() {
         return Ok(SymlinkFacts::Absent);
     }
-    let target = at.platform.read_link(&link.path)?;
+    let target = context.platform.read_link(&link.path)?;
     Ok(target.map_or(SymlinkFacts::InTheWay, SymlinkFacts::Present))
 }

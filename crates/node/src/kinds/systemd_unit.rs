@@ -1,78 +1,85 @@
 //! `systemdUnit`.
 
 use casement_resource::{
-    Code, Diff, Enablement, Failure, Prior, Resource, SystemdUnit, SystemdUnitFacts, UnitSeen,
+    Code, Diff, Enablement, Failure, ObservedUnit, Prior, Resource, SystemdUnit, SystemdUnitFacts,
     UnitState,
 };
 
-use super::{Kind, Place, wrong_prior};
+use super::{Kind, KindContext, wrong_prior};
 use crate::platform::Result;
 
 impl Kind for SystemdUnit {
-    fn look(&self, at: &Place<'_>) -> Result<Diff> {
-        let seen = at.platform.unit(&self.name)?;
-        Ok(self.diff(&SystemdUnitFacts { seen }))
+    fn observe(&self, context: &KindContext<'_>) -> Result<Diff> {
+        let current = context.platform.unit(&self.name)?;
+        Ok(self.diff(&SystemdUnitFacts { observed: current }))
     }
 
-    fn prior(&self, at: &Place<'_>) -> Result<Prior> {
-        let seen = at.platform.unit(&self.name)?;
-        if seen.is_none() && self.state == UnitState::On {
+    fn prior(&self, context: &KindContext<'_>) -> Result<Prior> {
+        let current = context.platform.unit(&self.name)?;
+        if current.is_none() && self.state == UnitState::On {
             return Err(Failure::new(
                 Code::Unsupported,
-                format!("this host has no unit `{}`", self.name),
-                "install what brings it, or take the step out",
+                format!("unit `{}` not found", self.name),
+                "install the package that provides it, or remove the step",
             )
             .values("a unit", "no such unit"));
         }
-        Ok(Prior::SystemdUnit(seen))
+        Ok(Prior::SystemdUnit(current))
     }
 
-    fn change(&self, at: &Place<'_>, _prior: &Prior, _earlier: Option<&Resource>) -> Result<()> {
-        let seen = at.platform.unit(&self.name)?.unwrap_or(ABSENT);
-        let wanted = self.enablement(seen.enablement);
+    fn apply(
+        &self,
+        context: &KindContext<'_>,
+        _prior: &Prior,
+        _previous: Option<&Resource>,
+    ) -> Result<()> {
+        let current = context.platform.unit(&self.name)?.unwrap_or(ABSENT);
+        let wanted = self.enablement(current.enablement);
         let running = self.state == UnitState::On;
-        bring(self, at, seen, wanted, running)
+        set_state(self, context, current, wanted, running)
     }
 
-    fn undo(&self, at: &Place<'_>, prior: &Prior) -> Result<()> {
+    fn undo(&self, context: &KindContext<'_>, prior: &Prior) -> Result<()> {
         let Prior::SystemdUnit(before) = prior else {
             return Err(wrong_prior("a unit", prior));
         };
         let before = before.unwrap_or(ABSENT);
-        match at.platform.unit(&self.name)? {
-            // It was uninstalled since, with all that was said about it.
+        match context.platform.unit(&self.name)? {
+            // Uninstalled since: nothing to restore.
             None => Ok(()),
             Some(now) => {
                 let enablement = Some(before.enablement).filter(|it| *it != now.enablement);
-                bring(self, at, now, enablement, before.running)
+                set_state(self, context, now, enablement, before.running)
             }
         }
     }
 }
 
-/// What a name without a unit amounts to.
-const ABSENT: UnitSeen = UnitSeen {
+/// The state of a name without a unit.
+const ABSENT: ObservedUnit = ObservedUnit {
     enablement: Enablement::Fixed,
     running: false,
 };
 
-/// Stops before it masks, so that what stops can still be asked to, and starts
-/// only what is no longer masked.
-fn bring(
+/// Stops before masking, while systemd still has the unit file, and starts after
+/// unmasking.
+fn set_state(
     unit: &SystemdUnit,
-    at: &Place<'_>,
-    now: UnitSeen,
+    context: &KindContext<'_>,
+    now: ObservedUnit,
     enablement: Option<Enablement>,
     running: bool,
 ) -> Result<()> {
     if now.running && !running {
-        at.platform.set_unit_running(&unit.name, false)?;
+        context.platform.set_unit_running(&unit.name, false)?;
     }
     if let Some(enablement) = enablement {
-        at.platform.set_unit_enablement(&unit.name, enablement)?;
+        context
+            .platform
+            .set_unit_enablement(&unit.name, enablement)?;
     }
     if running && !now.running {
-        at.platform.set_unit_running(&unit.name, true)?;
+        context.platform.set_unit_running(&unit.name, true)?;
     }
     Ok(())
 }

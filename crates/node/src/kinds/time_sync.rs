@@ -1,15 +1,15 @@
-//! `timeSync`: Windows' time service.
+//! `timeSync`: the Windows time service.
 //!
-//! The service reads its settings when it starts. It is stopped before they
-//! change, so that one that runs always runs with what is written.
+//! The service reads its settings when it starts. It is stopped before they change,
+//! so that it never runs with outdated ones.
 
 use casement_resource::{
-    Code, Diff, Failure, NTP, Prior, RegistryData, Resource, ServiceSeen, ServiceState, StartType,
-    TimeSync, TimeSyncFacts,
+    Code, Diff, Failure, NTP, ObservedService, Prior, RegistryData, Resource, ServiceState,
+    StartType, TimeSync, TimeSyncFacts,
 };
 
-use super::registry::{delete_made_keys, missing_keys, put_back};
-use super::{Kind, Place, wrong_prior};
+use super::registry::{delete_created_keys, missing_keys, restore_value};
+use super::{Kind, KindContext, wrong_prior};
 use crate::platform::Result;
 
 const SERVICE: &str = "W32Time";
@@ -18,14 +18,14 @@ const SERVERS: &str = "NtpServer";
 const SOURCE: &str = "Type";
 
 impl Kind for TimeSync {
-    fn look(&self, at: &Place<'_>) -> Result<Diff> {
-        let service = service(at)?;
-        let text = |name| match at.platform.registry_value(KEY, name)? {
+    fn observe(&self, context: &KindContext<'_>) -> Result<Diff> {
+        let service = service(context)?;
+        let text = |name| match context.platform.registry_value(KEY, name)? {
             Some(RegistryData::Text(text)) => Ok(Some(text)),
             other => Ok(other.map(|data| data.to_string())),
         };
         Ok(self.diff(&TimeSyncFacts {
-            domain: at.platform.hostname()?.domain,
+            domain: context.platform.hostname()?.domain,
             servers: text(SERVERS)?,
             source: text(SOURCE)?,
             start: service.start,
@@ -33,29 +33,36 @@ impl Kind for TimeSync {
         }))
     }
 
-    fn prior(&self, at: &Place<'_>) -> Result<Prior> {
-        let service = service(at)?;
+    fn prior(&self, context: &KindContext<'_>) -> Result<Prior> {
+        let service = service(context)?;
         Ok(Prior::TimeSync {
-            missing_keys: missing_keys(at, KEY)?,
-            servers: at.platform.registry_value(KEY, SERVERS)?,
-            source: at.platform.registry_value(KEY, SOURCE)?,
+            missing_keys: missing_keys(context, KEY)?,
+            servers: context.platform.registry_value(KEY, SERVERS)?,
+            source: context.platform.registry_value(KEY, SOURCE)?,
             start: service.start,
             running: service.state != ServiceState::Stopped,
         })
     }
 
-    fn change(&self, at: &Place<'_>, _prior: &Prior, _earlier: Option<&Resource>) -> Result<()> {
-        at.platform.stop_service(SERVICE)?;
-        for (name, text) in [(SERVERS, self.written()), (SOURCE, NTP.to_owned())] {
-            at.platform
+    fn apply(
+        &self,
+        context: &KindContext<'_>,
+        _prior: &Prior,
+        _previous: Option<&Resource>,
+    ) -> Result<()> {
+        context.platform.stop_service(SERVICE)?;
+        for (name, text) in [(SERVERS, self.ntp_servers()), (SOURCE, NTP.to_owned())] {
+            context
+                .platform
                 .set_registry_value(KEY, name, &RegistryData::Text(text))?;
         }
-        at.platform
+        context
+            .platform
             .set_service_start(SERVICE, StartType::Automatic)?;
-        at.platform.start_service(SERVICE)
+        context.platform.start_service(SERVICE)
     }
 
-    fn undo(&self, at: &Place<'_>, prior: &Prior) -> Result<()> {
+    fn undo(&self, context: &KindContext<'_>, prior: &Prior) -> Result<()> {
         let Prior::TimeSync {
             missing_keys,
             servers,
@@ -66,24 +73,24 @@ impl Kind for TimeSync {
         else {
             return Err(wrong_prior("the time service", prior));
         };
-        at.platform.stop_service(SERVICE)?;
-        put_back(at, KEY, SERVERS, servers.as_ref())?;
-        put_back(at, KEY, SOURCE, source.as_ref())?;
-        delete_made_keys(at, missing_keys)?;
-        at.platform.set_service_start(SERVICE, *start)?;
+        context.platform.stop_service(SERVICE)?;
+        restore_value(context, KEY, SERVERS, servers.as_ref())?;
+        restore_value(context, KEY, SOURCE, source.as_ref())?;
+        delete_created_keys(context, missing_keys)?;
+        context.platform.set_service_start(SERVICE, *start)?;
         if *running {
-            at.platform.start_service(SERVICE)?;
+            context.platform.start_service(SERVICE)?;
         }
         Ok(())
     }
 }
 
-fn service(at: &Place<'_>) -> Result<ServiceSeen> {
-    at.platform.service(SERVICE)?.ok_or_else(|| {
+fn service(context: &KindContext<'_>) -> Result<ObservedService> {
+    context.platform.service(SERVICE)?.ok_or_else(|| {
         Failure::new(
             Code::Unsupported,
-            format!("the host has no service `{SERVICE}`, Windows' time service"),
-            "register it with `w32tm /register`, or take the time servers out of the file",
+            format!("the Windows time service `{SERVICE}` was not found"),
+            "register it with `w32tm /register`, or remove the time servers from the cluster file",
         )
     })
 }

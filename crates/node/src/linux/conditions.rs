@@ -15,8 +15,8 @@ impl Conditions for Linux {
             Condition::FileExists(path) => file(self, path),
             Condition::ServiceRunning(name) => Ok(match self.service(name)? {
                 None => ConditionFacts::NotYet("no such service".to_owned()),
-                Some(seen) if seen.state == ServiceState::Running => ConditionFacts::Holds,
-                Some(seen) => ConditionFacts::NotYet(seen.state.to_string()),
+                Some(service) if service.state == ServiceState::Running => ConditionFacts::Holds,
+                Some(service) => ConditionFacts::NotYet(service.state.to_string()),
             }),
             Condition::Address(address) => {
                 let interfaces = self.interfaces()?;
@@ -24,7 +24,7 @@ impl Conditions for Linux {
                     if interfaces.iter().any(|interface| interface.has(*address)) {
                         ConditionFacts::Holds
                     } else {
-                        ConditionFacts::NotYet("no interface has it".to_owned())
+                        ConditionFacts::NotYet("no interface has this address".to_owned())
                     },
                 )
             }
@@ -45,6 +45,6 @@ fn port(address: SocketAddr) -> ConditionFacts {
 fn file(linux: &Linux, path: &HostPath) -> Result<ConditionFacts> {
     Ok(match linux.entry(path)? {
         Some(_) => ConditionFacts::Holds,
-        None => ConditionFacts::NotYet("nothing has that name".to_owned()),
+        None => ConditionFacts::NotYet("no such file".to_owned()),
     })
 }

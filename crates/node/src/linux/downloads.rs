@@ -1,5 +1,5 @@
-//! Downloads through `curl`, which most distributions bring: what it takes to speak
-//! HTTP, TLS and to proxies stays out of the agent.
+//! Downloads with `curl`, which most distributions include, so that the agent needs no
+//! HTTP, TLS and proxy code.
 
 use std::io::{self, ErrorKind, Read, Write as _};
 use std::process::{Child, ChildStdout, Command, Stdio};
@@ -8,58 +8,60 @@ use casement_resource::Failure;
 use casement_resource::wire::PullProxy;
 
 use super::Linux;
-use crate::platform::{Download, Downloads, Result, Take};
+use crate::platform::{Download, Downloads, OnData, Result};
 
-/// What curl ends with when less came than the server said.
-const CUT_SHORT: i32 = 18;
-/// When the server answers with an error.
-const REFUSED: i32 = 22;
-/// When the server knows nothing of parts.
-const NO_PARTS: i32 = 33;
+/// curl's exit code if the transfer is incomplete.
+const PARTIAL_FILE: i32 = 18;
+/// If the server returns an error.
+const HTTP_ERROR: i32 = 22;
+/// If the server does not support ranges.
+const RANGE_ERROR: i32 = 33;
 
 impl Downloads for Linux {
-    fn download(&self, download: &Download<'_>, take: &mut Take<'_>) -> Result<()> {
-        // Nothing in them could end a line of what curl is told.
+    fn download(&self, download: &Download<'_>, on_data: &mut OnData<'_>) -> Result<()> {
+        // Validated: neither can end a line of the curl configuration.
         download.address()?;
         download.proxy_address()?;
-        match fetch(download, download.from, take)? {
-            Ended::Well => Ok(()),
-            Ended::WithoutParts => fetch(download, 0, take).map(drop),
+        match fetch(download, download.from, on_data)? {
+            Outcome::Complete => Ok(()),
+            Outcome::RangeUnsupported => fetch(download, 0, on_data).map(drop),
         }
     }
 }
 
-enum Ended {
-    Well,
-    WithoutParts,
+enum Outcome {
+    Complete,
+    RangeUnsupported,
 }
 
-fn fetch(download: &Download<'_>, from: u64, take: &mut Take<'_>) -> Result<Ended> {
-    let mut curl = Curl::start(download, from).map_err(|error| unusable(download, &error))?;
+fn fetch(download: &Download<'_>, from: u64, on_data: &mut OnData<'_>) -> Result<Outcome> {
+    let mut curl = Curl::start(download, from).map_err(|error| curl_error(download, &error))?;
     let mut at = from;
     let mut buffer = vec![0; 64 * 1024];
     loop {
         let read = curl.output.read(&mut buffer);
-        let count = read.map_err(|error| unusable(download, &error))?;
+        let count = read.map_err(|error| curl_error(download, &error))?;
         if count == 0 {
             break;
         }
-        take(at, buffer.get(..count).unwrap_or_default())?;
+        on_data(at, buffer.get(..count).unwrap_or_default())?;
         at += count as u64;
     }
-    let (code, said) = curl.end().map_err(|error| unusable(download, &error))?;
+    let (code, message) = curl
+        .finish()
+        .map_err(|error| curl_error(download, &error))?;
     match code {
-        Some(0) => Ok(Ended::Well),
-        Some(NO_PARTS) if from > 0 => Ok(Ended::WithoutParts),
-        // There is nothing behind what is here.
-        Some(REFUSED) if from > 0 && said.ends_with(" 416") => Ok(Ended::Well),
-        Some(REFUSED | CUT_SHORT) => Err(download.not_fetched(&said)),
-        _ if at > from => Err(download.not_fetched(&said)),
-        _ => Err(download.no_mirror(&said)),
+        Some(0) => Ok(Outcome::Complete),
+        Some(RANGE_ERROR) if from > 0 => Ok(Outcome::RangeUnsupported),
+        // 416: the file is already complete.
+        Some(HTTP_ERROR) if from > 0 && message.ends_with(" 416") => Ok(Outcome::Complete),
+        Some(HTTP_ERROR | PARTIAL_FILE) => Err(download.download_failed(&message)),
+        _ if at > from => Err(download.download_failed(&message)),
+        _ => Err(download.mirror_unreachable(&message)),
     }
 }
 
-/// A curl that runs; it ends with this, whatever becomes of the download.
+/// Killed when dropped.
 struct Curl {
     child: Child,
     output: ChildStdout,
@@ -68,7 +70,7 @@ struct Curl {
 impl Curl {
     fn start(download: &Download<'_>, from: u64) -> io::Result<Self> {
         let mut child = Command::new("curl")
-            // A person's own settings are not the host's.
+            // Ignores the user's ~/.curlrc.
             .args(["--disable", "--config", "-"])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -79,36 +81,36 @@ impl Curl {
             child,
             output: output.ok_or(ErrorKind::BrokenPipe)?,
         };
-        // Arguments are everybody's to read; what goes in here is nobody's.
+        // Other users can see arguments, but not standard input.
         let mut input = input.ok_or(ErrorKind::BrokenPipe)?;
-        input.write_all(settings(download, from).as_bytes())?;
+        input.write_all(curl_config(download, from).as_bytes())?;
         Ok(curl)
     }
 
-    /// Its exit code, and its last words.
-    fn end(mut self) -> io::Result<(Option<i32>, String)> {
-        let mut said = String::new();
-        if let Some(mut words) = self.child.stderr.take() {
-            words.read_to_string(&mut said)?;
+    /// The exit code and the first line of the error output.
+    fn finish(mut self) -> io::Result<(Option<i32>, String)> {
+        let mut message = String::new();
+        if let Some(mut stderr) = self.child.stderr.take() {
+            stderr.read_to_string(&mut message)?;
         }
         let status = self.child.wait()?;
-        // Of a certificate it says more, and nothing that helps.
-        let said = said.lines().next().unwrap_or_default();
-        let said = said.trim_start_matches("curl: ").to_owned();
-        Ok((status.code(), said))
+        // Certificate errors have more lines, which do not help.
+        let message = message.lines().next().unwrap_or_default();
+        let message = message.trim_start_matches("curl: ").to_owned();
+        Ok((status.code(), message))
     }
 }
 
 impl Drop for Curl {
     fn drop(&mut self) {
-        // One that has ended already cannot be ended.
+        // Fails if it has exited already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// What curl is told, in the form of its configuration files.
-fn settings(download: &Download<'_>, from: u64) -> String {
+/// The options as a curl configuration file.
+fn curl_config(download: &Download<'_>, from: u64) -> String {
     let mut text = "silent\nshow-error\nfail\nlocation\ngloboff\nproto = \"=http,https\"\n\
                     proto-redir = \"=http,https\"\nuser-agent = \"casement\"\n\
                     connect-timeout = 15\nspeed-limit = 1\nspeed-time = 60\n"
@@ -119,11 +121,11 @@ fn settings(download: &Download<'_>, from: u64) -> String {
     };
     set("url", download.url.expose());
     match download.proxy {
-        PullProxy::HostsOwn => {}
+        PullProxy::HostDefault => {}
         PullProxy::Direct => set("noproxy", "*"),
         PullProxy::At(proxy) => {
             set("proxy", proxy.expose());
-            // What the host's own settings except is not meant here.
+            // Overrides the host's proxy exceptions.
             set("noproxy", "");
         }
     }
@@ -133,10 +135,10 @@ fn settings(download: &Download<'_>, from: u64) -> String {
     text
 }
 
-fn unusable(download: &Download<'_>, error: &io::Error) -> Failure {
+fn curl_error(download: &Download<'_>, error: &io::Error) -> Failure {
     match error.kind() {
-        ErrorKind::NotFound => download.no_mirror("there is no `curl` on the host"),
-        _ => download.no_mirror(&format!("curl could not be run: {error}")),
+        ErrorKind::NotFound => download.mirror_unreachable("`curl` is not installed on the host"),
+        _ => download.mirror_unreachable(&format!("failed to run curl: {error}")),
     }
 }
 
@@ -147,10 +149,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_curl_is_told_cannot_be_left_by_a_quote() {
+    fn quotes_in_urls_are_escaped() {
         let url = Secret::new(r#"http://a:b"\@mirror/x"#.to_owned());
         let proxy = PullProxy::At(Secret::new("http://proxy:3128".to_owned()));
-        let told = settings(
+        let config = curl_config(
             &Download {
                 url: &url,
                 proxy: &proxy,
@@ -164,7 +166,7 @@ mod tests {
             r#"noproxy = """#,
             r#"continue-at = "7""#,
         ] {
-            assert!(told.lines().any(|it| it == line), "{line} in {told}");
+            assert!(config.lines().any(|it| it == line), "{line} in {config}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What a Linux host is.
+//! Facts about a Linux host.
 
 use std::fs;
 
@@ -16,7 +16,7 @@ pub(super) fn facts(linux: &Linux) -> Result<HostFacts> {
         version: text(system.release()),
         architecture: std::env::consts::ARCH.to_owned(),
         hostname: text(system.nodename()),
-        service_manager: linux.ground.has_systemd().then(|| "systemd".to_owned()),
+        service_manager: linux.root.has_systemd().then(|| "systemd".to_owned()),
         interfaces: linux.interfaces()?,
     })
 }
@@ -35,7 +35,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_product_is_the_pretty_name() {
+    fn product_is_the_pretty_name() {
         assert_eq!(
             product("ID=debian\nPRETTY_NAME=\"Debian GNU/Linux 12\"\n"),
             "Debian GNU/Linux 12"

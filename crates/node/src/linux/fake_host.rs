@@ -1,11 +1,11 @@
-//! What changes a whole machine, tried on a host that is a folder.
+//! Resources that change a whole system, tested on a host in a directory.
 //!
-//! Stand-ins, because a test must not touch the machine that it runs on:
+//! Tests must not touch the machine that they run on, so these programs are fakes:
 //! `modprobe` and `rmmod` with `/proc/modules`, `swapon` and `swapoff` with
-//! `/proc/swaps`, `rpm` and `dnf`, `systemctl`, and an `ip` that knows the dummy
-//! link. Each keeps its state in the folder and refuses arguments that the real
-//! one would not take. Real are apt and dpkg, on a root of their own
-//! (`packages_by_apt`), and everything else.
+//! `/proc/swaps`, `rpm` and `dnf`, `systemctl`, and an `ip` with dummy links. Each keeps
+//! its state in the directory and rejects arguments that the real one would not accept.
+//! apt and dpkg are real, on a root of their own (`packages_with_apt`), and so is
+//! everything else.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -15,63 +15,54 @@ use std::process::Command;
 use casement_resource::{Prior, Resource};
 use tempfile::TempDir;
 
-use super::{Ground, Linux};
-use crate::kinds::{self, Place};
+use super::{Linux, SystemRoot};
+use crate::kinds::{self, KindContext};
 use crate::state::Layout;
 
-#[path = "fake_host/kernel.rs"]
 mod kernel;
-#[path = "fake_host/packages.rs"]
 mod packages;
-#[path = "fake_host/units.rs"]
 mod units;
 
-/// A host in a folder.
 struct Host {
-    folder: TempDir,
+    dir: TempDir,
     layout: Layout,
     linux: Linux,
 }
 
 impl Host {
     fn new() -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        fs::create_dir(folder.path().join("bin")).unwrap();
-        let layout = Layout::new(folder.path().join("state"));
+        let dir = tempfile::tempdir().unwrap();
+        fs::create_dir(dir.path().join("bin")).unwrap();
+        let layout = Layout::new(dir.path().join("state"));
         let linux = Linux {
             layout: layout.clone(),
-            ground: Ground::below(folder.path()),
+            root: SystemRoot::below(dir.path()),
         };
-        Self {
-            folder,
-            layout,
-            linux,
-        }
+        Self { dir, layout, linux }
     }
 
     fn root(&self) -> &Path {
-        self.folder.path()
+        self.dir.path()
     }
 
-    /// Puts a file there, with its folders.
-    fn put(&self, place: &str, text: &str) {
-        let path = self.root().join(place);
+    /// Writes a file and creates its parent directories.
+    fn write(&self, path: &str, text: &str) {
+        let path = self.root().join(path);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, text).unwrap();
     }
 
-    fn get(&self, place: &str) -> String {
-        fs::read_to_string(self.root().join(place)).unwrap()
+    fn read(&self, path: &str) -> String {
+        fs::read_to_string(self.root().join(path)).unwrap()
     }
 
-    /// A program of this host: a shell script that finds the host's root in
-    /// `$ROOT` and notes its arguments in `said`. Another process writes it: a
-    /// program that this one is still writing to, be it in a child that another
-    /// test has just forked, cannot be run.
+    /// Installs a shell script that finds the host's root in `$ROOT` and logs its
+    /// arguments to `calls`. Another process writes it: a program that is open for
+    /// writing, even in a child that another test has just forked, cannot be executed.
     fn program(&self, name: &str, script: &str) {
         let root = self.root().display();
         let text = format!(
-            "#!/bin/sh\nset -eu\nROOT='{root}'\necho \"{name} $*\" >>\"$ROOT/said\"\n{script}\n"
+            "#!/bin/sh\nset -eu\nROOT='{root}'\necho \"{name} $*\" >>\"$ROOT/calls\"\n{script}\n"
         );
         let written = Command::new("sh")
             .args(["-c", r#"printf %s "$1" >"$2" && chmod 755 "$2""#, "sh"])
@@ -81,8 +72,8 @@ impl Host {
         assert!(written.unwrap().success());
     }
 
-    fn place<'a>(&'a self, secrets: &'a Secrets) -> Place<'a> {
-        Place {
+    fn context<'a>(&'a self, secrets: &'a Secrets) -> KindContext<'a> {
+        KindContext {
             platform: &self.linux,
             layout: &self.layout,
             stale: false,
@@ -90,29 +81,29 @@ impl Host {
         }
     }
 
-    fn is_right(&self, resource: &Resource) -> bool {
+    fn in_sync(&self, resource: &Resource) -> bool {
         let secrets = Secrets::new();
-        kinds::look(&self.place(&secrets), resource)
+        kinds::observe(&self.context(&secrets), resource)
             .unwrap()
-            .is_right()
+            .in_sync()
     }
 
-    /// Makes it so, as the engine does, and gives what was there before.
-    fn make(&self, resource: &Resource) -> Prior {
+    /// Applies it as the engine does, and returns the prior state.
+    fn apply(&self, resource: &Resource) -> Prior {
         let secrets = Secrets::new();
-        let at = self.place(&secrets);
-        assert!(!self.is_right(resource), "{resource:?} is there already");
-        let prior = kinds::prior(&at, resource).unwrap();
-        kinds::change(&at, resource, &prior, None).unwrap();
-        assert!(self.is_right(resource), "{resource:?} was not made");
+        let context = self.context(&secrets);
+        assert!(!self.in_sync(resource), "{resource:?} is already in sync");
+        let prior = kinds::prior(&context, resource).unwrap();
+        kinds::apply(&context, resource, &prior, None).unwrap();
+        assert!(self.in_sync(resource), "{resource:?} was not applied");
         prior
     }
 
-    /// Takes it back, twice: the second time must change nothing.
+    /// Restores the prior state twice: the second time must change nothing.
     fn undo(&self, resource: &Resource, prior: &Prior) {
         let secrets = Secrets::new();
         for _ in 0..2 {
-            kinds::undo(&self.place(&secrets), resource, prior).unwrap();
+            kinds::undo(&self.context(&secrets), resource, prior).unwrap();
         }
     }
 }

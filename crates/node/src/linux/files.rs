@@ -1,4 +1,4 @@
-//! Files and folders of Linux.
+//! Files and directories on Linux.
 
 use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
 use std::io::{self, Read};
@@ -10,15 +10,15 @@ use std::path::{Path, PathBuf};
 use casement_resource::{Access, AccessFacts, Code, Failure, HostPath};
 
 use super::{Linux, system_failure};
-use crate::platform::{Entry, EntryKind, Files, Form, Result};
+use crate::platform::{Entry, EntryKind, Files, Result, WriteOptions};
 use crate::state::sync_folder;
 
 impl Files for Linux {
     fn entry(&self, path: &HostPath) -> Result<Option<Entry>> {
         let metadata = match fs::symlink_metadata(path.as_str()) {
             Ok(metadata) => metadata,
-            Err(error) if absent(&error) => return Ok(None),
-            Err(error) => return Err(failed("looked at", path, &error)),
+            Err(error) if is_missing(&error) => return Ok(None),
+            Err(error) => return Err(failed("inspected", path, &error)),
         };
         let kind = if metadata.is_file() {
             EntryKind::File
@@ -60,7 +60,7 @@ impl Files for Linux {
         Ok(names)
     }
 
-    fn make_directory(&self, path: &HostPath, access: Access) -> Result<()> {
+    fn create_directory(&self, path: &HostPath, access: Access) -> Result<()> {
         let mode = match access {
             Access::Inherited => 0o755,
             Access::AdministratorsOnly => 0o700,
@@ -71,23 +71,23 @@ impl Files for Linux {
             .create(path.as_str())
             .and_then(|()| fs::set_permissions(path.as_str(), Permissions::from_mode(mode)))
             .and_then(|()| sync_folder(Path::new(path.as_str())))
-            .map_err(|error| failed("made", path, &error))
+            .map_err(|error| failed("created", path, &error))
     }
 
-    fn write(&self, path: &HostPath, content: &mut dyn Read, form: Form) -> Result<()> {
+    fn write(&self, path: &HostPath, content: &mut dyn Read, options: WriteOptions) -> Result<()> {
         let target = Path::new(path.as_str());
         let temporary = temporary(target);
-        let result = write(target, &temporary, content, form);
+        let result = write(target, &temporary, content, options);
         let Err(error) = result else {
             return Ok(());
         };
-        let written = fs::metadata(&temporary).map_or(0, |seen| seen.len());
+        let written = fs::metadata(&temporary).map_or(0, |metadata| metadata.len());
         let _ = fs::remove_file(&temporary);
         let failure = failed("written", path, &error);
         Err(match error.kind() {
             io::ErrorKind::StorageFull => failure.values(
-                format!("room for more than {written} bytes"),
-                format!("{error}: {} bytes are free", free(target)),
+                format!("more than {written} bytes free"),
+                format!("{error}: {} bytes free", free_bytes(target)),
             ),
             _ => failure,
         })
@@ -96,25 +96,27 @@ impl Files for Linux {
     fn read_link(&self, path: &HostPath) -> Result<Option<String>> {
         match fs::read_link(path.as_str()) {
             Ok(target) => Ok(Some(target.to_string_lossy().into_owned())),
-            // What is no link is invalid to readlink(2).
-            Err(error) if absent(&error) || error.kind() == io::ErrorKind::InvalidInput => Ok(None),
+            // readlink(2) fails with EINVAL for anything but a symlink.
+            Err(error) if is_missing(&error) || error.kind() == io::ErrorKind::InvalidInput => {
+                Ok(None)
+            }
             Err(error) => Err(failed("read", path, &error)),
         }
     }
 
-    fn make_link(&self, path: &HostPath, target: &str) -> Result<()> {
-        let place = Path::new(path.as_str());
-        let temporary = temporary(place);
+    fn create_symlink(&self, path: &HostPath, target: &str) -> Result<()> {
+        let target_path = Path::new(path.as_str());
+        let temporary = temporary(target_path);
         let make = || {
             match fs::remove_file(&temporary) {
-                Err(error) if !absent(&error) => return Err(error),
+                Err(error) if !is_missing(&error) => return Err(error),
                 _ => {}
             }
             symlink(target, &temporary)?;
-            fs::rename(&temporary, place)?;
-            sync_folder(place)
+            fs::rename(&temporary, target_path)?;
+            sync_folder(target_path)
         };
-        make().map_err(|error| failed("made", path, &error))
+        make().map_err(|error| failed("created", path, &error))
     }
 
     fn set_access(&self, path: &HostPath, access: Access) -> Result<()> {
@@ -131,26 +133,26 @@ impl Files for Linux {
             None => Ok(()),
             Some(mode) => fs::set_permissions(path.as_str(), Permissions::from_mode(mode)),
         };
-        set().map_err(|error| failed("given another mode", path, &error))
+        set().map_err(|error| failed("changed", path, &error))
     }
 
     fn restore_access(&self, path: &HostPath, descriptor: &str) -> Result<()> {
         let (mode, owner, group) = parse(descriptor).ok_or_else(|| {
             Failure::new(
                 Code::Restore,
-                format!("the recorded access of `{path}` cannot be understood"),
-                "set its owner and mode by hand",
+                format!("the recorded access of `{path}` is not valid"),
+                "set its owner and mode manually",
             )
             .values("mode owner:group", descriptor)
         })?;
         chown(path.as_str(), Some(owner), Some(group))
             .and_then(|()| fs::set_permissions(path.as_str(), Permissions::from_mode(mode)))
-            .map_err(|error| failed("given back", path, &error))
+            .map_err(|error| failed("restored", path, &error))
     }
 
     fn remove_file(&self, path: &HostPath) -> Result<()> {
         match fs::remove_file(path.as_str()) {
-            Err(error) if !absent(&error) => Err(failed("deleted", path, &error)),
+            Err(error) if !is_missing(&error) => Err(failed("deleted", path, &error)),
             _ => Ok(()),
         }
     }
@@ -158,7 +160,7 @@ impl Files for Linux {
     fn remove_empty_directory(&self, path: &HostPath) -> Result<bool> {
         match fs::remove_dir(path.as_str()) {
             Ok(()) => Ok(true),
-            Err(error) if absent(&error) => Ok(true),
+            Err(error) if is_missing(&error) => Ok(true),
             Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => Ok(false),
             Err(error) => Err(failed("deleted", path, &error)),
         }
@@ -166,15 +168,20 @@ impl Files for Linux {
 
     fn remove_tree(&self, path: &HostPath) -> Result<()> {
         match fs::remove_dir_all(path.as_str()) {
-            Err(error) if !absent(&error) => Err(failed("deleted", path, &error)),
+            Err(error) if !is_missing(&error) => Err(failed("deleted", path, &error)),
             _ => Ok(()),
         }
     }
 }
 
-fn write(target: &Path, temporary: &Path, content: &mut dyn Read, form: Form) -> io::Result<()> {
+fn write(
+    target: &Path,
+    temporary: &Path,
+    content: &mut dyn Read,
+    options: WriteOptions,
+) -> io::Result<()> {
     let before = fs::symlink_metadata(target).ok();
-    // Never readable by others before its final mode is set.
+    // Not readable by others before its final mode is set.
     let mut file = OpenOptions::new()
         .write(true)
         .create(true)
@@ -182,8 +189,8 @@ fn write(target: &Path, temporary: &Path, content: &mut dyn Read, form: Form) ->
         .mode(0o600)
         .open(temporary)?;
     io::copy(content, &mut file)?;
-    let plain = if form.executable { 0o755 } else { 0o644 };
-    let mode = match (form.access, &before) {
+    let plain = if options.executable { 0o755 } else { 0o644 };
+    let mode = match (options.access, &before) {
         (Access::Mode(mode), _) => mode.bits(),
         (Access::AdministratorsOnly, _) => plain & 0o700,
         (Access::Inherited, None) => plain,
@@ -199,14 +206,14 @@ fn write(target: &Path, temporary: &Path, content: &mut dyn Read, form: Form) ->
     sync_folder(target)
 }
 
-/// What can still be written beside a file; 0 if nobody can say.
-fn free(target: &Path) -> u64 {
-    let folder = target.parent().unwrap_or(target);
-    rustix::fs::statvfs(folder).map_or(0, |seen| seen.f_bavail * seen.f_frsize)
+/// Free bytes on the file system of `target`; 0 if unknown.
+fn free_bytes(target: &Path) -> u64 {
+    let dir = target.parent().unwrap_or(target);
+    rustix::fs::statvfs(dir).map_or(0, |metadata| metadata.f_bavail * metadata.f_frsize)
 }
 
-/// In the same folder, so that a rename is atomic; a name of casement's, so
-/// that a leftover is replaced by the next try.
+/// In the same directory, so that the rename is atomic; with a fixed name, so that the
+/// next attempt replaces a leftover.
 fn temporary(target: &Path) -> PathBuf {
     let mut name = std::ffi::OsString::from(".casement-new-");
     name.push(target.file_name().unwrap_or_default());
@@ -223,7 +230,7 @@ fn parse(descriptor: &str) -> Option<(u32, u32, u32)> {
     ))
 }
 
-fn absent(error: &io::Error) -> bool {
+fn is_missing(error: &io::Error) -> bool {
     matches!(
         error.kind(),
         io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
@@ -239,22 +246,22 @@ mod tests {
     use super::*;
     use crate::state::Layout;
 
-    fn setting() -> (tempfile::TempDir, Linux, HostPath) {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().to_str().unwrap().parse().unwrap();
-        let linux = Linux::new(&Layout::new(folder.path().join("state")));
-        (folder, linux, path)
+    fn fixture() -> (tempfile::TempDir, Linux, HostPath) {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().to_str().unwrap().parse().unwrap();
+        let linux = Linux::new(&Layout::new(dir.path().join("state")));
+        (dir, linux, path)
     }
 
-    const PLAIN: Form = Form {
+    const PLAIN: WriteOptions = WriteOptions {
         access: Access::Inherited,
         executable: false,
     };
 
     #[test]
-    fn a_replaced_file_keeps_its_mode_and_a_narrow_one_is_narrow() {
-        let (_folder, linux, folder) = setting();
-        let path = folder.join("a").unwrap();
+    fn replaced_file_keeps_its_mode_unless_access_is_restricted() {
+        let (_temp_dir, linux, dir) = fixture();
+        let path = dir.join("a").unwrap();
         linux.write(&path, &mut b"1".as_slice(), PLAIN).unwrap();
         linux
             .restore_access(&path, &format!("0640 {}", owners(&linux, &path)))
@@ -270,14 +277,16 @@ mod tests {
                 .descriptor
                 .starts_with("0640 ")
         );
-        let narrow = Form {
+        let restricted = WriteOptions {
             access: Access::AdministratorsOnly,
             executable: true,
         };
-        linux.write(&path, &mut b"3".as_slice(), narrow).unwrap();
+        linux
+            .write(&path, &mut b"3".as_slice(), restricted)
+            .unwrap();
         let access = linux.entry(&path).unwrap().unwrap().access;
         assert!(access.administrators_only && access.descriptor.starts_with("0700 "));
-        assert_eq!(linux.list(&folder).unwrap(), ["a"]);
+        assert_eq!(linux.list(&dir).unwrap(), ["a"]);
     }
 
     fn owners(linux: &Linux, path: &HostPath) -> String {
@@ -286,23 +295,23 @@ mod tests {
     }
 
     #[test]
-    fn a_link_is_replaced_as_a_whole_and_says_what_it_was_told() {
-        let (_folder, linux, folder) = setting();
-        let link = folder.join("link").unwrap();
+    fn symlink_is_replaced_atomically_and_keeps_its_target_text() {
+        let (_temp_dir, linux, dir) = fixture();
+        let link = dir.join("link").unwrap();
         assert_eq!(linux.read_link(&link).unwrap(), None);
-        linux.make_link(&link, "nowhere").unwrap();
-        // What a kill leaves.
+        linux.create_symlink(&link, "nowhere").unwrap();
+        // A leftover of a killed process.
         symlink("x", temporary(Path::new(link.as_str()))).unwrap();
-        linux.make_link(&link, "../else").unwrap();
+        linux.create_symlink(&link, "../else").unwrap();
         assert_eq!(linux.read_link(&link).unwrap().unwrap(), "../else");
-        assert_eq!(linux.list(&folder).unwrap(), ["link"]);
-        assert_eq!(linux.read_link(&folder).unwrap(), None);
+        assert_eq!(linux.list(&dir).unwrap(), ["link"]);
+        assert_eq!(linux.read_link(&dir).unwrap(), None);
     }
 
     #[test]
-    fn links_are_not_followed() {
-        let (_folder, linux, folder) = setting();
-        let (kept, tree) = (folder.join("kept").unwrap(), folder.join("tree").unwrap());
+    fn symlinks_are_not_followed() {
+        let (_temp_dir, linux, dir) = fixture();
+        let (kept, tree) = (dir.join("kept").unwrap(), dir.join("tree").unwrap());
         fs::create_dir(kept.as_str()).unwrap();
         fs::write(kept.join("file").unwrap().as_str(), "x").unwrap();
         fs::create_dir(tree.as_str()).unwrap();

@@ -1,8 +1,8 @@
-//! Network links through `ip -json`.
+//! Network links with `ip -json`.
 
 use std::net::IpAddr;
 
-use casement_resource::{LinkName, LinkSeen, LinkType};
+use casement_resource::{LinkName, LinkType, ObservedLink};
 use serde::Deserialize;
 
 use super::Linux;
@@ -22,12 +22,10 @@ struct Link {
 #[serde(default)]
 struct Info {
     info_kind: String,
-    /// Read for the kinds that are known only: others have the same names for
-    /// other things.
+    /// Parsed only for known kinds: others use the same names for other things.
     info_data: serde_json::Value,
 }
 
-/// Of a VXLAN link.
 #[derive(Deserialize)]
 struct Vxlan {
     id: u32,
@@ -37,14 +35,14 @@ struct Vxlan {
 }
 
 impl Links for Linux {
-    /// All are asked for: of one that is not there, `ip` only says so in words.
-    fn link(&self, name: &LinkName) -> Result<Option<LinkSeen>> {
+    /// Lists all: for a missing link, `ip` has only an error text.
+    fn link(&self, name: &LinkName) -> Result<Option<ObservedLink>> {
         let text = self
-            .ground
-            .tool(&["ip", "-json", "-details", "link", "show"])?;
+            .root
+            .run_tool(&["ip", "-json", "-details", "link", "show"])?;
         let links: Vec<Link> = parse(&text)?;
         let found = links.iter().find(|link| link.ifname == name.as_str());
-        Ok(found.map(|link| LinkSeen {
+        Ok(found.map(|link| ObservedLink {
             link: link_type(&link.linkinfo),
             mtu: link.mtu,
             up: link.flags.iter().any(|flag| flag == "UP"),
@@ -52,30 +50,30 @@ impl Links for Linux {
     }
 
     fn add_link(&self, name: &LinkName, link: &LinkType) -> Result<()> {
-        let mut words = vec!["ip", "link", "add", "name", name.as_str(), "type"];
+        let mut arguments = vec!["ip", "link", "add", "name", name.as_str(), "type"];
         let (id, port, local);
         match link {
-            LinkType::Bridge => words.push("bridge"),
-            LinkType::Dummy => words.push("dummy"),
+            LinkType::Bridge => arguments.push("bridge"),
+            LinkType::Dummy => arguments.push("dummy"),
             LinkType::Vxlan {
                 id: number,
                 port: udp,
                 local: address,
             } => {
                 (id, port) = (number.to_string(), udp.to_string());
-                words.extend(["vxlan", "id", &id, "dstport", &port]);
+                arguments.extend(["vxlan", "id", &id, "dstport", &port]);
                 if let Some(address) = address {
                     local = address.to_string();
-                    words.extend(["local", &local]);
+                    arguments.extend(["local", &local]);
                 }
             }
         }
-        self.ground.tool(&words).map(drop)
+        self.root.run_tool(&arguments).map(drop)
     }
 
     fn delete_link(&self, name: &LinkName) -> Result<()> {
-        let words = ["ip", "link", "delete", "dev", name.as_str()];
-        self.ground.tool(&words).map(drop)
+        let arguments = ["ip", "link", "delete", "dev", name.as_str()];
+        self.root.run_tool(&arguments).map(drop)
     }
 
     fn set_link_mtu(&self, name: &LinkName, mtu: u32) -> Result<()> {
@@ -88,9 +86,11 @@ impl Links for Linux {
 }
 
 impl Linux {
-    fn set_link(&self, name: &LinkName, what: &[&str]) -> Result<()> {
-        let words = ["ip", "link", "set", "dev", name.as_str()];
-        self.ground.tool(&[&words[..], what].concat()).map(drop)
+    fn set_link(&self, name: &LinkName, setting: &[&str]) -> Result<()> {
+        let arguments = ["ip", "link", "set", "dev", name.as_str()];
+        self.root
+            .run_tool(&[&arguments[..], setting].concat())
+            .map(drop)
     }
 }
 

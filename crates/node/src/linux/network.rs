@@ -12,7 +12,7 @@ use serde::Deserialize;
 use super::{Linux, system_failure};
 use crate::platform::{Network, Result, unsupported};
 
-/// Marks routes as casement's to whoever lists them.
+/// Routes of casement show up as `proto static`.
 const ROUTE_PROTOCOL: &str = "static";
 
 #[derive(Deserialize)]
@@ -30,7 +30,7 @@ struct Address {
 }
 
 #[derive(Deserialize)]
-struct Found {
+struct Route {
     dst: String,
     gateway: Option<IpAddr>,
     dev: Option<String>,
@@ -38,7 +38,7 @@ struct Found {
 
 impl Network for Linux {
     fn interfaces(&self) -> Result<Vec<InterfaceFacts>> {
-        let links: Vec<Link> = parse(&self.ground.tool(&["ip", "-json", "address", "show"])?)?;
+        let links: Vec<Link> = parse(&self.root.run_tool(&["ip", "-json", "address", "show"])?)?;
         let network = |address: &Address| IpNet::new(address.local?, address.prefixlen?).ok();
         Ok(links
             .iter()
@@ -56,22 +56,22 @@ impl Network for Linux {
 
     fn routes(&self, destination: &IpNet) -> Result<Vec<RouteEntry>> {
         let interfaces = self.interfaces()?;
-        let wanted = destination.trunc();
-        let text = self.ground.tool(&[
+        let expected = destination.trunc();
+        let text = self.root.run_tool(&[
             "ip",
             "-json",
             family(destination),
             "route",
             "show",
             "exact",
-            &wanted.to_string(),
+            &expected.to_string(),
         ])?;
-        let found: Vec<Found> = parse(&text)?;
-        let entry = |route: &Found| {
+        let found: Vec<Route> = parse(&text)?;
+        let entry = |route: &Route| {
             let name = route.dev.as_deref()?;
             let interface = interfaces.iter().find(|interface| interface.name == name)?;
-            (network(&route.dst, destination)? == wanted).then_some(RouteEntry {
-                destination: wanted,
+            (network(&route.dst, destination)? == expected).then_some(RouteEntry {
+                destination: expected,
                 next_hop: route.gateway,
                 interface_index: interface.index,
             })
@@ -91,26 +91,23 @@ impl Network for Linux {
     }
 
     fn forwarding(&self, reference: &InterfaceRef) -> Result<Option<bool>> {
-        let Some(path) = switch(self, reference)? else {
+        let Some(path) = forwarding_file(self, reference)? else {
             return Ok(None);
         };
         match fs::read_to_string(&path) {
             Ok(text) => Ok(Some(text.trim() != "0")),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(system_failure(
-                format!("`{path}` could not be read"),
-                &error,
-            )),
+            Err(error) => Err(system_failure(format!("failed to read `{path}`"), &error)),
         }
     }
 
     fn set_forwarding(&self, reference: &InterfaceRef, on: bool) -> Result<()> {
-        let path = switch(self, reference)?.ok_or_else(|| {
-            let gone = io::Error::from(io::ErrorKind::NotFound);
-            system_failure(format!("{reference} is not there"), &gone)
+        let path = forwarding_file(self, reference)?.ok_or_else(|| {
+            let not_found = io::Error::from(io::ErrorKind::NotFound);
+            system_failure(format!("{reference} does not exist"), &not_found)
         })?;
         fs::write(&path, if on { "1" } else { "0" })
-            .map_err(|error| system_failure(format!("`{path}` could not be written"), &error))
+            .map_err(|error| system_failure(format!("failed to write `{path}`"), &error))
     }
 }
 
@@ -121,10 +118,10 @@ impl Linux {
             .iter()
             .find(|interface| interface.index == route.interface_index)
             .ok_or_else(|| {
-                let gone = io::Error::from(io::ErrorKind::NotFound);
+                let not_found = io::Error::from(io::ErrorKind::NotFound);
                 system_failure(
-                    format!("interface {} is not there", route.interface_index),
-                    &gone,
+                    format!("interface {} does not exist", route.interface_index),
+                    &not_found,
                 )
             })?;
         let (destination, hop) = (route.destination.trunc().to_string(), route.next_hop);
@@ -143,7 +140,7 @@ impl Linux {
         if verb == "add" {
             arguments.extend(["protocol", ROUTE_PROTOCOL]);
         }
-        self.ground.tool(&arguments).map(drop)
+        self.root.run_tool(&arguments).map(drop)
     }
 }
 
@@ -154,7 +151,7 @@ fn family(network: &IpNet) -> &'static str {
     }
 }
 
-/// `ip` writes a host route without its length, and `default` for all.
+/// `ip` prints a host route without a prefix length, and `default` for all.
 fn network(text: &str, like: &IpNet) -> Option<IpNet> {
     if text == "default" {
         return IpNet::new(like.addr(), 0)
@@ -178,8 +175,8 @@ fn interface(linux: &Linux, reference: &InterfaceRef) -> Result<Option<Interface
     }
 }
 
-/// The file that switches forwarding; none if there is no such interface.
-fn switch(linux: &Linux, reference: &InterfaceRef) -> Result<Option<String>> {
+/// The sysctl file of forwarding; `None` if there is no such interface.
+fn forwarding_file(linux: &Linux, reference: &InterfaceRef) -> Result<Option<String>> {
     if *reference == InterfaceRef::Every {
         return Ok(Some("/proc/sys/net/ipv4/ip_forward".to_owned()));
     }
@@ -192,13 +189,13 @@ fn switch(linux: &Linux, reference: &InterfaceRef) -> Result<Option<String>> {
 }
 
 pub(super) fn parse<T: for<'a> Deserialize<'a>>(text: &str) -> Result<Vec<T>> {
-    // Without a match some versions of `ip` write nothing at all.
+    // Some versions of `ip` print nothing if there is no match.
     if text.trim().is_empty() {
         return Ok(Vec::new());
     }
     serde_json::from_str(text).map_err(|error| -> Failure {
         system_failure(
-            "the answer of `ip -json` is not understood",
+            "the output of `ip -json` cannot be parsed",
             &io::Error::other(error),
         )
     })
@@ -209,7 +206,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn destinations_are_understood_as_ip_writes_them() {
+    fn destinations_of_ip_are_parsed() {
         let like: IpNet = "10.244.1.0/24".parse().unwrap();
         assert_eq!(network("10.244.1.0/24", &like), Some(like));
         assert_eq!(

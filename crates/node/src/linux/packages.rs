@@ -1,16 +1,15 @@
-//! Packages: by apt where the system is of Debian's family, by dnf where it is
-//! of Fedora's.
+//! Packages: apt on Debian-like systems, dnf on Fedora-like ones.
 
 use std::fs;
 
 use casement_resource::{Code, Failure, PackageName, PackageVersion};
 
-use super::ground::accepted;
+use super::system_root::require_success;
 use super::{Linux, system_failure};
 use crate::platform::{Packages, Result};
 
-/// Waits for another one who installs, keeps settings that a person changed, and
-/// goes to an older version if that is what is asked for.
+/// Waits for the dpkg lock, keeps locally modified configuration files, and allows
+/// downgrades.
 const APT: [&str; 9] = [
     "apt-get",
     "--yes",
@@ -31,7 +30,7 @@ enum Manager {
 impl Packages for Linux {
     fn package(&self, name: &PackageName) -> Result<Option<PackageVersion>> {
         match self.manager(name)? {
-            Manager::Apt => Ok(self.dpkg(name)?.and_then(|found| found.whole())),
+            Manager::Apt => Ok(self.dpkg(name)?.and_then(|found| found.installed_version())),
             Manager::Dnf => self.rpm(name),
         }
     }
@@ -40,55 +39,54 @@ impl Packages for Linux {
         match self.manager(name)? {
             Manager::Apt => self.apt_install(name, version),
             Manager::Dnf => {
-                let what = wanted(name, "-", version);
-                let install = ["dnf", "--assumeyes", "--quiet", "install", "--", &what];
-                self.ground.tool(&install).map(drop)
+                let spec = package_spec(name, "-", version);
+                let install = ["dnf", "--assumeyes", "--quiet", "install", "--", &spec];
+                self.root.run_tool(&install).map(drop)
             }
         }
     }
 
-    /// Not by apt or dnf, which would take along what needs it, and what nobody
-    /// needs any more: those are not casement's.
+    /// Not with apt or dnf, which would also remove dependents and unused dependencies
+    /// that are not casement's.
     fn remove_package(&self, name: &PackageName) -> Result<()> {
         let remove = match self.manager(name)? {
             Manager::Apt => ["dpkg", "--remove", "--", name.as_str()],
             Manager::Dnf => ["rpm", "--erase", "--", name.as_str()],
         };
-        self.ground.tool(&remove).map(drop)
+        self.root.run_tool(&remove).map(drop)
     }
 }
 
-/// A package as dpkg knows it.
-struct Known {
+struct DpkgEntry {
     state: String,
     version: String,
 }
 
-impl Known {
-    /// The version, if all of it is installed.
-    fn whole(&self) -> Option<PackageVersion> {
+impl DpkgEntry {
+    /// The version, if it is fully installed.
+    fn installed_version(&self) -> Option<PackageVersion> {
         let states = ["installed", "triggers-awaited", "triggers-pending"];
-        let whole = states.contains(&self.state.as_str());
-        whole.then(|| self.version.parse().ok())?
+        let installed = states.contains(&self.state.as_str());
+        installed.then(|| self.version.parse().ok())?
     }
 
-    /// Whether dpkg was cut off in the middle of it.
-    fn half(&self) -> bool {
+    /// Whether dpkg was interrupted.
+    fn is_interrupted(&self) -> bool {
         ["unpacked", "half-configured", "half-installed"].contains(&self.state.as_str())
     }
 }
 
 impl Linux {
     fn manager(&self, name: &PackageName) -> Result<Manager> {
-        let path = self.ground.path("etc/os-release");
+        let path = self.root.path("etc/os-release");
         let release = fs::read_to_string(&path).map_err(|error| {
-            system_failure(format!("`{}` could not be read", path.display()), &error)
+            system_failure(format!("failed to read `{}`", path.display()), &error)
         })?;
         manager(&release).ok_or_else(|| {
             Failure::new(
                 Code::Unsupported,
-                format!("package `{name}`: casement knows apt and dnf only"),
-                "install it by other means, and take the step out of the document",
+                format!("package `{name}`: only apt and dnf are supported"),
+                "install it by other means, and remove the step from the document",
             )
             .values(
                 "a system like debian or fedora",
@@ -97,65 +95,65 @@ impl Linux {
         })
     }
 
-    /// Its exit code 1 means, for one name, that there is no such package.
-    fn dpkg(&self, name: &PackageName) -> Result<Option<Known>> {
+    /// Exit code 1 with a single name means that there is no such package.
+    fn dpkg(&self, name: &PackageName) -> Result<Option<DpkgEntry>> {
         let format = "--showformat=${db:Status-Status} ${Version}\n";
-        let question = ["dpkg-query", "--show", format, "--", name.as_str()];
-        let output = self.ground.ask(&question)?;
+        let query = ["dpkg-query", "--show", format, "--", name.as_str()];
+        let output = self.root.run_for_status(&query)?;
         if output.status.code() == Some(1) {
             return Ok(None);
         }
-        let text = accepted(&question, &output)?;
+        let text = require_success(&query, &output)?;
         let line = text.lines().find_map(|line| line.split_once(' '));
-        Ok(line.map(|(state, version)| Known {
+        Ok(line.map(|(state, version)| DpkgEntry {
             state: state.to_owned(),
             version: version.trim().to_owned(),
         }))
     }
 
-    /// `--query` with a name fails where none is installed; `--all` with one
-    /// writes nothing.
+    /// `--query` fails for a package that is not installed; `--query --all` prints
+    /// nothing.
     fn rpm(&self, name: &PackageName) -> Result<Option<PackageVersion>> {
-        let question = ["rpm", "--query", "--all", "--queryformat", "%{EVR}\n"];
+        let query = ["rpm", "--query", "--all", "--queryformat", "%{EVR}\n"];
         let text = self
-            .ground
-            .tool(&[&question[..], &[name.as_str()]].concat())?;
-        // The newest is last; a kernel has several.
+            .root
+            .run_tool(&[&query[..], &[name.as_str()]].concat())?;
+        // The newest is last; kernels have several.
         Ok(text.lines().last().and_then(|line| line.parse().ok()))
     }
 
-    /// The lists of what there is may be old, or, in an image, not there at all.
+    /// The package lists may be outdated or, in an image, missing.
     fn apt_install(&self, name: &PackageName, version: Option<&PackageVersion>) -> Result<()> {
-        if self.dpkg(name)?.is_some_and(|found| found.half()) {
-            self.ground.tool(&["dpkg", "--configure", "--pending"])?;
+        if self.dpkg(name)?.is_some_and(|found| found.is_interrupted()) {
+            self.root.run_tool(&["dpkg", "--configure", "--pending"])?;
         }
-        let what = wanted(name, "=", version);
-        let install = [&APT[..], &["install", "--", &what]].concat();
-        if self.ground.tool(&install).is_ok() {
+        let spec = package_spec(name, "=", version);
+        let install = [&APT[..], &["install", "--", &spec]].concat();
+        if self.root.run_tool(&install).is_ok() {
             return Ok(());
         }
-        self.ground.tool(&[&APT[..], &["update"]].concat())?;
-        self.ground.tool(&install).map(drop)
+        self.root.run_tool(&[&APT[..], &["update"]].concat())?;
+        self.root.run_tool(&install).map(drop)
     }
 }
 
-/// A package in a version, as its manager wants it written.
-fn wanted(name: &PackageName, between: &str, version: Option<&PackageVersion>) -> String {
+/// The package and version in the notation of the manager.
+fn package_spec(name: &PackageName, separator: &str, version: Option<&PackageVersion>) -> String {
     match version {
-        Some(version) => format!("{name}{between}{version}"),
+        Some(version) => format!("{name}{separator}{version}"),
         None => name.to_string(),
     }
 }
 
-/// Which systems this one is like (os-release(5)), itself first.
+/// The system and those it is like (os-release(5)).
 fn families(release: &str) -> Vec<String> {
     let value = |key: &str| {
         let mut lines = release.lines();
         lines.find_map(|line| line.strip_prefix(key)?.strip_prefix('='))
     };
     let values = ["ID", "ID_LIKE"].into_iter().filter_map(value);
-    let words = values.flat_map(|value| value.trim_matches(['"', '\'']).split_whitespace());
-    words.map(str::to_owned).collect()
+    let ids = values.flat_map(|value| value.trim_matches(['"', '\'']).split_whitespace());
+    ids.map(str::to_owned).collect()
 }
 
 fn manager(release: &str) -> Option<Manager> {

@@ -1,5 +1,5 @@
-//! The way to the service `casement` on Linux: a socket in the state folder,
-//! for root only, with both sides checked.
+//! The socket of the service `casement` in the state directory, for root only; both
+//! sides check their peer.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
@@ -15,36 +15,35 @@ use std::time::{Duration, Instant};
 use casement_resource::{Code, Failure};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use super::ground::Ground;
 use super::system_failure;
-use crate::backstage::{Backstage, Duplex, Listener};
+use super::system_root::SystemRoot;
 use crate::platform::Result;
+use crate::service_client::{Duplex, Listener, ServiceClient};
 use crate::state::{Layout, delete, write_durably};
 
 const UNIT: &str = "/etc/systemd/system/casement.service";
 
-/// How long a service may take to answer after it was started.
-const PATIENCE: Duration = Duration::from_secs(15);
+/// How long a started service may take to listen.
+const START_TIMEOUT: Duration = Duration::from_secs(15);
 
 fn socket(layout: &Layout) -> PathBuf {
     layout.root().join("casement.socket")
 }
 
-/// The channel's side.
-pub(super) struct Door {
+pub(super) struct SocketClient {
     layout: Layout,
 }
 
-impl Door {
+impl SocketClient {
     pub(super) fn new(layout: Layout) -> Self {
         Self { layout }
     }
 
     fn start(&self) -> Result<()> {
-        let failure = |error| system_failure("the service `casement` could not be started", &error);
+        let failure = |error| system_failure("failed to start the service `casement`", &error);
         let program = std::env::current_exe().map_err(failure)?;
-        let ground = Ground::default();
-        if ground.has_systemd() {
+        let system = SystemRoot::default();
+        if system.has_systemd() {
             let root = self.layout.root().display();
             let unit = format!(
                 "# Written by casement.\n[Unit]\nDescription=casement\n\n[Service]\n\
@@ -53,12 +52,12 @@ impl Door {
                 program.display()
             );
             write_durably(UNIT.as_ref(), unit.as_bytes())?;
-            ground.systemctl(&["daemon-reload"])?;
-            return ground
+            system.systemctl(&["daemon-reload"])?;
+            return system
                 .systemctl(&["enable", "--now", "casement.service"])
                 .map(drop);
         }
-        // It leaves this session by itself, before it does anything.
+        // It detaches itself from this session at once.
         Command::new(program)
             .arg("--state-dir")
             .arg(self.layout.root())
@@ -73,14 +72,14 @@ impl Door {
     }
 }
 
-impl Backstage for Door {
+impl ServiceClient for SocketClient {
     fn connect(&self) -> Result<Duplex> {
         let path = socket(&self.layout);
         let mut started = None;
         loop {
             match UnixStream::connect(&path) {
                 Ok(stream) => return duplex(stream),
-                Err(error) if started.is_none_or(|at: Instant| at.elapsed() < PATIENCE) => {
+                Err(error) if started.is_none_or(|at: Instant| at.elapsed() < START_TIMEOUT) => {
                     let _: io::Error = error;
                     if started.is_none() {
                         self.start()?;
@@ -90,12 +89,12 @@ impl Backstage for Door {
                 }
                 Err(error) => {
                     return Err(Failure::new(
-                        Code::Backstage,
+                        Code::ServiceUnreachable,
                         format!(
-                            "the service `casement` does not answer at `{}`",
+                            "the service `casement` does not respond at `{}`",
                             path.display()
                         ),
-                        "run `casement-node serve` on the host: it says why it ends",
+                        "run `casement-node serve` on the host to see why it fails",
                     )
                     .found(error.to_string()));
                 }
@@ -104,40 +103,41 @@ impl Backstage for Door {
     }
 
     fn retire(&self) -> Result<()> {
-        let ground = Ground::default();
-        if ground.has_systemd() && fs::exists(UNIT).unwrap_or(false) {
-            ground.systemctl(&["disable", "--now", "casement.service"])?;
+        let system = SystemRoot::default();
+        if system.has_systemd() && fs::exists(UNIT).unwrap_or(false) {
+            system.systemctl(&["disable", "--now", "casement.service"])?;
             delete(UNIT.as_ref())?;
-            ground.systemctl(&["daemon-reload"])?;
+            system.systemctl(&["daemon-reload"])?;
         }
         Ok(())
     }
 }
 
-/// Root only, on either end; where neither is root (tests), the same person.
+/// The peer must be root, or the same user where neither is root (tests).
 fn duplex(stream: UnixStream) -> Result<Duplex> {
-    let failure = |error: io::Error| system_failure("the socket of `casement` is unusable", &error);
+    let failure =
+        |error: io::Error| system_failure("the socket of `casement` cannot be used", &error);
     let peer =
         rustix::net::sockopt::socket_peercred(&stream).map_err(|error| failure(error.into()))?;
     if !peer.uid.is_root() && peer.uid != rustix::process::geteuid() {
         return Err(Failure::new(
             Code::Untrusted,
-            "somebody else than root is on the other end of casement's socket",
-            "find out who made the socket in the state folder",
+            "the peer of casement's socket is not root",
+            "find out which process created the socket in the state directory",
         )
         .values("user 0", format!("user {}", peer.uid.as_raw())));
     }
     Ok(Duplex {
         reader: Box::new(stream.try_clone().map_err(failure)?),
-        writer: Box::new(Closing(stream)),
+        writer: Box::new(CloseOnDrop(stream)),
     })
 }
 
-/// Closes both directions when the writer goes, so that the other half, which
-/// another thread may be reading, comes to its end.
-struct Closing(UnixStream);
+/// Closes both directions when the writer is dropped, so that a thread that reads the
+/// other half reaches its end.
+struct CloseOnDrop(UnixStream);
 
-impl io::Write for Closing {
+impl io::Write for CloseOnDrop {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.0.write(bytes)
     }
@@ -147,34 +147,33 @@ impl io::Write for Closing {
     }
 }
 
-impl Drop for Closing {
+impl Drop for CloseOnDrop {
     fn drop(&mut self) {
         let _ = self.0.shutdown(std::net::Shutdown::Both);
     }
 }
 
-/// The service's side. The socket's file stays behind: by then it may be that
-/// of the next one who serves, and nobody answers at a stale one.
+/// Does not remove the socket file: it may belong to the next service by then, and a
+/// stale one refuses connections.
 pub(super) struct SocketListener {
     listener: UnixListener,
     quit: Arc<AtomicBool>,
-    _alone: File,
+    _lock: File,
 }
 
-/// Opens the socket, until `quit`; none if another process serves already.
+/// Listens until `quit` is set; `None` if another process already serves.
 pub(super) fn listen(layout: &Layout, quit: Arc<AtomicBool>) -> Result<Option<SocketListener>> {
     let path = socket(layout);
-    let failure = |error: io::Error| {
-        system_failure(format!("`{}` could not be opened", path.display()), &error)
-    };
-    let alone = layout.root().join("serve.lock");
-    let alone = OpenOptions::new()
+    let failure =
+        |error: io::Error| system_failure(format!("failed to open `{}`", path.display()), &error);
+    let lock = layout.root().join("serve.lock");
+    let lock = OpenOptions::new()
         .create(true)
         .truncate(false)
         .write(true)
-        .open(alone)
+        .open(lock)
         .map_err(failure)?;
-    match alone.try_lock() {
+    match lock.try_lock() {
         Ok(()) => {}
         Err(TryLockError::WouldBlock) => return Ok(None),
         Err(TryLockError::Error(error)) => return Err(failure(error)),
@@ -186,19 +185,19 @@ pub(super) fn listen(layout: &Layout, quit: Arc<AtomicBool>) -> Result<Option<So
     Ok(Some(SocketListener {
         listener,
         quit,
-        _alone: alone,
+        _lock: lock,
     }))
 }
 
 impl Listener for SocketListener {
     fn accept(&mut self) -> Result<Option<Duplex>> {
-        const TICK: Timespec = Timespec {
+        const POLL_INTERVAL: Timespec = Timespec {
             tv_sec: 0,
             tv_nsec: 200_000_000,
         };
         while !self.quit.load(Ordering::SeqCst) {
             let mut interest = [PollFd::new(&self.listener, PollFlags::IN)];
-            let _ = poll(&mut interest, Some(&TICK));
+            let _ = poll(&mut interest, Some(&POLL_INTERVAL));
             match self.listener.accept() {
                 Ok((stream, _)) => {
                     let usable = stream.set_nonblocking(false).is_ok();
@@ -207,7 +206,7 @@ impl Listener for SocketListener {
                     }
                 }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                Err(error) => return Err(system_failure("casement's socket broke", &error)),
+                Err(error) => return Err(system_failure("casement's socket failed", &error)),
             }
         }
         Ok(None)

@@ -1,4 +1,4 @@
-//! Swap: what `/proc/swaps` lists, switched by `swapon` and `swapoff`.
+//! Swap areas: listed in `/proc/swaps`, changed with `swapon` and `swapoff`.
 
 use std::fs;
 use std::io;
@@ -10,27 +10,28 @@ use crate::platform::{Result, Swaps};
 
 impl Swaps for Linux {
     fn swap_areas(&self) -> Result<Vec<SwapArea>> {
-        match fs::read_to_string(self.ground.path("proc/swaps")) {
+        match fs::read_to_string(self.root.path("proc/swaps")) {
             Ok(text) => text.lines().skip(1).map(area).collect(),
             // A kernel without swap.
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
-            Err(error) => Err(system_failure("`/proc/swaps` could not be read", &error)),
+            Err(error) => Err(system_failure("failed to read `/proc/swaps`", &error)),
         }
     }
 
     fn swap_table(&self) -> Result<HostPath> {
-        let path = self.ground.path("etc/fstab");
+        let path = self.root.path("etc/fstab");
         let path = path.to_string_lossy();
-        path.parse()
-            .map_err(|error| system_failure("fstab has no path", &io::Error::other(error)))
+        path.parse().map_err(|error| {
+            system_failure("the path of fstab is not valid", &io::Error::other(error))
+        })
     }
 
     fn swap_off(&self, area: &SwapArea) -> Result<()> {
         let path = area.path.as_str();
-        self.ground.tool(&["swapoff", "--", path]).map(drop)
+        self.root.run_tool(&["swapoff", "--", path]).map(drop)
     }
 
-    /// A priority below zero is the kernel's own choice, and cannot be asked for.
+    /// Negative priorities are assigned by the kernel and cannot be requested.
     fn swap_on(&self, area: &SwapArea) -> Result<()> {
         let priority = area.priority.to_string();
         let mut arguments = vec!["swapon"];
@@ -38,34 +39,34 @@ impl Swaps for Linux {
             arguments.extend(["--priority", &priority]);
         }
         arguments.extend(["--", area.path.as_str()]);
-        self.ground.tool(&arguments).map(drop)
+        self.root.run_tool(&arguments).map(drop)
     }
 }
 
 /// A line of `/proc/swaps`: path, type, size, used, priority.
 fn area(line: &str) -> Result<SwapArea> {
-    let words: Vec<&str> = line.split_whitespace().collect();
-    let read = || {
-        let [path, _, _, _, priority] = words.as_slice() else {
+    let fields: Vec<&str> = line.split_whitespace().collect();
+    let parse = || {
+        let [path, _, _, _, priority] = fields.as_slice() else {
             return None;
         };
         Some(SwapArea {
-            path: unescaped(path).parse().ok()?,
+            path: unescape(path).parse().ok()?,
             priority: priority.parse().ok()?,
         })
     };
-    read().ok_or_else(|| {
+    parse().ok_or_else(|| {
         Failure::new(
             Code::System,
-            "a line of `/proc/swaps` is not understood",
-            "switch this swap area off by hand",
+            "a line of `/proc/swaps` cannot be parsed",
+            "turn this swap area off manually",
         )
         .values("path, type, size, used, priority", line)
     })
 }
 
 /// The kernel writes space, tab, line break and `\` as `\` and three octal digits.
-fn unescaped(text: &str) -> String {
+fn unescape(text: &str) -> String {
     let mut plain = text.to_owned();
     for (code, character) in [("040", " "), ("011", "\t"), ("012", "\n"), ("134", "\\")] {
         plain = plain.replace(&format!("\\{code}"), character);
@@ -78,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_of_the_kernel_is_understood_or_named() {
+    fn valid_line_is_parsed_and_invalid_line_is_reported() {
         let found = area("/var/swap\\040file  file\t\t524284\t\t0\t\t-2").unwrap();
         assert_eq!(found.path.as_str(), "/var/swap file");
         assert_eq!(found.priority, -2);

@@ -1,5 +1,5 @@
-//! What a Linux host stands on: its root folder and the programs that it has.
-//! A test puts a folder and programs of its own in their place.
+//! The root directory and the programs of a Linux host. Tests use a directory and
+//! programs of their own.
 
 use std::env;
 use std::ffi::OsString;
@@ -10,19 +10,18 @@ use std::process::{Command, Output, Stdio};
 use super::system_failure;
 use crate::platform::Result;
 
-/// Looked through last: not everybody who logs in has them on the search path,
-/// and most of what the agent runs is there.
-const ALWAYS: &str = "/usr/sbin:/sbin";
+/// Searched last: not every login has these directories on its search path, and most
+/// tools of the agent are there.
+const SYSTEM_DIRS: &str = "/usr/sbin:/sbin";
 
-/// Where the host's kernel, settings and programs are found.
 #[derive(Debug, Clone)]
-pub(super) struct Ground {
+pub(super) struct SystemRoot {
     root: PathBuf,
-    /// Searched for programs before all others.
+    /// Searched for programs first.
     programs: Option<PathBuf>,
 }
 
-impl Default for Ground {
+impl Default for SystemRoot {
     fn default() -> Self {
         Self {
             root: PathBuf::from("/"),
@@ -31,8 +30,8 @@ impl Default for Ground {
     }
 }
 
-impl Ground {
-    /// A host that a test has put into a folder, its programs in `bin`.
+impl SystemRoot {
+    /// A test host in a directory, with its programs in `bin`.
     #[cfg(test)]
     pub(super) fn below(root: &Path) -> Self {
         Self {
@@ -41,52 +40,52 @@ impl Ground {
         }
     }
 
-    /// A path below the host's root, given without the slash in front.
-    pub(super) fn path(&self, place: impl AsRef<Path>) -> PathBuf {
-        self.root.join(place)
+    /// A path below the root; `path` has no leading slash.
+    pub(super) fn path(&self, path: impl AsRef<Path>) -> PathBuf {
+        self.root.join(path)
     }
 
-    /// Runs a tool of the system's and gives its standard output; an error says
-    /// what it wrote.
-    pub(super) fn tool(&self, arguments: &[&str]) -> Result<String> {
-        accepted(arguments, &self.ask(arguments)?)
+    /// Runs a system tool and returns its standard output; on failure, the error has its
+    /// standard error.
+    pub(super) fn run_tool(&self, arguments: &[&str]) -> Result<String> {
+        require_success(arguments, &self.run_for_status(arguments)?)
     }
 
-    /// Runs a tool whose exit code is part of its answer.
-    pub(super) fn ask(&self, arguments: &[&str]) -> Result<Output> {
+    /// Runs a tool whose exit code is part of its result.
+    pub(super) fn run_for_status(&self, arguments: &[&str]) -> Result<Output> {
         let name = arguments.first().copied().unwrap_or_default();
         Command::new(name)
             .args(arguments.get(1..).unwrap_or_default())
             .env("LC_ALL", "C")
             .env("PATH", self.search_path())
-            // Tools that ask people, ask nobody.
+            // Disables prompts.
             .env("DEBIAN_FRONTEND", "noninteractive")
             .stdin(Stdio::null())
             .output()
             .map_err(|error| {
                 let line = arguments.join(" ");
-                system_failure(format!("`{line}` could not be run"), &error)
+                system_failure(format!("failed to start `{line}`"), &error)
             })
     }
 
     fn search_path(&self) -> OsString {
-        let mut folders = Vec::from_iter(self.programs.clone());
-        folders.extend(env::split_paths(&env::var_os("PATH").unwrap_or_default()));
-        folders.extend(env::split_paths(ALWAYS));
-        // None of them holds a `:`: all come from such lists.
-        env::join_paths(folders).unwrap_or_else(|_| OsString::from(ALWAYS))
+        let mut dirs = Vec::from_iter(self.programs.clone());
+        dirs.extend(env::split_paths(&env::var_os("PATH").unwrap_or_default()));
+        dirs.extend(env::split_paths(SYSTEM_DIRS));
+        // None of them contains a `:`: all come from such lists.
+        env::join_paths(dirs).unwrap_or_else(|_| OsString::from(SYSTEM_DIRS))
     }
 }
 
-/// The standard output of a tool that succeeded; what it wrote to the other
-/// stream is the failure of one that did not.
-pub(super) fn accepted(arguments: &[&str], output: &Output) -> Result<String> {
+/// The standard output of a successful tool, otherwise a failure with its standard
+/// error.
+pub(super) fn require_success(arguments: &[&str], output: &Output) -> Result<String> {
     if output.status.success() {
         return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
     }
-    let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+    let stderr = String::from_utf8_lossy(&output.stderr).trim().to_owned();
     Err(system_failure(
         format!("`{}` failed", arguments.join(" ")),
-        &io::Error::other(said),
+        &io::Error::other(stderr),
     ))
 }

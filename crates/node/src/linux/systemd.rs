@@ -2,41 +2,37 @@
 
 use casement_resource::{Code, Failure, ServiceDefinition};
 
-use super::ground::Ground;
+use super::system_root::SystemRoot;
 use crate::platform::Result;
 
-impl Ground {
+impl SystemRoot {
     /// Whether systemd is process 1 (sd_booted(3)).
     pub(super) fn has_systemd(&self) -> bool {
         self.path("run/systemd/system").is_dir()
     }
 
-    /// Refuses where systemd is not process 1.
     pub(super) fn require_systemd(&self, name: &str) -> Result<()> {
         if self.has_systemd() {
             return Ok(());
         }
         Err(Failure::new(
             Code::Unsupported,
-            format!("service `{name}`: systemd is not process 1 on this host"),
-            "run the program by other means, and take the step out of the document",
+            format!("service `{name}` needs systemd as process 1"),
+            "run the program by other means, and remove the step from the document",
         )
         .values("systemd as process 1", "no /run/systemd/system"))
     }
 
-    /// Runs `systemctl`.
     pub(super) fn systemctl(&self, arguments: &[&str]) -> Result<String> {
-        self.tool(&[&["systemctl", "--no-pager", "--no-ask-password"], arguments].concat())
+        self.run_tool(&[&["systemctl", "--no-pager", "--no-ask-password"], arguments].concat())
     }
 
-    /// A property of a unit.
     pub(super) fn property(&self, unit: &str, name: &str) -> Result<String> {
         let text = self.systemctl(&["show", "--value", "--property", name, unit])?;
         Ok(text.trim().to_owned())
     }
 }
 
-/// The unit that a definition means.
 pub(super) fn unit(definition: &ServiceDefinition) -> String {
     let mut lines = vec![
         "# Written by casement; changes are overwritten.".to_owned(),
@@ -48,16 +44,17 @@ pub(super) fn unit(definition: &ServiceDefinition) -> String {
         lines.push(format!("After={service}.service"));
     }
     lines.push("\n[Service]".to_owned());
-    let mut program: Vec<_> = definition.program.iter().map(|word| quoted(word)).collect();
+    let mut program: Vec<_> = definition
+        .program
+        .iter()
+        .map(|argument| quote(argument))
+        .collect();
     if let Some(file) = &definition.flags_file {
         lines.push(format!("EnvironmentFile=-{file}"));
         program.push("$KUBELET_KUBEADM_ARGS".to_owned());
     }
     for (name, value) in &definition.environment {
-        lines.push(format!(
-            "Environment={}",
-            quoted(&format!("{name}={value}"))
-        ));
+        lines.push(format!("Environment={}", quote(&format!("{name}={value}"))));
     }
     if let Some(file) = &definition.environment_file {
         lines.push(format!("EnvironmentFile={file}"));
@@ -73,10 +70,10 @@ pub(super) fn unit(definition: &ServiceDefinition) -> String {
     lines.join("\n")
 }
 
-/// A word as systemd.syntax(7) wants it, taken literally.
-fn quoted(word: &str) -> String {
+/// Quotes an argument literally, as systemd.syntax(7) describes.
+fn quote(argument: &str) -> String {
     let mut text = String::from("\"");
-    for character in word.chars() {
+    for character in argument.chars() {
         match character {
             '"' | '\\' => text.extend(['\\', character]),
             '%' | '$' => text.extend([character, character]),
@@ -97,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_are_taken_literally() {
+    fn arguments_are_quoted_literally() {
         let definition = ServiceDefinition {
             name: "kubelet".to_owned(),
             display_name: "kubelet".to_owned(),

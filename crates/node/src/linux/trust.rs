@@ -1,5 +1,5 @@
-//! Whether this process is root, and whether nobody else can change what it
-//! trusts: the folders on the way to its program and to its state.
+//! Checks that this process is root, and that only root can change what it trusts: the
+//! directories above its program and its state.
 
 use std::fs;
 use std::io;
@@ -13,76 +13,83 @@ use crate::platform::Result;
 
 const STICKY: u32 = 0o1000;
 
-/// Root, running a program that only root could have put there.
-pub fn check_standing() -> Result<()> {
+/// Requires root, and a program that only root can replace.
+pub fn check_privileges() -> Result<()> {
     let user = rustix::process::geteuid();
     if !user.is_root() {
         return Err(Failure::new(
             Code::NotElevated,
             format!(
-                "casement-node runs as user {}, who may not change this host",
+                "casement-node runs as user {}, which is not allowed to change this host",
                 user.as_raw()
             ),
-            "log in as root, or as somebody who may run `sudo -n` (`access.ssh.sudo`)",
+            "log in as root: set `access.ssh.user: root`",
         )
         .values("user 0 (root)", format!("user {}", user.as_raw())));
     }
     let program = std::env::current_exe()
-        .map_err(|error| system_failure("the agent's own program cannot be found", &error))?;
+        .map_err(|error| system_failure("the path of the agent's executable is unknown", &error))?;
     check(&program, &program)?;
-    check_way(&program)
+    check_parent_dirs(&program)
 }
 
-/// Refuses a place if somebody else owns a folder on the way to it, or may put
-/// another in its place. What is at the place itself is not looked at.
-pub fn check_way(place: &Path) -> Result<()> {
-    for folder in place.ancestors().skip(1) {
-        check(place, folder)?;
+/// Rejects a path if another user owns a directory above it or can replace one. The path
+/// itself is not checked.
+pub fn check_parent_dirs(path: &Path) -> Result<()> {
+    for dir in path.ancestors().skip(1) {
+        check(path, dir)?;
     }
-    // Where links lead: their targets have ways of their own.
-    let mut there = place.parent();
-    while let Some(folder) = there {
-        if let Ok(real) = fs::canonicalize(folder) {
-            return real.ancestors().try_for_each(|folder| check(place, folder));
+    // Symbolic links: the directories above their targets count too.
+    let mut parent = path.parent();
+    while let Some(dir) = parent {
+        if let Ok(real) = fs::canonicalize(dir) {
+            return real.ancestors().try_for_each(|dir| check(path, dir));
         }
-        there = folder.parent();
+        parent = dir.parent();
     }
     Ok(())
 }
 
-fn check(place: &Path, on_the_way: &Path) -> Result<()> {
-    let seen = match fs::symlink_metadata(on_the_way) {
-        Ok(seen) => seen,
-        // What is not there yet is made by us.
+fn check(path: &Path, parent: &Path) -> Result<()> {
+    let metadata = match fs::symlink_metadata(parent) {
+        Ok(metadata) => metadata,
+        // Will be created by this process.
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         Err(error) => {
-            let what = format!("`{}` could not be looked at", on_the_way.display());
+            let what = format!("failed to inspect `{}`", parent.display());
             return Err(system_failure(what, &error));
         }
     };
-    let mode = seen.mode();
-    let owned = seen.uid() == 0 || seen.uid() == rustix::process::geteuid().as_raw();
-    let others = mode & 0o002 != 0 || (mode & 0o020 != 0 && seen.gid() != 0);
-    // In a sticky folder everybody may make names, and replace only their own.
-    let kept = seen.is_symlink() || !others || (seen.is_dir() && mode & STICKY != 0);
-    if owned && kept {
+    let mode = metadata.mode();
+    let owner_trusted =
+        metadata.uid() == 0 || metadata.uid() == rustix::process::geteuid().as_raw();
+    let writable_by_others = mode & 0o002 != 0 || (mode & 0o020 != 0 && metadata.gid() != 0);
+    // In a sticky directory everyone can create entries, but replace only their own.
+    let protected =
+        metadata.is_symlink() || !writable_by_others || (metadata.is_dir() && mode & STICKY != 0);
+    if owner_trusted && protected {
         return Ok(());
     }
     Err(Failure::new(
         Code::Untrusted,
         format!(
-            "`{}` cannot be trusted: others may change `{}`",
-            place.display(),
-            on_the_way.display()
+            "`{}` cannot be trusted: other users can change `{}`",
+            path.display(),
+            parent.display()
         ),
         format!(
-            "look at what is in it; then `chown root:root` and `chmod go-w` `{}`",
-            on_the_way.display()
+            "check its content, then run `chown root:root` and `chmod go-w` on `{}`",
+            parent.display()
         ),
     )
     .values(
-        "owned by root, writable by nobody else",
-        format!("{:04o} {}:{}", mode & 0o7777, seen.uid(), seen.gid()),
+        "owned by root, writable by root only",
+        format!(
+            "{:04o} {}:{}",
+            mode & 0o7777,
+            metadata.uid(),
+            metadata.gid()
+        ),
     ))
 }
 
@@ -93,33 +100,33 @@ mod tests {
 
     use super::*;
 
-    fn folder(mode: u32) -> tempfile::TempDir {
-        let folder = tempfile::tempdir().unwrap();
-        fs::set_permissions(folder.path(), Permissions::from_mode(mode)).unwrap();
-        folder
+    fn dir(mode: u32) -> tempfile::TempDir {
+        let dir = tempfile::tempdir().unwrap();
+        fs::set_permissions(dir.path(), Permissions::from_mode(mode)).unwrap();
+        dir
     }
 
     #[test]
-    fn a_folder_that_others_may_write_to_is_refused_unless_it_is_sticky() {
+    fn world_writable_dir_is_rejected_unless_sticky() {
         for (mode, trusted) in [(0o700, true), (0o755, true), (0o777, false), (0o1777, true)] {
-            let folder = folder(mode);
-            let checked = check_way(&folder.path().join("not/there/yet"));
+            let dir = dir(mode);
+            let checked = check_parent_dirs(&dir.path().join("not/there/yet"));
             assert_eq!(checked.is_ok(), trusted, "{mode:o}: {checked:?}");
         }
-        let folder = folder(0o777);
-        let failure = check_way(&folder.path().join("x")).unwrap_err();
+        let dir = dir(0o777);
+        let failure = check_parent_dirs(&dir.path().join("x")).unwrap_err();
         assert_eq!(failure.code, Code::Untrusted);
         assert!(failure.found.unwrap().starts_with("0777 "));
     }
 
     #[test]
-    fn a_link_is_followed_to_where_it_leads() {
-        let (open, closed) = (folder(0o777), folder(0o700));
+    fn symlink_target_is_checked() {
+        let (open, closed) = (dir(0o777), dir(0o700));
         fs::create_dir(open.path().join("inside")).unwrap();
         let link = closed.path().join("link");
         symlink(open.path().join("inside"), &link).unwrap();
-        let failure = check_way(&link.join("state")).unwrap_err();
+        let failure = check_parent_dirs(&link.join("state")).unwrap_err();
         let named = open.path().display().to_string();
-        assert!(failure.what.contains(&named), "{failure}");
+        assert!(failure.message.contains(&named), "{failure}");
     }
 }

@@ -1,76 +1,78 @@
-//! Units of systemd that somebody else made.
+//! systemd units that casement did not create.
 
 use std::collections::BTreeMap;
 
-use casement_resource::{Code, Enablement, Failure, UnitName, UnitSeen};
+use casement_resource::{Code, Enablement, Failure, ObservedUnit, UnitName};
 
 use super::Linux;
 use crate::platform::{Result, Units};
 
 impl Units for Linux {
-    fn unit(&self, name: &UnitName) -> Result<Option<UnitSeen>> {
-        self.ground.require_systemd(name.as_str())?;
+    fn unit(&self, name: &UnitName) -> Result<Option<ObservedUnit>> {
+        self.root.require_systemd(name.as_str())?;
         let properties = "--property=LoadState,UnitFileState,ActiveState";
         let text = self
-            .ground
+            .root
             .systemctl(&["show", properties, "--", name.as_str()])?;
-        Ok(seen(&text))
+        Ok(parse_unit(&text))
     }
 
     fn set_unit_enablement(&self, name: &UnitName, wanted: Enablement) -> Result<()> {
-        let look = || Ok(self.unit(name)?.map(|seen| seen.enablement));
-        let mut now = look()?;
-        if now == Some(Enablement::Masked) && wanted != Enablement::Masked {
-            self.tell("unmask", name)?;
-            now = look()?;
+        let current = || Ok(self.unit(name)?.map(|unit| unit.enablement));
+        let mut enablement = current()?;
+        if enablement == Some(Enablement::Masked) && wanted != Enablement::Masked {
+            self.systemctl("unmask", name)?;
+            enablement = current()?;
         }
         match wanted {
-            // Below the mask was a unit that cannot be enabled: systemd refuses.
-            Enablement::Enabled | Enablement::Disabled if now == Some(Enablement::Fixed) => Ok(()),
-            Enablement::Enabled => self.tell("enable", name),
-            Enablement::Disabled => self.tell("disable", name),
+            // The unit below the mask cannot be enabled: systemd would refuse.
+            Enablement::Enabled | Enablement::Disabled if enablement == Some(Enablement::Fixed) => {
+                Ok(())
+            }
+            Enablement::Enabled => self.systemctl("enable", name),
+            Enablement::Disabled => self.systemctl("disable", name),
             Enablement::Masked => {
                 self.require_maskable(name)?;
-                self.tell("mask", name)
+                self.systemctl("mask", name)
             }
             Enablement::Fixed => Ok(()),
         }
     }
 
     fn set_unit_running(&self, name: &UnitName, running: bool) -> Result<()> {
-        self.tell(if running { "start" } else { "stop" }, name)
+        self.systemctl(if running { "start" } else { "stop" }, name)
     }
 }
 
 impl Linux {
-    /// A mask is a link where an administrator's own units are, so one of those
-    /// cannot be masked.
+    /// A mask is a symlink in the directory of administrators' units, so a unit file
+    /// there cannot be masked.
     fn require_maskable(&self, name: &UnitName) -> Result<()> {
-        let place = format!("etc/systemd/system/{name}");
-        let path = self.ground.path(place);
+        let file = format!("etc/systemd/system/{name}");
+        let path = self.root.path(file);
         if !path.is_file() {
             return Ok(());
         }
         let path = path.display();
         Err(Failure::new(
             Code::Foreign,
-            format!("the unit `{name}` cannot be masked: its file is where the mask would be"),
-            "let it be `off`, or move its file to /usr/local/lib/systemd/system",
+            format!(
+                "the unit `{name}` cannot be masked: its unit file is where the mask would be created"
+            ),
+            "set it to `off`, or move its file to /usr/local/lib/systemd/system",
         )
-        .values("no file there", path.to_string()))
+        .values("no unit file", path.to_string()))
     }
 
-    fn tell(&self, verb: &str, name: &UnitName) -> Result<()> {
-        self.ground.require_systemd(name.as_str())?;
-        self.ground
-            .systemctl(&[verb, "--", name.as_str()])
-            .map(drop)
+    fn systemctl(&self, verb: &str, name: &UnitName) -> Result<()> {
+        self.root.require_systemd(name.as_str())?;
+        self.root.systemctl(&[verb, "--", name.as_str()]).map(drop)
     }
 }
 
-/// What `systemctl show` says; none if there is no such unit. One that is on its
-/// way up or down counts as running: it has a process, or is about to.
-fn seen(text: &str) -> Option<UnitSeen> {
+/// Parses `systemctl show`; `None` if there is no such unit. A unit that is starting or
+/// stopping counts as running.
+fn parse_unit(text: &str) -> Option<ObservedUnit> {
     let properties: BTreeMap<&str, &str> = text
         .lines()
         .filter_map(|line| line.split_once('='))
@@ -79,7 +81,7 @@ fn seen(text: &str) -> Option<UnitSeen> {
     if property("LoadState") == "not-found" {
         return None;
     }
-    Some(UnitSeen {
+    Some(ObservedUnit {
         enablement: match property("UnitFileState") {
             "enabled" | "enabled-runtime" => Enablement::Enabled,
             "disabled" => Enablement::Disabled,
@@ -95,18 +97,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn properties_are_read_in_any_order() {
+    fn properties_are_parsed_in_any_order() {
         let text = "ActiveState=active\nLoadState=loaded\nUnitFileState=enabled\n";
-        let found = seen(text).unwrap();
+        let found = parse_unit(text).unwrap();
         assert_eq!(
             (found.enablement, found.running),
             (Enablement::Enabled, true)
         );
-        let found = seen("LoadState=masked\nUnitFileState=masked\nActiveState=inactive\n");
+        let found = parse_unit("LoadState=masked\nUnitFileState=masked\nActiveState=inactive\n");
         assert_eq!(found.unwrap().enablement, Enablement::Masked);
-        let found = seen("LoadState=loaded\nUnitFileState=generated\nActiveState=failed\n");
+        let found = parse_unit("LoadState=loaded\nUnitFileState=generated\nActiveState=failed\n");
         assert_eq!(found.unwrap().enablement, Enablement::Fixed);
-        let gone = "LoadState=not-found\nUnitFileState=\nActiveState=inactive\n";
-        assert_eq!(seen(gone), None);
+        let missing = "LoadState=not-found\nUnitFileState=\nActiveState=inactive\n";
+        assert_eq!(parse_unit(missing), None);
     }
 }

@@ -1,24 +1,24 @@
-//! One connection of the service: what it is asked, and what it tells.
+//! One connection of the service: its requests, responses and events.
 
 use std::io::{Read, Write};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
-use casement_resource::wire::{Busy, Decoder, Line, ToAgent, ToController, What, encode};
+use casement_resource::wire::{Busy, Decoder, EventKind, Line, ToAgent, ToController, encode};
 use casement_resource::{Code, Failure, RunId};
 
-use super::runs::{Asked, Runs};
-use crate::backstage::Duplex;
+use super::runs::{Runs, Submitted};
 use crate::platform::Result;
+use crate::service_client::Duplex;
 use crate::state::order::{Order, Task};
 
-/// Where answers and events go; several threads write whole lines.
+/// The output side of the connection; several threads write whole lines.
 #[derive(Clone)]
-struct Answers(Arc<Mutex<Box<dyn Write + Send>>>);
+struct Responses(Arc<Mutex<Box<dyn Write + Send>>>);
 
-impl Answers {
-    /// Whether the other side still listens.
-    fn say(&self, message: &ToController) -> bool {
+impl Responses {
+    /// Returns whether the peer still reads.
+    fn send(&self, message: &ToController) -> bool {
         let Ok(line) = encode(message) else {
             return false;
         };
@@ -30,10 +30,10 @@ impl Answers {
     }
 }
 
-/// Answers until the other side goes.
+/// Returns when the peer disconnects.
 pub(super) fn serve(runs: &Arc<Runs>, duplex: Duplex) {
     let Duplex { mut reader, writer } = duplex;
-    let answers = Answers(Arc::new(Mutex::new(writer)));
+    let responses = Responses(Arc::new(Mutex::new(writer)));
     let mut controller = String::from("unknown");
     let mut decoder = Decoder::new();
     let mut buffer = vec![0; 64 * 1024];
@@ -44,16 +44,16 @@ pub(super) fn serve(runs: &Arc<Runs>, duplex: Duplex) {
                 controller: name, ..
             }))) => controller = name,
             Ok(Some(Line::Message(message))) => {
-                if let Err(failure) = answer(runs, message, &controller, &answers) {
-                    answers.say(&ToController::Failed(failure));
+                if let Err(failure) = handle(runs, message, &controller, &responses) {
+                    responses.send(&ToController::Failed(failure));
                 }
             }
             Ok(Some(Line::Noise(_))) => {}
             Err(error) => {
-                answers.say(&ToController::Failed(Failure::new(
+                responses.send(&ToController::Failed(Failure::new(
                     Code::Protocol,
                     error.to_string(),
-                    "use a casement and an agent of the same version",
+                    "use the same version of casement and the agent",
                 )));
             }
             Ok(None) => match reader.read(&mut buffer) {
@@ -64,12 +64,17 @@ pub(super) fn serve(runs: &Arc<Runs>, duplex: Duplex) {
     }
 }
 
-fn answer(runs: &Arc<Runs>, message: ToAgent, controller: &str, answers: &Answers) -> Result<()> {
+fn handle(
+    runs: &Arc<Runs>,
+    message: ToAgent,
+    controller: &str,
+    responses: &Responses,
+) -> Result<()> {
     let (run, task) = match message {
         ToAgent::Converge { run, document } => (run, Task::Converge(document)),
-        ToAgent::Remove { run, what } => (run, Task::Remove(what)),
+        ToAgent::Remove { run, scope } => (run, Task::Remove(scope)),
         ToAgent::Tail { run, from } => {
-            tell(runs, run, from, answers);
+            stream_events(runs, run, from, responses);
             return Ok(());
         }
         ToAgent::Secrets { values } => {
@@ -77,7 +82,7 @@ fn answer(runs: &Arc<Runs>, message: ToAgent, controller: &str, answers: &Answer
             return Ok(());
         }
         ToAgent::Stop { run } => {
-            runs.stop(&run);
+            runs.cancel(&run);
             return Ok(());
         }
         ToAgent::Hello { .. }
@@ -89,8 +94,8 @@ fn answer(runs: &Arc<Runs>, message: ToAgent, controller: &str, answers: &Answer
         | ToAgent::Bye => {
             return Err(Failure::new(
                 Code::Protocol,
-                "the service only carries runs out",
-                "ask the channel process",
+                "the service only executes runs",
+                "send this request to the channel process",
             ));
         }
     };
@@ -99,26 +104,26 @@ fn answer(runs: &Arc<Runs>, message: ToAgent, controller: &str, answers: &Answer
         controller: controller.to_owned(),
         task,
     };
-    match runs.ask(order)? {
-        Asked::Accepted => tell(runs, run, 1, answers),
-        Asked::Busy(holder) => {
-            answers.say(&ToController::Refused(Busy { run, holder }));
+    match runs.submit(order)? {
+        Submitted::Accepted => stream_events(runs, run, 1, responses),
+        Submitted::Busy(holder) => {
+            responses.send(&ToController::Refused(Busy { run, holder }));
         }
     }
     Ok(())
 }
 
-/// Tells the events of a run, in a thread of its own, until it is finished or
-/// nobody listens.
-fn tell(runs: &Arc<Runs>, run: RunId, from: u64, answers: &Answers) {
-    let (runs, answers) = (Arc::clone(runs), answers.clone());
+/// Streams the events of a run on its own thread, until the run has finished or the
+/// peer disconnects.
+fn stream_events(runs: &Arc<Runs>, run: RunId, from: u64, responses: &Responses) {
+    let (runs, responses) = (Arc::clone(runs), responses.clone());
     thread::spawn(move || {
         let mut next = from;
         loop {
             let events = match runs.events(&run, next) {
                 Ok(events) => events,
                 Err(failure) => {
-                    answers.say(&ToController::Failed(failure));
+                    responses.send(&ToController::Failed(failure));
                     return;
                 }
             };
@@ -127,9 +132,10 @@ fn tell(runs: &Arc<Runs>, run: RunId, from: u64, answers: &Answers) {
             }
             for event in events {
                 next = event.sequence + 1;
-                // After the last one the host may be retired, its journal with it.
-                let last = matches!(event.what, What::Finished { .. });
-                if !answers.say(&ToController::Event(event)) || last {
+                // After the last event the host may be retired, and its journal
+                // deleted.
+                let last = matches!(event.kind, EventKind::Finished { .. });
+                if !responses.send(&ToController::Event(event)) || last {
                     return;
                 }
             }

@@ -1,167 +1,173 @@
-//! Keeps the host as the last apply left it: looks at boot, when HNS was started
-//! anew and every few minutes, and puts right what drifted.
+//! Keeps the host in the state of the last apply: checks it at boot, after a restart
+//! of HNS and every few minutes, and repairs drift.
 //!
-//! A look changes nothing and is not written down. A repair is a run like any
-//! other, with a journal, so that `status` and a person can see what was done.
+//! A check changes nothing and is not recorded. A repair is a run like any other,
+//! with a journal, so that `casement status` shows what was done.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use casement_resource::wire::{Outcome, What};
+use casement_resource::wire::{EventKind, Outcome};
 use casement_resource::{Diff, Failure, NodeDocument, Repair, ResourceId, RunId};
 
-use super::Ended;
-use super::runs::{Asked, Runs};
+use super::Stopped;
+use super::runs::{Runs, Submitted};
 use crate::engine::observe;
 use crate::kinds;
 use crate::platform::{Level, Result};
 use crate::state::lock::milliseconds;
 use crate::state::order::{self, Order, Task};
-use crate::state::{Layout, kept};
+use crate::state::{Layout, applied};
 
-/// Between two looks at a host that is right.
-const EVERY: Duration = Duration::from_secs(5 * 60);
-/// Before a repair that failed is tried again; at boot much is not there yet.
-const SOON: Duration = Duration::from_secs(10);
-/// Between two tries at most, when repairs do not help.
-const LONGEST: Duration = Duration::from_secs(60 * 60);
-/// Between two looks at whether HNS is still the same process.
-const GLANCE: Duration = Duration::from_secs(5);
-/// Who asks for a repair.
-const KEEPER: &str = "casement's own repair";
+/// Between two checks of a host that is in sync.
+const CHECK_INTERVAL: Duration = Duration::from_secs(5 * 60);
+/// Before a failed repair is retried; right after boot much is not ready yet.
+const FIRST_RETRY: Duration = Duration::from_secs(10);
+const LONGEST_RETRY: Duration = Duration::from_secs(60 * 60);
+/// Between two checks for a restart of HNS.
+const HNS_POLL_INTERVAL: Duration = Duration::from_secs(5);
+const CONTROLLER: &str = "automatic repair";
 
-/// What a look at the host came to; what matters more comes later.
+/// Ordered by severity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Found {
-    /// Everything is as it was left, or nothing was.
-    Right,
-    /// It had drifted, and is right again.
+pub(super) enum CheckResult {
+    InSync,
     Repaired,
-    /// It has drifted, and is left to a person.
-    Left,
-    /// It has drifted, and could not be put right.
+    /// Drifted, and only reported.
+    Reported,
+    /// Drifted, and the repair failed.
     Failed,
-    /// A run is at work: what it leaves is looked at afterwards.
+    /// Another run is active; the host is checked after it.
     Busy,
 }
 
-/// Looks for as long as the service lives.
-pub(super) fn keep(runs: &Arc<Runs>, ended: &Ended) {
-    let mut pause = Pause::default();
-    while !ended.0.load(Ordering::SeqCst) {
-        // Seen before the look: a restart in the meantime is not lost.
+/// Runs until the service stops.
+pub(super) fn run_loop(runs: &Arc<Runs>, stopped: &Stopped) {
+    let mut backoff = Backoff::default();
+    while !stopped.0.load(Ordering::SeqCst) {
+        // Read before the check, so that a restart during the check is not missed.
         let hns = runs.platform().hns_process().ok().flatten();
-        let wait = pause.after(look(runs).unwrap_or(Found::Failed));
-        let since = Instant::now();
-        while since.elapsed() < wait {
-            thread::sleep(GLANCE);
+        let wait = backoff.after(check(runs).unwrap_or(CheckResult::Failed));
+        let started = Instant::now();
+        while started.elapsed() < wait {
+            thread::sleep(HNS_POLL_INTERVAL);
             let restarted = runs.platform().hns_process().ok().flatten() != hns;
-            if restarted || ended.0.load(Ordering::SeqCst) {
+            if restarted || stopped.0.load(Ordering::SeqCst) {
                 break;
             }
         }
     }
 }
 
-/// How long to wait: longer each time that a repair did not help.
+/// The interval to the next check; doubles with each failed repair.
 #[derive(Debug, Default)]
-struct Pause {
+struct Backoff {
     failures: u32,
 }
 
-impl Pause {
-    fn after(&mut self, found: Found) -> Duration {
-        if found == Found::Busy {
-            return SOON;
+impl Backoff {
+    fn after(&mut self, result: CheckResult) -> Duration {
+        if result == CheckResult::Busy {
+            return FIRST_RETRY;
         }
-        if found != Found::Failed {
+        if result != CheckResult::Failed {
             self.failures = 0;
-            return EVERY;
+            return CHECK_INTERVAL;
         }
         let doubled = 1_u32.checked_shl(self.failures).unwrap_or(u32::MAX);
         self.failures = self.failures.saturating_add(1);
-        SOON.saturating_mul(doubled).min(LONGEST)
+        FIRST_RETRY.saturating_mul(doubled).min(LONGEST_RETRY)
     }
 }
 
-/// One look, and what follows from it.
-pub(super) fn look(runs: &Arc<Runs>) -> Result<Found> {
-    if runs.at_work() {
-        return Ok(Found::Busy);
+pub(super) fn check(runs: &Arc<Runs>) -> Result<CheckResult> {
+    if runs.is_active() {
+        return Ok(CheckResult::Busy);
     }
-    let mut found = Found::Right;
-    for document in kept::all(runs.layout())? {
+    let mut result = CheckResult::InSync;
+    for document in applied::all(runs.layout())? {
         let drift = drift(runs, &document)?;
         if drift.is_empty() {
             continue;
         }
         let lines: Vec<_> = drift.iter().map(|(_, line)| line.as_str()).collect();
-        let what = lines.join("; ");
+        let details = lines.join("; ");
         if document.repair() == Repair::Report || needs_secret(&document, &drift) {
             let text = format!(
-                "{} differs: {what}. `casement apply` mends it.",
+                "{} drifted: {details}. Run `casement apply` to fix it.",
                 document.host()
             );
             runs.platform().notice(Level::Warning, &text);
-            found = found.max(Found::Left);
+            result = result.max(CheckResult::Reported);
             continue;
         }
         match repair(runs, document)? {
-            None => return Ok(Found::Busy),
+            None => return Ok(CheckResult::Busy),
             Some(Ok(())) => {
-                let text = format!("Repaired: {what}");
+                let text = format!("Repaired: {details}");
                 runs.platform().notice(Level::Information, &text);
-                found = found.max(Found::Repaired);
+                result = result.max(CheckResult::Repaired);
             }
-            Some(Err(why)) => {
-                let text = format!("Not repaired: {what}. {why}");
+            Some(Err(reason)) => {
+                let text = format!("Repair failed: {details}. {reason}");
                 runs.platform().notice(Level::Error, &text);
-                found = found.max(Found::Failed);
+                result = result.max(CheckResult::Failed);
             }
         }
     }
-    Ok(found)
+    Ok(result)
 }
 
-/// What differs, each step with a line on it.
+/// The drifted steps, each with a description.
 fn drift(runs: &Runs, document: &NodeDocument) -> Result<Vec<(ResourceId, String)>> {
-    let seen = observe(runs.platform(), runs.layout(), document)?;
-    let lines = seen.steps.into_iter().filter_map(|step| match step.seen {
-        Ok(Diff::Right { .. }) => None,
-        Ok(Diff::Changes(changes)) => {
-            let (wanted, found) = kinds::both_sides(&changes);
-            let line = format!("{} ({found} instead of {wanted})", step.id);
-            Some((step.id, line))
-        }
-        Err(failure) => {
-            let line = format!("{} ({})", step.id, failure.what);
-            Some((step.id, line))
-        }
-    });
+    let observation = observe(runs.platform(), runs.layout(), document)?;
+    let name = |id: &ResourceId| {
+        let step = document.step(id);
+        step.map_or_else(|| id.to_string(), |step| step.resource.identity())
+    };
+    let lines = observation
+        .steps
+        .into_iter()
+        .filter_map(|step| match step.result {
+            Ok(Diff::InSync { .. }) => None,
+            Ok(Diff::Changes(changes)) => {
+                let (expected, found) = kinds::expected_and_found(&changes);
+                let line = format!("{} ({found} instead of {expected})", name(&step.id));
+                Some((step.id, line))
+            }
+            Err(failure) => {
+                let line = format!("{} ({})", name(&step.id), failure.message);
+                Some((step.id, line))
+            }
+        });
     Ok(lines.collect())
 }
 
-/// A step that needs a secret needs a controller.
+/// Only a controller can send a secret.
 fn needs_secret(document: &NodeDocument, drift: &[(ResourceId, String)]) -> bool {
     let differs = |id: &ResourceId| drift.iter().any(|(other, _)| other == id);
     let mut steps = document.steps().iter().filter(|step| differs(&step.id));
     steps.any(|step| !kinds::secrets(&step.resource).is_empty())
 }
 
-/// Carries a document out once more; none if somebody else has the host.
+/// Applies a document again; `None` if another run is active.
 fn repair(
     runs: &Arc<Runs>,
     document: NodeDocument,
 ) -> Result<Option<std::result::Result<(), String>>> {
     let run = run_id(runs.layout())?;
+    let steps = document.steps().iter();
+    let names = steps.map(|step| (step.id.clone(), step.resource.identity()));
+    let names: BTreeMap<ResourceId, String> = names.collect();
     let order = Order {
         run: run.clone(),
-        controller: KEEPER.to_owned(),
+        controller: CONTROLLER.to_owned(),
         task: Task::Converge(document),
     };
-    if let Asked::Busy(_) = runs.ask(order)? {
+    if let Submitted::Busy(_) = runs.submit(order)? {
         return Ok(None);
     }
     let mut next = 1;
@@ -169,14 +175,17 @@ fn repair(
     loop {
         for event in runs.events(&run, next)? {
             next = event.sequence + 1;
-            match event.what {
-                What::StepFailed { id, failure: why } => {
-                    failure = Some(format!("{id}: {}; {}", why.what, why.remedy));
+            match event.kind {
+                EventKind::StepFailed { id, failure: cause } => {
+                    let name = names.get(&id).map_or("", String::as_str);
+                    failure = Some(format!("{name}: {}; {}", cause.message, cause.help));
                 }
-                What::Finished { outcome, .. } => {
+                EventKind::Finished { outcome, .. } => {
                     return Ok(Some(match (outcome, failure) {
                         (Outcome::Done, _) => Ok(()),
-                        (_, why) => Err(why.unwrap_or_else(|| "It was stopped.".to_owned())),
+                        (_, cause) => {
+                            Err(cause.unwrap_or_else(|| "The run was canceled.".to_owned()))
+                        }
                     }));
                 }
                 _ => {}
@@ -185,7 +194,7 @@ fn repair(
     }
 }
 
-/// A name that no run has had: not even where the clock was set back.
+/// An ID that no run has had, even if the clock was set back.
 fn run_id(layout: &Layout) -> Result<RunId> {
     let known = order::runs(layout)?;
     let mut names = (milliseconds()..).map(|now| format!("repair-{now}"));
@@ -194,45 +203,45 @@ fn run_id(layout: &Layout) -> Result<RunId> {
     text.parse().map_err(|error| {
         Failure::new(
             casement_resource::Code::State,
-            format!("`{text}` is no name of a run: {error}"),
-            "report this",
+            format!("`{text}` is not a valid run ID: {error}"),
+            "report this as a bug",
         )
     })
 }
 
 #[cfg(test)]
 mod tests {
-    use casement_resource::wire::RemoveWhat;
+    use casement_resource::wire::RemoveScope;
     use casement_resource::{Repair, ServiceState};
 
     use super::*;
     use crate::engine::documents::{document, full, service, windows_host};
     use crate::sim::{Faults, Sim};
 
-    /// A simulated host behind a service, after an apply.
-    struct Rig {
+    /// A simulated host with a service, after an apply.
+    struct Fixture {
         sim: Arc<Sim>,
         runs: Arc<Runs>,
-        _folder: tempfile::TempDir,
+        _dir: tempfile::TempDir,
     }
 
-    impl Rig {
+    impl Fixture {
         fn with(document: NodeDocument) -> Self {
-            let folder = tempfile::tempdir().unwrap();
-            let layout = Layout::new(folder.path().to_owned());
+            let dir = tempfile::tempdir().unwrap();
+            let layout = Layout::new(dir.path().to_owned());
             let sim = Arc::new(Sim::new(windows_host()));
             layout.prepare(&*sim).unwrap();
             let platform: Arc<dyn crate::platform::Platform> = sim.clone();
-            let rig = Self {
+            let fixture = Self {
                 runs: Arc::new(Runs::new(platform, layout)),
                 sim,
-                _folder: folder,
+                _dir: dir,
             };
-            rig.carry_out(Task::Converge(document));
-            rig
+            fixture.apply(Task::Converge(document));
+            fixture
         }
 
-        fn carry_out(&self, task: Task) {
+        fn apply(&self, task: Task) {
             let run: RunId = format!("r{}", matches!(task, Task::Remove(_)))
                 .parse()
                 .unwrap();
@@ -247,120 +256,122 @@ mod tests {
                 controller,
                 task,
             };
-            assert!(matches!(self.runs.ask(order).unwrap(), Asked::Accepted));
+            assert!(matches!(
+                self.runs.submit(order).unwrap(),
+                Submitted::Accepted
+            ));
             let mut next = 1;
             loop {
                 let events = self.runs.events(&run, next).unwrap();
                 let Some(last) = events.last() else { break };
                 next = last.sequence + 1;
             }
-            while self.runs.at_work() {
+            while self.runs.is_active() {
                 thread::yield_now();
             }
         }
 
-        /// Somebody stops a service.
         fn stop(&self, name: &str) {
-            self.sim.meddle(|world| {
+            self.sim.modify_world(|world| {
                 world.services.get_mut(name).unwrap().state = ServiceState::Stopped;
             });
         }
 
-        fn look(&self) -> Found {
-            let found = look(&self.runs).unwrap();
-            while self.runs.at_work() {
+        fn check(&self) -> CheckResult {
+            let result = check(&self.runs).unwrap();
+            while self.runs.is_active() {
                 thread::yield_now();
             }
-            found
+            result
         }
     }
 
-    fn proxy() -> NodeDocument {
+    fn one_service() -> NodeDocument {
         let step = service("s1", casement_resource::Run::Running, &[], &[]);
         document(vec![step])
     }
 
     #[test]
-    fn what_drifted_is_put_right_and_told() {
-        let rig = Rig::with(proxy());
-        let world = rig.sim.world();
-        assert_eq!(rig.look(), Found::Right);
-        rig.stop("s1");
-        assert_eq!(rig.look(), Found::Repaired);
-        assert_eq!(rig.sim.world(), world);
-        assert_eq!(rig.look(), Found::Right);
-        let [(level, text)] = &rig.sim.notices()[..] else {
-            panic!("{:?}", rig.sim.notices());
+    fn drift_is_repaired_and_logged() {
+        let fixture = Fixture::with(one_service());
+        let world = fixture.sim.world();
+        assert_eq!(fixture.check(), CheckResult::InSync);
+        fixture.stop("s1");
+        assert_eq!(fixture.check(), CheckResult::Repaired);
+        assert_eq!(fixture.sim.world(), world);
+        assert_eq!(fixture.check(), CheckResult::InSync);
+        let [(level, text)] = &fixture.sim.notices()[..] else {
+            panic!("{:?}", fixture.sim.notices());
         };
         assert_eq!(*level, Level::Information);
         assert!(text.contains("stopped"), "{text}");
     }
 
     #[test]
-    fn who_wants_reports_gets_reports() {
-        let rig = Rig::with(proxy().kept(Repair::Report));
-        rig.stop("s1");
-        let world = rig.sim.world();
-        assert_eq!(rig.look(), Found::Left);
-        assert_eq!(rig.sim.world(), world);
-        assert_eq!(rig.sim.notices()[0].0, Level::Warning);
+    fn report_mode_changes_nothing() {
+        let fixture = Fixture::with(one_service().with_repair(Repair::Report));
+        fixture.stop("s1");
+        let world = fixture.sim.world();
+        assert_eq!(fixture.check(), CheckResult::Reported);
+        assert_eq!(fixture.sim.world(), world);
+        assert_eq!(fixture.sim.notices()[0].0, Level::Warning);
     }
 
     #[test]
-    fn what_cannot_be_repaired_is_told_with_the_reason() {
-        let rig = Rig::with(proxy());
-        rig.stop("s1");
-        rig.sim.set_faults(Faults {
+    fn failed_repair_is_logged_with_the_reason() {
+        let fixture = Fixture::with(one_service());
+        fixture.stop("s1");
+        fixture.sim.set_faults(Faults {
             failing: Some("start_service".to_owned()),
             ..Faults::default()
         });
-        assert_eq!(rig.look(), Found::Failed);
-        let notices = rig.sim.notices();
-        assert!(notices[0].1.contains("a fault was asked for") || notices[0].1.contains("refused"));
+        assert_eq!(fixture.check(), CheckResult::Failed);
+        let notices = fixture.sim.notices();
+        assert!(notices[0].1.contains("injected fault") || notices[0].1.contains("refused"));
         assert_eq!(notices[0].0, Level::Error);
     }
 
     #[test]
-    fn a_join_that_is_gone_is_left_to_a_controller() {
-        let rig = Rig::with(full());
-        rig.sim.meddle(|world| {
+    fn lost_join_is_only_reported() {
+        let fixture = Fixture::with(full());
+        fixture.sim.modify_world(|world| {
             let path = r"C:\etc\kubernetes\kubelet.conf".parse().unwrap();
             assert!(world.entries.remove(&path).is_some());
         });
-        assert_eq!(rig.look(), Found::Left);
-        assert_eq!(rig.sim.notices()[0].0, Level::Warning);
+        assert_eq!(fixture.check(), CheckResult::Reported);
+        assert_eq!(fixture.sim.notices()[0].0, Level::Warning);
     }
 
     #[test]
-    fn beside_a_secret_that_is_in_its_place_the_rest_is_repaired() {
-        let rig = Rig::with(full());
-        rig.sim.meddle(|world| world.variables.clear());
-        assert_eq!(rig.look(), Found::Repaired);
-        assert_eq!(rig.look(), Found::Right);
+    fn steps_without_missing_secrets_are_repaired() {
+        let fixture = Fixture::with(full());
+        fixture.sim.modify_world(|world| world.variables.clear());
+        assert_eq!(fixture.check(), CheckResult::Repaired);
+        assert_eq!(fixture.check(), CheckResult::InSync);
     }
 
     #[test]
-    fn nothing_is_kept_after_a_reset() {
-        let rig = Rig::with(proxy());
-        rig.carry_out(Task::Remove(RemoveWhat::All));
-        assert_eq!(rig.sim.world(), windows_host());
-        assert_eq!(rig.look(), Found::Right);
-        assert_eq!(rig.sim.world(), windows_host());
+    fn reset_host_is_not_repaired() {
+        let fixture = Fixture::with(one_service());
+        fixture.apply(Task::Remove(RemoveScope::All));
+        assert_eq!(fixture.sim.world(), windows_host());
+        assert_eq!(fixture.check(), CheckResult::InSync);
+        assert_eq!(fixture.sim.world(), windows_host());
     }
 
     #[test]
-    fn repairs_that_do_not_help_become_rare() {
-        let mut pause = Pause::default();
-        assert_eq!(pause.after(Found::Right), EVERY);
-        assert_eq!(pause.after(Found::Left), EVERY);
-        assert_eq!(pause.after(Found::Failed), SOON);
-        assert_eq!(pause.after(Found::Busy), SOON);
-        assert_eq!(pause.after(Found::Failed), SOON * 2);
-        assert_eq!(pause.after(Found::Failed), SOON * 4);
+    fn failed_repairs_back_off() {
+        let mut backoff = Backoff::default();
+        assert_eq!(backoff.after(CheckResult::InSync), CHECK_INTERVAL);
+        assert_eq!(backoff.after(CheckResult::Reported), CHECK_INTERVAL);
+        assert_eq!(backoff.after(CheckResult::Failed), FIRST_RETRY);
+        assert_eq!(backoff.after(CheckResult::Busy), FIRST_RETRY);
+        assert_eq!(backoff.after(CheckResult::Failed), FIRST_RETRY * 2);
+        assert_eq!(backoff.after(CheckResult::Failed), FIRST_RETRY * 4);
         for _ in 0..100 {
-            pause.after(Found::Failed);
+            backoff.after(CheckResult::Failed);
         }
-        assert_eq!(pause.after(Found::Failed), LONGEST);
-        assert_eq!(pause.after(Found::Repaired), EVERY);
+        assert_eq!(backoff.after(CheckResult::Failed), LONGEST_RETRY);
+        assert_eq!(backoff.after(CheckResult::Repaired), CHECK_INTERVAL);
     }
 }

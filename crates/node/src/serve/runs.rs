@@ -1,4 +1,4 @@
-//! Runs: one at a time, each in a thread of its own.
+//! The runs of a host: one at a time, each on its own thread.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -6,31 +6,28 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use casement_resource::wire::{Event, LockHolder, What};
+use casement_resource::wire::{Event, EventKind, LockHolder};
 use casement_resource::{Code, Failure, RunId, Secret, SecretName};
 
-use super::secrets::{ForRun, Store};
-use crate::engine::{Engine, Sink};
+use super::secrets::{RunSecrets, SecretStore};
+use crate::engine::{Engine, EventSink};
 use crate::platform::{Platform, Result};
 use crate::state::journal::{self, Journal};
 use crate::state::lock::{Lock, holder};
 use crate::state::order::Order;
 use crate::state::{Layout, lock};
 
-/// What happens when a run is asked for.
 #[derive(Debug)]
-pub enum Asked {
-    /// It runs, or has run: its events can be told.
+pub enum Submitted {
+    /// The run is active or finished; its events can be streamed.
     Accepted,
-    /// Another one has the host.
     Busy(LockHolder),
 }
 
-/// The runs of this host.
 pub struct Runs {
     platform: Arc<dyn Platform>,
     layout: Layout,
-    secrets: Store,
+    secrets: SecretStore,
     state: Mutex<State>,
     changed: Condvar,
 }
@@ -38,9 +35,9 @@ pub struct Runs {
 #[derive(Default)]
 struct State {
     current: Option<Current>,
-    /// Runs that ended without being able to say so in their journal.
+    /// Runs that failed without being able to write that to their journal.
     broken: BTreeMap<RunId, Failure>,
-    guests: usize,
+    connections: usize,
 }
 
 struct Current {
@@ -49,12 +46,11 @@ struct Current {
 }
 
 impl Runs {
-    /// No run yet.
     pub fn new(platform: Arc<dyn Platform>, layout: Layout) -> Self {
         Self {
             platform,
             layout,
-            secrets: Store::default(),
+            secrets: SecretStore::default(),
             state: Mutex::default(),
             changed: Condvar::new(),
         }
@@ -64,17 +60,17 @@ impl Runs {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Begins a run, or goes on with one that the host knows.
-    pub(super) fn ask(self: &Arc<Self>, order: Order) -> Result<Asked> {
+    /// Starts a run, or resumes one that this host knows.
+    pub(super) fn submit(self: &Arc<Self>, order: Order) -> Result<Submitted> {
         let mut state = self.lock();
         while let Some(current) = &state.current {
             if current.run == order.run {
-                return Ok(Asked::Accepted);
+                return Ok(Submitted::Accepted);
             }
-            // One whose last event was heard is about to free the lock.
+            // A run whose last event was delivered is about to release the lock.
             if !finished(&self.layout, &current.run)? {
                 if !self.is_abandoned(&state) {
-                    return Ok(Asked::Busy(self.holder_of(&current.run)?));
+                    return Ok(Submitted::Busy(self.holder_of(&current.run)?));
                 }
                 current.stop.store(true, Ordering::SeqCst);
                 self.secrets.wake();
@@ -85,13 +81,13 @@ impl Runs {
                 .unwrap_or_else(PoisonError::into_inner);
         }
         let order = match Order::load(&self.layout, &order.run)? {
-            Some(known) if finished(&self.layout, &known.run)? => return Ok(Asked::Accepted),
+            Some(known) if finished(&self.layout, &known.run)? => return Ok(Submitted::Accepted),
             Some(known) => known,
             None => order,
         };
-        let lock = match Lock::take(&self.layout, &order.run, &order.controller)? {
+        let lock = match Lock::acquire(&self.layout, &order.run, &order.controller)? {
             Ok(lock) => lock,
-            Err(holder) => return Ok(Asked::Busy(holder.unwrap_or_else(nobody))),
+            Err(holder) => return Ok(Submitted::Busy(holder.unwrap_or_else(unknown_holder))),
         };
         journal::prune(&self.layout)?;
         order.save(&self.layout)?;
@@ -103,30 +99,30 @@ impl Runs {
         state.broken.remove(&order.run);
         drop(state);
         let runs = Arc::clone(self);
-        thread::spawn(move || runs.carry_out(&order, &stop, lock));
-        Ok(Asked::Accepted)
+        thread::spawn(move || runs.execute(&order, &stop, lock));
+        Ok(Submitted::Accepted)
     }
 
-    /// Whether the run at work waits for a secret that nobody will send: its
-    /// controller is gone, or has been silent for too long. It would hold the
-    /// host for ever, and has nothing half done.
+    /// Whether the active run waits for a secret that will not come: its controller
+    /// is disconnected or has been silent for too long. It would block the host
+    /// forever; nothing is half done at that point.
     fn is_abandoned(&self, state: &State) -> bool {
-        const SILENCE: Duration = Duration::from_secs(15);
-        let alone = state.guests <= 1;
+        const SECRET_TIMEOUT: Duration = Duration::from_secs(15);
+        let alone = state.connections <= 1;
         self.secrets
-            .waited()
-            .is_some_and(|waited| alone || waited > SILENCE)
+            .waiting_time()
+            .is_some_and(|waiting| alone || waiting > SECRET_TIMEOUT)
     }
 
-    /// Goes on with a run that was cut off.
+    /// Resumes an interrupted run.
     pub(super) fn resume(self: &Arc<Self>, run: &RunId) -> Result<()> {
         match Order::load(&self.layout, run)? {
-            Some(order) => self.ask(order).map(drop),
+            Some(order) => self.submit(order).map(drop),
             None => Ok(()),
         }
     }
 
-    fn carry_out(&self, order: &Order, stop: &AtomicBool, lock: Lock) {
+    fn execute(&self, order: &Order, stop: &AtomicBool, lock: Lock) {
         let result = self.engine(order, stop);
         self.secrets.clear();
         drop(lock);
@@ -140,11 +136,11 @@ impl Runs {
 
     fn engine(&self, order: &Order, stop: &AtomicBool) -> Result<()> {
         let (journal, before) = Journal::open(&self.layout, &order.run)?;
-        let mut sink = Announced {
+        let mut sink = NotifyingSink {
             journal,
             runs: self,
         };
-        let secrets = ForRun {
+        let secrets = RunSecrets {
             store: &self.secrets,
             stop,
         };
@@ -158,13 +154,12 @@ impl Runs {
         engine.run(order, &before).map(drop)
     }
 
-    /// Keeps values for a run that asks for them.
     pub(super) fn secrets(&self, values: BTreeMap<SecretName, Secret>) {
         self.secrets.put(values);
     }
 
-    /// Lets a run finish its step and stop.
-    pub(super) fn stop(&self, run: &RunId) {
+    /// Cancels a run after its current step.
+    pub(super) fn cancel(&self, run: &RunId) {
         if let Some(current) = &self.lock().current
             && current.run == *run
         {
@@ -173,94 +168,90 @@ impl Runs {
         self.secrets.wake();
     }
 
-    /// The events of a run from a number on: waits until there is at least one,
-    /// or none will come any more (then the list is empty).
+    /// The events of a run from a sequence number on: waits for at least one; empty
+    /// when no more will come.
     pub(super) fn events(&self, run: &RunId, from: u64) -> Result<Vec<Event>> {
         let mut state = self.lock();
         loop {
             let mut events = journal::events(&self.layout, run)?.unwrap_or_default();
-            let over = journal::is_over(&events);
+            let over = journal::is_finished(&events);
             events.retain(|event| event.sequence >= from);
             if !events.is_empty() || over {
                 return Ok(events);
             }
-            let at_work = state.current.as_ref().map(|current| &current.run);
-            if at_work != Some(run) {
+            let active = state.current.as_ref().map(|current| &current.run);
+            if active != Some(run) {
                 return Err(state
                     .broken
                     .get(run)
                     .cloned()
-                    .unwrap_or_else(|| unknown(run)));
+                    .unwrap_or_else(|| run_not_found(run)));
             }
-            // The journal may also grow in another process; look now and then.
+            // Another process may also write to the journal, so poll it.
             let waited = self.changed.wait_timeout(state, Duration::from_secs(1));
             state = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
     }
 
-    /// The host.
     pub(super) fn platform(&self) -> &dyn Platform {
         &*self.platform
     }
 
-    /// The state folder.
     pub(super) fn layout(&self) -> &Layout {
         &self.layout
     }
 
-    /// Whether a run is at work.
-    pub(super) fn at_work(&self) -> bool {
+    pub(super) fn is_active(&self) -> bool {
         self.lock().current.is_some()
     }
 
-    /// Whether a run is at work or somebody is connected.
+    /// Whether a run is active or a client is connected.
     pub(super) fn busy(&self) -> bool {
         let state = self.lock();
-        state.current.is_some() || state.guests > 0
+        state.current.is_some() || state.connections > 0
     }
 
-    /// Waits until a run or a connection ends, or for a while.
-    pub(super) fn until_changed(&self) {
+    /// Waits until a run or a connection ends, at most 1 s.
+    pub(super) fn wait_for_change(&self) {
         let waited = self
             .changed
             .wait_timeout(self.lock(), Duration::from_secs(1));
         drop(waited);
     }
 
-    /// Counts a connection until it is dropped.
-    pub(super) fn enter(self: &Arc<Self>) -> Guest {
-        self.lock().guests += 1;
-        Guest(Arc::clone(self))
+    /// Counts a connection until the guard is dropped.
+    pub(super) fn connect(self: &Arc<Self>) -> ConnectionGuard {
+        self.lock().connections += 1;
+        ConnectionGuard(Arc::clone(self))
     }
 
     fn holder_of(&self, run: &RunId) -> Result<LockHolder> {
         let known = holder(&self.layout)?.filter(|holder| holder.run == *run);
         Ok(known.unwrap_or_else(|| LockHolder {
             run: run.clone(),
-            ..nobody()
+            ..unknown_holder()
         }))
     }
 }
 
-/// One connection.
-pub(super) struct Guest(Arc<Runs>);
+pub(super) struct ConnectionGuard(Arc<Runs>);
 
-impl Drop for Guest {
+impl Drop for ConnectionGuard {
     fn drop(&mut self) {
-        self.0.lock().guests -= 1;
+        self.0.lock().connections -= 1;
         self.0.changed.notify_all();
     }
 }
 
-/// Writes to the journal, then wakes those who read it.
-struct Announced<'a> {
+/// Writes to the journal, then wakes its readers.
+struct NotifyingSink<'a> {
     journal: Journal,
     runs: &'a Runs,
 }
 
-impl Sink for Announced<'_> {
-    fn write(&mut self, what: What) -> Result<()> {
-        self.journal.append(what)?;
+impl EventSink for NotifyingSink<'_> {
+    fn write(&mut self, event: EventKind) -> Result<()> {
+        self.journal.append(event)?;
         drop(self.runs.lock());
         self.runs.changed.notify_all();
         Ok(())
@@ -269,27 +260,24 @@ impl Sink for Announced<'_> {
 
 fn finished(layout: &Layout, run: &RunId) -> Result<bool> {
     let events = journal::events(layout, run)?.unwrap_or_default();
-    Ok(journal::is_over(&events))
+    Ok(journal::is_finished(&events))
 }
 
-/// The holder between taking the lock and writing its name down.
-#[expect(
-    clippy::expect_used,
-    reason = "the text is a run id, as its test shows"
-)]
-fn nobody() -> LockHolder {
+/// The lock holder while its name is not written yet.
+#[expect(clippy::expect_used, reason = "a unit test covers this constant")]
+fn unknown_holder() -> LockHolder {
     LockHolder {
-        run: "unknown".parse().expect("a plain word is a run id"),
+        run: "unknown".parse().expect("`unknown` is a valid run ID"),
         controller: "unknown".to_owned(),
         since: lock::seconds(),
     }
 }
 
-fn unknown(run: &RunId) -> Failure {
+fn run_not_found(run: &RunId) -> Failure {
     Failure::new(
         Code::Protocol,
-        format!("this host knows no run `{run}` that is at work"),
-        "apply again",
+        format!("run `{run}` is not active on this host"),
+        "run `casement apply` again",
     )
 }
 
@@ -298,7 +286,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_unknown_holder_has_a_run_id() {
-        assert_eq!(nobody().run.as_str(), "unknown");
+    fn unknown_holder_has_a_valid_run_id() {
+        assert_eq!(unknown_holder().run.as_str(), "unknown");
     }
 }

@@ -1,4 +1,4 @@
-//! Secrets: in memory only, until they are used.
+//! Secrets, kept in memory only until they are used.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,23 +9,22 @@ use casement_resource::{Secret, SecretName};
 
 use crate::engine::SecretSource;
 
-/// What was sent, until it is used.
 #[derive(Debug, Default)]
-pub(super) struct Store {
-    held: Mutex<Held>,
+pub(super) struct SecretStore {
+    state: Mutex<State>,
     changed: Condvar,
 }
 
 #[derive(Debug, Default)]
-struct Held {
+struct State {
     values: BTreeMap<SecretName, Secret>,
-    /// Since when a run waits for one that has not come.
-    wanted_since: Option<Instant>,
+    /// Set while a run waits for a missing secret.
+    waiting_since: Option<Instant>,
 }
 
-impl Store {
-    fn lock(&self) -> MutexGuard<'_, Held> {
-        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+impl SecretStore {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) fn put(&self, values: BTreeMap<SecretName, Secret>) {
@@ -33,53 +32,52 @@ impl Store {
         self.changed.notify_all();
     }
 
-    /// Forgets all: what was meant for one run must not reach the next.
+    /// Secrets for one run must not reach the next.
     pub(super) fn clear(&self) {
         self.lock().values.clear();
     }
 
-    /// For how long a run has waited in vain so far.
-    pub(super) fn waited(&self) -> Option<Duration> {
-        self.lock().wanted_since.map(|since| since.elapsed())
+    /// How long a run has been waiting.
+    pub(super) fn waiting_time(&self) -> Option<Duration> {
+        self.lock().waiting_since.map(|since| since.elapsed())
     }
 
-    /// Wakes those who wait, so that they see that they should stop.
+    /// Wakes waiting runs so that they notice a cancellation.
     pub(super) fn wake(&self) {
-        // With the lock, so that nobody is between looking and waiting.
+        // Take the lock, so that nobody is between checking and waiting.
         drop(self.lock());
         self.changed.notify_all();
     }
 }
 
-/// The store as one run sees it.
-pub(super) struct ForRun<'a> {
-    pub(super) store: &'a Store,
+pub(super) struct RunSecrets<'a> {
+    pub(super) store: &'a SecretStore,
     pub(super) stop: &'a AtomicBool,
 }
 
-impl SecretSource for ForRun<'_> {
+impl SecretSource for RunSecrets<'_> {
     fn get(&self, name: &SecretName) -> Option<Secret> {
         self.store.lock().values.get(name).cloned()
     }
 
     fn wait(&self, names: &[SecretName]) -> bool {
-        let mut held = self.store.lock();
-        held.wanted_since = Some(Instant::now());
-        let all_here = loop {
-            if names.iter().all(|name| held.values.contains_key(name)) {
+        let mut state = self.store.lock();
+        state.waiting_since = Some(Instant::now());
+        let complete = loop {
+            if names.iter().all(|name| state.values.contains_key(name)) {
                 break true;
             }
             if self.stop.load(Ordering::SeqCst) {
                 break false;
             }
-            held = self
+            state = self
                 .store
                 .changed
-                .wait(held)
+                .wait(state)
                 .unwrap_or_else(PoisonError::into_inner);
         };
-        held.wanted_since = None;
-        all_here
+        state.waiting_since = None;
+        complete
     }
 
     fn forget(&self, name: &SecretName) {

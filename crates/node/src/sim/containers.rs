@@ -1,23 +1,21 @@
-//! Containers of a simulated host: what containerd keeps in its folder, and what
-//! only Windows can delete there.
+//! Containers of a simulated host, and layers that only a Windows API can delete.
 //!
-//! As understood: a layer is a folder that cannot be deleted as one; it is held
-//! while its container runs; images and containers go with containerd's folder.
+//! A layer is a directory that cannot be deleted like others; it is in use while its
+//! container runs. Images and containers are deleted with containerd's directory.
 
 use casement_resource::HostPath;
 
-use super::world::{Container, Thing, WIDE, World};
+use super::world::{Container, SimEntry, WIDE, World};
 use super::{Sim, refused};
-use crate::platform::{Ended, Layers, Result};
+use crate::platform::{Layers, ProgramExit, Result};
 
-/// Where containerd keeps its snapshots, below its folder on Windows.
+/// containerd's snapshots, below its directory on Windows.
 const SNAPSHOTS: &str = r"root\io.containerd.snapshotter.v1.windows\snapshots";
-/// containerd's folder on Windows.
 const STORE: &str = r"C:\ProgramData\containerd";
 
 impl World {
-    /// A container runs, as if a pod had asked for it. Its layer lies in
-    /// containerd's folder, if that is there.
+    /// Runs a container as a pod would. Its layer is created in containerd's directory,
+    /// if that exists.
     pub fn run_container(&mut self, id: &str) {
         let layer = self.make_layer(id);
         let container = Container {
@@ -34,25 +32,25 @@ impl World {
         }
         for part in SNAPSHOTS.split('\\').chain([id]) {
             path = path.join(part).ok()?;
-            let folder = (Thing::Directory, WIDE.to_owned());
-            self.entries.entry(path.clone()).or_insert(folder);
+            let dir = (SimEntry::Directory, WIDE.to_owned());
+            self.entries.entry(path.clone()).or_insert(dir);
         }
         let file = path.join("sandbox.vhdx").ok()?;
-        let disk = (Thing::File(b"disk".to_vec()), WIDE.to_owned());
+        let disk = (SimEntry::File(b"disk".to_vec()), WIDE.to_owned());
         self.entries.insert(file, disk);
         self.layers.insert(path.clone());
         Some(path)
     }
 
-    /// A layer below a folder, which keeps the folder from being deleted.
-    pub(super) fn layer_below(&self, folder: &HostPath) -> Option<&HostPath> {
-        self.layers.iter().find(|layer| folder.contains(layer))
+    /// A layer below a directory, which prevents its deletion.
+    pub(super) fn layer_below(&self, dir: &HostPath) -> Option<&HostPath> {
+        self.layers.iter().find(|layer| dir.contains(layer))
     }
 
-    /// What containerd kept goes with its folder.
-    pub(super) fn lose_store(&mut self, folder: &HostPath) {
+    /// Forgets containers and images if containerd's directory is deleted.
+    pub(super) fn clear_store(&mut self, dir: &HostPath) {
         let store: Option<HostPath> = STORE.parse().ok();
-        if store.is_some_and(|store| folder.contains(&store)) {
+        if store.is_some_and(|store| dir.contains(&store)) {
             self.containers.clear();
             self.images.clear();
         }
@@ -65,7 +63,7 @@ impl Layers for Sim {
         self.change(&what, |world| {
             let mut containers = world.containers.values();
             if containers.any(|it| it.running && it.layer.as_ref() == Some(path)) {
-                return Err(refused(&what, "a container runs on it"));
+                return Err(refused(&what, "a running container uses it"));
             }
             world.layers.remove(path);
             world.entries.retain(|it, _| !path.contains(it));
@@ -75,11 +73,11 @@ impl Layers for Sim {
 }
 
 impl Sim {
-    /// What `ctr` says and does about containers; none for other words.
-    pub(super) fn ctr_containers(&self, words: &[&str]) -> Option<Result<Ended>> {
-        let listed = |names: Vec<String>| Some(Ok(said(&names)));
+    /// The `ctr` commands for containers; `None` for others.
+    pub(super) fn ctr_containers(&self, arguments: &[&str]) -> Option<Result<ProgramExit>> {
+        let listed = |names: Vec<String>| Some(Ok(print(&names)));
         let world = self.world();
-        match words {
+        match arguments {
             ["tasks", "list", "--quiet"] => {
                 let running = world.containers.iter().filter(|(_, it)| it.running);
                 listed(running.map(|(id, _)| id.clone()).collect())
@@ -104,7 +102,7 @@ impl Sim {
         }
     }
 
-    fn end_task(&self, id: &str) -> Result<Ended> {
+    fn end_task(&self, id: &str) -> Result<ProgramExit> {
         if !self.lock().containers.contains_key(id) {
             return Ok(not_found());
         }
@@ -114,11 +112,10 @@ impl Sim {
             }
             Ok(())
         })?;
-        Ok(said(&[]))
+        Ok(print(&[]))
     }
 
-    /// Its layer goes with it.
-    fn delete_container(&self, id: &str) -> Result<Ended> {
+    fn delete_container(&self, id: &str) -> Result<ProgramExit> {
         match self.lock().containers.get(id) {
             None => return Ok(not_found()),
             Some(container) if container.running => {
@@ -127,17 +124,17 @@ impl Sim {
             Some(_) => {}
         }
         self.change(&format!("delete container {id}"), |world| {
-            let gone = world.containers.remove(id);
-            if let Some(layer) = gone.and_then(|it| it.layer) {
+            let removed = world.containers.remove(id);
+            if let Some(layer) = removed.and_then(|it| it.layer) {
                 world.layers.remove(&layer);
                 world.entries.retain(|it, _| !layer.contains(it));
             }
             Ok(())
         })?;
-        Ok(said(&[]))
+        Ok(print(&[]))
     }
 
-    fn remove_snapshot(&self, id: &str) -> Result<Ended> {
+    fn remove_snapshot(&self, id: &str) -> Result<ProgramExit> {
         self.change(&format!("remove snapshot {id}"), |world| {
             let layer = world.layers.iter().find(|it| it.file_name() == id).cloned();
             if let Some(layer) = layer {
@@ -146,23 +143,23 @@ impl Sim {
             }
             Ok(())
         })?;
-        Ok(said(&[]))
+        Ok(print(&[]))
     }
 }
 
-fn said(lines: &[String]) -> Ended {
-    Ended {
+fn print(lines: &[String]) -> ProgramExit {
+    ProgramExit {
         code: Some(0),
         output: lines.join("\n"),
     }
 }
 
-fn not_found() -> Ended {
+fn not_found() -> ProgramExit {
     failed("not found")
 }
 
-fn failed(why: &str) -> Ended {
-    Ended {
+fn failed(why: &str) -> ProgramExit {
+    ProgramExit {
         code: Some(1),
         output: why.to_owned(),
     }

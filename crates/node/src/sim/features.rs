@@ -1,4 +1,4 @@
-//! Optional parts of a simulated Windows, its name, and its boots.
+//! Optional features of a simulated Windows, its host name, and reboots.
 
 use std::sync::PoisonError;
 use std::time::Duration;
@@ -9,8 +9,8 @@ use casement_resource::{
 
 use super::world::{Feature, World};
 use super::{Killed, Sim, refused};
-use crate::going_down::{Next, next};
 use crate::platform::{Features, Identity, Result};
+use crate::shutdown::{Action, next_action};
 
 impl Features for Sim {
     fn windows_feature(&self, name: &str) -> Result<State> {
@@ -30,14 +30,17 @@ impl Features for Sim {
         })
     }
 
-    fn waiting_for_reboot(&self) -> Result<Vec<String>> {
-        self.read("waiting_for_reboot")?;
+    fn pending_reboots(&self) -> Result<Vec<String>> {
+        self.read("pending_reboots")?;
         let world = self.lock();
-        let waits =
+        let is_pending =
             |feature: &Feature| matches!(feature.state, State::OnAfterBoot | State::OffAfterBoot);
-        let features = world.features.iter().filter(|(_, feature)| waits(feature));
+        let features = world
+            .features
+            .iter()
+            .filter(|(_, feature)| is_pending(feature));
         let features = features.map(|(name, _)| format!("feature {name}"));
-        let name = world.next_hostname.as_ref().map(|_| "the name".to_owned());
+        let name = world.next_hostname.as_ref().map(|_| "host name".to_owned());
         Ok(features.chain(name).collect())
     }
 
@@ -46,15 +49,18 @@ impl Features for Sim {
         Ok(self.lock().boot)
     }
 
-    /// The process is gone with the boot.
+    /// Unwinds: the process ends with the reboot.
     fn begin_reboot(&self) -> Result<()> {
         let before = self.lock().boot;
         let ended = self.change("begin_reboot", |world| {
-            let ended = world.go_down();
+            let ended = world.shutdown_order();
             world.reboot();
             Ok(ended)
         })?;
-        *self.ended.lock().unwrap_or_else(PoisonError::into_inner) = ended;
+        *self
+            .stopped_services
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner) = ended;
         if self.lock().boot != before {
             self.lose_connections();
             std::panic::resume_unwind(Box::new(Killed));
@@ -84,11 +90,10 @@ impl Identity for Sim {
 }
 
 impl Feature {
-    /// Its state once it was switched: back to what is there in fact needs no
-    /// boot.
+    /// The state after a change; returning to the actual state needs no boot.
     fn after(&self, present: bool) -> State {
-        let is_there = matches!(self.state, State::On | State::OffAfterBoot);
-        match (present, self.needs_boot && present != is_there) {
+        let installed = matches!(self.state, State::On | State::OffAfterBoot);
+        match (present, self.needs_boot && present != installed) {
             (true, false) => State::On,
             (true, true) => State::OnAfterBoot,
             (false, false) => State::Off,
@@ -98,33 +103,33 @@ impl Feature {
 }
 
 impl World {
-    /// The services of casement's that run, in the order in which they end when
-    /// all are told at once that the host goes down.
-    fn go_down(&self) -> Vec<String> {
-        let runs = |it: &&super::Service| it.state == ServiceState::Running;
-        let ours = self.services.values().filter(runs);
-        let mut left: Vec<&ServiceDefinition> =
-            ours.filter_map(|it| it.definition.as_ref()).collect();
+    /// Running services of casement, in the order in which they stop when all are
+    /// notified of a shutdown at once.
+    fn shutdown_order(&self) -> Vec<String> {
+        let is_running = |it: &&super::Service| it.state == ServiceState::Running;
+        let running = self.services.values().filter(is_running);
+        let mut remaining: Vec<&ServiceDefinition> =
+            running.filter_map(|it| it.definition.as_ref()).collect();
         let mut ended = Vec::new();
-        while !left.is_empty() {
+        while !remaining.is_empty() {
             let needed = |name: &str| {
-                let mut all = left.iter().flat_map(|it| &it.depends_on);
+                let mut all = remaining.iter().flat_map(|it| &it.depends_on);
                 all.any(|other| other.eq_ignore_ascii_case(name))
             };
-            let waits = |name: &str| next(Duration::ZERO, needed(name)) == Next::Wait;
+            let must_wait = |name: &str| next_action(Duration::ZERO, needed(name)) == Action::Wait;
             let (wait, end): (Vec<&ServiceDefinition>, Vec<&ServiceDefinition>) =
-                left.iter().partition(|it| waits(&it.name));
+                remaining.iter().partition(|it| must_wait(&it.name));
             if end.is_empty() {
                 break;
             }
             ended.extend(end.iter().map(|it| it.name.clone()));
-            left = wait;
+            remaining = wait;
         }
         ended
     }
 
-    /// What a boot does: features settle, networks and routes are gone, and
-    /// those services run that start by themselves.
+    /// Pending feature changes take effect, networks and routes are gone, and automatic
+    /// services run.
     pub fn reboot(&mut self) {
         self.boot += 1;
         if let Some(revision) = self.revision.1.take() {
@@ -135,7 +140,7 @@ impl World {
         }
         for (name, feature) in &mut self.features {
             feature.state = match feature.state {
-                waiting if self.stuck.as_ref() == Some(name) => waiting,
+                waiting if self.stuck_feature.as_ref() == Some(name) => waiting,
                 State::OnAfterBoot => State::On,
                 State::OffAfterBoot => State::Off,
                 settled => settled,
@@ -145,12 +150,12 @@ impl World {
         self.endpoints.clear();
         self.balancers.clear();
         let addresses: Vec<_> = self
-            .taken
+            .captured_nics
             .iter()
             .flat_map(|it| it.addresses.clone())
             .collect();
         for address in addresses {
-            self.give_card_back(address.addr());
+            self.release_nic(address.addr());
         }
         self.routes.clear();
         let names: Vec<String> = self.services.keys().cloned().collect();

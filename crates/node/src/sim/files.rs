@@ -4,27 +4,27 @@ use std::io::{self, Read};
 
 use casement_resource::{Access, AccessFacts, Code, Failure, HostPath};
 
-use super::world::{NARROW, Thing, WIDE};
+use super::world::{NARROW, SimEntry, WIDE};
 use super::{Sim, refused};
-use crate::platform::{Entry, EntryKind, Files, Form, Result};
+use crate::platform::{Entry, EntryKind, Files, Result, WriteOptions};
 
 impl Files for Sim {
     fn entry(&self, path: &HostPath) -> Result<Option<Entry>> {
         self.read("entry")?;
-        // A drive is always there.
+        // A drive always exists.
         let found = match path.parent() {
-            None => Some((Thing::Directory, WIDE.to_owned())),
+            None => Some((SimEntry::Directory, WIDE.to_owned())),
             Some(_) => self.lock().entries.get(path).cloned(),
         };
-        Ok(found.map(|(thing, access)| Entry {
-            kind: match thing {
-                Thing::Directory => EntryKind::Directory,
-                Thing::File(_) => EntryKind::File,
-                Thing::Link(_) => EntryKind::Other,
+        Ok(found.map(|(entry, access)| Entry {
+            kind: match entry {
+                SimEntry::Directory => EntryKind::Directory,
+                SimEntry::File(_) => EntryKind::File,
+                SimEntry::Link(_) => EntryKind::Other,
             },
             access: AccessFacts {
                 administrators_only: access == NARROW,
-                owner_trusted: access != "somebody",
+                owner_trusted: access != "untrusted",
                 descriptor: access,
             },
         }))
@@ -33,7 +33,7 @@ impl Files for Sim {
     fn open(&self, path: &HostPath) -> Result<Box<dyn Read>> {
         self.read("open")?;
         match self.lock().entries.get(path) {
-            Some((Thing::File(bytes), _)) => Ok(Box::new(io::Cursor::new(bytes.clone()))),
+            Some((SimEntry::File(bytes), _)) => Ok(Box::new(io::Cursor::new(bytes.clone()))),
             _ => Err(refused(&format!("open {path}"), "no such file")),
         }
     }
@@ -41,42 +41,42 @@ impl Files for Sim {
     fn list(&self, path: &HostPath) -> Result<Vec<String>> {
         self.read("list")?;
         let world = self.lock();
-        let inside = |it: &&HostPath| it.parent().as_ref() == Some(path);
+        let is_child = |it: &&HostPath| it.parent().as_ref() == Some(path);
         let names = world
             .entries
             .keys()
-            .filter(inside)
+            .filter(is_child)
             .map(|it| it.file_name().to_owned());
         Ok(names.collect())
     }
 
-    fn make_directory(&self, path: &HostPath, access: Access) -> Result<()> {
+    fn create_directory(&self, path: &HostPath, access: Access) -> Result<()> {
         self.require_parent(path)?;
-        self.change(&format!("make_directory {path}"), |world| {
-            let entry = (Thing::Directory, text(access));
+        self.change(&format!("create_directory {path}"), |world| {
+            let entry = (SimEntry::Directory, descriptor(access));
             match world.entries.insert(path.clone(), entry) {
                 None => Ok(()),
-                Some(_) => Err(refused(&format!("make_directory {path}"), "it exists")),
+                Some(_) => Err(refused(&format!("create_directory {path}"), "it exists")),
             }
         })
     }
 
-    fn write(&self, path: &HostPath, content: &mut dyn Read, form: Form) -> Result<()> {
+    fn write(&self, path: &HostPath, content: &mut dyn Read, form: WriteOptions) -> Result<()> {
         self.require_parent(path)?;
         let mut bytes = Vec::new();
         content
             .read_to_end(&mut bytes)
             .map_err(|error| refused(&format!("write {path}"), &error.to_string()))?;
-        self.require_room(path, bytes.len() as u64)?;
-        self.require_free(path)?;
+        self.require_space(path, bytes.len() as u64)?;
+        self.require_not_locked(path)?;
         self.change(&format!("write {path}"), |world| {
             let access = match (form.access, world.entries.get(path)) {
                 (Access::Inherited, Some((_, access))) => access.clone(),
-                (access, _) => text(access),
+                (access, _) => descriptor(access),
             };
             world
                 .entries
-                .insert(path.clone(), (Thing::File(bytes), access));
+                .insert(path.clone(), (SimEntry::File(bytes), access));
             Ok(())
         })
     }
@@ -84,22 +84,22 @@ impl Files for Sim {
     fn read_link(&self, path: &HostPath) -> Result<Option<String>> {
         self.read("read_link")?;
         Ok(match self.lock().entries.get(path) {
-            Some((Thing::Link(target), _)) => Some(target.clone()),
+            Some((SimEntry::Link(target), _)) => Some(target.clone()),
             _ => None,
         })
     }
 
-    fn make_link(&self, path: &HostPath, target: &str) -> Result<()> {
+    fn create_symlink(&self, path: &HostPath, target: &str) -> Result<()> {
         self.require_parent(path)?;
-        self.change(&format!("make_link {path}"), |world| {
-            let link = (Thing::Link(target.to_owned()), WIDE.to_owned());
+        self.change(&format!("create_symlink {path}"), |world| {
+            let link = (SimEntry::Link(target.to_owned()), WIDE.to_owned());
             world.entries.insert(path.clone(), link);
             Ok(())
         })
     }
 
     fn set_access(&self, path: &HostPath, access: Access) -> Result<()> {
-        self.restore_access(path, &text(access))
+        self.restore_access(path, &descriptor(access))
     }
 
     fn restore_access(&self, path: &HostPath, descriptor: &str) -> Result<()> {
@@ -113,10 +113,10 @@ impl Files for Sim {
     }
 
     fn remove_file(&self, path: &HostPath) -> Result<()> {
-        self.require_free(path)?;
+        self.require_not_locked(path)?;
         self.change(&format!("remove_file {path}"), |world| {
-            if let Some((Thing::Directory, _)) = world.entries.get(path) {
-                return Err(refused(&format!("remove_file {path}"), "a folder"));
+            if let Some((SimEntry::Directory, _)) = world.entries.get(path) {
+                return Err(refused(&format!("remove_file {path}"), "it is a directory"));
             }
             world.entries.remove(path);
             Ok(())
@@ -142,7 +142,7 @@ impl Files for Sim {
             if let Some(layer) = world.layer_below(path) {
                 return Err(refused(&what, &format!("access to {layer} is denied")));
             }
-            world.lose_store(path);
+            world.clear_store(path);
             world.entries.retain(|it, _| !path.contains(it));
             Ok(())
         })
@@ -150,31 +150,31 @@ impl Files for Sim {
 }
 
 impl Sim {
-    fn require_room(&self, path: &HostPath, bytes: u64) -> Result<()> {
-        match self.faults().room {
-            Some(room) if bytes > room => Err(Failure::new(
+    fn require_space(&self, path: &HostPath, bytes: u64) -> Result<()> {
+        match self.faults().max_file_bytes {
+            Some(max_file_bytes) if bytes > max_file_bytes => Err(Failure::new(
                 Code::System,
                 format!("cannot write `{path}`: there is not enough space on the disk"),
-                "free space on the drive, then apply again",
+                "free up disk space, then run `casement apply` again",
             )
             .values(
-                format!("room for {bytes} bytes"),
-                format!("{room} bytes free"),
+                format!("{bytes} bytes free"),
+                format!("{max_file_bytes} bytes free"),
             )),
             _ => Ok(()),
         }
     }
 
-    fn require_free(&self, path: &HostPath) -> Result<()> {
-        if self.faults().held.as_deref() != Some(path.as_str()) {
+    fn require_not_locked(&self, path: &HostPath) -> Result<()> {
+        if self.faults().locked_file.as_deref() != Some(path.as_str()) {
             return Ok(());
         }
         Err(Failure::new(
             Code::System,
             format!("cannot replace `{path}`: it is being used by another process"),
-            "a program holds the file open: end it, then apply again",
+            "stop the program that has the file open, then run `casement apply` again",
         )
-        .values("a file that nobody holds", "one that somebody holds"))
+        .values("a file that no process has open", "open in another process"))
     }
 
     fn require_parent(&self, path: &HostPath) -> Result<()> {
@@ -183,13 +183,16 @@ impl Sim {
             return Ok(());
         };
         match self.lock().entries.get(&parent) {
-            Some((Thing::Directory, _)) => Ok(()),
-            _ => Err(refused(&format!("write {path}"), "its folder is not there")),
+            Some((SimEntry::Directory, _)) => Ok(()),
+            _ => Err(refused(
+                &format!("write {path}"),
+                "the parent directory does not exist",
+            )),
         }
     }
 }
 
-fn text(access: Access) -> String {
+fn descriptor(access: Access) -> String {
     match access {
         Access::Inherited => WIDE.to_owned(),
         Access::AdministratorsOnly => NARROW.to_owned(),

@@ -9,38 +9,37 @@ use super::{Sim, refused};
 use crate::platform::{Balancer, Hns, NewEndpoint, Result};
 
 impl World {
-    /// The first network on a card takes it: the host's address is on another
-    /// interface from then on, which has another number, and what was routed
-    /// through the card's own is lost.
-    fn take_card(&mut self, address: IpAddr) {
-        let highest = self.interfaces.iter().chain(&self.taken);
-        let index = highest.map(|it| it.index).max().unwrap_or(0) + 1;
-        if let Some(card) = self.interfaces.iter_mut().find(|it| it.has(address)) {
-            self.taken.push(card.clone());
-            let before = card.index;
-            card.index = index;
-            card.name = format!("vEthernet ({})", card.name);
+    /// The first network on a NIC captures it: the host's address moves to another
+    /// interface with another index, and routes through the NIC are lost.
+    fn capture_nic(&mut self, address: IpAddr) {
+        let interfaces = self.interfaces.iter().chain(&self.captured_nics);
+        let index = interfaces.map(|it| it.index).max().unwrap_or(0) + 1;
+        if let Some(nic) = self.interfaces.iter_mut().find(|it| it.has(address)) {
+            self.captured_nics.push(nic.clone());
+            let before = nic.index;
+            nic.index = index;
+            nic.name = format!("vEthernet ({})", nic.name);
             self.routes.retain(|it| it.interface_index != before);
         }
     }
 
-    /// The last one gives it back.
-    pub(super) fn give_card_back(&mut self, address: IpAddr) {
-        let Some(place) = self.taken.iter().position(|it| it.has(address)) else {
+    /// The last network releases it.
+    pub(super) fn release_nic(&mut self, address: IpAddr) {
+        let Some(index) = self.captured_nics.iter().position(|it| it.has(address)) else {
             return;
         };
-        let card = self.taken.remove(place);
+        let nic = self.captured_nics.remove(index);
         if let Some(now) = self.interfaces.iter_mut().find(|it| it.has(address)) {
             let switch = now.index;
-            *now = card;
+            *now = nic;
             self.routes.retain(|it| it.interface_index != switch);
             self.forwarding.remove(&switch);
         }
     }
 
-    /// A switch that takes an adapter, or gives it back, makes another one in
-    /// its place, which has its addresses and not what people have set.
-    fn lose_adapter(&mut self) {
+    /// Capturing or releasing an adapter replaces it: addresses are kept, other settings
+    /// are lost.
+    fn reset_adapter(&mut self) {
         self.adapter.gateways.clear();
         self.adapter.name_servers.clear();
         self.adapter.metric = None;
@@ -53,9 +52,9 @@ impl Hns for Sim {
         Ok(self.lock().networks.clone())
     }
 
-    /// The first network on a card takes it, and with it every connection.
+    /// The first network on a NIC captures it and drops every connection.
     fn create_hns_network(&self, network: &HnsNetwork) -> Result<()> {
-        let taken = self.change(&format!("create_hns_network {}", network.name), |world| {
+        let captured = self.change(&format!("create_hns_network {}", network.name), |world| {
             if !world
                 .interfaces
                 .iter()
@@ -73,7 +72,7 @@ impl Hns for Sim {
                     "a network with this name already exists",
                 ));
             }
-            world.lose_adapter();
+            world.reset_adapter();
             world.networks.push(HnsNetworkFacts {
                 id: format!("network-{}", network.name),
                 name: network.name.clone(),
@@ -84,40 +83,40 @@ impl Hns for Sim {
                 }],
                 management_address: Some(network.adapter_address),
             });
-            let first = users(world, network.adapter_address) == 1;
+            let first = networks_on(world, network.adapter_address) == 1;
             if first {
-                world.take_card(network.adapter_address);
+                world.capture_nic(network.adapter_address);
             }
             Ok(first)
         })?;
-        if taken {
+        if captured {
             self.lose_connections();
         }
         Ok(())
     }
 
-    /// The last one gives the card back, with the same consequence.
+    /// The last network releases the NIC, and drops every connection too.
     fn delete_hns_network(&self, id: &str) -> Result<()> {
-        let given_back = self.change(&format!("delete_hns_network {id}"), |world| {
-            let Some(place) = world.networks.iter().position(|it| it.id == id) else {
+        let released = self.change(&format!("delete_hns_network {id}"), |world| {
+            let Some(index) = world.networks.iter().position(|it| it.id == id) else {
                 return Ok(false);
             };
-            let gone = world.networks.remove(place);
-            if world.endpoints.iter().any(|it| it.network == gone.name) {
-                world.networks.insert(place, gone);
+            let removed = world.networks.remove(index);
+            if world.endpoints.iter().any(|it| it.network == removed.name) {
+                world.networks.insert(index, removed);
                 return Err(refused("delete_hns_network", "it has endpoints"));
             }
-            let Some(address) = gone.management_address else {
+            let Some(address) = removed.management_address else {
                 return Ok(false);
             };
-            world.lose_adapter();
-            let last = users(world, address) == 0;
+            world.reset_adapter();
+            let last = networks_on(world, address) == 0;
             if last {
-                world.give_card_back(address);
+                world.release_nic(address);
             }
             Ok(last)
         })?;
-        if given_back {
+        if released {
             self.lose_connections();
         }
         Ok(())
@@ -181,8 +180,8 @@ impl Hns for Sim {
     }
 }
 
-/// How many networks stand on the card with this address.
-fn users(world: &World, address: IpAddr) -> usize {
+/// How many networks use the NIC with this address.
+fn networks_on(world: &World, address: IpAddr) -> usize {
     let on_it = |it: &&HnsNetworkFacts| it.management_address == Some(address);
     world.networks.iter().filter(on_it).count()
 }

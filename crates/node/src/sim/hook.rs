@@ -1,17 +1,16 @@
-//! What somebody outside of a simulated host has asked to be called for.
+//! Callbacks into tests and models outside of a simulated host.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// None, until somebody asks.
 pub(super) struct Hook<F: ?Sized>(Mutex<Option<Arc<F>>>);
 
 impl<F: ?Sized> Hook<F> {
-    pub(super) fn set(&self, called: Arc<F>) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(called);
+    pub(super) fn set(&self, callback: Arc<F>) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(callback);
     }
 
-    /// Not held while it is called: it may look at the host, and take its time.
+    /// The lock is not held during the call, which may block and use the host.
     pub(super) fn get(&self) -> Option<Arc<F>> {
         self.0
             .lock()

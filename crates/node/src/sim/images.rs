@@ -1,22 +1,22 @@
-//! Images of a simulated host: what `ctr` and `docker` say and do.
+//! Images of a simulated host: `ctr` and `docker`.
 
 use serde_json::json;
 
 use super::world::{SimImage, World};
 use super::{Sim, refused};
-use crate::platform::{Ended, Result};
+use crate::platform::{ProgramExit, Result};
 
 impl Sim {
-    /// containerd's own program; it answers only while containerd runs.
-    pub(super) fn ctr(&self, words: &[&str]) -> Result<Ended> {
-        if let Some(answer) = self.ctr_containers(words) {
+    /// Responds only while containerd runs.
+    pub(super) fn ctr(&self, arguments: &[&str]) -> Result<ProgramExit> {
+        if let Some(answer) = self.ctr_containers(arguments) {
             return answer;
         }
-        match words {
-            ["images", "check", filter] => Ok(self.said(|world| {
-                let (name, head) = (wanted(filter), "REF TYPE DIGEST STATUS SIZE UNPACKED\n");
+        match arguments {
+            ["images", "check", filter] => Ok(self.print(|world| {
+                let (name, head) = (name_of(filter), "REF TYPE DIGEST STATUS SIZE UNPACKED\n");
                 let image = world.images.get(name)?;
-                let status = if image.whole {
+                let status = if image.complete {
                     "complete (3/3) 1.0 MiB/1.0 MiB true"
                 } else {
                     "incomplete (1/3) 1.0 KiB/1.0 MiB false"
@@ -26,8 +26,8 @@ impl Sim {
                     image.id
                 ))
             })),
-            ["images", "list", filter] => Ok(self.said(|world| {
-                let (name, head) = (wanted(filter), "REF TYPE DIGEST SIZE PLATFORMS LABELS\n");
+            ["images", "list", filter] => Ok(self.print(|world| {
+                let (name, head) = (name_of(filter), "REF TYPE DIGEST SIZE PLATFORMS LABELS\n");
                 let image = world.images.get(name);
                 image.map(|it| format!("{head}{name} application/json {} 1.0 KiB - -", it.id))
             })),
@@ -38,76 +38,75 @@ impl Sim {
                 "--hosts-dir",
                 _,
                 name,
-            ] => self.bring(name, false),
-            ["content", "get", id] => Ok(self.said(|world| manifest(world, id))),
-            ["images", "pull", "--hosts-dir", _, name] => self.bring(name, true),
-            ["images", "tag", "--force", name, tag] => self.name_image(name, tag),
-            ["run", "--rm", name, _, ..] => Ok(self.try_image(name)),
-            ["images", "remove", "--sync", name] => self.drop_image(name),
-            _ => Err(refused("run ctr", &words.join(" "))),
+            ] => self.pull(name, false),
+            ["content", "get", id] => Ok(self.print(|world| manifest(world, id))),
+            ["images", "pull", "--hosts-dir", _, name] => self.pull(name, true),
+            ["images", "tag", "--force", name, tag] => self.tag_image(name, tag),
+            ["run", "--rm", name, _, ..] => Ok(self.run_image(name)),
+            ["images", "remove", "--sync", name] => self.remove_image(name),
+            _ => Err(refused("run ctr", &arguments.join(" "))),
         }
     }
 
-    /// Docker's own program.
-    pub(super) fn docker(&self, words: &[&str]) -> Result<Ended> {
-        match words {
+    pub(super) fn docker(&self, arguments: &[&str]) -> Result<ProgramExit> {
+        match arguments {
             ["image", "inspect", "--format", _, name] => {
                 let id = self.lock().images.get(*name).map(|it| it.id.clone());
                 Ok(match id {
-                    Some(id) => ended(0, &json!({ "Id": id }).to_string()),
+                    Some(id) => exit(0, &json!({ "Id": id }).to_string()),
                     None => failed("No such image"),
                 })
             }
-            ["manifest", "inspect", name] => Ok(self.said(|world| manifest(world, &id(name)))),
-            ["pull", "--quiet", name] => self.bring(name, true),
-            ["build", "--tag", name, folder] => {
-                let file = format!(r"{folder}\Dockerfile");
-                let there = file
+            ["manifest", "inspect", name] => Ok(self.print(|world| manifest(world, &id(name)))),
+            ["pull", "--quiet", name] => self.pull(name, true),
+            ["build", "--tag", name, dir] => {
+                let file = format!(r"{dir}\Dockerfile");
+                let exists = file
                     .parse()
                     .is_ok_and(|path| self.lock().entries.contains_key(&path));
-                if !there {
+                if !exists {
                     return Ok(failed("Cannot locate Dockerfile"));
                 }
                 self.change(&format!("build {name}"), |world| {
-                    world.images.insert((*name).to_owned(), whole(name));
+                    world.images.insert((*name).to_owned(), complete(name));
                     Ok(())
                 })?;
-                Ok(ended(0, ""))
+                Ok(exit(0, ""))
             }
-            ["tag", name, tag] => self.name_image(name, tag),
-            ["run", "--rm", name, ..] => Ok(self.try_image(name)),
-            ["image", "rm", name] => self.drop_image(name),
-            _ => Err(refused("run docker", &words.join(" "))),
+            ["tag", name, tag] => self.tag_image(name, tag),
+            ["run", "--rm", name, ..] => Ok(self.run_image(name)),
+            ["image", "rm", name] => self.remove_image(name),
+            _ => Err(refused("run docker", &arguments.join(" "))),
         }
     }
 
-    fn said(&self, answer: impl FnOnce(&World) -> Option<String>) -> Ended {
-        ended(0, &answer(&self.lock()).unwrap_or_default())
+    fn print(&self, answer: impl FnOnce(&World) -> Option<String>) -> ProgramExit {
+        exit(0, &answer(&self.lock()).unwrap_or_default())
     }
 
-    /// A pull that is cut off leaves the name and no image.
-    fn bring(&self, name: &str, whole_image: bool) -> Result<Ended> {
+    /// An interrupted pull leaves the name without the content.
+    fn pull(&self, name: &str, with_content: bool) -> Result<ProgramExit> {
         if !self.lock().registry.contains_key(name) {
             return Ok(failed("manifest unknown"));
         }
         self.change(&format!("fetch {name}"), |world| {
             let image = SimImage {
-                whole: world.images.get(name).is_some_and(|it| it.whole),
-                ..whole(name)
+                complete: world.images.get(name).is_some_and(|it| it.complete),
+                ..complete(name)
             };
             world.images.insert(name.to_owned(), image);
             Ok(())
         })?;
-        if whole_image {
+        if with_content {
             self.change(&format!("pull {name}"), |world| {
-                world.images.insert(name.to_owned(), whole(name));
+                world.images.insert(name.to_owned(), complete(name));
                 Ok(())
             })?;
         }
-        Ok(ended(0, ""))
+        Ok(exit(0, ""))
     }
 
-    fn name_image(&self, name: &str, tag: &str) -> Result<Ended> {
+    fn tag_image(&self, name: &str, tag: &str) -> Result<ProgramExit> {
         let Some(image) = self.lock().images.get(name).cloned() else {
             return Ok(failed("no such image"));
         };
@@ -115,30 +114,30 @@ impl Sim {
             world.images.insert(tag.to_owned(), image);
             Ok(())
         })?;
-        Ok(ended(0, ""))
+        Ok(exit(0, ""))
     }
 
-    fn drop_image(&self, name: &str) -> Result<Ended> {
+    fn remove_image(&self, name: &str) -> Result<ProgramExit> {
         self.change(&format!("drop image {name}"), |world| {
             world.images.remove(name);
             Ok(())
         })?;
-        Ok(ended(0, ""))
+        Ok(exit(0, ""))
     }
 
-    /// The kernel decides, and says so in a number only.
-    fn try_image(&self, name: &str) -> Ended {
+    /// The kernel decides; the only output is an exit code.
+    fn run_image(&self, name: &str) -> ProgramExit {
         let world = self.lock();
-        let carried = world.registry.get(name).is_none_or(|it| it.runs);
-        if carried && world.images.contains_key(name) {
-            ended(0, "")
+        let compatible = world.registry.get(name).is_none_or(|it| it.runs);
+        if compatible && world.images.contains_key(name) {
+            exit(0, "")
         } else {
             failed("The container operating system does not match the host operating system")
         }
     }
 }
 
-fn wanted(filter: &str) -> &str {
+fn name_of(filter: &str) -> &str {
     filter.strip_prefix("name==").unwrap_or(filter)
 }
 
@@ -146,10 +145,10 @@ fn id(name: &str) -> String {
     format!("sha256:{name}")
 }
 
-fn whole(name: &str) -> SimImage {
+fn complete(name: &str) -> SimImage {
     SimImage {
         id: id(name),
-        whole: true,
+        complete: true,
     }
 }
 
@@ -160,13 +159,13 @@ fn manifest(world: &World, id: &str) -> Option<String> {
     Some(json!({ "manifests": manifests }).to_string())
 }
 
-fn ended(code: i32, output: &str) -> Ended {
-    Ended {
+fn exit(code: i32, output: &str) -> ProgramExit {
+    ProgramExit {
         code: Some(code),
         output: output.to_owned(),
     }
 }
 
-fn failed(why: &str) -> Ended {
-    ended(1, why)
+fn failed(why: &str) -> ProgramExit {
+    exit(1, why)
 }

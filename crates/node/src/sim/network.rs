@@ -2,7 +2,8 @@
 
 use casement_resource::wire::InterfaceFacts;
 use casement_resource::{
-    AdapterSeen, DynamicPorts, DynamicPortsFacts, InterfaceRef, Protocol, RouteEntry, SysctlName,
+    DynamicPorts, DynamicPortsFacts, InterfaceRef, ObservedAdapter, Protocol, RouteEntry,
+    SysctlName,
 };
 use ipnet::IpNet;
 use std::net::IpAddr;
@@ -17,11 +18,10 @@ impl Network for Sim {
         let range = world.dynamic_ports.get(&protocol);
         range
             .copied()
-            .ok_or_else(|| refused("dynamic_ports", "there is no such range"))
+            .ok_or_else(|| refused("dynamic_ports", "no such range"))
     }
 
-    /// Windows keeps the ports below 1025 for those who ask for them, and wants
-    /// 255 at least.
+    /// Windows reserves the ports below 1025 and requires at least 255.
     fn set_dynamic_ports(&self, ports: &DynamicPorts) -> Result<()> {
         let (first, count) = (ports.first, ports.count);
         self.change(&format!("set_dynamic_ports {}", ports.protocol), |world| {
@@ -34,14 +34,14 @@ impl Network for Sim {
         })
     }
 
-    fn adapter(&self, address: IpAddr) -> Result<Option<AdapterSeen>> {
+    fn adapter(&self, address: IpAddr) -> Result<Option<ObservedAdapter>> {
         self.read("adapter")?;
         let world = self.lock();
-        let there = world.interfaces.iter().any(|it| it.has(address));
-        Ok(there.then(|| world.adapter.clone()))
+        let exists = world.interfaces.iter().any(|it| it.has(address));
+        Ok(exists.then(|| world.adapter.clone()))
     }
 
-    fn restore_adapter(&self, _address: IpAddr, settings: &AdapterSeen) -> Result<()> {
+    fn restore_adapter(&self, _address: IpAddr, settings: &ObservedAdapter) -> Result<()> {
         self.change("restore_adapter", |world| {
             world.adapter = settings.clone();
             Ok(())
@@ -99,7 +99,7 @@ impl Network for Sim {
 
     fn forwarding(&self, interface: &InterfaceRef) -> Result<Option<bool>> {
         if *interface == InterfaceRef::Every {
-            return Ok(self.sysctl(&every()?)?.map(|value| value == "1"));
+            return Ok(self.sysctl(&ip_forward()?)?.map(|value| value == "1"));
         }
         let index = self.interface(interface)?;
         Ok(index.map(|index| self.lock().forwarding.contains(&index)))
@@ -107,7 +107,7 @@ impl Network for Sim {
 
     fn set_forwarding(&self, interface: &InterfaceRef, on: bool) -> Result<()> {
         if *interface == InterfaceRef::Every {
-            return self.set_sysctl(&every()?, if on { "1" } else { "0" });
+            return self.set_sysctl(&ip_forward()?, if on { "1" } else { "0" });
         }
         let index = self.interface(interface)?;
         let Some(index) = index else {
@@ -124,8 +124,8 @@ impl Network for Sim {
     }
 }
 
-/// The value of Linux that switches all interfaces at once.
-fn every() -> Result<SysctlName> {
+/// The sysctl that enables forwarding on all interfaces.
+fn ip_forward() -> Result<SysctlName> {
     let name = "net.ipv4.ip_forward".parse();
     name.map_err(|_| refused("forwarding", "no such value"))
 }

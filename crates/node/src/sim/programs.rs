@@ -1,17 +1,17 @@
-//! The programs of a simulated host: kubeadm, those that know of images, and on Linux `switch`, which
-//! tells what a switch stands at, and sets it.
+//! The programs of a simulated host: kubeadm, ctr, docker, wusa, and on Linux `switch`,
+//! which prints and sets a value.
 
 use casement_resource::HostPath;
 use serde_json::Value;
 
-use super::world::{NARROW, Thing, WIDE, World};
+use super::world::{NARROW, SimEntry, WIDE, World};
 use super::{Sim, refused};
-use crate::platform::{Ended, Program, Programs, Result, Services};
+use crate::platform::{Program, ProgramExit, Programs, Result, Services};
 
 impl Programs for Sim {
-    fn run(&self, program: &Program) -> Result<Ended> {
+    fn run(&self, program: &Program) -> Result<ProgramExit> {
         self.read("run")?;
-        if let Some(ended) = self.modelled(program) {
+        if let Some(ended) = self.run_hooked(program) {
             return Ok(ended);
         }
         if let [name, arguments @ ..] = program.arguments.as_slice()
@@ -19,19 +19,19 @@ impl Programs for Sim {
         {
             return self.switch(arguments);
         }
-        if let [name, words @ ..] = program.arguments.as_slice() {
-            let words: Vec<&str> = words.iter().map(String::as_str).collect();
-            match (name.rsplit(['\\', '/']).next(), words.as_slice()) {
+        if let [name, arguments @ ..] = program.arguments.as_slice() {
+            let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+            match (name.rsplit(['\\', '/']).next(), arguments.as_slice()) {
                 (
                     Some("ctr.exe" | "ctr"),
-                    ["--address", _, "--namespace", "k8s.io", words @ ..],
+                    ["--address", _, "--namespace", "k8s.io", arguments @ ..],
                 ) => {
-                    return self.ctr(words);
+                    return self.ctr(arguments);
                 }
                 (Some("ctr.exe" | "ctr"), ["--address", _, "namespaces", "list", "--quiet"]) => {
                     return Ok(ended(0, "k8s.io\n"));
                 }
-                (Some("docker.exe"), words) => return self.docker(words),
+                (Some("docker.exe"), arguments) => return self.docker(arguments),
                 (Some("wusa.exe"), [file, "/quiet", "/norestart"]) => return self.wusa(file),
                 _ => {}
             }
@@ -44,14 +44,14 @@ impl Programs for Sim {
             return Err(refused(&format!("run {name}"), "no such program"));
         }
         let file: HostPath = file.parse().map_err(|_| refused("run", "no such file"))?;
-        let folder = file
+        let dir = file
             .parent()
-            .ok_or_else(|| refused("run", "no such folder"))?;
-        let conf = folder
+            .ok_or_else(|| refused("run", "no such directory"))?;
+        let conf = dir
             .join("kubelet.conf")
-            .map_err(|_| refused("run", "no path"))?;
+            .map_err(|_| refused("run", "invalid path"))?;
         let world = self.world();
-        let Some((Thing::File(bytes), access)) = world.entries.get(&file) else {
+        let Some((SimEntry::File(bytes), access)) = world.entries.get(&file) else {
             return Ok(ended(1, "couldn't read the config file"));
         };
         if access != NARROW || world.entries.contains_key(&conf) {
@@ -75,17 +75,17 @@ impl Programs for Sim {
             .and_then(Value::as_str)
             .unwrap_or_default()
             .to_owned();
-        self.join(&folder, &conf, &server)?;
+        self.join(&dir, &conf, &server)?;
         Ok(ended(0, "This node has joined the cluster"))
     }
 }
 
 impl Sim {
-    fn switch(&self, arguments: &[String]) -> Result<Ended> {
+    fn switch(&self, arguments: &[String]) -> Result<ProgramExit> {
         match arguments {
             [name] => self.linux(|linux| {
-                let at = linux.switches.get(name).map_or("off", String::as_str);
-                ended(0, &format!("{at}\n"))
+                let value = linux.switches.get(name).map_or("off", String::as_str);
+                ended(0, &format!("{value}\n"))
             }),
             [name, value] => {
                 self.change_linux(&format!("switch {name}"), |linux| {
@@ -101,15 +101,15 @@ impl Sim {
         }
     }
 
-    /// Windows' installer of updates says what became of it in numbers.
-    fn wusa(&self, file: &str) -> Result<Ended> {
-        let (brings, has) = {
+    /// The Windows update installer reports its result in the exit code.
+    fn wusa(&self, file: &str) -> Result<ProgramExit> {
+        let (update, installed) = {
             let world = self.lock();
             (world.updates.get(file).copied(), world.revision.0)
         };
-        match brings {
+        match update {
             None => Ok(ended(2, "")),
-            Some(revision) if revision <= has => Ok(ended(0x0024_0006, "")),
+            Some(revision) if revision <= installed => Ok(ended(0x0024_0006, "")),
             Some(revision) => {
                 self.change(&format!("wusa {file}"), |world| {
                     world.revision.1 = Some(revision);
@@ -120,41 +120,43 @@ impl Sim {
         }
     }
 
-    fn join(&self, folder: &HostPath, conf: &HostPath, server: &str) -> Result<()> {
-        let no_path = |_| refused("run", "no path");
-        let bootstrap = folder.join("bootstrap-kubelet.conf").map_err(no_path)?;
-        let kubelet = match folder.is_windows() {
+    fn join(&self, dir: &HostPath, conf: &HostPath, server: &str) -> Result<()> {
+        let invalid_path = |_| refused("run", "invalid path");
+        let bootstrap = dir.join("bootstrap-kubelet.conf").map_err(invalid_path)?;
+        let kubelet = match dir.is_windows() {
             true => r"C:\var\lib\kubelet",
             false => "/var/lib/kubelet",
         };
-        let kubelet: HostPath = kubelet.parse().map_err(no_path)?;
-        let pki = kubelet.join("pki").map_err(no_path)?;
-        let certificate = pki.join("kubelet-client-current.pem").map_err(no_path)?;
+        let kubelet: HostPath = kubelet.parse().map_err(invalid_path)?;
+        let pki = kubelet.join("pki").map_err(invalid_path)?;
+        let certificate = pki
+            .join("kubelet-client-current.pem")
+            .map_err(invalid_path)?;
         let conf_text = format!("clusters:\n- cluster:\n    server: https://{server}\n");
         let put = |world: &mut World, path: &HostPath, text: &str| {
-            let file = (Thing::File(text.as_bytes().to_vec()), WIDE.to_owned());
+            let file = (SimEntry::File(text.as_bytes().to_vec()), WIDE.to_owned());
             world.entries.insert(path.clone(), file);
             Ok(())
         };
         self.change("kubeadm bootstrap", |world| put(world, &bootstrap, "token"))?;
         self.start_service("kubelet")?;
-        // The kubelet itself writes these, once its request is granted.
+        // Written by the kubelet once its certificate request is approved.
         self.change("kubeadm kubelet", |world| {
             if !world.entries.contains_key(&kubelet) {
-                return Err(refused("kubeadm", "no kubelet folder"));
+                return Err(refused("kubeadm", "no kubelet directory"));
             }
             world
                 .entries
                 .entry(pki.clone())
-                .or_insert((Thing::Directory, WIDE.to_owned()));
+                .or_insert((SimEntry::Directory, WIDE.to_owned()));
             put(world, &certificate, "certificate")
         })?;
         self.change("kubeadm conf", |world| put(world, conf, &conf_text))
     }
 }
 
-fn ended(code: i32, output: &str) -> Ended {
-    Ended {
+fn ended(code: i32, output: &str) -> ProgramExit {
+    ProgramExit {
         code: Some(code),
         output: output.to_owned(),
     }

@@ -1,22 +1,24 @@
-//! Services of a simulated host: names without regard to case, dependants that
-//! block a stop, an environment and a recovery of each one's own.
+//! Services of a simulated host: case-insensitive names, dependents that block a stop,
+//! and an environment and recovery setting for each.
 
 use std::collections::BTreeMap;
 
-use casement_resource::{Code, Failure, ServiceDefinition, ServiceSeen, ServiceState, StartType};
+use casement_resource::{
+    Code, Failure, ObservedService, ServiceDefinition, ServiceState, StartType,
+};
 
 use super::world::{Service, World};
 use super::{Sim, refused};
 use crate::platform::{Result, Services};
 
 impl Services for Sim {
-    fn service(&self, name: &str) -> Result<Option<ServiceSeen>> {
+    fn service(&self, name: &str) -> Result<Option<ObservedService>> {
         self.read("service")?;
         let world = self.lock();
         Ok(world
             .services
             .get(&name.to_lowercase())
-            .map(|it| ServiceSeen {
+            .map(|it| ObservedService {
                 definition: it.definition.clone(),
                 foreign_command: it.command.clone(),
                 display_name: it.display_name.clone(),
@@ -38,7 +40,10 @@ impl Services for Sim {
         self.change(&format!("install_service {key}"), |world| {
             let running = |it: &Service| it.state != ServiceState::Stopped;
             if world.services.get(&key).is_some_and(running) {
-                return Err(refused(&format!("install_service {key}"), "it runs"));
+                return Err(refused(
+                    &format!("install_service {key}"),
+                    "the service is running",
+                ));
             }
             let service = Service {
                 command: None,
@@ -47,7 +52,7 @@ impl Services for Sim {
                 depends_on: definition.depends_on.clone(),
                 state: ServiceState::Stopped,
                 recovers: true,
-                given: BTreeMap::new(),
+                environment: BTreeMap::new(),
                 definition: Some(definition.clone()),
             };
             world.services.insert(key, service);
@@ -72,8 +77,8 @@ impl Services for Sim {
 
     fn stop_service(&self, name: &str) -> Result<Vec<String>> {
         let key = name.to_lowercase();
-        if self.faults().stuck.as_ref() == Some(&key) {
-            return self.begin_to_stop(&key);
+        if self.faults().hanging_service.as_ref() == Some(&key) {
+            return self.hang_while_stopping(&key);
         }
         self.change(&format!("stop_service {key}"), |world| {
             let mut stopped = Vec::new();
@@ -91,7 +96,10 @@ impl Services for Sim {
                 .get(&key)
                 .is_some_and(|it| it.state != ServiceState::Stopped)
             {
-                return Err(refused(&format!("delete_service {key}"), "it runs"));
+                return Err(refused(
+                    &format!("delete_service {key}"),
+                    "the service is running",
+                ));
             }
             world.services.remove(&key);
             Ok(())
@@ -103,10 +111,10 @@ impl Services for Sim {
         let service: Service = serde_json::from_value(saved.clone())
             .map_err(|error| refused(&format!("restore_service {key}"), &error.to_string()))?;
         self.change(&format!("restore_service {key}"), |world| {
-            let runs = service.state == ServiceState::Running;
+            let was_running = service.state == ServiceState::Running;
             world.services.insert(key.clone(), service);
-            if runs {
-                world.begins(&key);
+            if was_running {
+                world.set_running(&key);
             }
             Ok(())
         })
@@ -114,16 +122,16 @@ impl Services for Sim {
 }
 
 impl Sim {
-    /// What a service does that never has stopped when it should have.
-    fn begin_to_stop(&self, key: &str) -> Result<Vec<String>> {
+    /// A stop that never finishes.
+    fn hang_while_stopping(&self, key: &str) -> Result<Vec<String>> {
         self.change(&format!("stop_service {key}"), |world| {
             if let Some(service) = world.services.get_mut(key) {
                 service.state = ServiceState::Changing;
             }
             Err(Failure::new(
                 Code::TimedOut,
-                format!("the service `{key}` is not stopped after 60 s"),
-                "end its process, then apply again",
+                format!("the service `{key}` did not stop within 60 s"),
+                "terminate its process, then run `casement apply` again",
             )
             .values("stopped", "stopping"))
         })
@@ -139,46 +147,45 @@ fn start(world: &mut World, key: &str) -> Result<()> {
         start(world, &other.to_lowercase())?;
     }
     if service.state != ServiceState::Running {
-        world.begins(key);
+        world.set_running(key);
     }
     Ok(())
 }
 
 impl World {
-    /// A service's program begins to run.
-    fn begins(&mut self, key: &str) {
+    fn set_running(&mut self, key: &str) {
         if let Some(service) = self.services.get_mut(key) {
             service.state = ServiceState::Running;
             let definition = service.definition.as_ref();
-            service.given = definition.map_or_else(BTreeMap::new, |it| it.environment.clone());
+            service.environment =
+                definition.map_or_else(BTreeMap::new, |it| it.environment.clone());
         }
-        // It knows nothing of those that are there, and makes its own.
+        // A new kube-proxy creates its own load balancers.
         if key == "kube-proxy" {
             self.balancers.clear();
         }
     }
 
-    /// What a boot makes of a service.
     pub(super) fn boot_service(&mut self, key: &str) {
         if let Some(service) = self.services.get_mut(key) {
             service.state = ServiceState::Stopped;
-            service.given.clear();
+            service.environment.clear();
             if service.start == StartType::Automatic {
-                self.begins(key);
+                self.set_running(key);
             }
         }
     }
 
-    /// A service's program ends by itself.
+    /// The program exits by itself.
     pub fn end_program(&mut self, name: &str) {
         let key = name.to_lowercase();
         let Some(service) = self.services.get_mut(&key) else {
             return;
         };
         service.state = ServiceState::Stopped;
-        service.given.clear();
+        service.environment.clear();
         if service.recovers {
-            self.begins(&key);
+            self.set_running(&key);
         }
     }
 }
@@ -190,20 +197,20 @@ fn stop(world: &mut World, key: &str, stopped: &mut Vec<String>) {
             .any(|other| other.to_lowercase() == key)
     };
     let running = |it: &Service| it.state != ServiceState::Stopped;
-    let dependants: Vec<_> = world
+    let dependents: Vec<_> = world
         .services
         .iter()
         .filter(|(_, it)| depends(it) && running(it))
         .map(|(name, _)| name.clone())
         .collect();
-    for dependant in dependants {
-        stop(world, &dependant, stopped);
+    for dependent in dependents {
+        stop(world, &dependent, stopped);
     }
     if let Some(service) = world.services.get_mut(key)
         && service.state != ServiceState::Stopped
     {
         service.state = ServiceState::Stopped;
-        service.given.clear();
+        service.environment.clear();
         stopped.push(key.to_owned());
     }
 }

@@ -1,6 +1,5 @@
-//! Sessions of a simulated host: sshd puts what it starts for a session into a
-//! job object, and when the session ends, all of that is killed. Services are
-//! nobody's session.
+//! Sessions of a simulated host: like sshd, which puts the processes of a session into a
+//! job object and kills them when the session ends. Services belong to no session.
 
 use std::cell::Cell;
 use std::sync::atomic::Ordering;
@@ -8,31 +7,31 @@ use std::sync::atomic::Ordering;
 use super::{Killed, Sim};
 
 thread_local! {
-    /// How often sessions had been closed when this thread's one began; none for
-    /// what belongs to no session.
-    static BEGUN: Cell<Option<u64>> = const { Cell::new(None) };
+    /// The count of closed sessions when this thread's session started; `None` outside
+    /// of a session.
+    static SESSION: Cell<Option<u64>> = const { Cell::new(None) };
 }
 
 impl Sim {
-    /// Does something as a child of a session: it unwinds with [`Killed`] once the
-    /// connection is gone.
+    /// Runs `work` as a child of a session: it unwinds with [`Killed`] once the
+    /// connection is lost.
     pub fn in_session<T>(&self, work: impl FnOnce() -> T) -> T {
-        let before = BEGUN.replace(Some(self.closed.load(Ordering::SeqCst)));
+        let before = SESSION.replace(Some(self.closed.load(Ordering::SeqCst)));
         let done = work();
-        BEGUN.set(before);
+        SESSION.set(before);
         done
     }
 
-    /// Every connection is gone, and what was started through one goes too.
+    /// Kills everything that was started through a session.
     pub fn close_sessions(&self) {
         self.closed.fetch_add(1, Ordering::SeqCst);
     }
 
-    /// Ends the caller if its session was closed.
-    pub fn outlive(&self) {
-        let begun = BEGUN.get();
-        if begun.is_some_and(|begun| begun != self.closed.load(Ordering::SeqCst)) {
-            BEGUN.set(None);
+    /// Kills the caller if its session was closed.
+    pub fn check_session(&self) {
+        let session = SESSION.get();
+        if session.is_some_and(|session| session != self.closed.load(Ordering::SeqCst)) {
+            SESSION.set(None);
             std::panic::resume_unwind(Box::new(Killed));
         }
     }

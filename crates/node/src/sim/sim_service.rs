@@ -1,31 +1,29 @@
-//! The way to the service of a simulated host, which is a thread of this
-//! process.
+//! The service of a simulated host, which is a thread of this process.
 
 use std::io;
 use std::sync::{Mutex, PoisonError, mpsc};
 
 use casement_resource::{Code, Failure};
 
-use crate::backstage::{Backstage, Duplex, Listener};
 use crate::platform::Result;
+use crate::service_client::{Duplex, Listener, ServiceClient};
 
-/// The channel's side.
 #[derive(Debug)]
-pub struct Door(Mutex<Option<mpsc::Sender<Duplex>>>);
+pub struct SimService(Mutex<Option<mpsc::Sender<Duplex>>>);
 
-/// The service's side.
 #[derive(Debug)]
-pub struct DoorListener(mpsc::Receiver<Duplex>);
+pub struct SimServiceListener(mpsc::Receiver<Duplex>);
 
-/// Both sides.
 #[must_use]
-pub fn door() -> (Door, DoorListener) {
+pub fn sim_service() -> (SimService, SimServiceListener) {
     let (sender, receiver) = mpsc::channel();
-    (Door(Mutex::new(Some(sender))), DoorListener(receiver))
+    (
+        SimService(Mutex::new(Some(sender))),
+        SimServiceListener(receiver),
+    )
 }
 
-impl Door {
-    /// Whether nobody can come in any more.
+impl SimService {
     #[must_use]
     pub fn is_retired(&self) -> bool {
         let sender = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -33,30 +31,30 @@ impl Door {
     }
 }
 
-impl Backstage for Door {
+impl ServiceClient for SimService {
     fn connect(&self) -> Result<Duplex> {
         let closed = |found: String| {
             Failure::new(
-                Code::Backstage,
-                "the simulated service does not answer",
-                "start the simulated host anew",
+                Code::ServiceUnreachable,
+                "the simulated service does not respond",
+                "restart the simulated host",
             )
             .found(found)
         };
         let pipe = || io::pipe().map_err(|error| closed(error.to_string()));
         let ((to_service, from_channel), (to_channel, from_service)) = (pipe()?, pipe()?);
-        let theirs = Duplex {
+        let service_side = Duplex {
             reader: Box::new(to_service),
             writer: Box::new(from_service),
         };
         let sender = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let sent = sender.as_ref().map(|sender| sender.send(theirs));
+        let sent = sender.as_ref().map(|sender| sender.send(service_side));
         match sent {
             Some(Ok(())) => Ok(Duplex {
                 reader: Box::new(to_channel),
                 writer: Box::new(from_channel),
             }),
-            _ => Err(closed("it was retired".to_owned())),
+            _ => Err(closed("the service was retired".to_owned())),
         }
     }
 
@@ -66,7 +64,7 @@ impl Backstage for Door {
     }
 }
 
-impl Listener for DoorListener {
+impl Listener for SimServiceListener {
     fn accept(&mut self) -> Result<Option<Duplex>> {
         Ok(self.0.recv().ok())
     }

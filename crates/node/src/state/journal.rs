@@ -1,24 +1,22 @@
-//! The journal of a run: append-only, one event per line with its checksum,
-//! on disk before what it tells about happens.
+//! The journal of a run: append-only, one event per line with its checksum. An event
+//! is on disk before the change that it announces.
 //!
-//! A line is the first 8 digits of the SHA-256 of its JSON, a blank, the JSON.
-//! A last line that is torn (power was lost while it was written) is cut off.
-//! A wrong line anywhere else means that the disk cannot be trusted: what the
-//! run did is not known, so it is not gone on with, and whoever asks for it is
-//! told. The next run looks at the host itself and does what is left.
+//! A line is the first 8 digits of the SHA-256 of its JSON, a space, the JSON. A
+//! torn last line (power loss during the write) is truncated. A bad line anywhere else
+//! means that the disk cannot be trusted: the run is not resumed, and requests for it
+//! fail. The next run observes the host and applies what is left.
 
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use casement_resource::wire::{Event, What};
+use casement_resource::wire::{Event, EventKind};
 use casement_resource::{Code, Failure, RunId, Sha256};
 
 use super::lock::milliseconds;
 use super::{Layout, order, state_failure, sync_folder};
 use crate::platform::Result;
 
-/// A journal that is being written.
 #[derive(Debug)]
 pub struct Journal {
     run: RunId,
@@ -28,8 +26,7 @@ pub struct Journal {
 }
 
 impl Journal {
-    /// Opens the journal of a run, new or not, and gives the events that are
-    /// in it already.
+    /// Opens or creates the journal of a run and returns its events.
     pub fn open(layout: &Layout, run: &RunId) -> Result<(Self, Vec<Event>)> {
         let path = layout.journal(run);
         let failure = |error| state_failure("opened", &path, &error);
@@ -42,9 +39,9 @@ impl Journal {
             .map_err(failure)?;
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes).map_err(failure)?;
-        let (events, good) = parse(&bytes).map_err(|damage| damage.failure(&path))?;
-        file.set_len(good).map_err(failure)?;
-        file.seek(SeekFrom::Start(good)).map_err(failure)?;
+        let (events, valid) = parse(&bytes).map_err(|damage| damage.failure(&path))?;
+        file.set_len(valid).map_err(failure)?;
+        file.seek(SeekFrom::Start(valid)).map_err(failure)?;
         file.sync_all().map_err(failure)?;
         sync_folder(&path).map_err(failure)?;
         let next = events.last().map_or(1, |event| event.sequence + 1);
@@ -60,13 +57,13 @@ impl Journal {
         ))
     }
 
-    /// Writes an event down; it is on disk when this returns.
-    pub fn append(&mut self, what: What) -> Result<Event> {
+    /// The event is on disk when this returns.
+    pub fn append(&mut self, kind: EventKind) -> Result<Event> {
         let event = Event {
             run: self.run.clone(),
             sequence: self.next,
             at: milliseconds(),
-            what,
+            kind,
         };
         let line = line(&event);
         self.file
@@ -79,8 +76,7 @@ impl Journal {
 }
 
 fn line(event: &Event) -> String {
-    // Every part of an event is a plain value with text keys: it always has a
-    // JSON form.
+    // Cannot fail: events contain only plain values with string keys.
     let json = serde_json::to_string(event).unwrap_or_default();
     format!("{} {json}\n", checksum(json.as_bytes()))
 }
@@ -89,7 +85,7 @@ fn checksum(json: &[u8]) -> String {
     Sha256::of(json).to_string().chars().take(8).collect()
 }
 
-/// A bad line that is not the last.
+/// A bad line before the last one.
 struct Damage {
     line: usize,
     wanted: String,
@@ -102,16 +98,16 @@ impl Damage {
         Failure::new(
             Code::State,
             format!("line {line} of the journal `{path}` is damaged"),
-            "apply again: a new run does what is left; then check the host's disk",
+            "run `casement apply` again to apply what is left, then check the disk of the host",
         )
         .values(self.wanted, self.found)
     }
 }
 
-/// The events and the length of the good part.
+/// Returns the events and the length of the valid part.
 fn parse(bytes: &[u8]) -> std::result::Result<(Vec<Event>, u64), Damage> {
     let mut events: Vec<Event> = Vec::new();
-    let mut good = 0;
+    let mut valid = 0;
     let mut lines = bytes
         .split_inclusive(|byte| *byte == b'\n')
         .enumerate()
@@ -121,7 +117,7 @@ fn parse(bytes: &[u8]) -> std::result::Result<(Vec<Event>, u64), Damage> {
         match event(line, expected) {
             Ok(event) => {
                 events.push(event);
-                good += line.len();
+                valid += line.len();
             }
             Err(_) if lines.peek().is_none() => break,
             Err((wanted, found)) => {
@@ -133,19 +129,22 @@ fn parse(bytes: &[u8]) -> std::result::Result<(Vec<Event>, u64), Damage> {
             }
         }
     }
-    Ok((events, good as u64))
+    Ok((events, valid as u64))
 }
 
-/// The event of a line, or what should be there and what is.
+/// The event of a line, or the expected and found values.
 fn event(line: &[u8], expected: u64) -> std::result::Result<Event, (String, String)> {
     let Some(line) = line.strip_suffix(b"\n") else {
-        return Err(("a whole line".to_owned(), "its beginning".to_owned()));
+        return Err((
+            "a complete line".to_owned(),
+            "an incomplete line".to_owned(),
+        ));
     };
     let (sum, rest) = line.split_at_checked(8).unwrap_or((line, b""));
     let json = rest.strip_prefix(b" ").unwrap_or(rest);
-    let (said, found) = (String::from_utf8_lossy(sum), checksum(json));
-    if rest.len() == json.len() || said != found {
-        return Err((format!("checksum {found}"), format!("checksum {said}")));
+    let (stored, computed) = (String::from_utf8_lossy(sum), checksum(json));
+    if rest.len() == json.len() || stored != computed {
+        return Err((format!("checksum {computed}"), format!("checksum {stored}")));
     }
     let wanted = format!("event {expected}");
     match serde_json::from_slice::<Event>(json) {
@@ -155,7 +154,7 @@ fn event(line: &[u8], expected: u64) -> std::result::Result<Event, (String, Stri
     }
 }
 
-/// The events of a run as they are on disk now; none if the run is unknown.
+/// The events of a run on disk; `None` if the run is unknown.
 pub fn events(layout: &Layout, run: &RunId) -> Result<Option<Vec<Event>>> {
     let path = layout.journal(run);
     let Some(bytes) = super::read(&path)? else {
@@ -165,32 +164,29 @@ pub fn events(layout: &Layout, run: &RunId) -> Result<Option<Vec<Event>>> {
     Ok(Some(events))
 }
 
-/// The run that was asked for last, if it is not finished. One before it is of
-/// no interest any more: what it wanted may not be wanted now. Nor is one whose
-/// journal is damaged, or whose order another version wrote.
+/// The latest run, if it is not finished. Earlier runs are outdated. A run is ignored
+/// if its journal is damaged, or its order is from another version.
 pub fn unfinished(layout: &Layout) -> Result<Option<RunId>> {
     let Some(last) = runs(layout)?.pop() else {
         return Ok(None);
     };
     let events = events(layout, &last);
-    let open = events.is_ok_and(|events| !is_over(&events.unwrap_or_default()));
-    let understood = order::Order::load(layout, &last).is_ok();
-    Ok(Some(last).filter(|_| open && understood))
+    let open = events.is_ok_and(|events| !is_finished(&events.unwrap_or_default()));
+    let readable = order::Order::load(layout, &last).is_ok();
+    Ok(Some(last).filter(|_| open && readable))
 }
 
-/// What is wrong with the run that was asked for last, so that it cannot be
-/// gone on with.
+/// Why the latest run cannot be resumed.
 pub fn damage(layout: &Layout) -> Result<Option<Failure>> {
     let Some(last) = runs(layout)?.pop() else {
         return Ok(None);
     };
-    let whole = events(layout, &last).map(drop);
-    Ok(whole
+    let readable = events(layout, &last).map(drop);
+    Ok(readable
         .and_then(|()| order::Order::load(layout, &last).map(drop))
         .err())
 }
 
-/// Deletes all but the last few journals.
 pub fn prune(layout: &Layout) -> Result<()> {
     const KEPT: usize = 16;
     let runs = runs(layout)?;
@@ -202,7 +198,7 @@ pub fn prune(layout: &Layout) -> Result<()> {
     Ok(())
 }
 
-/// All runs, in the order in which they were asked for.
+/// All runs, oldest first.
 pub fn runs(layout: &Layout) -> Result<Vec<RunId>> {
     let mut runs = Vec::new();
     for run in order::runs(layout)? {
@@ -212,12 +208,11 @@ pub fn runs(layout: &Layout) -> Result<Vec<RunId>> {
     Ok(runs.into_iter().map(|(_, run)| run).collect())
 }
 
-/// Whether the last event is among them.
 #[must_use]
-pub fn is_over(events: &[Event]) -> bool {
+pub fn is_finished(events: &[Event]) -> bool {
     events
         .iter()
-        .any(|event| matches!(event.what, What::Finished { .. }))
+        .any(|event| matches!(event.kind, EventKind::Finished { .. }))
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
-//! The lock: one run at a time, and everybody else is told whose it is.
+//! The lock that allows one run at a time, with the name of its holder.
 //!
-//! The operating system holds it for the process, so a killed service leaves
-//! none behind.
+//! The operating system releases it when the process exits, so a killed service
+//! leaves no stale lock.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -12,7 +12,6 @@ use casement_resource::wire::LockHolder;
 use super::{Layout, delete, read, state_failure, write_durably};
 use crate::platform::Result;
 
-/// Held until dropped.
 #[derive(Debug)]
 pub struct Lock {
     file: File,
@@ -20,8 +19,8 @@ pub struct Lock {
 }
 
 impl Lock {
-    /// Takes the lock, or says who has it (as far as that is known).
-    pub fn take(
+    /// Acquires the lock, or returns its holder, if known.
+    pub fn acquire(
         layout: &Layout,
         run: &RunId,
         controller: &str,
@@ -55,34 +54,33 @@ impl Lock {
 
 impl Drop for Lock {
     fn drop(&mut self) {
-        // A holder's name without a lock means nothing, so a failure here does
-        // no harm.
+        // A holder file without a lock is ignored, so a failure here is harmless.
         let _ = delete(&self.layout.lock_holder());
-        // Closing alone leaves it to a program that is just being started, which has
-        // the file for a moment too.
+        // Closing alone is not enough: a child process that is being spawned may have
+        // inherited the handle.
         let _ = self.file.unlock();
     }
 }
 
-/// Who wrote the holder's file last.
+/// May be stale if the lock is free.
 pub fn holder(layout: &Layout) -> Result<Option<LockHolder>> {
     let bytes = read(&layout.lock_holder())?;
     Ok(bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok()))
 }
 
-/// Seconds since 1970.
+/// Seconds since the Unix epoch.
 #[must_use]
 pub fn seconds() -> u64 {
-    since_1970().as_secs()
+    since_epoch().as_secs()
 }
 
-/// Milliseconds since 1970.
+/// Milliseconds since the Unix epoch.
 #[must_use]
 pub fn milliseconds() -> u64 {
-    u64::try_from(since_1970().as_millis()).unwrap_or(u64::MAX)
+    u64::try_from(since_epoch().as_millis()).unwrap_or(u64::MAX)
 }
 
-fn since_1970() -> std::time::Duration {
+fn since_epoch() -> std::time::Duration {
     SystemTime::now()
         .duration_since(UNIX_EPOCH)
         .unwrap_or_default()
@@ -93,18 +91,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_second_is_told_who_has_it_and_a_freed_lock_can_be_taken() {
+    fn second_acquire_returns_the_holder_until_release() {
         let folder = tempfile::tempdir().unwrap();
         let layout = Layout::new(folder.path().to_owned());
         let (first, second) = ("r1".parse().unwrap(), "r2".parse().unwrap());
-        let held = Lock::take(&layout, &first, "anna").unwrap().unwrap();
-        let refused = Lock::take(&layout, &second, "ben")
+        let lock = Lock::acquire(&layout, &first, "anna").unwrap().unwrap();
+        let refused = Lock::acquire(&layout, &second, "ben")
             .unwrap()
             .unwrap_err()
             .unwrap();
         assert_eq!((refused.run, refused.controller.as_str()), (first, "anna"));
         assert!(refused.since > 0);
-        drop(held);
-        assert!(Lock::take(&layout, &second, "ben").unwrap().is_ok());
+        drop(lock);
+        assert!(Lock::acquire(&layout, &second, "ben").unwrap().is_ok());
     }
 }

@@ -1,10 +1,9 @@
-//! What the host's adapter is set to, and giving it back what it has lost to a
-//! virtual switch.
+//! Settings of an adapter, and restoring those that were lost to a virtual switch.
 #![allow(unsafe_code, reason = "the IP helper of the Windows API")]
 
 use std::net::{IpAddr, Ipv4Addr};
 
-use casement_resource::{AdapterSeen, Failure, RegistryData};
+use casement_resource::{Failure, ObservedAdapter, RegistryData};
 use ipnet::IpNet;
 use windows_sys::Win32::Foundation::{ERROR_OBJECT_ALREADY_EXISTS, ERROR_SUCCESS};
 use windows_sys::Win32::NetworkManagement::IpHelper::{
@@ -12,22 +11,20 @@ use windows_sys::Win32::NetworkManagement::IpHelper::{
 };
 
 use super::adapters::{self, Adapter};
-use super::failure::refused;
+use super::failure::from_code;
 use super::registry;
-use super::routes::{self, Hop, socket_address};
+use super::routes::{self, Route, socket_address};
 
-/// Where Windows keeps what people have set; DHCP's values have names of their
-/// own.
+/// Holds static settings; DHCP values have other names.
 const INTERFACES: &str = r"SYSTEM\CurrentControlSet\Services\Tcpip\Parameters\Interfaces";
 const NAME_SERVERS: &str = "NameServer";
 
-/// The settings of the adapter that has an address.
-pub fn read(address: IpAddr) -> Result<Option<AdapterSeen>, Failure> {
+pub fn read(address: IpAddr) -> Result<Option<ObservedAdapter>, Failure> {
     let Some(adapter) = adapters::with_address(address)? else {
         return Ok(None);
     };
     let gateways = gateways(adapter.index)?;
-    Ok(Some(AdapterSeen {
+    Ok(Some(ObservedAdapter {
         addresses: addresses(&adapter),
         gateways,
         name_servers: name_servers(&adapter)?,
@@ -35,20 +32,19 @@ pub fn read(address: IpAddr) -> Result<Option<AdapterSeen>, Failure> {
     }))
 }
 
-/// Gives the adapter that has an address what it lacks of these. An empty list
-/// of name servers is how Windows writes that DHCP says who they are.
-pub fn restore(address: IpAddr, settings: &AdapterSeen) -> Result<(), Failure> {
+/// Restores missing settings. An empty name server list means DHCP.
+pub fn restore(address: IpAddr, settings: &ObservedAdapter) -> Result<(), Failure> {
     let adapter = adapters::require(address)?;
-    let there = addresses(&adapter);
-    for lost in settings.addresses.iter().filter(|it| !there.contains(it)) {
-        add_address(adapter.index, *lost)?;
+    let current = addresses(&adapter);
+    for missing in settings.addresses.iter().filter(|it| !current.contains(it)) {
+        add_address(adapter.index, *missing)?;
     }
-    let there = gateways(adapter.index)?;
-    for lost in settings.gateways.iter().filter(|it| !there.contains(it)) {
-        routes::add(&Hop {
+    let current = gateways(adapter.index)?;
+    for missing in settings.gateways.iter().filter(|it| !current.contains(it)) {
+        routes::add(&Route {
             destination: Ipv4Addr::UNSPECIFIED.into(),
             prefix_length: 0,
-            gateway: *lost,
+            gateway: *missing,
             interface: adapter.index,
             metric: 0,
         })?;
@@ -64,24 +60,27 @@ pub fn restore(address: IpAddr, settings: &AdapterSeen) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Those that somebody gave it: what begins with 169.254 or `fe80` the adapter
-/// has chosen itself, and the next one chooses another.
+/// Without link-local addresses, which the adapter chooses itself and which differ
+/// next time.
 fn addresses(adapter: &Adapter) -> Vec<IpNet> {
-    let chosen = |address: IpAddr| match address {
+    let link_local = |address: IpAddr| match address {
         IpAddr::V4(address) => address.is_link_local(),
         IpAddr::V6(address) => address.is_unicast_link_local(),
     };
-    let given = adapter.addresses.iter().filter(|it| !chosen(it.address));
-    given
+    let configured = adapter
+        .addresses
+        .iter()
+        .filter(|it| !link_local(it.address));
+    configured
         .filter_map(|bound| IpNet::new(bound.address, bound.prefix_length).ok())
         .collect()
 }
 
 fn gateways(interface: u32) -> Result<Vec<IpAddr>, Failure> {
     let all = routes::routes()?.into_iter();
-    let default = all.filter(|hop| hop.prefix_length == 0 && hop.interface == interface);
+    let default = all.filter(|route| route.prefix_length == 0 && route.interface == interface);
     Ok(default
-        .map(|hop| hop.gateway)
+        .map(|route| route.gateway)
         .filter(|gateway| gateway.is_ipv4() && !gateway.is_unspecified())
         .collect())
 }
@@ -100,16 +99,16 @@ fn name_servers(adapter: &Adapter) -> Result<Vec<IpAddr>, Failure> {
 
 fn add_address(interface: u32, address: IpNet) -> Result<(), Failure> {
     let mut row = MIB_UNICASTIPADDRESS_ROW::default();
-    // SAFETY: a row to be filled.
+    // SAFETY: a writable row.
     unsafe { InitializeUnicastIpAddressEntry(&mut row) };
     row.InterfaceIndex = interface;
     row.Address = socket_address(address.addr());
     row.OnLinkPrefixLength = address.prefix_len();
-    // SAFETY: a whole row.
+    // SAFETY: a fully initialized row.
     match unsafe { CreateUnicastIpAddressEntry(&row) } {
         ERROR_SUCCESS | ERROR_OBJECT_ALREADY_EXISTS => Ok(()),
-        code => Err(refused(
-            format_args!("give the adapter back its address {address}"),
+        code => Err(from_code(
+            format_args!("restore the address {address} of the adapter"),
             code,
         )),
     }

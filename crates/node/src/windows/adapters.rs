@@ -1,7 +1,7 @@
-//! The host's network adapters.
+//! Network adapters.
 //!
-//! They are found by an address on them: names are localized, and change when
-//! a virtual switch takes an adapter.
+//! They are identified by address: names are localized, and change when a virtual
+//! switch takes over an adapter.
 #![allow(unsafe_code, reason = "the IP helper of the Windows API")]
 
 use std::ffi::CStr;
@@ -19,73 +19,65 @@ use windows_sys::Win32::Networking::WinSock::{
     AF_INET, AF_INET6, AF_UNSPEC, IpDadStatePreferred, SOCKADDR, SOCKADDR_IN, SOCKADDR_IN6,
 };
 
-use super::failure::refused;
+use super::failure::from_code;
 use super::wide::from_pointer;
 
-/// One adapter as it is now; its index changes when a switch takes it.
+/// The index changes when a virtual switch takes over the adapter.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Adapter {
-    /// What routes and settings refer to; of IPv6 where there is no IPv4.
+    /// The IPv6 index if the adapter has no IPv4.
     pub index: u32,
-    /// What HNS calls it.
+    /// The name that HNS uses.
     pub name: String,
-    /// What the registry calls it, in braces.
+    /// With braces, as in the registry.
     pub guid: String,
-    /// Hardware address, empty for those that have none.
+    /// Empty if the adapter has none.
     pub mac: Vec<u8>,
-    /// Its addresses.
-    pub addresses: Vec<Bound>,
-    /// Whether packets can pass.
+    pub addresses: Vec<AdapterAddress>,
     pub up: bool,
 }
 
 impl Adapter {
-    /// Whether it has an address.
     pub fn has(&self, address: IpAddr) -> bool {
         self.addresses.iter().any(|bound| bound.address == address)
     }
 }
 
-/// An address of an adapter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Bound {
-    /// The address.
+pub struct AdapterAddress {
     pub address: IpAddr,
-    /// Length of its network's prefix.
     pub prefix_length: u8,
-    /// Whether it can be used: a new one is first checked for duplicates.
+    /// False during duplicate address detection.
     pub usable: bool,
 }
 
-/// All adapters of the host.
 pub fn adapters() -> Result<Vec<Adapter>, Failure> {
     let flags = GAA_FLAG_SKIP_ANYCAST | GAA_FLAG_SKIP_MULTICAST | GAA_FLAG_SKIP_DNS_SERVER;
     let mut size: u32 = 16 * 1024;
     loop {
-        // Of 64-bit words, for the alignment of what is put there.
+        // 64-bit words, for the alignment of the result.
         let mut buffer = vec![0_u64; (size as usize).div_ceil(8)];
         let first = buffer.as_mut_ptr().cast::<IP_ADAPTER_ADDRESSES_LH>();
-        // SAFETY: a buffer of the size given.
+        // SAFETY: a buffer of the given size.
         let code = unsafe {
             GetAdaptersAddresses(u32::from(AF_UNSPEC), flags, ptr::null(), first, &mut size)
         };
         match code {
-            // SAFETY: on success the list is chained inside the buffer.
-            ERROR_SUCCESS => return Ok(unsafe { read_chain(first) }),
+            // SAFETY: on success the linked list is inside the buffer.
+            ERROR_SUCCESS => return Ok(unsafe { read_list(first) }),
             ERROR_NO_DATA => return Ok(Vec::new()),
-            // The list has grown: `size` says how much it needs now.
+            // `size` is the required size now.
             ERROR_BUFFER_OVERFLOW => {}
-            code => return Err(refused("list the network adapters", code)),
+            code => return Err(from_code("list the network adapters", code)),
         }
     }
 }
 
-/// The adapter that has an address.
 pub fn with_address(address: IpAddr) -> Result<Option<Adapter>, Failure> {
     Ok(adapters()?.into_iter().find(|adapter| adapter.has(address)))
 }
 
-/// The adapter that has an address, or a failure that says which there are.
+/// Fails with the list of addresses if no adapter has this one.
 pub fn require(address: IpAddr) -> Result<Adapter, Failure> {
     let all = adapters()?;
     let addresses: Vec<String> = all
@@ -98,19 +90,19 @@ pub fn require(address: IpAddr) -> Result<Adapter, Failure> {
         Failure::new(
             Code::InterfaceMissing,
             format!("no network adapter has the address {address}"),
-            "give the address that the host has, or the host this address",
+            "correct the address of the host in the cluster file, or assign this address to the host",
         )
         .values(address.to_string(), addresses.join(", "))
     })
 }
 
-unsafe fn read_chain(first: *const IP_ADAPTER_ADDRESSES_LH) -> Vec<Adapter> {
+unsafe fn read_list(first: *const IP_ADAPTER_ADDRESSES_LH) -> Vec<Adapter> {
     let mut found = Vec::new();
     let mut next = first;
-    // SAFETY: the caller vouches for the chain and what hangs on it.
+    // SAFETY: the caller guarantees a valid linked list.
     while let Some(adapter) = unsafe { next.as_ref() } {
         let length = (adapter.PhysicalAddressLength as usize).min(adapter.PhysicalAddress.len());
-        // SAFETY: as above; the union's two sides are plain numbers.
+        // SAFETY: as above; both variants of the union are plain numbers.
         unsafe {
             let index = match adapter.Anonymous1.Anonymous.IfIndex {
                 0 => adapter.Ipv6IfIndex,
@@ -137,24 +129,24 @@ unsafe fn read_chain(first: *const IP_ADAPTER_ADDRESSES_LH) -> Vec<Adapter> {
 
 /// # Safety
 ///
-/// `text` must be null or terminated.
+/// `text` must be null or NUL-terminated.
 unsafe fn ansi(text: *const u8) -> String {
     if text.is_null() {
         return String::new();
     }
-    // SAFETY: the caller vouches for it.
+    // SAFETY: guaranteed by the caller.
     let text = unsafe { CStr::from_ptr(text.cast()) };
     text.to_string_lossy().into_owned()
 }
 
-unsafe fn read_addresses(first: *const IP_ADAPTER_UNICAST_ADDRESS_LH) -> Vec<Bound> {
+unsafe fn read_addresses(first: *const IP_ADAPTER_UNICAST_ADDRESS_LH) -> Vec<AdapterAddress> {
     let mut found = Vec::new();
     let mut next = first;
-    // SAFETY: the caller vouches for the chain and what hangs on it.
+    // SAFETY: the caller guarantees a valid linked list.
     while let Some(entry) = unsafe { next.as_ref() } {
         // SAFETY: as above.
         if let Some(address) = unsafe { read_socket_address(entry.Address.lpSockaddr) } {
-            found.push(Bound {
+            found.push(AdapterAddress {
                 address,
                 prefix_length: entry.OnLinkPrefixLength,
                 usable: entry.DadState == IpDadStatePreferred,
@@ -169,7 +161,7 @@ unsafe fn read_addresses(first: *const IP_ADAPTER_UNICAST_ADDRESS_LH) -> Vec<Bou
 ///
 /// `address` must be null or point at an address of the family that it names.
 unsafe fn read_socket_address(address: *const SOCKADDR) -> Option<IpAddr> {
-    // SAFETY: the caller vouches for it.
+    // SAFETY: guaranteed by the caller.
     unsafe {
         match address.as_ref()?.sa_family {
             AF_INET => {

@@ -1,4 +1,4 @@
-//! Command lines, taken apart as Windows itself does it.
+//! Splitting of command lines by the rules of Windows.
 #![allow(unsafe_code, reason = "a shell function of the Windows API")]
 
 use std::path::Path;
@@ -8,18 +8,17 @@ use windows_sys::Win32::UI::Shell::CommandLineToArgvW;
 
 use super::wide::{from_pointer, wide};
 
-/// The file name that casement's agent has in every version.
+/// The same in every version.
 pub const AGENT: &str = "casement-node.exe";
 
-/// Program and arguments of a command line.
 pub fn split(line: &str) -> Vec<String> {
     if line.trim().is_empty() {
-        // Windows would answer with this very program.
+        // For an empty line Windows returns the path of this executable.
         return Vec::new();
     }
     let line = wide(line);
     let mut count = 0;
-    // SAFETY: terminated text and a place; the answer is freed below.
+    // SAFETY: NUL-terminated text and a writable pointer; the result is freed below.
     unsafe {
         let arguments = CommandLineToArgvW(line.as_ptr(), &mut count);
         if arguments.is_null() {
@@ -34,20 +33,20 @@ pub fn split(line: &str) -> Vec<String> {
     }
 }
 
-/// Whether a command line is that of an agent, of whatever version, that does
-/// something (`host kubelet`).
-pub fn is_agent(line: &str, does: &[&str]) -> bool {
-    let words = split(line);
-    let (program, arguments) = match words.as_slice() {
+/// Whether a command line runs any version of the agent with this command (`host
+/// kubelet`).
+pub fn is_agent(line: &str, command: &[&str]) -> bool {
+    let parts = split(line);
+    let (program, arguments) = match parts.as_slice() {
         [program, option, _, arguments @ ..] if option == "--state-dir" => (program, arguments),
         [program, arguments @ ..] => (program, arguments),
         [] => return false,
     };
     let file = Path::new(program).file_name().unwrap_or_default();
     file.eq_ignore_ascii_case(AGENT)
-        && arguments.len() >= does.len()
-        && does
+        && arguments.len() >= command.len()
+        && command
             .iter()
             .zip(arguments)
-            .all(|(wanted, found)| wanted.eq_ignore_ascii_case(found))
+            .all(|(expected, found)| expected.eq_ignore_ascii_case(found))
 }

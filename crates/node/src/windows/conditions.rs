@@ -1,4 +1,4 @@
-//! Whether something is so at this moment.
+//! Evaluation of conditions.
 #![allow(unsafe_code, reason = "a pipe function of the Windows API")]
 
 use std::io;
@@ -17,23 +17,22 @@ use crate::platform::Conditions;
 
 impl Conditions for Windows {
     fn condition(&self, condition: &Condition) -> Result<ConditionFacts, Failure> {
-        look(condition)
+        evaluate(condition)
     }
 }
 
-/// Whether the condition holds, and what is there instead.
-pub fn look(condition: &Condition) -> Result<ConditionFacts, Failure> {
+pub fn evaluate(condition: &Condition) -> Result<ConditionFacts, Failure> {
     Ok(match condition {
         Condition::NamedPipe(name) => pipe(name),
         Condition::TcpPort(address) => port(*address),
         Condition::FileExists(path) => holds(Path::new(path.as_str()).exists(), || {
-            "no such file".to_owned()
+            "file not found".to_owned()
         }),
         Condition::ServiceRunning(name) => match scm::query(name)? {
             Some(service) => holds(service.state == ServiceState::Running, || {
-                format!("it is {}", scm::state_name(service.state))
+                format!("the service is {}", scm::state_name(service.state))
             }),
-            None => ConditionFacts::NotYet("no such service".to_owned()),
+            None => ConditionFacts::NotYet("service not found".to_owned()),
         },
         Condition::Address(address) => self::address(*address)?,
         Condition::HnsNetwork(name) => {
@@ -41,23 +40,23 @@ pub fn look(condition: &Condition) -> Result<ConditionFacts, Failure> {
             let has = networks
                 .iter()
                 .any(|network| network.name.eq_ignore_ascii_case(name));
-            holds(has, || "no such network".to_owned())
+            holds(has, || "network not found".to_owned())
         }
     })
 }
 
-fn holds(so: bool, otherwise: impl FnOnce() -> String) -> ConditionFacts {
-    if so {
+fn holds(condition: bool, otherwise: impl FnOnce() -> String) -> ConditionFacts {
+    if condition {
         ConditionFacts::Holds
     } else {
         ConditionFacts::NotYet(otherwise())
     }
 }
 
-/// A pipe whose instances are all busy has a server.
+/// A pipe with all instances busy has a server.
 fn pipe(name: &str) -> ConditionFacts {
     let wide = wide(name);
-    // SAFETY: terminated text. The wait is the shortest that there is.
+    // SAFETY: NUL-terminated text. 1 ms is the shortest possible wait.
     if unsafe { WaitNamedPipeW(wide.as_ptr(), 1) } != 0 {
         return ConditionFacts::Holds;
     }
@@ -75,17 +74,19 @@ fn port(address: SocketAddr) -> ConditionFacts {
     }
 }
 
-fn address(wanted: IpAddr) -> Result<ConditionFacts, Failure> {
-    let Some(adapter) = adapters::with_address(wanted)? else {
-        return Ok(ConditionFacts::NotYet("no adapter has it".to_owned()));
+fn address(expected: IpAddr) -> Result<ConditionFacts, Failure> {
+    let Some(adapter) = adapters::with_address(expected)? else {
+        return Ok(ConditionFacts::NotYet(
+            "no adapter has this address".to_owned(),
+        ));
     };
     let usable = adapter
         .addresses
         .iter()
-        .any(|bound| bound.address == wanted && bound.usable);
+        .any(|bound| bound.address == expected && bound.usable);
     Ok(holds(adapter.up && usable, || {
         format!(
-            "adapter {} has it, but it cannot be used yet",
+            "adapter {} has this address, but it is not usable yet",
             adapter.index
         )
     }))

@@ -1,7 +1,7 @@
-//! Optional parts of Windows, through DISM's own library.
+//! Optional Windows features, through the DISM library.
 //!
-//! It is loaded when it is asked for: most hosts have nothing to switch, and
-//! opening a session takes seconds.
+//! The library is loaded on demand: most hosts have nothing to change, and opening a
+//! session takes seconds.
 #![allow(unsafe_code, reason = "DISM's functions")]
 
 use std::ffi::{CStr, c_void};
@@ -17,16 +17,16 @@ use windows_sys::Win32::System::LibraryLoader::{
 use windows_sys::core::{BOOL, HRESULT, PCWSTR, w};
 
 use super::com;
-use super::failure::last;
+use super::failure::last_error;
 use super::wide::wide;
 
-/// The Windows that runs.
+/// The running Windows.
 const ONLINE: PCWSTR = w!("DISM_{53BFAE52-B167-4E2F-A258-0A37B57FF845}");
-/// No feature has the name.
-const UNKNOWN: u32 = 0x800F_080C;
-/// Only errors go to DISM's log.
+/// Error code for an unknown feature name.
+const UNKNOWN_FEATURE: u32 = 0x800F_080C;
+/// Log errors only.
 const LOG_ERRORS: u32 = 0;
-/// A feature of Windows, not of a package that would have to be named.
+/// A feature of Windows itself, not of a package.
 const NO_PACKAGE: u32 = 0;
 
 type Session = u32;
@@ -60,29 +60,27 @@ type DisableFeature = unsafe extern "system" fn(
     *mut c_void,
 ) -> HRESULT;
 
-/// The beginning of what DISM tells of a feature; packed as in its header.
+/// The first fields of `DismFeatureInfo`; packed as in its header.
 #[repr(C, packed)]
 struct FeatureInfo {
     name: PCWSTR,
     state: u32,
 }
 
-/// DISM with an open session; both end with it.
+/// Closes the session and DISM on drop.
 pub struct Dism {
     module: HMODULE,
     session: Session,
-    // DISM is started and ended for the whole process.
-    _turn: MutexGuard<'static, ()>,
+    // DISM is initialized per process.
+    _lock: MutexGuard<'static, ()>,
 }
 
-/// Calls a function of DISM's by name.
 macro_rules! call {
     ($module:expr, $name:literal as $signature:ty, $($argument:expr),*) => {
         match function($module, $name) {
             None => Err(E_NOTIMPL),
             Some(address) => {
-                // SAFETY: the signature is that of DISM's header, and the
-                // arguments are what it asks for.
+                // SAFETY: the signature and arguments match the DISM header.
                 let code = unsafe {
                     let function: $signature = transmute(address);
                     function($($argument),*)
@@ -96,16 +94,15 @@ macro_rules! call {
 const E_NOTIMPL: HRESULT = windows_sys::Win32::Foundation::E_NOTIMPL;
 
 fn function(module: HMODULE, name: &CStr) -> Option<unsafe extern "system" fn() -> isize> {
-    // SAFETY: a loaded library, and a terminated name.
+    // SAFETY: a loaded library and a NUL-terminated name.
     unsafe { GetProcAddress(module, name.as_ptr().cast()) }
 }
 
 impl Dism {
-    /// Opens a session with the Windows that runs.
     pub fn open() -> Result<Self, Failure> {
-        static TURN: Mutex<()> = Mutex::new(());
-        let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
-        // SAFETY: a terminated name, and no file handle, as the function wants.
+        static LOCK: Mutex<()> = Mutex::new(());
+        let lock = LOCK.lock().unwrap_or_else(PoisonError::into_inner);
+        // SAFETY: a NUL-terminated name; the file handle must be null.
         let module = unsafe {
             LoadLibraryExW(
                 w!("dismapi.dll"),
@@ -114,9 +111,9 @@ impl Dism {
             )
         };
         if module.is_null() {
-            return Err(last("load DISM's library `dismapi.dll`"));
+            return Err(last_error("load the DISM library `dismapi.dll`"));
         }
-        let failed = |code| com::failure("open a session with DISM", code);
+        let failed = |code| com::failure("open a DISM session", code);
         let nothing = ptr::null();
         call!(
             module,
@@ -127,14 +124,14 @@ impl Dism {
         )
         .map_err(failed)?;
         let mut session = 0;
-        let place = &raw mut session;
+        let session_pointer = &raw mut session;
         let opened = call!(
             module,
             c"DismOpenSession" as OpenSession,
             ONLINE,
             nothing,
             nothing,
-            place
+            session_pointer
         );
         if let Err(code) = opened {
             let _ = call!(module, c"DismShutdown" as Shutdown,);
@@ -143,15 +140,14 @@ impl Dism {
         Ok(Self {
             module,
             session,
-            _turn: turn,
+            _lock: lock,
         })
     }
 
-    /// Whether a feature is there.
     pub fn feature(&self, name: &str) -> Result<WindowsFeatureFacts, Failure> {
         let (text, nothing) = (wide(name), ptr::null());
         let mut info = ptr::null_mut();
-        let asked = call!(
+        let result = call!(
             self.module,
             c"DismGetFeatureInfo" as GetFeatureInfo,
             self.session,
@@ -160,26 +156,26 @@ impl Dism {
             NO_PACKAGE,
             &mut info
         );
-        match asked {
+        match result {
             Ok(_) => {}
-            Err(code) if code.cast_unsigned() == UNKNOWN => {
+            Err(code) if code.cast_unsigned() == UNKNOWN_FEATURE => {
                 return Ok(WindowsFeatureFacts::Unknown);
             }
             Err(code) => {
-                let doing = format!("read the feature `{name}`");
-                return Err(com::failure(doing, code));
+                let action = format!("read the feature `{name}`");
+                return Err(com::failure(action, code));
             }
         }
         if info.is_null() {
             return Ok(WindowsFeatureFacts::Unknown);
         }
-        // SAFETY: DISM has given it, and it is freed below.
+        // SAFETY: allocated by DISM and freed below.
         let state = unsafe { (*info).state };
         let _ = call!(self.module, c"DismDelete" as Delete, info);
         Ok(facts(state))
     }
 
-    /// Switches a feature; says whether Windows wants a reboot for it.
+    /// Returns whether a reboot is required.
     pub fn set_feature(&self, name: &str, present: bool) -> Result<bool, Failure> {
         let (text, nothing) = (wide(name), ptr::null());
         let (no, yes) = (0, 1);
@@ -196,7 +192,7 @@ impl Dism {
                 no,
                 ptr::null(),
                 0,
-                // With the features that it needs.
+                // Including dependencies.
                 yes,
                 no_event,
                 ptr::null(),
@@ -209,16 +205,17 @@ impl Dism {
                 self.session,
                 text.as_ptr(),
                 nothing,
-                // Its files stay, so that it can come back without a source.
+                // Keep the files, so that the feature can be enabled again without a
+                // source.
                 no,
                 no_event,
                 ptr::null(),
                 no_data
             )
         };
-        let verb = if present { "on" } else { "off" };
+        let verb = if present { "enable" } else { "disable" };
         let code =
-            done.map_err(|code| com::failure(format!("switch the feature `{name}` {verb}"), code))?;
+            done.map_err(|code| com::failure(format!("{verb} the feature `{name}`"), code))?;
         Ok(code.cast_unsigned() == ERROR_SUCCESS_REBOOT_REQUIRED)
     }
 }
@@ -240,7 +237,7 @@ fn facts(state: u32) -> WindowsFeatureFacts {
         1 => WindowsFeatureFacts::OffAfterBoot,
         4 => WindowsFeatureFacts::On,
         5 => WindowsFeatureFacts::OnAfterBoot,
-        // Not there, staged, removed, superseded, there in part.
+        // Absent, staged, removed, superseded or partially installed.
         _ => WindowsFeatureFacts::Off,
     }
 }

@@ -1,8 +1,8 @@
-//! Downloads through WinHTTP: Windows' own TLS, trust and proxies.
+//! Downloads through WinHTTP, with the TLS, certificate store and proxy settings of
+//! Windows.
 //!
-//! The host's own account is never offered to a server, and an account that an
-//! address holds goes to the host in that address and to no other: with one, a
-//! redirect is not followed.
+//! The account of the host is never offered to a server. Credentials in an address
+//! are sent to that host only: with credentials, redirects are not followed.
 #![allow(unsafe_code, reason = "WinHTTP's functions")]
 
 use std::ffi::c_void;
@@ -26,55 +26,59 @@ use windows_sys::core::{BOOL, PCWSTR, w};
 
 use super::Windows;
 use super::wide::wide;
-use crate::platform::{Download, Downloads, Result, Take};
+use crate::platform::{Download, Downloads, OnData, Result};
 
-/// How long names, connections, and then each answer may take, in milliseconds.
-const CONNECT: i32 = 15_000;
-const SILENCE: i32 = 60_000;
-/// What a server and a proxy say to one who has to say who he is.
-const SERVER_ASKS: u32 = 401;
-const PROXY_ASKS: u32 = 407;
+/// In milliseconds: name resolution and connect, then each response.
+const CONNECT_TIMEOUT: i32 = 15_000;
+const IDLE_TIMEOUT: i32 = 60_000;
+/// HTTP status codes.
+const UNAUTHORIZED: u32 = 401;
+const PROXY_AUTHENTICATION_REQUIRED: u32 = 407;
 
 impl Downloads for Windows {
-    fn download(&self, download: &Download<'_>, take: &mut Take<'_>) -> Result<()> {
+    fn download(&self, download: &Download<'_>, on_data: &mut OnData<'_>) -> Result<()> {
         let address = download.address()?;
         let proxy = download.proxy_address()?;
         let session = Handle::session(download, proxy.as_ref())?;
         let host = wide(&address.host);
-        // SAFETY: a session that is open, and terminated text.
+        // SAFETY: an open session and NUL-terminated text.
         let connection = unsafe { WinHttpConnect(session.0, host.as_ptr(), address.port, 0) };
         let connection = Handle::new(connection, download)?;
         let request = Request::open(&connection, download, &address)?;
         let proxy_account = proxy.and_then(|proxy| proxy.account);
         let mut accounts = [
-            (SERVER_ASKS, WINHTTP_AUTH_TARGET_SERVER, address.account),
-            (PROXY_ASKS, WINHTTP_AUTH_TARGET_PROXY, proxy_account),
+            (UNAUTHORIZED, WINHTTP_AUTH_TARGET_SERVER, address.account),
+            (
+                PROXY_AUTHENTICATION_REQUIRED,
+                WINHTTP_AUTH_TARGET_PROXY,
+                proxy_account,
+            ),
         ];
         let status = loop {
-            let status = request.ask()?;
-            let asked = accounts.iter_mut().find(|(asks, ..)| *asks == status);
-            // Each account is tried once.
-            match asked.and_then(|(_, target, account)| Some((*target, account.take()?))) {
-                Some((target, account)) => request.log_in(target, &account)?,
+            let status = request.send()?;
+            let requested = accounts.iter_mut().find(|(code, ..)| *code == status);
+            // Each pair of credentials is tried once.
+            match requested.and_then(|(_, target, account)| Some((*target, account.take()?))) {
+                Some((target, account)) => request.set_credentials(target, &account)?,
                 None => break status,
             }
         };
         match status {
-            200 => request.read(0, take),
-            206 => request.read(download.from, take),
+            200 => request.read(0, on_data),
+            206 => request.read(download.from, on_data),
             416 => Ok(()),
-            other => Err(download.not_fetched(&format!("it answers {other}"))),
+            other => Err(download.download_failed(&format!("HTTP status {other}"))),
         }
     }
 }
 
-/// Something of WinHTTP's, closed with this.
+/// A WinHTTP handle.
 struct Handle(*mut c_void);
 
 impl Handle {
     fn new(handle: *mut c_void, download: &Download<'_>) -> Result<Self> {
         match handle.is_null() {
-            true => Err(download.no_mirror(&refusal())),
+            true => Err(download.mirror_unreachable(&last_error())),
             false => Ok(Self(handle)),
         }
     }
@@ -82,29 +86,37 @@ impl Handle {
     fn session(download: &Download<'_>, proxy: Option<&WebAddress>) -> Result<Self> {
         let named = proxy.map(|proxy| wide(format!("{}:{}", proxy.host, proxy.port)));
         let access = match download.proxy {
-            PullProxy::HostsOwn => WINHTTP_ACCESS_TYPE_AUTOMATIC_PROXY,
+            PullProxy::HostDefault => WINHTTP_ACCESS_TYPE_AUTOMATIC_PROXY,
             PullProxy::Direct => WINHTTP_ACCESS_TYPE_NO_PROXY,
             PullProxy::At(_) => WINHTTP_ACCESS_TYPE_NAMED_PROXY,
         };
         let name = named.as_ref().map_or(ptr::null(), |name| name.as_ptr());
-        // SAFETY: terminated text, or none where none is wanted.
+        // SAFETY: NUL-terminated text, or null.
         let session = unsafe { WinHttpOpen(w!("casement"), access, name, ptr::null(), 0) };
         let session = Self::new(session, download)?;
-        // SAFETY: a session that is open.
-        let set = unsafe { WinHttpSetTimeouts(session.0, CONNECT, CONNECT, SILENCE, SILENCE) };
-        done(set).map_err(|said| download.no_mirror(&said))?;
+        // SAFETY: an open session.
+        let result = unsafe {
+            WinHttpSetTimeouts(
+                session.0,
+                CONNECT_TIMEOUT,
+                CONNECT_TIMEOUT,
+                IDLE_TIMEOUT,
+                IDLE_TIMEOUT,
+            )
+        };
+        check(result).map_err(|reason| download.mirror_unreachable(&reason))?;
         Ok(session)
     }
 }
 
 impl Drop for Handle {
     fn drop(&mut self) {
-        // SAFETY: opened by WinHTTP, and closed once.
+        // SAFETY: opened by WinHTTP, closed once.
         unsafe { WinHttpCloseHandle(self.0) };
     }
 }
 
-/// One question to a server, which may be asked again.
+/// A request that can be sent several times.
 struct Request<'a> {
     handle: Handle,
     download: &'a Download<'a>,
@@ -119,7 +131,7 @@ impl<'a> Request<'a> {
             0
         };
         let none: PCWSTR = ptr::null();
-        // SAFETY: a connection that is open, terminated text, and no list of types.
+        // SAFETY: an open connection, NUL-terminated text, and no list of types.
         let handle = unsafe {
             let types = ptr::null();
             WinHttpOpenRequest(
@@ -137,9 +149,9 @@ impl<'a> Request<'a> {
             download,
         };
         let never = WINHTTP_AUTOLOGON_SECURITY_LEVEL_HIGH;
-        request.set(WINHTTP_OPTION_AUTOLOGON_POLICY, never)?;
+        request.set_option(WINHTTP_OPTION_AUTOLOGON_POLICY, never)?;
         if address.account.is_some() {
-            request.set(WINHTTP_OPTION_DISABLE_FEATURE, WINHTTP_DISABLE_REDIRECTS)?;
+            request.set_option(WINHTTP_OPTION_DISABLE_FEATURE, WINHTTP_DISABLE_REDIRECTS)?;
         }
         if download.from > 0 {
             request.add_header(&format!("Range: bytes={}-", download.from))?;
@@ -147,30 +159,30 @@ impl<'a> Request<'a> {
         Ok(request)
     }
 
-    fn set(&self, option: u32, value: u32) -> Result<()> {
-        // SAFETY: a request that is open, and a number that it copies.
-        let set = unsafe {
+    fn set_option(&self, option: u32, value: u32) -> Result<()> {
+        // SAFETY: an open request, and a number that is copied.
+        let result = unsafe {
             let value = ptr::from_ref(&value).cast();
             WinHttpSetOption(self.handle.0, option, value, size_of::<u32>() as u32)
         };
-        done(set).map_err(|said| self.download.no_mirror(&said))
+        check(result).map_err(|reason| self.download.mirror_unreachable(&reason))
     }
 
     fn add_header(&self, line: &str) -> Result<()> {
         let line = wide(line);
-        // SAFETY: a request that is open, and terminated text, which is what a length
-        // of all ones means.
+        // SAFETY: an open request, and NUL-terminated text, as the length
+        // of all ones indicates.
         let added = unsafe {
             let flag = WINHTTP_ADDREQ_FLAG_ADD;
             WinHttpAddRequestHeaders(self.handle.0, line.as_ptr(), u32::MAX, flag)
         };
-        done(added).map_err(|said| self.download.no_mirror(&said))
+        check(added).map_err(|reason| self.download.mirror_unreachable(&reason))
     }
 
-    fn log_in(&self, target: u32, account: &WebAccount) -> Result<()> {
+    fn set_credentials(&self, target: u32, account: &WebAccount) -> Result<()> {
         let (user, password) = (wide(&account.user), wide(account.password.expose()));
-        // SAFETY: a request that is open, and terminated text, which it copies.
-        let set = unsafe {
+        // SAFETY: an open request, and NUL-terminated text that is copied.
+        let result = unsafe {
             WinHttpSetCredentials(
                 self.handle.0,
                 target,
@@ -180,17 +192,17 @@ impl<'a> Request<'a> {
                 ptr::null_mut(),
             )
         };
-        done(set).map_err(|said| self.download.no_mirror(&said))
+        check(result).map_err(|reason| self.download.mirror_unreachable(&reason))
     }
 
-    /// Asks; gives the status of the answer.
-    fn ask(&self) -> Result<u32> {
+    /// Returns the HTTP status.
+    fn send(&self) -> Result<u32> {
         let handle = self.handle.0;
         let (mut status, mut size) = (0_u32, size_of::<u32>() as u32);
-        // SAFETY: a request that is open, without headers or a body of its own; and a
+        // SAFETY: an open request, without headers or a body of its own; and a
         // number with its size, for the status.
-        let asked = unsafe {
-            done(WinHttpSendRequest(
+        let sent = unsafe {
+            check(WinHttpSendRequest(
                 handle,
                 ptr::null(),
                 0,
@@ -199,9 +211,9 @@ impl<'a> Request<'a> {
                 0,
                 0,
             ))
-            .and_then(|()| done(WinHttpReceiveResponse(handle, ptr::null_mut())))
+            .and_then(|()| check(WinHttpReceiveResponse(handle, ptr::null_mut())))
             .and_then(|()| {
-                done(WinHttpQueryHeaders(
+                check(WinHttpQueryHeaders(
                     handle,
                     WINHTTP_QUERY_STATUS_CODE | WINHTTP_QUERY_FLAG_NUMBER,
                     ptr::null(),
@@ -211,50 +223,50 @@ impl<'a> Request<'a> {
                 ))
             })
         };
-        asked.map_err(|said| self.download.no_mirror(&said))?;
+        sent.map_err(|reason| self.download.mirror_unreachable(&reason))?;
         Ok(status)
     }
 
-    /// Reads the answer, whose first byte is this one of the file.
-    fn read(&self, mut at: u64, take: &mut Take<'_>) -> Result<()> {
+    /// `at` is the offset of the first byte of the response.
+    fn read(&self, mut at: u64, on_data: &mut OnData<'_>) -> Result<()> {
         let mut buffer = vec![0_u8; 64 * 1024];
         loop {
             let mut count = 0_u32;
             let room = buffer.len() as u32;
-            // SAFETY: a request that is open, and a buffer with its size.
+            // SAFETY: an open request, and a buffer with its size.
             let read = unsafe {
                 WinHttpReadData(self.handle.0, buffer.as_mut_ptr().cast(), room, &mut count)
             };
-            done(read).map_err(|said| self.download.not_fetched(&said))?;
+            check(read).map_err(|reason| self.download.download_failed(&reason))?;
             if count == 0 {
                 return Ok(());
             }
-            take(at, buffer.get(..count as usize).unwrap_or_default())?;
+            on_data(at, buffer.get(..count as usize).unwrap_or_default())?;
             at += u64::from(count);
         }
     }
 }
 
-fn done(answer: BOOL) -> std::result::Result<(), String> {
-    match answer {
-        0 => Err(refusal()),
+fn check(result: BOOL) -> std::result::Result<(), String> {
+    match result {
+        0 => Err(last_error()),
         _ => Ok(()),
     }
 }
 
-/// Why the calling thread's last call was refused. Windows has words for the codes of
-/// WinHTTP only in WinHTTP's own library, so the ones that happen are told here.
-fn refusal() -> String {
+/// The last error of this thread. Windows has messages for WinHTTP codes only in the
+/// WinHTTP library, so the common ones are here.
+fn last_error() -> String {
     let error = io::Error::last_os_error();
     let code = error.raw_os_error().unwrap_or_default().cast_unsigned();
-    let words = match code {
-        ERROR_WINHTTP_NAME_NOT_RESOLVED => "its name cannot be looked up",
-        ERROR_WINHTTP_CANNOT_CONNECT => "it cannot be connected to",
-        ERROR_WINHTTP_CONNECTION_ERROR => "it broke off",
-        ERROR_WINHTTP_TIMEOUT => "it did not answer in time",
-        ERROR_WINHTTP_SECURE_FAILURE => "its certificate is not one that this host trusts",
-        ERROR_WINHTTP_SECURE_CHANNEL_ERROR => "it speaks no TLS that this host does",
+    let message = match code {
+        ERROR_WINHTTP_NAME_NOT_RESOLVED => "cannot resolve the host name",
+        ERROR_WINHTTP_CANNOT_CONNECT => "cannot connect",
+        ERROR_WINHTTP_CONNECTION_ERROR => "the connection was interrupted",
+        ERROR_WINHTTP_TIMEOUT => "timed out",
+        ERROR_WINHTTP_SECURE_FAILURE => "the server certificate is not trusted by this host",
+        ERROR_WINHTTP_SECURE_CHANNEL_ERROR => "TLS handshake failed",
         _ => return format!("{error}"),
     };
-    format!("{words} (error {code})")
+    format!("{message} (error {code})")
 }

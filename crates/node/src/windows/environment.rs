@@ -1,4 +1,4 @@
-//! The machine's environment: what services and new logins get.
+//! The machine-wide environment, which services and new logins get.
 #![allow(unsafe_code, reason = "a broadcast of the Windows API")]
 
 use std::ptr;
@@ -29,11 +29,11 @@ impl Environment for Windows {
             Some(value) => registry::write(KEY, name, &data(registry::read(KEY, name)?, value))?,
             None => registry::delete(KEY, name)?,
         }
-        announce();
+        broadcast_change();
         Ok(())
     }
 
-    /// Empty ones too: many hosts have a `;` at the end, and it stays there.
+    /// Includes empty entries: many hosts have a trailing `;`, which is kept.
     fn path_entries(&self) -> Result<Vec<String>, Failure> {
         let path = self.env(PATH)?.filter(|path| !path.is_empty());
         Ok(path.map_or_else(Vec::new, |path| {
@@ -46,7 +46,7 @@ impl Environment for Windows {
     }
 }
 
-/// A value of the type that was there; a new one is expanded if it refers to
+/// Keeps the type of an existing value; a new one is expandable if it refers to
 /// other variables.
 fn data(before: Option<RegistryData>, value: &str) -> RegistryData {
     let expands = match before {
@@ -61,12 +61,12 @@ fn data(before: Option<RegistryData>, value: &str) -> RegistryData {
     }
 }
 
-/// Tells open windows. A host without any, or one that hangs, is no failure:
-/// services read the environment when they start.
-fn announce() {
+/// Notifies open windows. Failures are ignored: services read the environment when
+/// they start.
+fn broadcast_change() {
     let what = wide("Environment");
-    let mut answer = 0;
-    // SAFETY: terminated text that outlives the call, and a place.
+    let mut result = 0;
+    // SAFETY: NUL-terminated text that outlives the call, and a writable pointer.
     unsafe {
         SendMessageTimeoutW(
             HWND_BROADCAST,
@@ -75,7 +75,7 @@ fn announce() {
             what.as_ptr() as isize,
             SMTO_ABORTIFHUNG,
             BROADCAST_MS,
-            ptr::from_mut(&mut answer),
+            ptr::from_mut(&mut result),
         )
     };
 }
@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_value_keeps_its_type_and_a_new_one_gets_the_right_one() {
+    fn existing_values_keep_their_type() {
         let expanding = Some(RegistryData::ExpandText(String::new()));
         let plain = Some(RegistryData::Text(String::new()));
         assert_eq!(

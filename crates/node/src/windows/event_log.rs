@@ -1,4 +1,4 @@
-//! The event log: where the people who run Windows look first.
+//! The Windows event log.
 #![allow(unsafe_code, reason = "the event log of the Windows API")]
 
 use std::ptr;
@@ -13,21 +13,19 @@ use super::registry;
 use super::wide::wide;
 use crate::platform::Level;
 
-/// Who speaks.
 const SOURCE: &str = "casement";
 const KEY: &str = r"SYSTEM\CurrentControlSet\Services\EventLog\Application\casement";
-/// A program of Windows' whose messages 1 to 1000 are just the text that is given.
-const MESSAGES: &str = r"%SystemRoot%\System32\EventCreate.exe";
-const PLAIN: u32 = 1;
+/// A program of Windows whose messages 1 to 1000 consist of the given text only.
+const MESSAGE_FILE: &str = r"%SystemRoot%\System32\EventCreate.exe";
+const PLAIN_TEXT_MESSAGE: u32 = 1;
 
-/// Makes the source known, so that the viewer shows the text and nothing else.
+/// Registers the source, so that Event Viewer shows just the text.
 pub fn register() -> Result<(), Failure> {
-    let file = RegistryData::ExpandText(MESSAGES.to_owned());
+    let file = RegistryData::ExpandText(MESSAGE_FILE.to_owned());
     registry::write(KEY, "EventMessageFile", &file)?;
     registry::write(KEY, "TypesSupported", &RegistryData::Number(7))
 }
 
-/// Takes the source away again.
 pub fn unregister() -> Result<(), Failure> {
     for name in ["EventMessageFile", "TypesSupported"] {
         registry::delete(KEY, name)?;
@@ -35,7 +33,7 @@ pub fn unregister() -> Result<(), Failure> {
     registry::delete_if_empty(KEY).map(drop)
 }
 
-/// Writes an entry; whether anybody keeps it is not looked at.
+/// Failures are ignored.
 pub fn write(level: Level, text: &str) {
     let kind = match level {
         Level::Information => EVENTLOG_INFORMATION_TYPE,
@@ -44,8 +42,8 @@ pub fn write(level: Level, text: &str) {
     };
     let (source, text) = (wide(SOURCE), wide(text));
     let strings = [text.as_ptr()];
-    // SAFETY: terminated texts; one string is announced and given; no data, and
-    // nobody's account; a source that was opened is closed.
+    // SAFETY: NUL-terminated texts; the count matches the one string; no data and
+    // no SID; an opened source is closed.
     unsafe {
         let log = RegisterEventSourceW(ptr::null(), source.as_ptr());
         if !log.is_null() {
@@ -53,7 +51,7 @@ pub fn write(level: Level, text: &str) {
                 log,
                 kind,
                 0,
-                PLAIN,
+                PLAIN_TEXT_MESSAGE,
                 ptr::null_mut(),
                 1,
                 0,

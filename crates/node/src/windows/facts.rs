@@ -1,4 +1,4 @@
-//! What the host is.
+//! Host facts and the system log.
 #![allow(unsafe_code, reason = "a system function of the Windows API")]
 
 use std::env::consts::ARCH;
@@ -12,8 +12,8 @@ use windows_sys::Win32::System::SystemInformation::{
 use super::{Windows, event_log, failure, network, registry};
 use crate::platform::{Level, Platform};
 
-/// Windows' functions answer with the version that a program was made for;
-/// the registry has the true one.
+/// The version functions of Windows return the version that a program was built for;
+/// the registry has the real one.
 const VERSION: &str = r"SOFTWARE\Microsoft\Windows NT\CurrentVersion";
 
 impl Platform for Windows {
@@ -55,12 +55,12 @@ fn number(name: &str) -> Result<Option<u32>, Failure> {
     })
 }
 
-/// The name that the kubelet takes for the Node: not NetBIOS', which ends
-/// after 15 characters.
+/// The DNS name, which the kubelet uses for the Node; the NetBIOS name is limited to
+/// 15 characters.
 pub fn hostname() -> Result<String, Failure> {
     let mut name = [0_u16; 256];
     let mut length = 256;
-    // SAFETY: a buffer of the length given.
+    // SAFETY: a buffer of the given length.
     let read = unsafe {
         GetComputerNameExW(
             ComputerNamePhysicalDnsHostname,
@@ -69,7 +69,7 @@ pub fn hostname() -> Result<String, Failure> {
         )
     };
     match (read, name.get(..length as usize)) {
-        (0, _) | (_, None) => Err(failure::last("read the host's name")),
+        (0, _) | (_, None) => Err(failure::last_error("read the computer name")),
         (_, Some(units)) => Ok(String::from_utf16_lossy(units)),
     }
 }

@@ -1,4 +1,4 @@
-//! How refusals of Windows become failures that travel.
+//! Conversion of Windows errors to [`Failure`].
 
 use std::fmt::Display;
 use std::io;
@@ -6,39 +6,39 @@ use std::io;
 use casement_resource::{Code, Failure};
 use windows_sys::Win32::Foundation::{ERROR_LOCK_VIOLATION, ERROR_SHARING_VIOLATION};
 
-/// A call that Windows refused: what was tried, and Windows' code and words.
-pub fn system(doing: impl Display, error: &io::Error) -> Failure {
+/// `action` completes the sentence "cannot …".
+pub fn system(action: impl Display, error: &io::Error) -> Failure {
     Failure::new(
         Code::System,
-        format!("cannot {doing}: {error}"),
-        remedy(error),
+        format!("failed to {action}: {error}"),
+        help_for(error),
     )
 }
 
-/// The refusal that the calling thread saw last.
-pub fn last(doing: impl Display) -> Failure {
-    system(doing, &io::Error::last_os_error())
+/// From `GetLastError`.
+pub fn last_error(action: impl Display) -> Failure {
+    system(action, &io::Error::last_os_error())
 }
 
-/// A refusal that a function returned as its value.
-pub fn refused(doing: impl Display, code: u32) -> Failure {
-    system(doing, &io::Error::from_raw_os_error(code.cast_signed()))
+/// From an error code that a function returned.
+pub fn from_code(action: impl Display, code: u32) -> Failure {
+    system(action, &io::Error::from_raw_os_error(code.cast_signed()))
 }
 
-fn remedy(error: &io::Error) -> &'static str {
+fn help_for(error: &io::Error) -> &'static str {
     match error.kind() {
         io::ErrorKind::PermissionDenied => {
-            "log in with an account of the group Administrators; a virus scanner may also hold the file"
+            "log in as a member of the group Administrators, and check whether antivirus software blocks the file"
         }
-        io::ErrorKind::StorageFull => "free space on the drive, then apply again",
+        io::ErrorKind::StorageFull => "free space on the drive, then run `casement apply` again",
         _ if is_in_use(error) => {
-            "a program holds the file open: end it (Resource Monitor names it), then apply again"
+            "another program holds the file open: stop it (Resource Monitor shows it), then run `casement apply` again"
         }
-        _ => "see the reason above; apply again when it is gone",
+        _ => "resolve the error above, then run `casement apply` again",
     }
 }
 
-/// Whether somebody has a file open and lets nobody else have it.
+/// Another process has the file open without sharing it.
 pub fn is_in_use(error: &io::Error) -> bool {
     matches!(
         error.raw_os_error().map(i32::cast_unsigned),

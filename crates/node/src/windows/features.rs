@@ -1,4 +1,4 @@
-//! Features of Windows, and the reboots that they need.
+//! Windows features and the reboots that they need.
 #![allow(unsafe_code, reason = "a function of the Windows API that reboots")]
 
 use std::io;
@@ -13,36 +13,35 @@ use windows_sys::Win32::System::Shutdown::{
 };
 
 use super::dism::Dism;
-use super::failure::{refused, system};
+use super::failure::{from_code, system};
 use super::security::enable_privilege;
 use super::wide::wide;
 use super::{Windows, registry};
 use crate::platform::{Features, Identity};
 
-/// Keys that are there while something waits for a reboot. The list of files
-/// to be renamed at boot is not among them: programs put things there all the
-/// time that nobody waits for.
-const WAITING: [(&str, &str); 3] = [
+/// Keys that exist while a reboot is pending. The list of files to be renamed at
+/// boot is not included: programs use it all the time without needing a reboot.
+const PENDING_REBOOT_KEYS: [(&str, &str); 3] = [
     (
         r"SOFTWARE\Microsoft\Windows\CurrentVersion\Component Based Servicing\RebootPending",
-        "parts of Windows",
+        "Windows components",
     ),
     (
         r"SOFTWARE\Microsoft\Windows\CurrentVersion\WindowsUpdate\Auto Update\RebootRequired",
-        "updates of Windows",
+        "Windows updates",
     ),
-    (ORDERED, "a feature that casement has switched"),
+    (REBOOT_REQUIRED, "a feature changed by casement"),
 ];
 
-/// Made when Windows says that what casement did needs a reboot; volatile, so
-/// that the reboot takes it away.
-const ORDERED: &str = r"SOFTWARE\casement-reboot-required";
+/// Created when DISM reports that a change needs a reboot; volatile, so that the
+/// reboot removes it.
+const REBOOT_REQUIRED: &str = r"SOFTWARE\casement-reboot-required";
 
 const BOOT: &str =
     r"SYSTEM\CurrentControlSet\Control\Session Manager\Memory Management\PrefetchParameters";
 
-/// From the order to the end of services: time for the controller to hear of it.
-const NOTICE_SECONDS: u32 = 5;
+/// Gives the controller time to receive the event.
+const SHUTDOWN_DELAY_SECONDS: u32 = 5;
 
 impl Features for Windows {
     fn windows_feature(&self, name: &str) -> Result<WindowsFeatureFacts, Failure> {
@@ -51,29 +50,29 @@ impl Features for Windows {
 
     fn set_windows_feature(&self, name: &str, present: bool) -> Result<(), Failure> {
         if Dism::open()?.set_feature(name, present)? {
-            registry::make_volatile(ORDERED)?;
+            registry::create_volatile(REBOOT_REQUIRED)?;
         }
         Ok(())
     }
 
-    fn waiting_for_reboot(&self) -> Result<Vec<String>, Failure> {
-        let mut waiting = Vec::new();
-        for (key, what) in WAITING {
+    fn pending_reboots(&self) -> Result<Vec<String>, Failure> {
+        let mut pending = Vec::new();
+        for (key, what) in PENDING_REBOOT_KEYS {
             if registry::exists(key)? {
-                waiting.push(what.to_owned());
+                pending.push(what.to_owned());
             }
         }
         if self.hostname()?.after_boot {
-            waiting.push("the host's new name".to_owned());
+            pending.push("the new computer name".to_owned());
         }
-        Ok(waiting)
+        Ok(pending)
     }
 
     fn boot(&self) -> Result<u32, Failure> {
         match registry::read(BOOT, "BootId")? {
             Some(RegistryData::Number(number)) => Ok(number),
             found => Err(system(
-                format_args!("read the number of the boot, `BootId`, which is {found:?}"),
+                format_args!("read the boot ID; `BootId` is {found:?}"),
                 &io::ErrorKind::NotFound.into(),
             )),
         }
@@ -81,30 +80,30 @@ impl Features for Windows {
 
     fn begin_reboot(&self) -> Result<(), Failure> {
         enable_privilege(SE_SHUTDOWN_NAME)?;
-        let message = wide("casement: a change of Windows needs a reboot");
+        let message = wide("casement: a configuration change requires a reboot");
         let reason = SHTDN_REASON_MAJOR_OPERATINGSYSTEM
             | SHTDN_REASON_MINOR_RECONFIG
             | SHTDN_REASON_FLAG_PLANNED;
         let (force, reboot) = (1, 1);
-        // SAFETY: this machine, and a terminated text.
-        let begun = unsafe {
+        // SAFETY: null means the local computer; NUL-terminated text.
+        let scheduled = unsafe {
             InitiateSystemShutdownExW(
                 ptr::null(),
                 message.as_ptr(),
-                NOTICE_SECONDS,
+                SHUTDOWN_DELAY_SECONDS,
                 force,
                 reboot,
                 reason,
             )
         };
-        if begun != 0 {
+        if scheduled != 0 {
             return Ok(());
         }
         let error = io::Error::last_os_error();
         match error.raw_os_error().map(i32::cast_unsigned) {
-            // Somebody else was first.
+            // A shutdown is already scheduled.
             Some(ERROR_SHUTDOWN_IN_PROGRESS | ERROR_SHUTDOWN_IS_SCHEDULED) => Ok(()),
-            Some(code) => Err(refused("reboot the host", code)),
+            Some(code) => Err(from_code("reboot the host", code)),
             None => Err(system("reboot the host", &error)),
         }
     }

@@ -1,7 +1,7 @@
-//! The rules of Windows' firewall, through its objects.
+//! Rules of the Windows firewall, through its COM objects.
 //!
-//! A rule is read and written property by property, all of them, so that one
-//! that casement did not make can be put back as it was.
+//! All properties of a rule are read and written one by one, so that a rule that
+//! casement did not create can be restored exactly.
 #![allow(unsafe_code, reason = "the firewall's objects")]
 
 use casement_resource::{Code, Failure, FirewallRule, FirewallRuleFacts};
@@ -13,39 +13,38 @@ use windows_sys::Win32::NetworkManagement::WindowsFirewall::{
 use windows_sys::core::GUID;
 
 use super::Windows;
-use super::com::{self, Answer, Apartment, FIRST, Object};
+use super::com::{self, Apartment, ComResult, FIRST, Object};
 use crate::platform::Firewall;
 
 /// `INetFwPolicy2`.
 const POLICY: GUID = GUID::from_u128(0x98325047_c671_4174_8d81_defcd3f03186);
 const POLICY_RULES: usize = FIRST + 11;
 
-/// `INetFwRules` is what the policy gives.
+/// Methods of `INetFwRules`.
 const RULES_ADD: usize = FIRST + 1;
 const RULES_REMOVE: usize = FIRST + 2;
-const RULES_EACH: usize = FIRST + 4;
+const RULES_ENUM: usize = FIRST + 4;
 
 /// `IEnumVARIANT`.
-const EACH: GUID = GUID::from_u128(0x00020404_0000_0000_c000_000000000046);
+const ENUM_VARIANT: GUID = GUID::from_u128(0x00020404_0000_0000_c000_000000000046);
 
-/// `INetFwRule3`, which all Windows Servers since 2012 have.
+/// `INetFwRule3`: Windows Server 2012 and newer.
 const RULE: GUID = GUID::from_u128(0xb21563ff_d696_4222_ab46_4e89b73ab34a);
 const RULE_NAME: usize = FIRST;
 const RULE_INTERFACES: usize = FIRST + 22;
 
-/// What a property is; the function that writes it comes after the one that
-/// reads it.
+/// The setter of a property has the next vtable index after its getter.
 #[derive(Clone, Copy)]
-enum Shape {
+enum PropertyType {
     Text,
     Number,
     Flag,
 }
 
-/// The properties of a rule in the order in which they can be written: ports
-/// mean something once the protocol is known. Interfaces are not among them.
-const PROPERTIES: [(&str, usize, Shape); 23] = {
-    use Shape::{Flag, Number, Text};
+/// In the order in which they can be written: ports depend on the protocol.
+/// Interfaces are not included.
+const PROPERTIES: [(&str, usize, PropertyType); 23] = {
+    use PropertyType::{Flag, Number, Text};
     [
         ("name", RULE_NAME, Text),
         ("description", FIRST + 2, Text),
@@ -73,7 +72,7 @@ const PROPERTIES: [(&str, usize, Shape); 23] = {
     ]
 };
 
-/// Properties that keep packets out unless they have one of these values.
+/// Properties that restrict a rule unless they have one of these values.
 const LIMITS: [(&str, &[&str]); 12] = [
     ("program", &[""]),
     ("service", &["", "*"]),
@@ -103,15 +102,15 @@ impl Firewall for Windows {
             named(rules, name)?
                 .iter()
                 .map(saved)
-                .collect::<Answer<Vec<_>>>()
+                .collect::<ComResult<Vec<_>>>()
         })?;
         if found.iter().any(|(_, bound)| *bound) {
             return Err(Failure::new(
                 Code::Foreign,
-                format!("the firewall rule `{name}` is bound to interfaces, and casement did not make it"),
-                "rename or delete the rule, then apply again",
+                format!("the firewall rule `{name}` is bound to interfaces and does not belong to casement"),
+                "rename or delete the rule, then run `casement apply` again",
             )
-            .values("a rule for all interfaces", "one that cannot be put back"));
+            .values("a rule for all interfaces", "a rule for specific interfaces, which cannot be restored"));
         }
         Ok(found
             .into_iter()
@@ -120,9 +119,9 @@ impl Firewall for Windows {
     }
 
     fn set_firewall_rule(&self, rule: &FirewallRule) -> Result<(), Failure> {
-        let wanted = json!({
+        let expected = json!({
             "name": rule.name,
-            "description": "Made by casement, and removed by it",
+            "description": "Managed by casement",
             "protocol": rule.protocol.number(),
             "localPorts": rule.port.to_string(),
             "direction": NET_FW_RULE_DIR_IN,
@@ -130,120 +129,121 @@ impl Firewall for Windows {
             "action": NET_FW_ACTION_ALLOW,
             "enabled": true,
         });
-        self.restore_firewall_rules(&rule.name, &[wanted])
+        self.restore_firewall_rules(&rule.name, &[expected])
     }
 
     fn restore_firewall_rules(&self, name: &str, saved: &[Value]) -> Result<(), Failure> {
         with_rules(&format!("write the firewall rule `{name}`"), |rules| {
-            // Made whole before anything goes.
-            let new: Vec<_> = saved.iter().map(make).collect::<Answer<_>>()?;
+            // Create all rules before removing any.
+            let new: Vec<_> = saved.iter().map(create).collect::<ComResult<_>>()?;
             remove(rules, name)?;
             for rule in &new {
-                // SAFETY: this place takes a rule.
-                unsafe { rules.hand(RULES_ADD, rule) }?;
+                // SAFETY: this method takes a rule.
+                unsafe { rules.put_object(RULES_ADD, rule) }?;
             }
             Ok(())
         })
     }
 }
 
-/// Does something with the rules of this host.
-fn with_rules<T>(doing: &str, work: impl FnOnce(&Object) -> Answer<T>) -> Result<T, Failure> {
+fn with_rules<T>(action: &str, work: impl FnOnce(&Object) -> ComResult<T>) -> Result<T, Failure> {
     let worked = || {
         let _apartment = Apartment::enter()?;
         let policy = Object::new(&NetFwPolicy2, &POLICY)?;
-        // SAFETY: this place gives the rules.
+        // SAFETY: this method returns the rules.
         let rules = unsafe { policy.object(POLICY_RULES) }?;
         work(&rules)
     };
-    worked().map_err(|code| refusal(doing, code))
+    worked().map_err(|code| firewall_failure(action, code))
 }
 
-/// The firewall's service is what answers.
-fn refusal(doing: &str, code: i32) -> Failure {
-    const NOBODY_ANSWERS: u32 = 0x8007_06D9;
-    let failure = com::failure(doing, code);
-    if code.cast_unsigned() == NOBODY_ANSWERS {
+fn firewall_failure(action: &str, code: i32) -> Failure {
+    const EPT_S_NOT_REGISTERED: u32 = 0x8007_06D9;
+    let failure = com::failure(action, code);
+    if code.cast_unsigned() == EPT_S_NOT_REGISTERED {
         return Failure {
-            remedy: "start the service `MpsSvc`, Windows' firewall, then apply again".to_owned(),
+            help: "start the service `MpsSvc` (Windows Firewall), then run `casement apply` again"
+                .to_owned(),
             ..failure
         };
     }
     failure
 }
 
-/// All rules of a name.
-fn named(rules: &Object, name: &str) -> Answer<Vec<Object>> {
-    // SAFETY: this place gives an object that is an `IEnumVARIANT`.
-    let all = unsafe { rules.object(RULES_EACH)?.query(&EACH)?.each() }?;
+fn named(rules: &Object, name: &str) -> ComResult<Vec<Object>> {
+    // SAFETY: this method returns an `IEnumVARIANT`.
+    let all = unsafe { rules.object(RULES_ENUM)?.query(&ENUM_VARIANT)?.iterate() }?;
     let mut found = Vec::new();
     for rule in all {
         let rule = rule.query(&RULE)?;
-        // SAFETY: this place gives a text.
-        let its = unsafe { rule.text(RULE_NAME) }?;
-        if its.to_lowercase() == name.to_lowercase() {
+        // SAFETY: this method returns a string.
+        let rule_name = unsafe { rule.text(RULE_NAME) }?;
+        if rule_name.to_lowercase() == name.to_lowercase() {
             found.push(rule);
         }
     }
     Ok(found)
 }
 
-/// Removes all rules of a name. Windows does not say how many of several go
-/// with one call.
-fn remove(rules: &Object, name: &str) -> Answer<()> {
+/// It is not documented how many rules with the same name one call removes.
+fn remove(rules: &Object, name: &str) -> ComResult<()> {
     let mut left = named(rules, name)?;
     while let Some(rule) = left.first() {
-        // SAFETY: the one place gives a text, the other takes one.
+        // SAFETY: one method returns a string, the other takes one.
         unsafe { rules.put_text(RULES_REMOVE, &rule.text(RULE_NAME)?) }?;
-        let still = named(rules, name)?;
-        if still.len() >= left.len() {
+        let remaining = named(rules, name)?;
+        if remaining.len() >= left.len() {
             return Err(E_UNEXPECTED);
         }
-        left = still;
+        left = remaining;
     }
     Ok(())
 }
 
-fn is_bound(rule: &Object) -> Answer<bool> {
-    // SAFETY: this place gives a value of any type.
+fn is_bound(rule: &Object) -> ComResult<bool> {
+    // SAFETY: this method returns a VARIANT.
     unsafe { rule.has_value(RULE_INTERFACES) }
 }
 
-fn property(rule: &Object, place: usize, shape: Shape) -> Answer<Value> {
-    // SAFETY: the table says what each place gives.
+fn property(rule: &Object, index: usize, kind: PropertyType) -> ComResult<Value> {
+    // SAFETY: PROPERTIES lists the type of each getter.
     unsafe {
-        Ok(match shape {
-            Shape::Text => rule.text(place)?.into(),
-            Shape::Number => rule.number(place)?.into(),
-            Shape::Flag => rule.flag(place)?.into(),
+        Ok(match kind {
+            PropertyType::Text => rule.text(index)?.into(),
+            PropertyType::Number => rule.number(index)?.into(),
+            PropertyType::Flag => rule.flag(index)?.into(),
         })
     }
 }
 
-fn read(rule: &Object) -> Answer<Map<String, Value>> {
+fn read(rule: &Object) -> ComResult<Map<String, Value>> {
     let mut found = Map::new();
-    for (name, place, shape) in PROPERTIES {
-        found.insert(name.to_owned(), property(rule, place, shape)?);
+    for (name, index, kind) in PROPERTIES {
+        found.insert(name.to_owned(), property(rule, index, kind)?);
     }
     Ok(found)
 }
 
-/// Makes a rule; what a new one has already is not written, since not every
-/// value that can be read can be written to every rule.
-fn make(saved: &Value) -> Answer<Object> {
+/// Properties that already have the value are not written: not every value that can
+/// be read can be written to every rule.
+fn create(saved: &Value) -> ComResult<Object> {
     let rule = Object::new(&NetFwRule, &RULE)?;
-    for (name, place, shape) in PROPERTIES {
-        let wanted = saved.get(name).unwrap_or(&Value::Null);
-        if wanted.is_null() || *wanted == property(&rule, place, shape)? {
+    for (name, index, kind) in PROPERTIES {
+        let expected = saved.get(name).unwrap_or(&Value::Null);
+        if expected.is_null() || *expected == property(&rule, index, kind)? {
             continue;
         }
-        let number = || wanted.as_i64().and_then(|it| i32::try_from(it).ok());
-        // SAFETY: the table says what each place takes.
+        let number = || expected.as_i64().and_then(|it| i32::try_from(it).ok());
+        // SAFETY: PROPERTIES lists the type of each setter.
         unsafe {
-            match shape {
-                Shape::Text => rule.put_text(place + 1, wanted.as_str().unwrap_or_default()),
-                Shape::Number => rule.put_number(place + 1, number().unwrap_or_default()),
-                Shape::Flag => rule.put_flag(place + 1, wanted.as_bool().unwrap_or_default()),
+            match kind {
+                PropertyType::Text => {
+                    rule.put_text(index + 1, expected.as_str().unwrap_or_default())
+                }
+                PropertyType::Number => rule.put_number(index + 1, number().unwrap_or_default()),
+                PropertyType::Flag => {
+                    rule.put_flag(index + 1, expected.as_bool().unwrap_or_default())
+                }
             }
         }?;
     }
@@ -257,7 +257,7 @@ fn facts(rule: &Map<String, Value>, bound: bool) -> FirewallRuleFacts {
         Some(other) => other.to_string(),
         None => String::new(),
     };
-    // Domain, private and public; newer ones would have further bits.
+    // Domain, private and public; newer Windows may add bits.
     const ALL_PROFILES: i64 = 7;
     let limits = LIMITS.iter().filter_map(|(name, harmless)| {
         let found = text(name);

@@ -1,9 +1,8 @@
-//! Networks and endpoints of the Host Networking Service.
+//! Networks, endpoints and load balancers of the Host Networking Service (HNS).
 //!
-//! They are read and attached through the first generation of its interface,
-//! which gives everything in one answer and has the host's address, and made
-//! and deleted through the second; on a Windows that has no second one, through
-//! the first.
+//! Reading and attaching uses the v1 API, which returns everything in one response
+//! and includes the address of the host. Creating and deleting uses the v2 API
+//! (HCN), or v1 on a Windows without v2.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -17,27 +16,25 @@ use serde_json::{Value, json};
 
 use super::Windows;
 use super::adapters::{self, Adapter};
-use super::patience::Patience;
+use super::retry_timer::RetryTimer;
 use super::{conditions, scm};
 use crate::platform::{Balancer, Hns, NewEndpoint};
 
-#[path = "hns/v1.rs"]
-mod first;
+mod v1;
 
-/// How long the host may be without its address: a switch takes the adapter,
-/// and addresses from DHCP are asked for again.
-const BACK: Duration = Duration::from_secs(120);
+/// How long the host may be without its address: a new switch takes over the
+/// adapter, and DHCP addresses are requested again.
+const ADDRESS_TIMEOUT: Duration = Duration::from_secs(120);
 
-/// All networks.
 pub fn networks() -> Result<Vec<HnsNetworkFacts>, Failure> {
     Ok(list("/networks/")?.iter().map(network_facts).collect())
 }
 
-/// The host's adapter on a network: the one with an endpoint of the host's,
-/// else the one with the host's own address.
+/// The adapter of the host on a network: the one with a host endpoint, else the one
+/// with the management address.
 pub fn host_adapter(network: &str) -> Result<Option<Adapter>, Failure> {
-    let is_it = |name: &str| name.eq_ignore_ascii_case(network);
-    let Some(found) = networks()?.into_iter().find(|it| is_it(&it.name)) else {
+    let matches = |name: &str| name.eq_ignore_ascii_case(network);
+    let Some(found) = networks()?.into_iter().find(|it| matches(&it.name)) else {
         return Ok(None);
     };
     let adapters = adapters::adapters()?;
@@ -50,7 +47,7 @@ pub fn host_adapter(network: &str) -> Result<Option<Adapter>, Failure> {
     let endpoint = list("/endpoints/")?
         .iter()
         .map(endpoint_facts)
-        .filter(|endpoint| is_it(&endpoint.network))
+        .filter(|endpoint| matches(&endpoint.network))
         .find_map(|endpoint| endpoint.address.and_then(with));
     Ok(endpoint.or_else(|| found.management_address.and_then(with)))
 }
@@ -66,25 +63,25 @@ impl Hns for Windows {
 
     fn create_hns_network(&self, network: &HnsNetwork) -> Result<(), Failure> {
         let adapter = adapters::require(network.adapter_address)?;
-        let doing = || format!("make the HNS network `{}`", network.name);
-        let failed = |error: HcnError| refused(doing(), &error);
-        match second().map_err(failed)? {
+        let action = || format!("create the HNS network `{}`", network.name);
+        let failed = |error: HcnError| hns_failure(action(), &error);
+        match load_v2().map_err(failed)? {
             Some(hcn) => {
                 let document = network_document(network, &adapter.name);
                 hcn.create(Kind::Network, &document).map_err(failed)?;
             }
             None if network.network_type == HnsNetworkType::L2Bridge => {
-                first::make_network(network, &adapter.name).map_err(failed)?;
+                v1::create_network(network, &adapter.name).map_err(failed)?;
             }
-            None => return Err(no_overlay(network)),
+            None => return Err(overlay_unsupported(network)),
         }
         wait_for_address(network.adapter_address)?;
         wait_for_management(&network.name)
     }
 
     fn delete_hns_network(&self, id: &str) -> Result<(), Failure> {
-        let doing = || format!("delete the HNS network `{id}`");
-        let failed = |error: HcnError| refused(doing(), &error);
+        let action = || format!("delete the HNS network `{id}`");
+        let failed = |error: HcnError| hns_failure(action(), &error);
         let guid: Guid = id.parse().map_err(|error| failed(HcnError::from(error)))?;
         let network = networks()?.into_iter().find(|it| same(&it.id, guid));
         delete(Kind::Network, guid).map_err(failed)?;
@@ -98,8 +95,8 @@ impl Hns for Windows {
         let adapters = adapters::adapters()?;
         let mut endpoints: Vec<_> = list("/endpoints/")?.iter().map(endpoint_facts).collect();
         for endpoint in &mut endpoints {
-            // What counts is whether the host has the address; HNS' own word
-            // does not tell the host from a container.
+            // Attached means that the host has the address; the state in HNS does
+            // not distinguish the host from a container.
             endpoint.attached = endpoint
                 .address
                 .map(|address| adapters.iter().any(|adapter| adapter.has(address)));
@@ -108,10 +105,10 @@ impl Hns for Windows {
     }
 
     fn create_hns_endpoint(&self, endpoint: &NewEndpoint) -> Result<(), Failure> {
-        let doing = || format!("make the HNS endpoint `{}`", endpoint.name);
-        let failed = |error: HcnError| refused(doing(), &error);
-        let Some(hcn) = second().map_err(failed)? else {
-            return first::make_endpoint(endpoint).map_err(failed);
+        let action = || format!("create the HNS endpoint `{}`", endpoint.name);
+        let failed = |error: HcnError| hns_failure(action(), &error);
+        let Some(hcn) = load_v2().map_err(failed)? else {
+            return v1::create_endpoint(endpoint).map_err(failed);
         };
         let document = json!({
             "SchemaVersion": {"Major": 2, "Minor": 0},
@@ -128,8 +125,8 @@ impl Hns for Windows {
     }
 
     fn attach_hns_endpoint(&self, id: &str) -> Result<(), Failure> {
-        let doing = || format!("attach the HNS endpoint `{id}` to the host");
-        let failed = |error: HcnError| refused(doing(), &error);
+        let action = || format!("attach the HNS endpoint `{id}` to the host");
+        let failed = |error: HcnError| hns_failure(action(), &error);
         let hns = HnsCalls::load().map_err(failed)?;
         let host = json!({"SystemType": "Host", "CompartmentId": 1});
         match hns.call(
@@ -150,20 +147,21 @@ impl Hns for Windows {
     }
 
     fn delete_hns_endpoint(&self, id: &str) -> Result<(), Failure> {
-        let failed = |error: HcnError| refused(format!("delete the HNS endpoint `{id}`"), &error);
+        let failed =
+            |error: HcnError| hns_failure(format!("delete the HNS endpoint `{id}`"), &error);
         let guid: Guid = id.parse().map_err(|error| failed(HcnError::from(error)))?;
         delete(Kind::Endpoint, guid).map_err(failed)
     }
 
     fn hns_balancers(&self) -> Result<Vec<Balancer>, Failure> {
-        let failed = |error: HcnError| refused("list HNS load balancers".to_owned(), &error);
-        let Some(hcn) = second().map_err(failed)? else {
-            return first::balancers().map_err(failed);
+        let failed = |error: HcnError| hns_failure("list HNS load balancers".to_owned(), &error);
+        let Some(hcn) = load_v2().map_err(failed)? else {
+            return v1::balancers().map_err(failed);
         };
         let balancers = hcn.list(Kind::LoadBalancer, &everything());
         let balancer = |document: &Value| Balancer {
             id: text(document, "ID").to_owned(),
-            endpoints: texts(document, "HostComputeEndpoints")
+            endpoints: text_list(document, "HostComputeEndpoints")
                 .into_iter()
                 .map(str::to_owned)
                 .collect(),
@@ -173,28 +171,28 @@ impl Hns for Windows {
 
     fn delete_hns_balancer(&self, id: &str) -> Result<(), Failure> {
         let failed = |error: HcnError| {
-            let doing = format!("delete the HNS load balancer `{id}`");
-            refused(doing, &error)
+            let action = format!("delete the HNS load balancer `{id}`");
+            hns_failure(action, &error)
         };
         let guid: Guid = id.parse().map_err(|error| failed(HcnError::from(error)))?;
         delete(Kind::LoadBalancer, guid).map_err(failed)
     }
 }
 
-/// The second generation of the interface, where the host has it.
-fn second() -> Result<Option<Hcn>, HcnError> {
+/// `None` where Windows has no v2 API.
+fn load_v2() -> Result<Option<Hcn>, HcnError> {
     match Hcn::load() {
         Ok(hcn) => Ok(Some(hcn)),
-        Err(HcnError::Absent { .. } | HcnError::Incomplete { .. }) => Ok(None),
+        Err(HcnError::MissingLibrary { .. } | HcnError::MissingFunction { .. }) => Ok(None),
         Err(error) => Err(error),
     }
 }
 
-/// Deletes a thing by its id; absent is fine.
+/// Succeeds if the object is absent.
 fn delete(kind: Kind, id: Guid) -> Result<(), HcnError> {
-    let deleted = match second()? {
+    let deleted = match load_v2()? {
         Some(hcn) => hcn.delete(kind, id),
-        None => first::delete(kind, id),
+        None => v1::delete(kind, id),
     };
     match deleted {
         Err(error) if !error.is_not_found() => Err(error),
@@ -230,28 +228,28 @@ fn network_document(network: &HnsNetwork, adapter: &str) -> Value {
     })
 }
 
-fn no_overlay(network: &HnsNetwork) -> Failure {
+fn overlay_unsupported(network: &HnsNetwork) -> Failure {
     Failure::new(
-        Code::Needed,
-        format!("this Windows cannot have the overlay `{}`", network.name),
+        Code::ActionRequired,
+        format!(
+            "this version of Windows does not support the overlay network `{}`",
+            network.name
+        ),
         "use Windows Server 2019 or newer, or a network without an overlay (`l3-routes`)",
     )
-    .values(
-        "the second generation of HNS (computenetwork.dll)",
-        "only the first",
-    )
+    .values("HNS v2 (computenetwork.dll)", "HNS v1 only")
 }
 
 fn list(path: &str) -> Result<Vec<Value>, Failure> {
-    let doing = || format!("ask HNS for `{path}`");
-    let answer = match HnsCalls::load() {
+    let action = || format!("read `{path}` from HNS");
+    let response = match HnsCalls::load() {
         Ok(hns) => hns.call(Method::Get, path, None),
         Err(error) => Err(error),
     };
-    match answer {
+    match response {
         Ok(Value::Array(items)) => Ok(items),
         Ok(_) => Ok(Vec::new()),
-        Err(error) => Err(refused(doing(), &error)),
+        Err(error) => Err(hns_failure(action(), &error)),
     }
 }
 
@@ -289,7 +287,7 @@ fn text<'a>(document: &'a Value, field: &str) -> &'a str {
         .unwrap_or_default()
 }
 
-fn texts<'a>(document: &'a Value, field: &str) -> Vec<&'a str> {
+fn text_list<'a>(document: &'a Value, field: &str) -> Vec<&'a str> {
     let items = document.get(field).and_then(Value::as_array);
     items
         .into_iter()
@@ -309,22 +307,22 @@ fn default_route(gateway: IpAddr) -> &'static str {
     }
 }
 
-/// Waits until the host can use an address of its own.
+/// Waits until an address of the host is usable.
 fn wait_for_address(address: IpAddr) -> Result<(), Failure> {
     let condition = casement_resource::Condition::Address(address);
-    let mut patience = Patience::new(BACK);
+    let mut retry_timer = RetryTimer::new(ADDRESS_TIMEOUT);
     loop {
-        match conditions::look(&condition)? {
+        match conditions::evaluate(&condition)? {
             ConditionFacts::Holds => return Ok(()),
-            ConditionFacts::NotYet(_) if patience.wait() => {}
+            ConditionFacts::NotYet(_) if retry_timer.wait() => {}
             ConditionFacts::NotYet(found) => {
                 return Err(Failure::new(
                     Code::TimedOut,
                     format!(
-                        "the host does not have its address {address} after {} s",
-                        BACK.as_secs()
+                        "the host did not regain its address {address} within {} s",
+                        ADDRESS_TIMEOUT.as_secs()
                     ),
-                    "look at the virtual switch and its adapter on the host's own console",
+                    "check the virtual switch and its adapter on the console of the host",
                 )
                 .found(found));
             }
@@ -332,32 +330,31 @@ fn wait_for_address(address: IpAddr) -> Result<(), Failure> {
     }
 }
 
-/// Waits until HNS knows the host's address on a network: kube-proxy and CNI
-/// plugins ask for it.
+/// kube-proxy and CNI plugins need the management address.
 fn wait_for_management(name: &str) -> Result<(), Failure> {
-    let mut patience = Patience::new(BACK);
+    let mut retry_timer = RetryTimer::new(ADDRESS_TIMEOUT);
     loop {
         let networks = networks()?;
         let found = networks.iter().find(|it| it.name == name);
         if found.is_some_and(|network| network.management_address.is_some()) {
             return Ok(());
         }
-        if !patience.wait() {
+        if !retry_timer.wait() {
             return Err(Failure::new(
                 Code::TimedOut,
                 format!(
-                    "HNS does not know the host's address on `{name}` after {} s",
-                    BACK.as_secs()
+                    "HNS did not report the management address of `{name}` within {} s",
+                    ADDRESS_TIMEOUT.as_secs()
                 ),
-                "restart the service `hns`, then apply again",
+                "restart the service `hns`, then run `casement apply` again",
             ));
         }
     }
 }
 
-fn refused(doing: String, error: &HcnError) -> Failure {
-    let remedy = error
-        .remedy()
-        .unwrap_or("see the reason above; apply again when it is gone");
-    Failure::new(Code::System, format!("cannot {doing}: {error}"), remedy)
+fn hns_failure(action: String, error: &HcnError) -> Failure {
+    let help = error
+        .help()
+        .unwrap_or("resolve the error above, then run `casement apply` again");
+    Failure::new(Code::System, format!("failed to {action}: {error}"), help)
 }

@@ -1,11 +1,10 @@
-//! `casement-node host NAME`: the program of every service that casement
-//! makes.
+//! `casement-node host NAME`: the executable of every service of casement.
 //!
-//! It waits until what the service depends on is ready, starts the program,
-//! keeps its output, starts it again when it ends, and stops it cleanly. To
-//! the Service Control Manager it tells the truth: running only while the
-//! program runs, paused while it waits to start it again (a service that is
-//! "starting" could not be stopped), stopped with the program's exit code.
+//! It waits until the dependencies of the service are ready, starts the program,
+//! captures its output, restarts it when it exits, and stops it gracefully. The
+//! status in the Service Control Manager is accurate: running only while the program
+//! runs, paused while a restart is pending (a service that is "starting" could not
+//! be stopped), and stopped with the exit code of the program.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -17,8 +16,8 @@ use casement_resource::{Code, Failure};
 use windows_service::service::{ServiceExitCode, ServiceState};
 use windows_service::{define_windows_service, service_dispatcher};
 
-use super::report::{Ending, Reporter};
-use crate::going_down::{self, Next};
+use super::status::{StatusReporter, StopReason};
+use crate::shutdown::{self, Action};
 use crate::state::Layout;
 
 mod backoff;
@@ -30,9 +29,9 @@ mod program;
 mod variables;
 
 use backoff::Backoff;
-use program::{Ended, Program};
+use program::{Program, ProgramEvent};
 
-/// What the dispatcher's callback, which takes no arguments of ours, needs.
+/// Input and result of the dispatcher callback, which cannot take parameters.
 static TASK: OnceLock<Task> = OnceLock::new();
 
 struct Task {
@@ -41,13 +40,13 @@ struct Task {
     outcome: Mutex<Result<(), Failure>>,
 }
 
-/// Serves until the service is stopped. Only the Service Control Manager can
-/// start a process that may call this.
+/// Returns when the service has stopped. Only a process started by the Service
+/// Control Manager may call this.
 pub fn run(layout: &Layout, name: &str) -> Result<(), Failure> {
     let config = layout.service_file(name).ok_or_else(|| {
         Failure::new(
             Code::State,
-            format!("`{name}` is no name of a service of casement's"),
+            format!("`{name}` is not a valid service name"),
             "use letters, digits, `-`, `_` and `.`",
         )
     })?;
@@ -59,8 +58,8 @@ pub fn run(layout: &Layout, name: &str) -> Result<(), Failure> {
     service_dispatcher::start(name, ffi_serve).map_err(|error| {
         Failure::new(
             Code::ServiceFailed,
-            format!("`host {name}` is for the Service Control Manager: {error}"),
-            format!("start the service: `sc start {name}`"),
+            format!("`host {name}` can only be started by the Service Control Manager: {error}"),
+            format!("run `sc start {name}` to start the service"),
         )
     })?;
     match task.outcome.lock() {
@@ -73,63 +72,59 @@ define_windows_service!(ffi_serve, serve);
 
 fn serve(_arguments: Vec<OsString>) {
     let Some(task) = TASK.get() else { return };
-    let outcome = Hosting::begin(task).and_then(|mut hosting| hosting.run(task));
-    if let Ok(mut place) = task.outcome.lock() {
-        *place = outcome;
+    let outcome = ServiceHost::new(task).and_then(|mut host| host.run(task));
+    if let Ok(mut slot) = task.outcome.lock() {
+        *slot = outcome;
     }
 }
 
-/// A service that is being served.
-struct Hosting {
-    report: Reporter,
-    stop: Receiver<Ending>,
+struct ServiceHost {
+    status: StatusReporter,
+    stop: Receiver<StopReason>,
 }
 
-/// How the service ends.
 enum End {
-    /// It was asked to.
-    Asked,
-    /// It could not go on.
+    Stopped,
     Failed(Failure, ServiceExitCode),
 }
 
-impl Hosting {
-    fn begin(task: &Task) -> Result<Self, Failure> {
-        let (ask, stop) = mpsc::channel();
-        let report = Reporter::new(&task.name, move |why| {
-            // Nobody listens any more when the service has ended already.
-            let _ = ask.send(why);
+impl ServiceHost {
+    fn new(task: &Task) -> Result<Self, Failure> {
+        let (sender, stop) = mpsc::channel();
+        let status = StatusReporter::new(&task.name, move |reason| {
+            // The receiver is gone when the service has ended already.
+            let _ = sender.send(reason);
         })?;
-        Ok(Self { report, stop })
+        Ok(Self { status, stop })
     }
 
     fn run(&mut self, task: &Task) -> Result<(), Failure> {
         match self.serve(task) {
-            End::Asked => {
-                self.report.stopped(ServiceExitCode::NO_ERROR);
+            End::Stopped => {
+                self.status.stopped(ServiceExitCode::NO_ERROR);
                 Ok(())
             }
             End::Failed(failure, code) => {
-                self.report.stopped(code);
+                self.status.stopped(code);
                 Err(failure)
             }
         }
     }
 
     fn serve(&mut self, task: &Task) -> End {
-        self.report.pending(ServiceState::StartPending);
+        self.status.pending(ServiceState::StartPending);
         let mut program = match Program::prepare(&task.config) {
             Ok(program) => program,
             Err(failure) => {
-                program::note_without_definition(&task.name, &failure.to_string());
+                program::log_without_definition(&task.name, &failure.to_string());
                 return End::Failed(failure, ServiceExitCode::ServiceSpecific(1));
             }
         };
         match self.wait_for_dependencies(&mut program) {
             Ok(true) => {}
-            Ok(false) => return End::Asked,
+            Ok(false) => return End::Stopped,
             Err(failure) => {
-                program.note(&failure.to_string());
+                program.log(&failure.to_string());
                 return End::Failed(failure, ServiceExitCode::ServiceSpecific(2));
             }
         }
@@ -137,46 +132,50 @@ impl Hosting {
         loop {
             let started = Instant::now();
             if let Err((failure, code)) = program.start() {
-                program.note(&failure.to_string());
+                program.log(&failure.to_string());
                 return End::Failed(failure, ServiceExitCode::Win32(code));
             }
-            self.report.now(ServiceState::Running);
+            self.status.set(ServiceState::Running);
             let code = match program.wait(&self.stop) {
-                Ended::Asked(Ending::Stop) => return self.stop(&mut program),
-                Ended::Asked(Ending::GoingDown) => return self.go_down(&mut program),
-                Ended::ByItself(code) => code,
+                ProgramEvent::StopRequested(StopReason::Requested) => {
+                    return self.stop(&mut program);
+                }
+                ProgramEvent::StopRequested(StopReason::Preshutdown) => {
+                    return self.shut_down(&mut program);
+                }
+                ProgramEvent::Exited(code) => code,
             };
             let pause = backoff.next(started.elapsed());
-            program.note(&format!(
-                "the program ended with exit code {code}; it starts again in {} s",
+            program.log(&format!(
+                "the program exited with exit code {code}; restarting in {} s",
                 pause.as_secs()
             ));
-            self.report.now(ServiceState::Paused);
-            // A message, or the other side gone: both mean an end.
+            self.status.set(ServiceState::Paused);
+            // A message and a closed channel both mean: stop.
             if self.stop.recv_timeout(pause) != Err(mpsc::RecvTimeoutError::Timeout) {
-                return End::Asked;
+                return End::Stopped;
             }
         }
     }
 
-    /// False if the service was told to stop meanwhile.
+    /// Returns false if the service is stopped meanwhile.
     fn wait_for_dependencies(&mut self, program: &mut Program) -> Result<bool, Failure> {
-        const LOOK_AGAIN: Duration = Duration::from_millis(100);
-        let begun = Instant::now();
-        while let Some((service, within, found)) = program.unready()? {
-            if begun.elapsed() > within {
+        const POLL_INTERVAL: Duration = Duration::from_millis(100);
+        let started_at = Instant::now();
+        while let Some((service, timeout, found)) = program.unready_dependency()? {
+            if started_at.elapsed() > timeout {
                 return Err(Failure::new(
                     Code::TimedOut,
                     format!(
-                        "`{service}`, which this service needs, is not ready after {} s",
-                        within.as_secs()
+                        "the dependency `{service}` is not ready after {} s",
+                        timeout.as_secs()
                     ),
                     format!(r"read the end of C:\var\log\{service}\{service}.log"),
                 )
                 .found(found));
             }
-            self.report.pending(ServiceState::StartPending);
-            if self.stop.recv_timeout(LOOK_AGAIN) != Err(mpsc::RecvTimeoutError::Timeout) {
+            self.status.pending(ServiceState::StartPending);
+            if self.stop.recv_timeout(POLL_INTERVAL) != Err(mpsc::RecvTimeoutError::Timeout) {
                 return Ok(false);
             }
         }
@@ -184,59 +183,60 @@ impl Hosting {
     }
 
     fn stop(&mut self, program: &mut Program) -> End {
-        const TO_LISTEN: Duration = Duration::from_secs(20);
-        const TO_DIE: Duration = Duration::from_secs(30);
-        let begun = Instant::now();
+        const GRACE_PERIOD: Duration = Duration::from_secs(20);
+        const KILL_TIMEOUT: Duration = Duration::from_secs(30);
+        let started_at = Instant::now();
         let mut killed = false;
-        // Said first: whoever waits must see that the service has heard, however
-        // long its program takes to listen.
-        self.report.pending(ServiceState::StopPending);
-        program.ask_to_end();
-        while !program.has_ended(Duration::from_millis(500)) {
-            self.report.pending(ServiceState::StopPending);
-            if begun.elapsed() > TO_DIE {
-                program
-                    .note("the program could not be killed; the system ends it with the service");
+        // Report this first: the SCM must see that the control was received, however
+        // long the program takes.
+        self.status.pending(ServiceState::StopPending);
+        program.request_stop();
+        while !program.wait_for_exit(Duration::from_millis(500)) {
+            self.status.pending(ServiceState::StopPending);
+            if started_at.elapsed() > KILL_TIMEOUT {
+                program.log("the program could not be killed; Windows ends it with the service");
                 break;
             }
-            if begun.elapsed() > TO_LISTEN && !killed {
-                program.note("the program did not end when asked; it is killed");
+            if started_at.elapsed() > GRACE_PERIOD && !killed {
+                program.log("the program did not stop in time; killing it");
                 program.kill();
                 killed = true;
             }
         }
-        End::Asked
+        End::Stopped
     }
 
-    /// The program ends after those that need it: a kubelet that drains still has
-    /// its runtime.
-    fn go_down(&mut self, program: &mut Program) -> End {
-        program.note("the host goes down");
-        let begun = Instant::now();
-        let (mut waited, mut asked, mut killed) = (false, false, false);
+    /// The program stops after its dependents, so that a draining kubelet still has
+    /// its container runtime.
+    fn shut_down(&mut self, program: &mut Program) -> End {
+        program.log("the host is shutting down");
+        let started_at = Instant::now();
+        let (mut waited, mut requested, mut killed) = (false, false, false);
         loop {
-            self.report.pending(ServiceState::StopPending);
-            let needed = program.needed_by().filter(|_| !asked);
-            match going_down::next(begun.elapsed(), needed.is_some()) {
-                Next::Wait if !waited => {
+            self.status.pending(ServiceState::StopPending);
+            let needed = program.running_dependent().filter(|_| !requested);
+            match shutdown::next_action(started_at.elapsed(), needed.is_some()) {
+                Action::Wait if !waited => {
                     let name = needed.unwrap_or_default();
-                    program.note(&format!("`{name}`, which needs this service, ends first"));
+                    program.log(&format!(
+                        "waiting for `{name}`, which depends on this service, to stop"
+                    ));
                     waited = true;
                 }
-                Next::Ask if !asked => {
-                    program.ask_to_end();
-                    asked = true;
+                Action::Ask if !requested => {
+                    program.request_stop();
+                    requested = true;
                 }
-                Next::Kill if !killed => {
-                    program.note("the program did not end in time; it is killed");
+                Action::Kill if !killed => {
+                    program.log("the program did not stop in time; killing it");
                     program.kill();
                     killed = true;
                 }
-                _ if begun.elapsed() > going_down::LONGEST => return End::Asked,
+                _ if started_at.elapsed() > shutdown::PRESHUTDOWN_TIMEOUT => return End::Stopped,
                 _ => {}
             }
-            if program.has_ended(Duration::from_millis(500)) {
-                return End::Asked;
+            if program.wait_for_exit(Duration::from_millis(500)) {
+                return End::Stopped;
             }
         }
     }

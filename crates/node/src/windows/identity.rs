@@ -1,4 +1,4 @@
-//! The host's name, and the domain that it is a member of.
+//! Computer name and domain membership.
 #![allow(unsafe_code, reason = "names through the Windows API")]
 
 use std::ptr;
@@ -16,28 +16,30 @@ use super::wide::{from_pointer, wide};
 use super::{Windows, facts, failure, registry};
 use crate::platform::Identity;
 
-/// Has the name that was given last, also before it is in force.
+/// Holds the last name that was set, even before the reboot that activates it.
 const NAMES: &str = r"SYSTEM\CurrentControlSet\Services\Tcpip\Parameters";
 
 impl Identity for Windows {
     fn hostname(&self) -> Result<HostnameFacts, Failure> {
         let active = facts::hostname()?;
-        let given = match registry::read(NAMES, "NV Hostname")? {
+        let configured = match registry::read(NAMES, "NV Hostname")? {
             Some(RegistryData::Text(name)) => name,
             _ => active.clone(),
         };
         Ok(HostnameFacts {
-            after_boot: !given.eq_ignore_ascii_case(&active),
-            name: given,
+            after_boot: !configured.eq_ignore_ascii_case(&active),
+            name: configured,
             domain: domain()?,
         })
     }
 
     fn set_hostname(&self, name: &str) -> Result<(), Failure> {
         let text = wide(name);
-        // SAFETY: terminated text.
+        // SAFETY: NUL-terminated text.
         match unsafe { SetComputerNameExW(ComputerNamePhysicalDnsHostname, text.as_ptr()) } {
-            0 => Err(failure::last(format_args!("name the host `{name}`"))),
+            0 => Err(failure::last_error(format_args!(
+                "set the computer name to `{name}`"
+            ))),
             _ => Ok(()),
         }
     }
@@ -45,12 +47,12 @@ impl Identity for Windows {
 
 fn domain() -> Result<Option<String>, Failure> {
     let (mut name, mut status) = (ptr::null_mut(), 0);
-    // SAFETY: this machine, and two places; the name is freed below.
+    // SAFETY: null means the local computer; the name is freed below.
     let code = unsafe { NetGetJoinInformation(ptr::null(), &mut name, &mut status) };
     if code != ERROR_SUCCESS {
-        return Err(failure::refused("ask for the host's domain", code));
+        return Err(failure::from_code("read the domain of the host", code));
     }
-    // SAFETY: null, or terminated text that Windows has given.
+    // SAFETY: null, or NUL-terminated text allocated by Windows.
     let text = unsafe {
         let text = from_pointer(name);
         NetApiBufferFree(name.cast());

@@ -1,4 +1,4 @@
-//! Groups of processes that end together.
+//! Job objects: groups of processes that are terminated together.
 #![allow(unsafe_code, reason = "job objects of the Windows API")]
 
 use std::mem;
@@ -13,32 +13,29 @@ use windows_sys::Win32::System::JobObjects::{
     JobObjectExtendedLimitInformation, SetInformationJobObject, TerminateJobObject,
 };
 
-use super::failure::last;
+use super::failure::last_error;
 
-/// Whom a job holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope {
-    /// The process and all that it starts.
+    /// The process and all its descendants.
     Tree,
-    /// The process alone. What it starts goes its own way: containers outlive
-    /// a restart of containerd.
+    /// The process without its descendants: containers outlive a restart of
+    /// containerd.
     Process,
 }
 
-/// A job. When it is dropped, even by the end of this process, those in it are
-/// ended.
+/// Dropping the job, or the end of this process, terminates its processes.
 #[derive(Debug)]
 pub struct Job(OwnedHandle);
 
 impl Job {
-    /// A job without anybody in it.
     pub fn new(scope: Scope) -> Result<Self, Failure> {
-        // SAFETY: neither attributes nor a name.
+        // SAFETY: no attributes and no name.
         let handle = unsafe { CreateJobObjectW(ptr::null(), ptr::null()) };
         if handle.is_null() {
-            return Err(last("make a job object"));
+            return Err(last_error("create a job object"));
         }
-        // SAFETY: just made, and closed only by this owner.
+        // SAFETY: just created, and owned by nobody else.
         let job = Self(unsafe { OwnedHandle::from_raw_handle(handle) });
         let mut limits = JOBOBJECT_EXTENDED_LIMIT_INFORMATION::default();
         limits.BasicLimitInformation.LimitFlags = JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE
@@ -46,7 +43,7 @@ impl Job {
                 Scope::Tree => 0,
                 Scope::Process => JOB_OBJECT_LIMIT_SILENT_BREAKAWAY_OK,
             };
-        // SAFETY: an open job, and limits of the type and size named.
+        // SAFETY: an open job, and limits of the given type and size.
         let set = unsafe {
             SetInformationJobObject(
                 job.0.as_raw_handle(),
@@ -56,23 +53,21 @@ impl Job {
             )
         };
         if set == 0 {
-            return Err(last("set the limits of a job object"));
+            return Err(last_error("set the limits of a job object"));
         }
         Ok(job)
     }
 
-    /// Puts a process into it.
-    pub fn take(&self, child: &Child) -> Result<(), Failure> {
+    pub fn assign(&self, child: &Child) -> Result<(), Failure> {
         // SAFETY: two open handles.
         match unsafe { AssignProcessToJobObject(self.0.as_raw_handle(), child.as_raw_handle()) } {
-            0 => Err(last("put a process into a job object")),
+            0 => Err(last_error("assign a process to a job object")),
             _ => Ok(()),
         }
     }
 
-    /// Ends everybody in it, at once.
-    pub fn end(&self) {
-        // SAFETY: an open job. Who has ended already cannot be ended.
+    pub fn terminate(&self) {
+        // SAFETY: an open job. Processes that have exited are ignored.
         unsafe { TerminateJobObject(self.0.as_raw_handle(), 1) };
     }
 }

@@ -1,4 +1,4 @@
-//! Folders that Windows itself names.
+//! Known folders of Windows.
 #![allow(unsafe_code, reason = "a shell function of the Windows API")]
 
 use std::path::PathBuf;
@@ -9,12 +9,12 @@ use windows_sys::Win32::UI::Shell::{FOLDERID_ProgramData, SHGetKnownFolderPath};
 
 use super::wide::from_pointer;
 
-/// The folder for data of all users. Not from the environment: that is another
-/// one in a session than in a service, and whoever starts a process sets it.
+/// Not from the environment: the value differs between a session and a service, and
+/// the parent process controls it.
 pub fn program_data() -> PathBuf {
     let mut path = ptr::null_mut();
-    // SAFETY: the id of a folder, no token, and a place; the text is freed
-    // whatever came of it.
+    // SAFETY: a valid ID, no token, and a writable pointer; the text is freed
+    // on success and on failure.
     unsafe {
         let code = SHGetKnownFolderPath(&FOLDERID_ProgramData, 0, ptr::null_mut(), &mut path);
         let text = if code == 0 {

@@ -1,19 +1,19 @@
-//! Interfaces, routes, forwarding, dynamic ports.
+//! Interfaces, routes, forwarding and dynamic ports.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use casement_resource::wire::InterfaceFacts;
 use casement_resource::{
-    AdapterSeen, Code, DynamicPorts, DynamicPortsFacts, Failure, InterfaceRef, Protocol, RouteEntry,
+    Code, DynamicPorts, DynamicPortsFacts, Failure, InterfaceRef, ObservedAdapter, Protocol,
+    RouteEntry,
 };
 use ipnet::IpNet;
 
 use super::adapters::{self, Adapter};
-use super::routes::{self, Hop};
+use super::routes::{self, Route};
 use super::{Windows, adapter_settings, hns, wmi};
 use crate::platform::{Network, unsupported};
 
-/// The adapters in the form that travels.
 pub fn interfaces() -> Result<Vec<InterfaceFacts>, Failure> {
     let facts = |adapter: Adapter| InterfaceFacts {
         index: adapter.index,
@@ -27,12 +27,12 @@ pub fn interfaces() -> Result<Vec<InterfaceFacts>, Failure> {
     Ok(adapters::adapters()?.into_iter().map(facts).collect())
 }
 
-fn hop(route: &RouteEntry) -> Hop {
+fn to_route(route: &RouteEntry) -> Route {
     let direct = match route.destination {
         IpNet::V4(_) => IpAddr::from(Ipv4Addr::UNSPECIFIED),
         IpNet::V6(_) => IpAddr::from(Ipv6Addr::UNSPECIFIED),
     };
-    Hop {
+    Route {
         destination: route.destination.network(),
         prefix_length: route.destination.prefix_len(),
         gateway: route.next_hop.unwrap_or(direct),
@@ -44,8 +44,8 @@ fn hop(route: &RouteEntry) -> Hop {
 fn missing(interface: &InterfaceRef) -> Failure {
     Failure::new(
         Code::InterfaceMissing,
-        format!("there is no such interface: {interface}"),
-        "apply again when the host has it",
+        format!("interface not found: {interface}"),
+        "run `casement apply` again when the interface exists",
     )
 }
 
@@ -58,7 +58,7 @@ impl Network for Windows {
         let adapter = match reference {
             InterfaceRef::Address(address) => adapters::with_address(*address)?,
             InterfaceRef::HnsNetwork(name) => hns::host_adapter(name)?,
-            InterfaceRef::Every => return Err(unsupported("an interface for all")),
+            InterfaceRef::Every => return Err(unsupported("forwarding on all interfaces at once")),
         };
         Ok(adapter.map(|adapter| adapter.index))
     }
@@ -67,22 +67,22 @@ impl Network for Windows {
         let (network, length) = (destination.network(), destination.prefix_len());
         let found = routes::routes()?
             .into_iter()
-            .filter(|hop| hop.destination == network && hop.prefix_length == length);
+            .filter(|route| route.destination == network && route.prefix_length == length);
         Ok(found
-            .map(|hop| RouteEntry {
+            .map(|route| RouteEntry {
                 destination: destination.trunc(),
-                next_hop: Some(hop.gateway).filter(|gateway| !gateway.is_unspecified()),
-                interface_index: hop.interface,
+                next_hop: Some(route.gateway).filter(|gateway| !gateway.is_unspecified()),
+                interface_index: route.interface,
             })
             .collect())
     }
 
     fn add_route(&self, route: &RouteEntry) -> Result<(), Failure> {
-        routes::add(&hop(route))
+        routes::add(&to_route(route))
     }
 
     fn delete_route(&self, route: &RouteEntry) -> Result<(), Failure> {
-        routes::remove(&hop(route))
+        routes::remove(&to_route(route))
     }
 
     fn forwarding(&self, interface: &InterfaceRef) -> Result<Option<bool>, Failure> {
@@ -92,11 +92,11 @@ impl Network for Windows {
         }
     }
 
-    fn adapter(&self, address: IpAddr) -> Result<Option<AdapterSeen>, Failure> {
+    fn adapter(&self, address: IpAddr) -> Result<Option<ObservedAdapter>, Failure> {
         adapter_settings::read(address)
     }
 
-    fn restore_adapter(&self, address: IpAddr, settings: &AdapterSeen) -> Result<(), Failure> {
+    fn restore_adapter(&self, address: IpAddr, settings: &ObservedAdapter) -> Result<(), Failure> {
         adapter_settings::restore(address, settings)
     }
 

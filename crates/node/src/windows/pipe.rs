@@ -1,7 +1,7 @@
-//! A named pipe whose two directions can be used at the same time.
+//! A named pipe with concurrent reads and writes.
 //!
-//! Windows lets only one operation at a time wait on a plain handle, so these
-//! are opened for overlapped operations, and each side waits for its own.
+//! Windows serializes operations on a synchronous handle, so the pipe is opened for
+//! overlapped I/O and each direction waits for its own operation.
 #![allow(unsafe_code, reason = "pipe functions of the Windows API")]
 
 use std::io::{self, Read, Write};
@@ -16,21 +16,19 @@ use windows_sys::Win32::Storage::FileSystem::{ReadFile, WriteFile};
 use windows_sys::Win32::System::IO::{CancelIoEx, GetOverlappedResult, OVERLAPPED};
 use windows_sys::Win32::System::Threading::CreateEventW;
 
-use crate::backstage::Duplex;
+use crate::service_client::Duplex;
 
-/// One end of a pipe, shared by its two halves.
 #[derive(Debug, Clone)]
-pub struct PipeEnd(Arc<OwnedHandle>);
+pub struct PipeStream(Arc<OwnedHandle>);
 
-/// An operation that is under way, with the event that ends it.
+/// A pending overlapped operation and its event.
 pub struct Pending {
-    // In a box, since Windows keeps its address.
+    // Boxed, because Windows keeps its address.
     state: Box<OVERLAPPED>,
     event: OwnedHandle,
 }
 
 impl Pending {
-    /// Nothing yet.
     pub fn new() -> io::Result<Self> {
         let event = event()?;
         let state = OVERLAPPED {
@@ -43,47 +41,46 @@ impl Pending {
         })
     }
 
-    /// For the call that begins the operation.
+    /// Passed to the call that starts the operation.
     pub fn state(&mut self) -> *mut OVERLAPPED {
         &raw mut *self.state
     }
 
-    /// Is set when the operation has ended.
+    /// Signaled when the operation has completed.
     pub fn event(&self) -> HANDLE {
         self.event.as_raw_handle()
     }
 
-    /// Waits for the end.
     pub fn finish(&mut self, handle: HANDLE) -> io::Result<usize> {
         let mut count = 0;
-        // SAFETY: the operation that was begun on this handle with this state.
+        // SAFETY: the operation that was started on this handle with this state.
         match unsafe { GetOverlappedResult(handle, &raw const *self.state, &mut count, 1) } {
             0 => Err(io::Error::last_os_error()),
             _ => Ok(count as usize),
         }
     }
 
-    /// Gives the operation up and waits until Windows has let go of it.
+    /// Cancels the operation and waits until Windows no longer uses its memory.
     pub fn cancel(&mut self, handle: HANDLE) {
-        // SAFETY: as above; one that has ended meanwhile is fine.
+        // SAFETY: as above; the operation may have completed already.
         unsafe { CancelIoEx(handle, &raw const *self.state) };
         let _ = self.finish(handle);
     }
 }
 
-/// An event that is set by hand and stays so.
+/// A manual-reset event.
 pub fn event() -> io::Result<OwnedHandle> {
-    // SAFETY: neither attributes nor a name.
+    // SAFETY: no attributes and no name.
     let event = unsafe { CreateEventW(ptr::null(), 1, 0, ptr::null()) };
     if event.is_null() {
         return Err(io::Error::last_os_error());
     }
-    // SAFETY: just made, and closed only by this owner.
+    // SAFETY: just created, and owned by nobody else.
     Ok(unsafe { OwnedHandle::from_raw_handle(event) })
 }
 
-/// Whether a call has begun an operation, or done it at once.
-pub fn begun(result: i32) -> io::Result<()> {
+/// Ok if the operation is pending or has completed.
+pub fn started(result: i32) -> io::Result<()> {
     let error = io::Error::last_os_error();
     let pending = error.raw_os_error().map(i32::cast_unsigned) == Some(ERROR_IO_PENDING);
     if result != 0 || pending {
@@ -93,13 +90,12 @@ pub fn begun(result: i32) -> io::Result<()> {
     }
 }
 
-impl PipeEnd {
-    /// Takes a handle over that was opened for overlapped operations.
+impl PipeStream {
+    /// The handle must be opened for overlapped I/O.
     pub fn new(handle: OwnedHandle) -> Self {
         Self(Arc::new(handle))
     }
 
-    /// Both halves.
     pub fn split(self) -> Duplex {
         Duplex {
             reader: Box::new(self.clone()),
@@ -116,7 +112,7 @@ fn length(bytes: &[u8]) -> u32 {
     u32::try_from(bytes.len()).unwrap_or(u32::MAX)
 }
 
-/// The other side has closed.
+/// The peer has closed its end.
 fn is_end(error: &io::Error) -> bool {
     matches!(
         error.raw_os_error().map(i32::cast_unsigned),
@@ -124,10 +120,10 @@ fn is_end(error: &io::Error) -> bool {
     )
 }
 
-impl Read for PipeEnd {
+impl Read for PipeStream {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let mut pending = Pending::new()?;
-        // SAFETY: a buffer that stays until the operation has ended, below.
+        // SAFETY: the buffer outlives the operation, which completes below.
         let result = unsafe {
             ReadFile(
                 self.raw(),
@@ -137,17 +133,17 @@ impl Read for PipeEnd {
                 pending.state(),
             )
         };
-        match begun(result).and_then(|()| pending.finish(self.raw())) {
+        match started(result).and_then(|()| pending.finish(self.raw())) {
             Err(error) if is_end(&error) => Ok(0),
             outcome => outcome,
         }
     }
 }
 
-impl Write for PipeEnd {
+impl Write for PipeStream {
     fn write(&mut self, buffer: &[u8]) -> io::Result<usize> {
         let mut pending = Pending::new()?;
-        // SAFETY: a buffer that stays until the operation has ended, below.
+        // SAFETY: the buffer outlives the operation, which completes below.
         let result = unsafe {
             WriteFile(
                 self.raw(),
@@ -157,10 +153,10 @@ impl Write for PipeEnd {
                 pending.state(),
             )
         };
-        begun(result).and_then(|()| pending.finish(self.raw()))
+        started(result).and_then(|()| pending.finish(self.raw()))
     }
 
-    /// What was written is in the pipe, and the other side will read it.
+    /// Written bytes are in the pipe already.
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! Programs that are run to their end.
+//! Programs that run to completion.
 
 use std::collections::VecDeque;
 use std::io::{self, PipeReader, Read};
@@ -14,65 +14,65 @@ use windows_sys::Win32::System::Threading::CREATE_NO_WINDOW;
 use super::Windows;
 use super::failure::system;
 use super::job::{Job, Scope};
-use crate::platform::{Ended, Program, Programs};
+use crate::platform::{Program, ProgramExit, Programs};
 
-const KEPT: usize = 64 * 1024;
-/// For what a program wrote last: a grandchild may hold the pipe for ever.
-const LAST_WORDS: Duration = Duration::from_secs(2);
+const MAX_OUTPUT_BYTES: usize = 64 * 1024;
+/// A grandchild may hold the pipe open forever.
+const OUTPUT_TIMEOUT: Duration = Duration::from_secs(2);
 
 impl Programs for Windows {
-    fn run(&self, program: &Program) -> Result<Ended, Failure> {
+    fn run(&self, program: &Program) -> Result<ProgramExit, Failure> {
         let [name, arguments @ ..] = program.arguments.as_slice() else {
             return Err(Failure::new(
                 Code::ProgramFailed,
-                "there is no program to run",
-                "name the program first, then its arguments",
+                "no program given",
+                "report this as a bug",
             ));
         };
-        let doing = || format!("run `{name}`");
-        let failed = |error: io::Error| system(doing(), &error);
+        let action = || format!("run `{name}`");
+        let failed = |error: io::Error| system(action(), &error);
         let job = Job::new(Scope::Tree)?;
         let (reader, writer) = io::pipe().map_err(failed)?;
         let mut command = Command::new(name);
         command
             .args(arguments)
             .envs(&program.environment)
-            .current_dir(program.folder.as_str())
+            .current_dir(program.working_dir.as_str())
             .stdin(Stdio::null())
             .stdout(writer.try_clone().map_err(failed)?)
             .stderr(writer)
             .creation_flags(CREATE_NO_WINDOW);
         let child = command.spawn().map_err(failed)?;
-        // Holds the pipe's other end.
+        // The command holds the write end of the pipe.
         drop(command);
-        job.take(&child)?;
+        job.assign(&child)?;
         let output = collect(reader);
-        let code = wait(child, &job, program.deadline).map_err(failed)?;
-        Ok(Ended {
+        let code = wait(child, &job, program.timeout).map_err(failed)?;
+        Ok(ProgramExit {
             code,
-            output: last_words(&output),
+            output: read_output(&output),
         })
     }
 }
 
-/// None if it had to be ended.
-fn wait(mut child: Child, job: &Job, deadline: Duration) -> io::Result<Option<i32>> {
-    const LOOK_AGAIN: Duration = Duration::from_millis(20);
-    let begun = Instant::now();
+/// `None` if the process was killed.
+fn wait(mut child: Child, job: &Job, timeout: Duration) -> io::Result<Option<i32>> {
+    const POLL_INTERVAL: Duration = Duration::from_millis(20);
+    let started = Instant::now();
     loop {
         if let Some(status) = child.try_wait()? {
             return Ok(status.code());
         }
-        if begun.elapsed() >= deadline {
-            job.end();
+        if started.elapsed() >= timeout {
+            job.terminate();
             child.wait()?;
             return Ok(None);
         }
-        thread::sleep(LOOK_AGAIN);
+        thread::sleep(POLL_INTERVAL);
     }
 }
 
-/// Reads in a thread of its own, so that a full pipe holds nobody up.
+/// Reads on its own thread, so that a full pipe does not block the program.
 fn collect(mut reader: PipeReader) -> Receiver<Vec<u8>> {
     let (send, receive) = mpsc::channel();
     thread::spawn(move || {
@@ -87,15 +87,15 @@ fn collect(mut reader: PipeReader) -> Receiver<Vec<u8>> {
     receive
 }
 
-fn last_words(output: &Receiver<Vec<u8>>) -> String {
+fn read_output(output: &Receiver<Vec<u8>>) -> String {
     let mut kept = VecDeque::new();
-    let begun = Instant::now();
+    let started = Instant::now();
     loop {
-        let left = LAST_WORDS.saturating_sub(begun.elapsed());
+        let left = OUTPUT_TIMEOUT.saturating_sub(started.elapsed());
         match output.recv_timeout(left) {
             Ok(part) => {
                 kept.extend(part);
-                let excess = kept.len().saturating_sub(KEPT);
+                let excess = kept.len().saturating_sub(MAX_OUTPUT_BYTES);
                 kept.drain(..excess);
             }
             Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => break,

@@ -1,5 +1,4 @@
-//! Values below `HKEY_LOCAL_MACHINE`, in the 64-bit view. Keys are given as
-//! paths below it.
+//! Values below `HKEY_LOCAL_MACHINE`, in the 64-bit view. Keys are relative to it.
 
 use std::io;
 
@@ -46,18 +45,17 @@ fn root() -> RegKey {
     RegKey::predef(HKEY_LOCAL_MACHINE)
 }
 
-/// Whether a key is there.
 pub fn exists(key: &str) -> Result<bool, Failure> {
     Ok(open(key)?.is_some())
 }
 
-/// Makes a key that is gone after the next boot.
-pub fn make_volatile(key: &str) -> Result<(), Failure> {
+/// The key disappears at the next boot.
+pub fn create_volatile(key: &str) -> Result<(), Failure> {
     let flags = KEY_WRITE | KEY_WOW64_64KEY;
     root()
         .create_subkey_with_options_flags(key, REG_OPTION_VOLATILE, flags)
         .map(drop)
-        .map_err(|error| system(format_args!("make the key `{key}`"), &error))
+        .map_err(|error| system(format_args!("create the key `{key}`"), &error))
 }
 
 fn open(key: &str) -> Result<Option<RegKey>, Failure> {
@@ -68,42 +66,42 @@ fn open(key: &str) -> Result<Option<RegKey>, Failure> {
     }
 }
 
-/// What a value holds; none if it, or its key, is not there.
+/// `None` if the value or its key is absent.
 pub fn read(key: &str, name: &str) -> Result<Option<RegistryData>, Failure> {
     let Some(opened) = open(key)? else {
         return Ok(None);
     };
     match opened.get_raw_value(name) {
-        Ok(value) => Ok(Some(held(value))),
+        Ok(value) => Ok(Some(data_of(value))),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(system(format_args!(r"read `{key}\{name}`"), &error)),
     }
 }
 
-/// Writes a value; makes its key where it is missing.
+/// Creates the key if needed.
 pub fn write(key: &str, name: &str, value: &RegistryData) -> Result<(), Failure> {
-    let doing = || format!(r"write `{key}\{name}`");
+    let action = || format!(r"write `{key}\{name}`");
     let (opened, _) = root()
         .create_subkey_with_flags(key, KEY_WRITE | KEY_WOW64_64KEY)
-        .map_err(|error| system(doing(), &error))?;
+        .map_err(|error| system(action(), &error))?;
     opened
         .set_raw_value(name, &raw(value))
-        .map_err(|error| system(doing(), &error))
+        .map_err(|error| system(action(), &error))
 }
 
-/// Deletes a value; one that is not there is deleted already.
+/// Succeeds if the value is absent.
 pub fn delete(key: &str, name: &str) -> Result<(), Failure> {
-    let doing = || format!(r"delete `{key}\{name}`");
+    let action = || format!(r"delete `{key}\{name}`");
     let flags = KEY_SET_VALUE | KEY_WOW64_64KEY;
     let opened = root().open_subkey_with_flags(key, flags);
     match opened.and_then(|opened| opened.delete_value(name)) {
         Ok(()) => Ok(()),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        Err(error) => Err(system(doing(), &error)),
+        Err(error) => Err(system(action(), &error)),
     }
 }
 
-/// Deletes a key that holds nothing; says whether it is gone.
+/// Returns whether the key is gone.
 pub fn delete_if_empty(key: &str) -> Result<bool, Failure> {
     let Some(opened) = open(key)? else {
         return Ok(true);
@@ -120,8 +118,7 @@ pub fn delete_if_empty(key: &str) -> Result<bool, Failure> {
         .map_err(|error| system(format_args!("delete the key `{key}`"), &error))
 }
 
-/// The names of the keys below a key.
-pub fn keys_below(key: &str) -> Result<Vec<String>, Failure> {
+pub fn subkeys(key: &str) -> Result<Vec<String>, Failure> {
     let Some(opened) = open(key)? else {
         return Ok(Vec::new());
     };
@@ -131,7 +128,7 @@ pub fn keys_below(key: &str) -> Result<Vec<String>, Failure> {
         .map_err(|error| system(format_args!("list the key `{key}`"), &error))
 }
 
-fn held(value: RegValue<'_>) -> RegistryData {
+fn data_of(value: RegValue<'_>) -> RegistryData {
     let read = match value.vtype {
         REG_SZ => String::from_reg_value(&value).map(RegistryData::Text),
         REG_EXPAND_SZ => String::from_reg_value(&value).map(RegistryData::ExpandText),
@@ -161,13 +158,13 @@ fn raw(value: &RegistryData) -> RegValue<'_> {
     }
 }
 
-/// A type by its number; what is unknown is bytes.
+/// Unknown types become `REG_BINARY`.
 fn kind_of(number: u32) -> winreg::enums::RegType {
     use winreg::enums::RegType::{
         REG_BINARY, REG_DWORD_BIG_ENDIAN, REG_FULL_RESOURCE_DESCRIPTOR, REG_LINK, REG_NONE,
         REG_RESOURCE_LIST, REG_RESOURCE_REQUIREMENTS_LIST,
     };
-    let unnamed = [
+    let types = [
         REG_NONE,
         REG_SZ,
         REG_EXPAND_SZ,
@@ -180,7 +177,7 @@ fn kind_of(number: u32) -> winreg::enums::RegType {
         REG_RESOURCE_REQUIREMENTS_LIST,
         REG_QWORD,
     ];
-    unnamed
+    types
         .into_iter()
         .find(|kind| kind.clone() as u32 == number)
         .unwrap_or(REG_BINARY)

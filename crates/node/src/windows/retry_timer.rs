@@ -1,36 +1,33 @@
-//! Waiting for something that cannot be waited for: looking again, at first
-//! often, then less so, until a deadline.
+//! Polling with exponential backoff until a deadline.
 
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How long is left, and how long until the next look.
 #[derive(Debug)]
-pub struct Patience {
+pub struct RetryTimer {
     deadline: Instant,
     pause: Duration,
 }
 
-impl Patience {
-    const FIRST: Duration = Duration::from_millis(10);
-    const LONGEST: Duration = Duration::from_millis(500);
+impl RetryTimer {
+    const FIRST_PAUSE: Duration = Duration::from_millis(10);
+    const LONGEST_PAUSE: Duration = Duration::from_millis(500);
 
-    /// Lasts for the time given.
-    pub fn new(within: Duration) -> Self {
+    pub fn new(timeout: Duration) -> Self {
         Self {
-            deadline: Instant::now() + within,
-            pause: Self::FIRST,
+            deadline: Instant::now() + timeout,
+            pause: Self::FIRST_PAUSE,
         }
     }
 
-    /// Waits a little; false when the time is over.
+    /// Sleeps; returns false when the deadline has passed.
     pub fn wait(&mut self) -> bool {
         let left = self.deadline.saturating_duration_since(Instant::now());
         if left.is_zero() {
             return false;
         }
         thread::sleep(self.pause.min(left));
-        self.pause = (self.pause * 2).min(Self::LONGEST);
+        self.pause = (self.pause * 2).min(Self::LONGEST_PAUSE);
         true
     }
 }

@@ -1,7 +1,7 @@
 //! Routes and forwarding through the IP helper.
 //!
-//! Routes made here last until the host restarts; the service makes them
-//! again, since the interface that they go through is another one then.
+//! Routes are not persistent: the service creates them again after a reboot, because
+//! the interface index may differ then.
 #![allow(unsafe_code, reason = "the IP helper of the Windows API")]
 
 use std::fmt;
@@ -20,35 +20,30 @@ use windows_sys::Win32::Networking::WinSock::{
     SOCKADDR_IN6, SOCKADDR_INET,
 };
 
-use super::failure::refused;
+use super::failure::from_code;
 
-/// Where packets for a network go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Hop {
-    /// First address of the destination.
+pub struct Route {
     pub destination: IpAddr,
-    /// Length of the destination's prefix.
     pub prefix_length: u8,
-    /// The neighbour that takes them on.
+    /// The next hop; unspecified for an on-link route.
     pub gateway: IpAddr,
-    /// The adapter that they leave by.
+    /// Interface index.
     pub interface: u32,
-    /// The lower, the better.
     pub metric: u32,
 }
 
-/// All routes of the host.
-pub fn routes() -> Result<Vec<Hop>, Failure> {
+pub fn routes() -> Result<Vec<Route>, Failure> {
     let mut table: *mut MIB_IPFORWARD_TABLE2 = ptr::null_mut();
-    // SAFETY: a place for the table, which is freed below.
+    // SAFETY: a writable pointer; the table is freed below.
     let code = unsafe { GetIpForwardTable2(0, &mut table) };
     if code == ERROR_NOT_FOUND {
         return Ok(Vec::new());
     }
     if code != ERROR_SUCCESS {
-        return Err(refused("list the routes", code));
+        return Err(from_code("list the routes", code));
     }
-    // SAFETY: Windows says how many rows follow the first.
+    // SAFETY: `NumEntries` rows start at `Table`.
     unsafe {
         let count = (*table).NumEntries as usize;
         let first = (&raw const (*table).Table).cast::<MIB_IPFORWARD_ROW2>();
@@ -58,58 +53,59 @@ pub fn routes() -> Result<Vec<Hop>, Failure> {
     }
 }
 
-/// Makes a route; one that is there already is no failure.
-pub fn add(hop: &Hop) -> Result<(), Failure> {
-    let row = row(hop);
-    // SAFETY: a whole row.
+/// Succeeds if the route exists.
+pub fn add(route: &Route) -> Result<(), Failure> {
+    let row = row(route);
+    // SAFETY: a fully initialized row.
     match unsafe { CreateIpForwardEntry2(&row) } {
         ERROR_SUCCESS | ERROR_OBJECT_ALREADY_EXISTS => Ok(()),
-        code => Err(refused(format_args!("make the route {}", name(hop)), code)),
-    }
-}
-
-/// Deletes a route; one that is not there is deleted already.
-pub fn remove(hop: &Hop) -> Result<(), Failure> {
-    let row = row(hop);
-    // SAFETY: a whole row.
-    match unsafe { DeleteIpForwardEntry2(&row) } {
-        ERROR_SUCCESS | ERROR_NOT_FOUND => Ok(()),
-        code => Err(refused(
-            format_args!("delete the route {}", name(hop)),
+        code => Err(from_code(
+            format_args!("add the route {}", name(route)),
             code,
         )),
     }
 }
 
-/// Whether an interface passes on packets that are not for the host.
+/// Succeeds if the route is absent.
+pub fn remove(route: &Route) -> Result<(), Failure> {
+    let row = row(route);
+    // SAFETY: a fully initialized row.
+    match unsafe { DeleteIpForwardEntry2(&row) } {
+        ERROR_SUCCESS | ERROR_NOT_FOUND => Ok(()),
+        code => Err(from_code(
+            format_args!("delete the route {}", name(route)),
+            code,
+        )),
+    }
+}
+
 pub fn forwarding(interface: u32) -> Result<bool, Failure> {
     settings(interface).map(|row| row.ForwardingEnabled)
 }
 
-/// Sets whether an interface passes packets on.
 pub fn set_forwarding(interface: u32, enabled: bool) -> Result<(), Failure> {
     let mut row = settings(interface)?;
     row.ForwardingEnabled = enabled;
     write_settings(row, format_args!("set forwarding on interface {interface}"))
 }
 
-fn write_settings(mut row: MIB_IPINTERFACE_ROW, doing: fmt::Arguments<'_>) -> Result<(), Failure> {
-    // Read as 64, and then refused when written back for IPv4.
+fn write_settings(mut row: MIB_IPINTERFACE_ROW, action: fmt::Arguments<'_>) -> Result<(), Failure> {
+    // Read as 64, but rejected when written back for IPv4.
     row.SitePrefixLength = 0;
-    // SAFETY: a whole row.
+    // SAFETY: a fully initialized row.
     match unsafe { SetIpInterfaceEntry(&mut row) } {
         ERROR_SUCCESS => Ok(()),
-        code => Err(refused(doing, code)),
+        code => Err(from_code(action, code)),
     }
 }
 
-/// The metric that somebody gave an interface; none where Windows decides.
+/// `None` for the automatic metric.
 pub fn metric(interface: u32) -> Result<Option<u32>, Failure> {
     let row = settings(interface)?;
     Ok((!row.UseAutomaticMetric).then_some(row.Metric))
 }
 
-/// Gives an interface a metric of its own, or leaves it to Windows.
+/// `None` sets the automatic metric.
 pub fn set_metric(interface: u32, metric: Option<u32>) -> Result<(), Failure> {
     let mut row = settings(interface)?;
     row.UseAutomaticMetric = metric.is_none();
@@ -123,39 +119,39 @@ fn settings(interface: u32) -> Result<MIB_IPINTERFACE_ROW, Failure> {
         InterfaceIndex: interface,
         ..Default::default()
     };
-    // SAFETY: a row with its key.
+    // SAFETY: a row with its key fields set.
     match unsafe { GetIpInterfaceEntry(&mut row) } {
         ERROR_SUCCESS => Ok(row),
-        code => Err(refused(
+        code => Err(from_code(
             format_args!("read the settings of interface {interface}"),
             code,
         )),
     }
 }
 
-fn name(hop: &Hop) -> String {
+fn name(route: &Route) -> String {
     format!(
-        "{}/{} through {}",
-        hop.destination, hop.prefix_length, hop.gateway
+        "{}/{} via {}",
+        route.destination, route.prefix_length, route.gateway
     )
 }
 
-fn row(hop: &Hop) -> MIB_IPFORWARD_ROW2 {
+fn row(route: &Route) -> MIB_IPFORWARD_ROW2 {
     let mut row = MIB_IPFORWARD_ROW2::default();
-    // SAFETY: a row to be filled; all its values are defined for Rust, since a
-    // route's truth values are bytes of 0 or 1.
+    // SAFETY: a writable row; every BOOLEAN of a route is 0 or 1, so all values are
+    // valid in Rust.
     unsafe { InitializeIpForwardEntry(&mut row) };
-    row.InterfaceIndex = hop.interface;
-    row.DestinationPrefix.Prefix = socket_address(hop.destination);
-    row.DestinationPrefix.PrefixLength = hop.prefix_length;
-    row.NextHop = socket_address(hop.gateway);
-    row.Metric = hop.metric;
+    row.InterfaceIndex = route.interface;
+    row.DestinationPrefix.Prefix = socket_address(route.destination);
+    row.DestinationPrefix.PrefixLength = route.prefix_length;
+    row.NextHop = socket_address(route.gateway);
+    row.Metric = route.metric;
     row.Protocol = MIB_IPPROTO_NETMGMT;
     row
 }
 
-fn read(row: &MIB_IPFORWARD_ROW2) -> Option<Hop> {
-    Some(Hop {
+fn read(row: &MIB_IPFORWARD_ROW2) -> Option<Route> {
+    Some(Route {
         destination: address(&row.DestinationPrefix.Prefix)?,
         prefix_length: row.DestinationPrefix.PrefixLength,
         gateway: address(&row.NextHop)?,
@@ -192,7 +188,7 @@ pub(super) fn socket_address(address: IpAddr) -> SOCKADDR_INET {
 }
 
 fn address(address: &SOCKADDR_INET) -> Option<IpAddr> {
-    // SAFETY: both sides begin with the family, which says which it is.
+    // SAFETY: both variants start with the family, which selects one.
     unsafe {
         match address.si_family {
             AF_INET => {

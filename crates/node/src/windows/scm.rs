@@ -1,5 +1,8 @@
-//! Services, through the Service Control Manager.
-#![allow(unsafe_code, reason = "one change that the service crate cannot make")]
+//! The Service Control Manager (SCM).
+#![allow(
+    unsafe_code,
+    reason = "one change that the service crate does not support"
+)]
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -19,74 +22,59 @@ use windows_sys::Win32::Foundation::{
 };
 use windows_sys::Win32::System::Services::{ChangeServiceConfigW, SERVICE_NO_CHANGE};
 
-use super::failure::{last, system};
-use super::patience::Patience;
+use super::failure::{last_error, system};
 use super::registry;
+use super::retry_timer::RetryTimer;
 use super::wide::wide;
-use crate::going_down;
+use crate::shutdown;
 
 const SERVICES: &str = r"SYSTEM\CurrentControlSet\Services";
-/// How long a service may take to stop, and to vanish.
-const STOP: Duration = Duration::from_secs(60);
+/// To stop, and to disappear after deletion.
+const STOP_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// A service as it should be registered.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Registration {
-    /// Its name, without case for Windows.
+    /// Case-insensitive.
     pub name: String,
-    /// What people see in lists.
     pub display_name: String,
-    /// Says whose it is, and marks it as ours.
     pub description: String,
-    /// The executable.
     pub program: PathBuf,
-    /// What it is called with.
     pub arguments: Vec<OsString>,
-    /// Services that must run first.
     pub dependencies: Vec<String>,
-    /// When it is started.
     pub start: ServiceStartType,
-    /// Whether the system starts it again when it fails.
+    /// Whether the SCM restarts it after a failure.
     pub restart: bool,
 }
 
-/// A service as it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Registered {
-    /// What people see in lists.
     pub display_name: String,
-    /// Its mark.
     pub description: String,
-    /// The executable and its arguments, as they are written.
+    /// Executable and arguments, exactly as registered.
     pub command_line: String,
-    /// Services that must run first.
     pub dependencies: Vec<String>,
-    /// When it is started.
     pub start: ServiceStartType,
-    /// The account that it runs as.
     pub account: String,
-    /// What it does now.
     pub state: ServiceState,
-    /// Its process, while there is one.
     pub process: Option<u32>,
-    /// How it ended last; 0 while it runs, and when all was well.
+    /// Of the last exit; 0 while it runs and after success.
     pub exit_code: u32,
 }
 
-/// Where the manager keeps what it knows of a service.
+/// The registry key of a service.
 pub fn key(name: &str) -> String {
     format!(r"{SERVICES}\{name}")
 }
 
-/// Looks a service up; none if there is none, or if it waits to be deleted.
+/// `None` if the service does not exist or is marked for deletion.
 pub fn query(name: &str) -> Result<Option<Registered>, Failure> {
     let access = ServiceAccess::QUERY_CONFIG | ServiceAccess::QUERY_STATUS;
     let Some(service) = open(name, access)? else {
         return Ok(None);
     };
-    let doing = || format!("read the service `{name}`");
-    let config = service.query_config().map_err(|e| failed(doing(), e))?;
-    let status = service.query_status().map_err(|e| failed(doing(), e))?;
+    let action = || format!("read the service `{name}`");
+    let config = service.query_config().map_err(|e| failed(action(), e))?;
+    let status = service.query_status().map_err(|e| failed(action(), e))?;
     let key = key(name);
     let description = match registry::read(&key, "Description")? {
         Some(RegistryData::Text(text) | RegistryData::ExpandText(text)) => text,
@@ -106,19 +94,19 @@ pub fn query(name: &str) -> Result<Option<Registered>, Failure> {
     }))
 }
 
-/// Registers a service, or changes its registration.
-pub fn register(wanted: &Registration) -> Result<(), Failure> {
-    let name = &wanted.name;
-    let doing = || format!("register the service `{name}`");
+/// Creates or updates a registration.
+pub fn register(registration: &Registration) -> Result<(), Failure> {
+    let name = &registration.name;
+    let action = || format!("register the service `{name}`");
     let info = ServiceInfo {
         name: name.into(),
-        display_name: (&wanted.display_name).into(),
+        display_name: (&registration.display_name).into(),
         service_type: ServiceType::OWN_PROCESS,
-        start_type: wanted.start,
+        start_type: registration.start,
         error_control: ServiceErrorControl::Normal,
-        executable_path: wanted.program.clone(),
-        launch_arguments: wanted.arguments.clone(),
-        dependencies: wanted
+        executable_path: registration.program.clone(),
+        launch_arguments: registration.arguments.clone(),
+        dependencies: registration
             .dependencies
             .iter()
             .map(|name| ServiceDependency::Service(name.into()))
@@ -126,35 +114,35 @@ pub fn register(wanted: &Registration) -> Result<(), Failure> {
         account_name: None,
         account_password: None,
     };
-    // Setting restart actions needs the right to start.
+    // Setting recovery actions needs the right to start.
     let access = ServiceAccess::CHANGE_CONFIG | ServiceAccess::START;
     let service = match create(&info, access)? {
         Some(service) => service,
         None => {
-            let service = open(name, access)?.ok_or_else(|| gone(name))?;
+            let service = open(name, access)?.ok_or_else(|| not_registered(name))?;
             service
                 .change_config(&info)
-                .map_err(|e| failed(doing(), e))?;
-            if wanted.dependencies.is_empty() {
-                // The crate leaves those alone that were there.
-                change(&service, None, &[]).map_err(|e| system(doing(), &e))?;
+                .map_err(|e| failed(action(), e))?;
+            if registration.dependencies.is_empty() {
+                // The crate does not clear existing dependencies.
+                change(&service, None, &[]).map_err(|e| system(action(), &e))?;
             }
             service
         }
     };
     service
-        .set_description(&wanted.description)
-        .and_then(|()| service.update_failure_actions(recovery(wanted.restart)))
-        .map_err(|e| failed(doing(), e))?;
-    if wanted.restart {
+        .set_description(&registration.description)
+        .and_then(|()| service.update_failure_actions(recovery(registration.restart)))
+        .map_err(|e| failed(action(), e))?;
+    if registration.restart {
         service
-            .set_preshutdown_timeout(going_down::LONGEST)
-            .map_err(|e| failed(doing(), e))?;
+            .set_preshutdown_timeout(shutdown::PRESHUTDOWN_TIMEOUT)
+            .map_err(|e| failed(action(), e))?;
     }
-    match service.set_failure_actions_on_non_crash_failures(wanted.restart) {
-        // A manager without this setting acts upon crashes only.
+    match service.set_failure_actions_on_non_crash_failures(registration.restart) {
+        // Without this setting the SCM acts on crashes only.
         Err(error) if code(&error) != Some(ERROR_INVALID_LEVEL) => {
-            return Err(failed(doing(), error));
+            return Err(failed(action(), error));
         }
         _ => {}
     }
@@ -163,25 +151,28 @@ pub fn register(wanted: &Registration) -> Result<(), Failure> {
     if matches!(delayed, Some(RegistryData::Number(1..))) {
         service
             .set_delayed_auto_start(false)
-            .map_err(|e| failed(doing(), e))?;
+            .map_err(|e| failed(action(), e))?;
     }
     Ok(())
 }
 
-/// Gives a service a command line exactly as written: one that is restored
-/// need not be quoted as casement would quote it.
-pub fn set_command_line(wanted: &Registration, command_line: &str) -> Result<(), Failure> {
-    let name = &wanted.name;
-    let service = open(name, ServiceAccess::CHANGE_CONFIG)?.ok_or_else(|| gone(name))?;
-    change(&service, Some(&wide(command_line)), &wanted.dependencies)
-        .map_err(|error| system(format_args!("restore the service `{name}`"), &error))
+/// Sets the command line verbatim: a restored one may be quoted differently.
+pub fn set_command_line(registration: &Registration, command_line: &str) -> Result<(), Failure> {
+    let name = &registration.name;
+    let service = open(name, ServiceAccess::CHANGE_CONFIG)?.ok_or_else(|| not_registered(name))?;
+    change(
+        &service,
+        Some(&wide(command_line)),
+        &registration.dependencies,
+    )
+    .map_err(|error| system(format_args!("restore the service `{name}`"), &error))
 }
 
-/// Sets when a service is started, and leaves all else alone.
+/// Changes only the start type.
 pub fn set_start(name: &str, start: ServiceStartType) -> Result<(), Failure> {
-    let service = open(name, ServiceAccess::CHANGE_CONFIG)?.ok_or_else(|| gone(name))?;
+    let service = open(name, ServiceAccess::CHANGE_CONFIG)?.ok_or_else(|| not_registered(name))?;
     let (same, none) = (SERVICE_NO_CHANGE, ptr::null());
-    // SAFETY: an open service; null leaves things alone.
+    // SAFETY: an open service; null means no change.
     let changed = unsafe {
         ChangeServiceConfigW(
             service.raw_handle(),
@@ -198,21 +189,23 @@ pub fn set_start(name: &str, start: ServiceStartType) -> Result<(), Failure> {
         )
     };
     match changed {
-        0 => Err(last(format_args!("set the start of the service `{name}`"))),
+        0 => Err(last_error(format_args!(
+            "set the start type of the service `{name}`"
+        ))),
         _ => Ok(()),
     }
 }
 
-/// Changes these and leaves all else alone. A command line ends with a zero.
+/// Changes only these settings. The command line is NUL-terminated.
 fn change(
     service: &Service,
     command_line: Option<&[u16]>,
     dependencies: &[String],
 ) -> io::Result<()> {
-    // Each name with its end, and the end of the list; none at all are two.
+    // Each name is NUL-terminated, and so is the list; an empty list has two NULs.
     let mut list: Vec<u16> = dependencies.iter().flat_map(wide).chain(Some(0)).collect();
     list.resize(list.len().max(2), 0);
-    // SAFETY: an open service and terminated text; null leaves things alone.
+    // SAFETY: an open service and NUL-terminated text; null means no change.
     let changed = unsafe {
         ChangeServiceConfigW(
             service.raw_handle(),
@@ -234,107 +227,106 @@ fn change(
     }
 }
 
-/// Starts a service and waits until it runs.
-pub fn start(name: &str, within: Duration) -> Result<(), Failure> {
-    let doing = || format!("start the service `{name}`");
+/// Waits until the service runs.
+pub fn start(name: &str, timeout: Duration) -> Result<(), Failure> {
+    let action = || format!("start the service `{name}`");
     let access = ServiceAccess::START | ServiceAccess::QUERY_STATUS;
-    let service = open(name, access)?.ok_or_else(|| gone(name))?;
+    let service = open(name, access)?.ok_or_else(|| not_registered(name))?;
     match service.start::<OsString>(&[]) {
         Ok(()) => {}
         Err(error) if code(&error) == Some(ERROR_SERVICE_ALREADY_RUNNING) => {}
-        Err(error) => return Err(failed(doing(), error)),
+        Err(error) => return Err(failed(action(), error)),
     }
-    let mut patience = Patience::new(within);
+    let mut retry_timer = RetryTimer::new(timeout);
     loop {
-        let status = service.query_status().map_err(|e| failed(doing(), e))?;
+        let status = service.query_status().map_err(|e| failed(action(), e))?;
         match status.current_state {
             ServiceState::Running => return Ok(()),
-            ServiceState::Stopped => return Err(ended(name, exit_code(&status))),
-            // Our own host: the program has ended already.
-            ServiceState::Paused => return Err(ended(name, exit_code(&status))),
-            state if !patience.wait() => return Err(late(name, "running", state, within)),
+            ServiceState::Stopped => return Err(start_failed(name, exit_code(&status))),
+            // The service host: the program has exited already.
+            ServiceState::Paused => return Err(start_failed(name, exit_code(&status))),
+            state if !retry_timer.wait() => return Err(timed_out(name, "running", state, timeout)),
             _ => {}
         }
     }
 }
 
-/// Stops a service, and before it those that need it; waits until it has
-/// stopped. Gives the names of the others that were stopped, in that order.
+/// Stops the dependents first and waits until the service has stopped. Returns the
+/// stopped dependents in order.
 pub fn stop(name: &str) -> Result<Vec<String>, Failure> {
     let mut stopped = Vec::new();
-    for dependant in dependants(name)? {
-        if stop_one(&dependant)? {
-            stopped.push(dependant);
+    for dependent in dependents(name)? {
+        if stop_one(&dependent)? {
+            stopped.push(dependent);
         }
     }
     stop_one(name)?;
     Ok(stopped)
 }
 
-/// Deletes a service, and waits until it is gone; one that is not there is
-/// deleted already.
+/// Waits until the service is gone; succeeds if it is absent.
 pub fn delete(name: &str) -> Result<(), Failure> {
-    let doing = || format!("delete the service `{name}`");
+    let action = || format!("delete the service `{name}`");
     if let Some(service) = open(name, ServiceAccess::DELETE)? {
         match service.delete() {
             Ok(()) => {}
             Err(error) if code(&error) == Some(ERROR_SERVICE_MARKED_FOR_DELETE) => {}
-            Err(error) => return Err(failed(doing(), error)),
+            Err(error) => return Err(failed(action(), error)),
         }
     }
-    // It stays until the last handle on it is closed: a window of services.msc
-    // is enough.
-    let mut patience = Patience::new(STOP);
+    // It remains until the last handle is closed: an open services.msc is enough.
+    let mut retry_timer = RetryTimer::new(STOP_TIMEOUT);
     while open(name, ServiceAccess::QUERY_STATUS)?.is_some() {
-        if !patience.wait() {
+        if !retry_timer.wait() {
             return Err(Failure::new(
                 Code::TimedOut,
-                format!("the service `{name}` is marked for deletion, but stays"),
-                "close windows that show services on the host, or restart it",
+                format!("the service `{name}` is marked for deletion but still exists"),
+                "close services.msc and other service tools on the host, or reboot the host",
             ));
         }
     }
     Ok(())
 }
 
-/// Whether it ran.
+/// Returns whether the service was running.
 fn stop_one(name: &str) -> Result<bool, Failure> {
-    let doing = || format!("stop the service `{name}`");
+    let action = || format!("stop the service `{name}`");
     let access = ServiceAccess::STOP | ServiceAccess::QUERY_STATUS;
     let Some(service) = open(name, access)? else {
         return Ok(false);
     };
-    let state = || service.query_status().map_err(|e| failed(doing(), e));
+    let state = || service.query_status().map_err(|e| failed(action(), e));
     if state()?.current_state == ServiceState::Stopped {
         return Ok(false);
     }
-    let mut patience = Patience::new(STOP);
-    let mut heard = false;
+    let mut retry_timer = RetryTimer::new(STOP_TIMEOUT);
+    let mut accepted = false;
     loop {
-        // Asked until it hears, which one that is just starting cannot; and not
-        // again: a manager may end one that was asked twice, whatever it is at.
-        if !heard {
+        // Retried until accepted, because a starting service does not accept
+        // controls; not repeated after that, because the SCM may kill a service that
+        // gets a second stop.
+        if !accepted {
             match service.stop() {
-                Ok(_) => heard = true,
+                Ok(_) => accepted = true,
                 Err(error) if code(&error) == Some(ERROR_SERVICE_NOT_ACTIVE) => return Ok(true),
                 Err(_) => {}
             }
         }
         match state()?.current_state {
             ServiceState::Stopped => return Ok(true),
-            state if !patience.wait() => return Err(stuck(name, state, query(name)?)),
+            state if !retry_timer.wait() => return Err(stop_timed_out(name, state, query(name)?)),
             _ => {}
         }
     }
 }
 
-/// Services that need this one, those that nothing else needs first.
+/// Dependents in the order in which they must stop.
 ///
-/// From what is registered: the SCM's own list has only those that run by now,
-/// and would miss one that is about to start.
-fn dependants(name: &str) -> Result<Vec<String>, Failure> {
+/// Read from the registry: the list of the SCM has only running services and would
+/// miss one that is about to start.
+fn dependents(name: &str) -> Result<Vec<String>, Failure> {
     let mut all = Vec::new();
-    for service in registry::keys_below(SERVICES)? {
+    for service in registry::subkeys(SERVICES)? {
         let needs = dependencies(&format!(r"{SERVICES}\{service}"))?;
         if !needs.is_empty() {
             all.push((service, needs));
@@ -346,7 +338,7 @@ fn dependants(name: &str) -> Result<Vec<String>, Failure> {
         for (service, needs) in &all {
             let depends = needs.iter().any(|need| need.eq_ignore_ascii_case(&needed));
             if depends && !service.eq_ignore_ascii_case(name) {
-                // Found again further away: it has to stop earlier.
+                // Also depends on a later one, so it has to stop earlier.
                 order.retain(|known| known != service);
                 order.insert(0, service.clone());
                 if next.len() < all.len() {
@@ -358,17 +350,17 @@ fn dependants(name: &str) -> Result<Vec<String>, Failure> {
     Ok(order)
 }
 
-/// Makes the service; none if there is one of that name.
+/// `None` if a service with this name exists.
 fn create(info: &ServiceInfo, access: ServiceAccess) -> Result<Option<Service>, Failure> {
     let name = info.name.to_string_lossy();
     let manager = manager(ServiceManagerAccess::CONNECT | ServiceManagerAccess::CREATE_SERVICE)?;
-    let mut patience = Patience::new(STOP);
+    let mut retry_timer = RetryTimer::new(STOP_TIMEOUT);
     loop {
         match manager.create_service(info, access) {
             Ok(service) => return Ok(Some(service)),
             Err(error) => match code(&error) {
                 Some(ERROR_SERVICE_EXISTS) => return Ok(None),
-                Some(ERROR_SERVICE_MARKED_FOR_DELETE) if patience.wait() => {}
+                Some(ERROR_SERVICE_MARKED_FOR_DELETE) if retry_timer.wait() => {}
                 _ => return Err(failed(format_args!("register the service `{name}`"), error)),
             },
         }
@@ -385,7 +377,7 @@ fn open(name: &str, access: ServiceAccess) -> Result<Option<Service>, Failure> {
 
 fn manager(access: ServiceManagerAccess) -> Result<ServiceManager, Failure> {
     ServiceManager::local_computer(None::<&str>, access)
-        .map_err(|error| failed("reach the Service Control Manager", error))
+        .map_err(|error| failed("connect to the Service Control Manager", error))
 }
 
 fn recovery(restart: bool) -> ServiceFailureActions {
@@ -405,7 +397,7 @@ fn recovery(restart: bool) -> ServiceFailureActions {
     }
 }
 
-/// What is registered; what the manager works with may be older.
+/// The registered ones; the SCM may still use older ones.
 fn dependencies(key: &str) -> Result<Vec<String>, Failure> {
     Ok(match registry::read(key, "DependOnService")? {
         Some(RegistryData::MultiText(names)) => {
@@ -415,7 +407,6 @@ fn dependencies(key: &str) -> Result<Vec<String>, Failure> {
     })
 }
 
-/// A state in a word.
 pub fn state_name(state: ServiceState) -> &'static str {
     match state {
         ServiceState::Stopped => "stopped",
@@ -423,7 +414,7 @@ pub fn state_name(state: ServiceState) -> &'static str {
         ServiceState::StopPending => "stopping",
         ServiceState::Running => "running",
         ServiceState::ContinuePending | ServiceState::PausePending => "changing",
-        ServiceState::Paused => "waiting to start its program again",
+        ServiceState::Paused => "waiting to restart its program",
     }
 }
 
@@ -440,50 +431,50 @@ fn code(error: &windows_service::Error) -> Option<u32> {
     }
 }
 
-fn failed(doing: impl std::fmt::Display, error: windows_service::Error) -> Failure {
+fn failed(action: impl std::fmt::Display, error: windows_service::Error) -> Failure {
     match error {
-        windows_service::Error::Winapi(error) => system(doing, &error),
-        other => system(doing, &io::Error::other(other.to_string())),
+        windows_service::Error::Winapi(error) => system(action, &error),
+        other => system(action, &io::Error::other(other.to_string())),
     }
 }
 
-fn gone(name: &str) -> Failure {
+fn not_registered(name: &str) -> Failure {
     Failure::new(
         Code::ServiceFailed,
         format!("the service `{name}` is not registered"),
-        "apply again: it is registered first",
+        "run `casement apply` again to register it",
     )
 }
 
-fn ended(name: &str, code: u32) -> Failure {
+fn start_failed(name: &str, code: u32) -> Failure {
     Failure::new(
         Code::ServiceFailed,
-        format!("the service `{name}` ended instead of running"),
+        format!("the service `{name}` stopped instead of running"),
         format!(r"read the end of C:\var\log\{name}\{name}.log"),
     )
     .values("running", format!("stopped with exit code {code}"))
 }
 
-fn stuck(name: &str, state: ServiceState, found: Option<Registered>) -> Failure {
+fn stop_timed_out(name: &str, state: ServiceState, found: Option<Registered>) -> Failure {
     let process = found.and_then(|service| service.process);
-    let end = match process {
-        Some(process) => format!("end its process (`taskkill /f /pid {process}`)"),
-        None => "restart the host".to_owned(),
+    let kill = match process {
+        Some(process) => format!("kill its process (`taskkill /f /pid {process}`)"),
+        None => "reboot the host".to_owned(),
     };
     Failure {
-        remedy: format!("{end}, then apply again"),
-        ..late(name, "stopped", state, STOP)
+        help: format!("{kill}, then run `casement apply` again"),
+        ..timed_out(name, "stopped", state, STOP_TIMEOUT)
     }
 }
 
-fn late(name: &str, wanted: &str, state: ServiceState, within: Duration) -> Failure {
+fn timed_out(name: &str, expected: &str, state: ServiceState, timeout: Duration) -> Failure {
     Failure::new(
         Code::TimedOut,
         format!(
-            "the service `{name}` is not {wanted} after {} s",
-            within.as_secs()
+            "the service `{name}` is not {expected} after {} s",
+            timeout.as_secs()
         ),
         format!(r"read the end of C:\var\log\{name}\{name}.log"),
     )
-    .values(wanted, state_name(state))
+    .values(expected, state_name(state))
 }

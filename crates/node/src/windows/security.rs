@@ -1,5 +1,5 @@
-//! Who may do what with a file or folder: descriptors as text (SDDL), owners
-//! as SIDs. Names of accounts never appear, since they are localized.
+//! Access control of files and directories: security descriptors as SDDL text,
+//! owners as SIDs. Account names never appear, because they are localized.
 #![allow(unsafe_code, reason = "security descriptors of the Windows API")]
 
 use std::ffi::c_void;
@@ -22,24 +22,21 @@ use windows_sys::Win32::Security::{
 use super::failure;
 use super::wide::{from_pointer, wide};
 
-#[path = "security/access_check.rs"]
-mod judgement;
+mod access_check;
 mod token;
 
-pub use judgement::{check_program, check_way, judge};
-pub use token::{check_standing, enable_privilege, login_sid};
+pub use access_check::{access_facts, check_parent_dirs, check_program};
+pub use token::{check_privileges, enable_privilege, login_sid};
 
-/// SYSTEM and Administrators only, nothing from above: for a folder, and for
-/// what will be made in it.
-pub const FOLDER_ADMINISTRATORS_ONLY: &str = "O:BAG:BAD:P(A;OICI;FA;;;SY)(A;OICI;FA;;;BA)";
-/// The same for a file.
+/// SYSTEM and Administrators only, without inheritance from above; new children
+/// inherit this.
+pub const DIR_ADMINISTRATORS_ONLY: &str = "O:BAG:BAD:P(A;OICI;FA;;;SY)(A;OICI;FA;;;BA)";
 pub const FILE_ADMINISTRATORS_ONLY: &str = "O:BAG:BAD:P(A;;FA;;;SY)(A;;FA;;;BA)";
 
-/// A descriptor in memory that Windows allocated.
+/// Allocated by Windows.
 pub struct Descriptor(PSECURITY_DESCRIPTOR);
 
-/// Whether a descriptor as text has a list that takes nothing from the folder
-/// above: `D:P…` or `D:PAI…`.
+/// Whether the DACL does not inherit from the parent directory: `D:P…` or `D:PAI…`.
 fn is_protected(sddl: &str) -> bool {
     let flags = sddl.split_once("D:").map_or("", |(_, list)| list);
     flags.split('(').next().unwrap_or_default().contains('P')
@@ -47,17 +44,16 @@ fn is_protected(sddl: &str) -> bool {
 
 impl Drop for Descriptor {
     fn drop(&mut self) {
-        // SAFETY: allocated by Windows for the caller, who frees it so.
+        // SAFETY: allocated by Windows with LocalAlloc.
         unsafe { LocalFree(self.0) };
     }
 }
 
 impl Descriptor {
-    /// Reads SDDL.
     pub fn parse(sddl: &str) -> Result<Self, Failure> {
         let text = wide(sddl);
         let mut descriptor = ptr::null_mut();
-        // SAFETY: terminated text and a place; the size is not asked for.
+        // SAFETY: NUL-terminated text and a writable pointer; the size is not requested.
         let read = unsafe {
             ConvertStringSecurityDescriptorToSecurityDescriptorW(
                 text.as_ptr(),
@@ -67,16 +63,17 @@ impl Descriptor {
             )
         };
         if read == 0 {
-            return Err(failure::last(format_args!("read the descriptor `{sddl}`")));
+            return Err(failure::last_error(format_args!(
+                "parse the security descriptor `{sddl}`"
+            )));
         }
         Ok(Self(descriptor))
     }
 
-    /// The descriptor of a file or folder.
     pub fn of(path: &Path) -> Result<Self, Failure> {
         let name = wide(path);
         let mut descriptor = ptr::null_mut();
-        // SAFETY: terminated text and a place; parts are not asked for.
+        // SAFETY: NUL-terminated text and a writable pointer; parts are not requested.
         let code = unsafe {
             GetNamedSecurityInfoW(
                 name.as_ptr(),
@@ -90,16 +87,15 @@ impl Descriptor {
             )
         };
         if code != ERROR_SUCCESS {
-            let doing = format!("read who may use `{}`", path.display());
-            return Err(failure::refused(doing, code));
+            let action = format!("read the access list of `{}`", path.display());
+            return Err(failure::from_code(action, code));
         }
         Ok(Self(descriptor))
     }
 
-    /// As SDDL: what is recorded, and can be put back.
     pub fn sddl(&self) -> Result<String, Failure> {
         let mut text = ptr::null_mut();
-        // SAFETY: a valid descriptor and a place.
+        // SAFETY: a valid descriptor and a writable pointer.
         let written = unsafe {
             ConvertSecurityDescriptorToStringSecurityDescriptorW(
                 self.0,
@@ -110,9 +106,9 @@ impl Descriptor {
             )
         };
         if written == 0 {
-            return Err(failure::last("write a security descriptor as text"));
+            return Err(failure::last_error("format a security descriptor"));
         }
-        // SAFETY: Windows' text, freed once.
+        // SAFETY: text allocated by Windows, freed once.
         unsafe {
             let sddl = from_pointer(text);
             LocalFree(text.cast());
@@ -120,37 +116,37 @@ impl Descriptor {
         }
     }
 
-    /// The owner's SID.
     pub fn owner(&self) -> Result<String, Failure> {
         let (mut owner, mut defaulted) = (ptr::null_mut(), 0);
-        // SAFETY: a valid descriptor and places.
+        // SAFETY: a valid descriptor and writable pointers.
         if unsafe { GetSecurityDescriptorOwner(self.0, &mut owner, &mut defaulted) } == 0 {
-            return Err(failure::last("read an owner"));
+            return Err(failure::last_error(
+                "read the owner of a security descriptor",
+            ));
         }
-        // SAFETY: the owner lies inside the descriptor.
+        // SAFETY: the owner is inside the descriptor.
         unsafe { sid_text(owner) }
     }
 
-    /// The list of who may; null means everybody.
+    /// Null means that everyone has full access.
     fn dacl(&self) -> Result<*mut ACL, Failure> {
         let (mut present, mut dacl, mut defaulted) = (0, ptr::null_mut(), 0);
-        // SAFETY: a valid descriptor and places.
+        // SAFETY: a valid descriptor and writable pointers.
         let read =
             unsafe { GetSecurityDescriptorDacl(self.0, &mut present, &mut dacl, &mut defaulted) };
         if read == 0 {
-            return Err(failure::last("read an access list"));
+            return Err(failure::last_error("read an access list"));
         }
         Ok(if present == 0 { ptr::null_mut() } else { dacl })
     }
 
-    /// For calls that make something with a descriptor from the start.
+    /// For calls that create an object with this descriptor.
     pub fn as_ptr(&self) -> *mut c_void {
         self.0
     }
 }
 
-/// Gives a file or folder the access list of a descriptor as text; its owner
-/// stays.
+/// Sets the DACL; the owner is not changed.
 pub fn set_access(path: &Path, sddl: &str) -> Result<(), Failure> {
     let descriptor = Descriptor::parse(sddl)?;
     let inheritance = if is_protected(sddl) {
@@ -159,7 +155,7 @@ pub fn set_access(path: &Path, sddl: &str) -> Result<(), Failure> {
         UNPROTECTED_DACL_SECURITY_INFORMATION
     };
     let name = wide(path);
-    // SAFETY: terminated text; the list lies inside the descriptor.
+    // SAFETY: NUL-terminated text; the list is inside the descriptor.
     let code = unsafe {
         SetNamedSecurityInfoW(
             name.as_ptr(),
@@ -171,15 +167,15 @@ pub fn set_access(path: &Path, sddl: &str) -> Result<(), Failure> {
             ptr::null(),
         )
     };
-    let doing = || format!("set who may use `{}`", path.display());
+    let action = || format!("set the access list of `{}`", path.display());
     if code != ERROR_SUCCESS {
-        return Err(failure::refused(doing(), code));
+        return Err(failure::from_code(action(), code));
     }
-    // That call carries the change on to what is inside, but computes the list
-    // from what is above; this one sets the list to the letter.
-    // SAFETY: terminated text and a valid descriptor.
+    // The call above propagates to children but merges inherited entries; this one
+    // sets exactly this list.
+    // SAFETY: NUL-terminated text and a valid descriptor.
     match unsafe { SetFileSecurityW(name.as_ptr(), DACL_SECURITY_INFORMATION, descriptor.0) } {
-        0 => Err(failure::last(doing())),
+        0 => Err(failure::last_error(action())),
         _ => Ok(()),
     }
 }
@@ -191,11 +187,11 @@ pub fn set_access(path: &Path, sddl: &str) -> Result<(), Failure> {
 /// `sid` must be null or valid.
 unsafe fn sid_text(sid: PSID) -> Result<String, Failure> {
     let mut text = ptr::null_mut();
-    // SAFETY: the caller vouches for the SID; null is refused.
+    // SAFETY: the caller guarantees the SID; null is rejected.
     if sid.is_null() || unsafe { ConvertSidToStringSidW(sid, &mut text) } == 0 {
-        return Err(failure::last("read a security identifier"));
+        return Err(failure::last_error("read a security identifier"));
     }
-    // SAFETY: Windows' text, freed once.
+    // SAFETY: text allocated by Windows, freed once.
     unsafe {
         let sid = from_pointer(text);
         LocalFree(text.cast());
@@ -208,8 +204,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn protection_is_read_from_the_flags_of_the_list() {
-        assert!(is_protected(FOLDER_ADMINISTRATORS_ONLY));
+    fn protected_flag_is_read_from_the_dacl() {
+        assert!(is_protected(DIR_ADMINISTRATORS_ONLY));
         assert!(is_protected("O:BAG:BAD:PAI(A;;FA;;;SY)"));
         assert!(!is_protected("O:BAG:BAD:AI(A;ID;FA;;;SY)"));
         assert!(!is_protected("O:BAG:BAD:(A;;GA;;;PU)"));

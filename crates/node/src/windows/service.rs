@@ -1,4 +1,4 @@
-//! The service `casement` itself.
+//! The body of the service `casement`.
 #![allow(unsafe_code, reason = "an event of the Windows API")]
 
 use std::ffi::OsString;
@@ -12,13 +12,13 @@ use windows_sys::Win32::System::Threading::SetEvent;
 
 use super::Windows;
 use super::failure::system;
-use super::gate::{Door, SERVICE};
 use super::pipe;
-use super::report::Reporter;
-use crate::serve::Life;
+use super::service_pipe::{PipeListener, SERVICE};
+use super::status::StatusReporter;
+use crate::serve::Lifetime;
 use crate::state::Layout;
 
-/// What the dispatcher's callback, which takes no arguments of ours, needs.
+/// Input and result of the dispatcher callback, which cannot take parameters.
 static TASK: OnceLock<Task> = OnceLock::new();
 
 struct Task {
@@ -26,8 +26,8 @@ struct Task {
     outcome: Mutex<Result<(), Failure>>,
 }
 
-/// Serves until the service is stopped. Only the Service Control Manager can
-/// start a process that may call this.
+/// Returns when the service has stopped. Only a process started by the Service
+/// Control Manager may call this.
 pub fn run(layout: &Layout) -> Result<(), Failure> {
     let task = TASK.get_or_init(|| Task {
         layout: layout.clone(),
@@ -36,8 +36,8 @@ pub fn run(layout: &Layout) -> Result<(), Failure> {
     service_dispatcher::start(SERVICE, ffi_serve).map_err(|error| {
         Failure::new(
             Code::ServiceFailed,
-            format!("`serve` is for the Service Control Manager: {error}"),
-            "apply from the controller: it registers and starts the service",
+            format!("`serve` can only be started by the Service Control Manager: {error}"),
+            "run `casement apply` from the controller, which registers and starts the service",
         )
     })?;
     match task.outcome.lock() {
@@ -51,41 +51,41 @@ define_windows_service!(ffi_serve, serve);
 fn serve(_arguments: Vec<OsString>) {
     let Some(task) = TASK.get() else { return };
     let outcome = serve_until_stopped(&task.layout);
-    if let Ok(mut place) = task.outcome.lock() {
-        *place = outcome;
+    if let Ok(mut slot) = task.outcome.lock() {
+        *slot = outcome;
     }
 }
 
 fn serve_until_stopped(layout: &Layout) -> Result<(), Failure> {
-    let (ask, stop) = stop_event()?;
-    let ask = Arc::new(ask);
-    // Also when the host goes down: nothing is repaired while all is ending.
-    let mut report = Reporter::new(SERVICE, move |_| {
+    let (signal, stop) = stop_event()?;
+    let signal = Arc::new(signal);
+    // Also on preshutdown: nothing is repaired while the host shuts down.
+    let mut status = StatusReporter::new(SERVICE, move |_| {
         // SAFETY: an open event.
-        unsafe { SetEvent(ask.as_raw_handle()) };
+        unsafe { SetEvent(signal.as_raw_handle()) };
     })?;
-    report.pending(ServiceState::StartPending);
-    let outcome = Door::open(stop).and_then(|door| {
-        report.now(ServiceState::Running);
+    status.pending(ServiceState::StartPending);
+    let outcome = PipeListener::open(stop).and_then(|listener| {
+        status.set(ServiceState::Running);
         let platform = Windows {
             layout: layout.clone(),
         };
         crate::serve::serve(
             Arc::new(platform),
             layout,
-            Box::new(door),
-            Life::UntilStopped,
+            Box::new(listener),
+            Lifetime::UntilStopped,
         )
     });
-    report.stopped(match outcome {
+    status.stopped(match outcome {
         Ok(()) => ServiceExitCode::NO_ERROR,
         Err(_) => ServiceExitCode::ServiceSpecific(1),
     });
     outcome
 }
 
-/// One event, owned twice: by who sets it and by who waits for it.
+/// Two handles of one event: one to signal it, one to wait for it.
 fn stop_event() -> Result<(OwnedHandle, OwnedHandle), Failure> {
-    let made = pipe::event().and_then(|event| Ok((event.try_clone()?, event)));
-    made.map_err(|error| system("make an event", &error))
+    let event = pipe::event().and_then(|event| Ok((event.try_clone()?, event)));
+    event.map_err(|error| system("create an event", &error))
 }

@@ -1,5 +1,5 @@
-//! The way to the service `casement`: a named pipe that only administrators of
-//! this host can open, and that only the service can serve.
+//! The connection to the service `casement`: a named pipe that only administrators
+//! of this host can open and only the service can create.
 #![allow(unsafe_code, reason = "pipe functions of the Windows API")]
 
 use std::io;
@@ -26,41 +26,39 @@ use windows_sys::Win32::System::Threading::{INFINITE, WaitForMultipleObjects};
 
 use super::command_line::is_agent;
 use super::event_log;
-use super::failure::{last, system};
-use super::patience::Patience;
-use super::pipe::{Pending, PipeEnd, begun};
+use super::failure::{last_error, system};
+use super::pipe::{Pending, PipeStream, started};
+use super::retry_timer::RetryTimer;
 use super::scm::{self, Registration};
 use super::security::{Descriptor, check_program};
 use super::services::agent;
 use super::wide::wide;
-use crate::backstage::{Backstage, Duplex, Listener};
 use crate::platform::Result;
+use crate::service_client::{Duplex, Listener, ServiceClient};
 use crate::state::Layout;
 
-/// The service's name.
 pub const SERVICE: &str = "casement";
 const PIPE: &str = r"\\.\pipe\casement-agent";
-/// SYSTEM and Administrators.
+/// SYSTEM and Administrators only.
 const PIPE_ACCESS: &str = "D:P(A;;GA;;;SY)(A;;GA;;;BA)";
 const BUFFER: u32 = 64 * 1024;
-const START: Duration = Duration::from_secs(30);
+const START_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// The channel's side.
+/// The client side, used by the channel process.
 #[derive(Debug)]
-pub struct Gate {
+pub struct PipeClient {
     layout: Layout,
 }
 
-impl Gate {
-    /// For the service that keeps its state in this layout.
+impl PipeClient {
     pub fn new(layout: &Layout) -> Self {
         Self {
             layout: layout.clone(),
         }
     }
 
-    /// Registers the service with this agent; one that runs keeps the agent
-    /// that it was started with.
+    /// Registers the service with this agent. A running service keeps the agent that
+    /// it was started with.
     fn install(&self) -> Result<()> {
         let program = agent()?;
         check_program(&program)?;
@@ -68,8 +66,8 @@ impl Gate {
             if !is_agent(&found.command_line, &["serve"]) {
                 return Err(Failure::new(
                     Code::Foreign,
-                    format!("a service `{SERVICE}` exists that is not casement's"),
-                    "delete or rename that service, then apply again",
+                    format!("a service named `{SERVICE}` exists that casement did not create"),
+                    "delete or rename that service, then run `casement apply` again",
                 )
                 .found(found.command_line));
             }
@@ -81,7 +79,8 @@ impl Gate {
         scm::register(&Registration {
             name: SERVICE.to_owned(),
             display_name: "casement".to_owned(),
-            description: "Makes this host what its cluster needs. Made by casement.".to_owned(),
+            description: "Configures this host as a Kubernetes node. Managed by casement."
+                .to_owned(),
             program,
             arguments: vec![
                 "--state-dir".into(),
@@ -95,23 +94,23 @@ impl Gate {
     }
 }
 
-impl Backstage for Gate {
+impl ServiceClient for PipeClient {
     fn connect(&self) -> Result<Duplex> {
         self.install()?;
-        scm::start(SERVICE, START)?;
-        let mut patience = Patience::new(START);
+        scm::start(SERVICE, START_TIMEOUT)?;
+        let mut retry_timer = RetryTimer::new(START_TIMEOUT);
         loop {
             match open() {
                 Ok(pipe) => {
                     check_server(&pipe)?;
-                    return Ok(PipeEnd::new(pipe).split());
+                    return Ok(PipeStream::new(pipe).split());
                 }
-                Err(error) if comes_later(&error) && patience.wait() => {}
+                Err(error) if is_not_ready(&error) && retry_timer.wait() => {}
                 Err(error) => {
                     return Err(Failure::new(
-                        Code::Backstage,
-                        format!("the service `{SERVICE}` does not answer: {error}"),
-                        format!("restart the service `{SERVICE}`, then apply again"),
+                        Code::ServiceUnreachable,
+                        format!("failed to connect to the service `{SERVICE}`: {error}"),
+                        format!("restart the service `{SERVICE}`, then run `casement apply` again"),
                     ));
                 }
             }
@@ -133,9 +132,9 @@ impl Backstage for Gate {
 
 fn open() -> io::Result<OwnedHandle> {
     let name = wide(PIPE);
-    // The server may learn who calls, but not act in their name.
+    // The server may identify the client, but not impersonate it.
     let flags = FILE_FLAG_OVERLAPPED | SECURITY_SQOS_PRESENT | SECURITY_IDENTIFICATION;
-    // SAFETY: terminated text; neither attributes nor a template.
+    // SAFETY: NUL-terminated text, no attributes, no template.
     let handle = unsafe {
         CreateFileW(
             name.as_ptr(),
@@ -147,39 +146,39 @@ fn open() -> io::Result<OwnedHandle> {
             ptr::null_mut(),
         )
     };
-    own(handle)
+    into_owned(handle)
 }
 
-fn own(handle: RawHandle) -> io::Result<OwnedHandle> {
+fn into_owned(handle: RawHandle) -> io::Result<OwnedHandle> {
     if handle == INVALID_HANDLE_VALUE {
         return Err(io::Error::last_os_error());
     }
-    // SAFETY: just opened, and closed only by this owner.
+    // SAFETY: just opened, and owned by nobody else.
     Ok(unsafe { OwnedHandle::from_raw_handle(handle) })
 }
 
-fn comes_later(error: &io::Error) -> bool {
+fn is_not_ready(error: &io::Error) -> bool {
     matches!(
         error.raw_os_error().map(i32::cast_unsigned),
         Some(ERROR_FILE_NOT_FOUND | ERROR_PIPE_BUSY)
     )
 }
 
-/// Anybody could have made a pipe of that name before the service did.
+/// Any process could have created a pipe with this name before the service did.
 fn check_server(pipe: &OwnedHandle) -> Result<()> {
     let mut server = 0;
-    // SAFETY: an open pipe and a place.
+    // SAFETY: an open pipe and a writable pointer.
     if unsafe { GetNamedPipeServerProcessId(pipe.as_raw_handle(), &mut server) } == 0 {
-        return Err(last("ask whose pipe it is"));
+        return Err(last_error("read the server process of the pipe"));
     }
     let process = scm::query(SERVICE)?.and_then(|service| service.process);
     if process == Some(server) {
         return Ok(());
     }
     Err(Failure::new(
-        Code::Backstage,
-        format!("the pipe `{PIPE}` is served by a process that is not the service"),
-        "find out what that process is, and end it; then apply again",
+        Code::ServiceUnreachable,
+        format!("the pipe `{PIPE}` belongs to a process that is not the service"),
+        "find and stop that process, then run `casement apply` again",
     )
     .values(
         process.map_or_else(|| "no process".to_owned(), |id| format!("process {id}")),
@@ -187,36 +186,36 @@ fn check_server(pipe: &OwnedHandle) -> Result<()> {
     ))
 }
 
-/// The service's side.
-pub struct Door {
+/// The listener of the service.
+pub struct PipeListener {
     next: OwnedHandle,
     stop: OwnedHandle,
 }
 
-impl Door {
-    /// Makes the pipe; refuses if somebody else has made it before. `stop` is
-    /// an event that ends the waiting.
+impl PipeListener {
+    /// Fails if another process has created the pipe already. `stop` is an event
+    /// that cancels [`Listener::accept`].
     pub fn open(stop: OwnedHandle) -> Result<Self> {
         let next = instance(FILE_FLAG_FIRST_PIPE_INSTANCE).map_err(|error| {
             Failure::new(
-                Code::Backstage,
-                format!("the pipe `{PIPE}` cannot be made: {error}"),
-                "another process has a pipe of that name: find and end it",
+                Code::ServiceUnreachable,
+                format!("failed to create the pipe `{PIPE}`: {error}"),
+                "another process has a pipe with this name: find and stop it",
             )
         })?;
         Ok(Self { next, stop })
     }
 }
 
-impl Listener for Door {
+impl Listener for PipeListener {
     fn accept(&mut self) -> Result<Option<Duplex>> {
         let failed = |error: io::Error| system("wait for a connection", &error);
         let handle = self.next.as_raw_handle();
         let mut pending = Pending::new().map_err(failed)?;
-        // SAFETY: an open pipe, and a state that stays until the end, below.
+        // SAFETY: an open pipe, and an OVERLAPPED that outlives the operation.
         let result = unsafe { ConnectNamedPipe(handle, pending.state()) };
-        match begun(result) {
-            Err(error) if connected_already(&error) => {}
+        match started(result) {
+            Err(error) if is_connected(&error) => {}
             Err(error) => return Err(failed(error)),
             Ok(()) => {
                 let events = [pending.event(), self.stop.as_raw_handle()];
@@ -230,15 +229,15 @@ impl Listener for Door {
             }
         }
         let connected = std::mem::replace(&mut self.next, instance(0).map_err(failed)?);
-        Ok(Some(PipeEnd::new(connected).split()))
+        Ok(Some(PipeStream::new(connected).split()))
     }
 }
 
-fn connected_already(error: &io::Error) -> bool {
+fn is_connected(error: &io::Error) -> bool {
     error.raw_os_error().map(i32::cast_unsigned) == Some(ERROR_PIPE_CONNECTED)
 }
 
-/// One more end for a client to connect to.
+/// A new pipe instance for the next client.
 fn instance(flags: u32) -> io::Result<OwnedHandle> {
     let descriptor = Descriptor::parse(PIPE_ACCESS).map_err(io::Error::other)?;
     let attributes = SECURITY_ATTRIBUTES {
@@ -247,7 +246,7 @@ fn instance(flags: u32) -> io::Result<OwnedHandle> {
         bInheritHandle: 0,
     };
     let name = wide(PIPE);
-    // SAFETY: terminated text, and attributes that outlive the call.
+    // SAFETY: NUL-terminated text, and attributes that outlive the call.
     let handle = unsafe {
         CreateNamedPipeW(
             name.as_ptr(),
@@ -260,5 +259,5 @@ fn instance(flags: u32) -> io::Result<OwnedHandle> {
             &attributes,
         )
     };
-    own(handle)
+    into_owned(handle)
 }

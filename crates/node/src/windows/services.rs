@@ -1,4 +1,4 @@
-//! The services that casement makes, and what was there before them.
+//! Services of casement, and saving and restoring the services that they replace.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use casement_resource::{
-    Code, Failure, RegistryData, ServiceDefinition, ServiceSeen, ServiceState, StartType,
+    Code, Failure, ObservedService, RegistryData, ServiceDefinition, ServiceState, StartType,
 };
 use serde::{Deserialize, Serialize};
 use windows_service::service::{ServiceStartType, ServiceState as State};
@@ -16,17 +16,17 @@ use super::Windows;
 use super::command_line::is_agent;
 use super::failure::system;
 use super::registry;
-use super::replace::{self, Guard};
+use super::replace::{self, AccessPolicy};
 use super::scm::{self, Registered, Registration};
 use crate::platform::Services;
 
-/// Ends the description of every service that casement makes.
-const MARK: &str = "Made by casement.";
-/// Above the time that a service gives to those that it needs.
-const START: Duration = Duration::from_secs(30);
-const LAST_WORDS: u64 = 2_000;
-/// What the manager keeps of a service that casement sets for its own ones.
-const MANNERS: [&str; 6] = [
+/// Suffix of the description of every service of casement.
+const DESCRIPTION_SUFFIX: &str = "Managed by casement.";
+/// In addition to the readiness timeouts of the dependencies.
+const START_TIMEOUT: Duration = Duration::from_secs(30);
+const LOG_TAIL_BYTES: u64 = 2_000;
+/// Registry values that casement sets for its own services.
+const RECOVERY_VALUES: [&str; 6] = [
     "DelayedAutostart",
     "FailureActions",
     "FailureActionsOnNonCrashFailures",
@@ -35,7 +35,7 @@ const MANNERS: [&str; 6] = [
     "RebootMessage",
 ];
 
-/// A service of somebody else's as it was.
+/// The saved state of a service that casement replaces.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Saved {
@@ -45,21 +45,25 @@ struct Saved {
     dependencies: Vec<String>,
     start: u32,
     running: bool,
-    /// How it recovers and goes down, in the registry's own words.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    manners: BTreeMap<String, RegistryData>,
-    /// Present for one of casement's own.
+    /// Recovery and shutdown settings, as stored in the registry.
+    #[serde(
+        rename = "manners",
+        default,
+        skip_serializing_if = "BTreeMap::is_empty"
+    )]
+    recovery: BTreeMap<String, RegistryData>,
+    /// Set for a service of casement.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     definition: Option<ServiceDefinition>,
 }
 
 impl Services for Windows {
-    fn service(&self, name: &str) -> Result<Option<ServiceSeen>, Failure> {
+    fn service(&self, name: &str) -> Result<Option<ObservedService>, Failure> {
         let Some(found) = scm::query(name)? else {
             return Ok(None);
         };
         let ours = is_agent(&found.command_line, &["host", name]);
-        Ok(Some(ServiceSeen {
+        Ok(Some(ObservedService {
             definition: if ours { self.definition(name)? } else { None },
             foreign_command: (!ours).then(|| found.command_line.clone()),
             display_name: found.display_name,
@@ -77,10 +81,10 @@ impl Services for Windows {
         let Some(found) = scm::query(name)? else {
             return Ok(None);
         };
-        refuse_account(name, &found)?;
+        reject_custom_account(name, &found)?;
         let saved = Saved {
             running: found.state != State::Stopped,
-            manners: manners(name)?,
+            recovery: recovery(name)?,
             definition: self.definition(name)?,
             display_name: found.display_name,
             description: found.description,
@@ -91,8 +95,8 @@ impl Services for Windows {
         serde_json::to_value(saved).map(Some).map_err(|error| {
             Failure::new(
                 Code::State,
-                format!("the service `{name}` cannot be recorded: {error}"),
-                "delete the service by hand, then apply again",
+                format!("failed to record the service `{name}`: {error}"),
+                "delete the service, then run `casement apply` again",
             )
         })
     }
@@ -100,13 +104,13 @@ impl Services for Windows {
     fn install_service(&self, definition: &ServiceDefinition) -> Result<(), Failure> {
         let name = &definition.name;
         if let Some(found) = scm::query(name)? {
-            refuse_account(name, &found)?;
+            reject_custom_account(name, &found)?;
         }
         self.write_definition(name, Some(definition))?;
         scm::register(&Registration {
             name: name.clone(),
             display_name: definition.display_name.clone(),
-            description: format!("{}. {MARK}", definition.display_name),
+            description: format!("{}. {DESCRIPTION_SUFFIX}", definition.display_name),
             program: agent()?,
             arguments: vec![
                 "--state-dir".into(),
@@ -122,13 +126,13 @@ impl Services for Windows {
 
     fn start_service(&self, name: &str) -> Result<(), Failure> {
         let definition = self.definition(name)?;
-        let mut within = START;
+        let mut timeout = START_TIMEOUT;
         for needed in definition.iter().flat_map(|it| &it.depends_on) {
             let seconds = self.definition(needed)?.map_or(30, |it| it.ready_seconds);
-            within += Duration::from_secs(seconds.into());
+            timeout += Duration::from_secs(seconds.into());
         }
-        scm::start(name, within).map_err(|failure| match last_words(definition.as_ref()) {
-            Some(words) => failure.found(words),
+        scm::start(name, timeout).map_err(|failure| match log_tail(definition.as_ref()) {
+            Some(tail) => failure.found(tail),
             None => failure,
         })
     }
@@ -147,17 +151,17 @@ impl Services for Windows {
     }
 
     fn restore_service(&self, name: &str, saved: &serde_json::Value) -> Result<(), Failure> {
-        let wrong = |reason: String| {
+        let failed = |reason: String| {
             Failure::new(
                 Code::Restore,
-                format!("the service `{name}` cannot be put back: {reason}"),
-                "register it again as it was by hand",
+                format!("failed to restore the service `{name}`: {reason}"),
+                "register the service manually as it was before",
             )
         };
         let saved: Saved =
-            serde_json::from_value(saved.clone()).map_err(|error| wrong(error.to_string()))?;
+            serde_json::from_value(saved.clone()).map_err(|error| failed(error.to_string()))?;
         let start =
-            ServiceStartType::from_raw(saved.start).map_err(|error| wrong(error.to_string()))?;
+            ServiceStartType::from_raw(saved.start).map_err(|error| failed(error.to_string()))?;
         self.write_definition(name, saved.definition.as_ref())?;
         let registration = Registration {
             name: name.to_owned(),
@@ -171,9 +175,9 @@ impl Services for Windows {
         };
         scm::register(&registration)?;
         scm::set_command_line(&registration, &saved.command_line)?;
-        restore_manners(name, &saved.manners)?;
+        restore_recovery(name, &saved.recovery)?;
         if saved.running {
-            scm::start(name, START)?;
+            scm::start(name, START_TIMEOUT)?;
         }
         Ok(())
     }
@@ -184,19 +188,18 @@ impl Windows {
         self.layout.service_file(name).ok_or_else(|| {
             Failure::new(
                 Code::State,
-                format!("`{name}` is no name for a service of casement's"),
+                format!("`{name}` is not a valid service name"),
                 "use letters, digits, `-`, `_` and `.`",
             )
         })
     }
 
-    /// What casement has defined under a name.
     fn definition(&self, name: &str) -> Result<Option<ServiceDefinition>, Failure> {
         let Some(path) = self.layout.service_file(name) else {
             return Ok(None);
         };
         match fs::read(&path) {
-            // One that cannot be read is as good as none: it is written anew.
+            // An unreadable definition counts as missing; it is rewritten.
             Ok(bytes) => Ok(serde_json::from_slice(&bytes).ok()),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(system(format_args!("read `{}`", path.display()), &error)),
@@ -215,24 +218,28 @@ impl Windows {
         let text = serde_json::to_vec_pretty(definition).map_err(|error| {
             Failure::new(
                 Code::State,
-                format!("the definition of `{name}` cannot be written: {error}"),
-                "report this: it is a fault of casement's",
+                format!("failed to write the definition of `{name}`: {error}"),
+                "report this as a bug",
             )
         })?;
-        replace::write(&path, &mut text.as_slice(), Guard::Closed)
+        replace::write(
+            &path,
+            &mut text.as_slice(),
+            AccessPolicy::AdministratorsOnly,
+        )
     }
 }
 
-/// The program that this process runs: each version has a folder of its own,
-/// so it stays there for the service.
+/// The executable of this process. Each version has its own directory, so the path
+/// stays valid for the service.
 pub fn agent() -> Result<PathBuf, Failure> {
-    std::env::current_exe().map_err(|error| system("find the own program", &error))
+    std::env::current_exe().map_err(|error| system("find the path of this executable", &error))
 }
 
-fn manners(name: &str) -> Result<BTreeMap<String, RegistryData>, Failure> {
+fn recovery(name: &str) -> Result<BTreeMap<String, RegistryData>, Failure> {
     let key = scm::key(name);
     let mut found = BTreeMap::new();
-    for value in MANNERS {
+    for value in RECOVERY_VALUES {
         if let Some(data) = registry::read(&key, value)? {
             found.insert(value.to_owned(), data);
         }
@@ -240,11 +247,10 @@ fn manners(name: &str) -> Result<BTreeMap<String, RegistryData>, Failure> {
     Ok(found)
 }
 
-/// The manager reads them at the next boot; until then it knows what it was told
-/// last.
-fn restore_manners(name: &str, saved: &BTreeMap<String, RegistryData>) -> Result<(), Failure> {
+/// The SCM reads these at the next boot and uses its in-memory values until then.
+fn restore_recovery(name: &str, saved: &BTreeMap<String, RegistryData>) -> Result<(), Failure> {
     let key = scm::key(name);
-    for value in MANNERS {
+    for value in RECOVERY_VALUES {
         match saved.get(value) {
             Some(data) => registry::write(&key, value, data)?,
             None => registry::delete(&key, value)?,
@@ -253,16 +259,16 @@ fn restore_manners(name: &str, saved: &BTreeMap<String, RegistryData>) -> Result
     Ok(())
 }
 
-/// A password cannot be read, so a service with an account of its own could
-/// not be put back.
-fn refuse_account(name: &str, found: &Registered) -> Result<(), Failure> {
+/// The password of a custom account cannot be read, so the service could not be
+/// restored.
+fn reject_custom_account(name: &str, found: &Registered) -> Result<(), Failure> {
     if found.account.is_empty() || found.account.eq_ignore_ascii_case("LocalSystem") {
         return Ok(());
     }
     Err(Failure::new(
         Code::Foreign,
-        format!("the service `{name}` exists and has an account of its own"),
-        "delete the service, or give it the account LocalSystem, then apply again",
+        format!("the service `{name}` exists and runs as a custom account"),
+        "delete the service or change its account to LocalSystem, then run `casement apply` again",
     )
     .values("LocalSystem", &found.account))
 }
@@ -283,12 +289,11 @@ fn start_type(start: ServiceStartType) -> StartType {
     }
 }
 
-/// The end of a service's log.
-fn last_words(definition: Option<&ServiceDefinition>) -> Option<String> {
+fn log_tail(definition: Option<&ServiceDefinition>) -> Option<String> {
     let path = definition?.log_file.as_ref()?;
     let mut file = File::open(path.as_str()).ok()?;
     let size = file.metadata().ok()?.len();
-    file.seek(SeekFrom::Start(size.saturating_sub(LAST_WORDS)))
+    file.seek(SeekFrom::Start(size.saturating_sub(LOG_TAIL_BYTES)))
         .ok()?;
     let mut bytes = Vec::new();
     file.read_to_end(&mut bytes).ok()?;

@@ -1,4 +1,5 @@
-//! What a service tells the Service Control Manager, and hears from it.
+//! Status reports to the Service Control Manager (SCM), and the controls that it
+//! sends.
 
 use std::time::Duration;
 
@@ -11,51 +12,52 @@ use windows_service::service_control_handler::{
 };
 
 use super::failure::system;
-use super::patience::Patience;
+use super::retry_timer::RetryTimer;
 
-/// Why a service is to stop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ending {
-    /// Somebody wants it to.
-    Stop,
-    /// The host goes down, and waits for it.
-    GoingDown,
+pub enum StopReason {
+    Requested,
+    /// The host shuts down and waits for the service.
+    Preshutdown,
 }
 
-/// What a control asks for; none where it asks for nothing that ends.
-fn ending(control: &ServiceControl) -> Option<Ending> {
+/// `None` for a control that does not stop the service.
+fn stop_reason(control: &ServiceControl) -> Option<StopReason> {
     match control {
-        ServiceControl::Stop | ServiceControl::Shutdown => Some(Ending::Stop),
-        ServiceControl::Preshutdown => Some(Ending::GoingDown),
+        ServiceControl::Stop | ServiceControl::Shutdown => Some(StopReason::Requested),
+        ServiceControl::Preshutdown => Some(StopReason::Preshutdown),
         _ => None,
     }
 }
 
-/// The service's line to the manager.
-pub struct Reporter {
+/// Reports the status of one service.
+pub struct StatusReporter {
     status: ServiceStatusHandle,
     checkpoint: u32,
 }
 
-impl Reporter {
-    /// Takes the line up; `end` is called when the service is told to stop.
+impl StatusReporter {
+    /// `on_stop` is called when the service has to stop.
     pub fn new(
         name: &str,
-        end: impl Fn(Ending) + Clone + Send + Sync + 'static,
+        on_stop: impl Fn(StopReason) + Clone + Send + Sync + 'static,
     ) -> Result<Self, Failure> {
         #[cfg(feature = "testing")]
-        direct::connect(end.clone());
-        let hear = move |control| match (ending(&control), control) {
-            (Some(why), _) => {
-                end(why);
+        testing::register_handler(on_stop.clone());
+        let handler = move |control| match (stop_reason(&control), control) {
+            (Some(reason), _) => {
+                on_stop(reason);
                 ServiceControlHandlerResult::NoError
             }
             (None, ServiceControl::Interrogate) => ServiceControlHandlerResult::NoError,
             _ => ServiceControlHandlerResult::NotImplemented,
         };
-        let status = service_control_handler::register(name, hear).map_err(|error| {
+        let status = service_control_handler::register(name, handler).map_err(|error| {
             let error = std::io::Error::other(error.to_string());
-            system(format_args!("serve `{name}`"), &error)
+            system(
+                format_args!("register the control handler of the service `{name}`"),
+                &error,
+            )
         })?;
         Ok(Self {
             status,
@@ -63,30 +65,29 @@ impl Reporter {
         })
     }
 
-    /// It starts or stops, and makes progress.
+    /// Starting or stopping; each call advances the checkpoint.
     pub fn pending(&mut self, state: ServiceState) {
         self.checkpoint += 1;
-        self.say(state, ServiceExitCode::NO_ERROR);
+        self.report(state, ServiceExitCode::NO_ERROR);
     }
 
-    /// It has come to another state.
-    pub fn now(&mut self, state: ServiceState) {
+    pub fn set(&mut self, state: ServiceState) {
         self.checkpoint = 0;
-        self.say(state, ServiceExitCode::NO_ERROR);
+        self.report(state, ServiceExitCode::NO_ERROR);
     }
 
-    /// It has stopped, for that reason. Said until it is heard: the manager
-    /// would take a service for stopping that has long ended.
+    /// Retried: if the report gets lost, the SCM considers the service as stopping
+    /// forever.
     pub fn stopped(&mut self, code: ServiceExitCode) {
-        const TO_HEAR: Duration = Duration::from_secs(5);
+        const REPORT_TIMEOUT: Duration = Duration::from_secs(5);
         self.checkpoint = 0;
-        let mut patience = Patience::new(TO_HEAR);
-        while !self.say(ServiceState::Stopped, code) && patience.wait() {}
+        let mut retry_timer = RetryTimer::new(REPORT_TIMEOUT);
+        while !self.report(ServiceState::Stopped, code) && retry_timer.wait() {}
     }
 
-    /// Whether the manager heard it.
-    fn say(&mut self, state: ServiceState, exit_code: ServiceExitCode) -> bool {
-        // Before the shutdown proper, which leaves a service a few seconds.
+    /// Returns whether the SCM accepted the report.
+    fn report(&mut self, state: ServiceState, exit_code: ServiceExitCode) -> bool {
+        // Preshutdown, because shutdown leaves a service only a few seconds.
         let stop = ServiceControlAccept::STOP | ServiceControlAccept::PRESHUTDOWN;
         let status = ServiceStatus {
             service_type: ServiceType::OWN_PROCESS,
@@ -107,31 +108,32 @@ impl Reporter {
     }
 }
 
-/// A control without a manager: none lets anybody but Windows itself send this
-/// one.
+/// Sends the preshutdown control without the SCM, which accepts it only from Windows
+/// itself.
 #[cfg(feature = "testing")]
-pub mod direct {
+pub mod testing {
     use std::sync::{Mutex, PoisonError};
 
     use windows_service::service::ServiceControl;
 
-    use super::{Ending, ending};
+    use super::{StopReason, stop_reason};
 
-    type Hear = Box<dyn Fn(Ending) + Send + Sync>;
+    type Handler = Box<dyn Fn(StopReason) + Send + Sync>;
 
-    static SERVICE: Mutex<Option<Hear>> = Mutex::new(None);
+    static SERVICE: Mutex<Option<Handler>> = Mutex::new(None);
 
-    pub(super) fn connect(hear: impl Fn(Ending) + Send + Sync + 'static) {
+    pub(super) fn register_handler(handler: impl Fn(StopReason) + Send + Sync + 'static) {
         let mut service = SERVICE.lock().unwrap_or_else(PoisonError::into_inner);
-        *service = Some(Box::new(hear));
+        *service = Some(Box::new(handler));
     }
 
-    /// Tells the service of this process what Windows tells it before it goes
-    /// down.
-    pub fn going_down() {
+    /// Sends preshutdown to the service in this process.
+    pub fn send_preshutdown() {
         let service = SERVICE.lock().unwrap_or_else(PoisonError::into_inner);
-        if let (Some(hear), Some(why)) = (&*service, ending(&ServiceControl::Preshutdown)) {
-            hear(why);
+        if let (Some(handler), Some(reason)) =
+            (&*service, stop_reason(&ServiceControl::Preshutdown))
+        {
+            handler(reason);
         }
     }
 }

@@ -1,5 +1,5 @@
-//! The ports that Windows gives to those who do not ask for one, through
-//! Windows Management Instrumentation: the IP helper has no function for them.
+//! Dynamic port ranges, through Windows Management Instrumentation (WMI): the IP
+//! helper has no function for them.
 #![allow(unsafe_code, reason = "objects of the Windows API")]
 
 use std::ffi::c_void;
@@ -13,7 +13,7 @@ use windows_sys::Win32::System::Com::{
 use windows_sys::Win32::System::Variant::VARIANT;
 use windows_sys::core::{BSTR, GUID, PCWSTR};
 
-use super::com::{self, Answer, Apartment, Object, Text, Value, call, done};
+use super::com::{self, Apartment, BStr, ComResult, Object, Variant, call, check};
 use super::wide::wide;
 
 /// `WbemLocator`, and `IWbemLocator`.
@@ -21,8 +21,8 @@ const LOCATOR_CLASS: GUID = GUID::from_u128(0x4590f811_1d3a_11d0_891f_00aa004b2e
 const LOCATOR: GUID = GUID::from_u128(0xdc12a687_737f_11cf_884d_00aa004b2e24);
 const NAMESPACE: &str = r"ROOT\StandardCimv2";
 
-/// Places in the tables of `IWbemLocator`, `IWbemServices`,
-/// `IEnumWbemClassObject` and `IWbemClassObject`.
+/// Vtable indexes of `IWbemLocator`, `IWbemServices`, `IEnumWbemClassObject` and
+/// `IWbemClassObject`.
 const CONNECT: usize = 3;
 const PUT_INSTANCE: usize = 14;
 const QUERY: usize = 20;
@@ -32,12 +32,11 @@ const PUT: usize = 5;
 
 const FORWARD_ONLY: i32 = 0x20;
 const UPDATE_ONLY: i32 = 1;
-const FOREVER: i32 = -1;
+const INFINITE: i32 = -1;
 
 const FIRST: &str = "DynamicPortRangeStartPort";
 const COUNT: &str = "DynamicPortRangeNumberOfPorts";
 
-/// The range of a protocol.
 pub fn dynamic_ports(protocol: Protocol) -> Result<DynamicPortsFacts, Failure> {
     let read = || {
         let _apartment = Apartment::enter()?;
@@ -56,38 +55,37 @@ pub fn dynamic_ports(protocol: Protocol) -> Result<DynamicPortsFacts, Failure> {
     read().map_err(|code| com::failure(format_args!("read the dynamic {protocol} ports"), code))
 }
 
-/// Sets the range of a protocol.
-pub fn set_dynamic_ports(wanted: &DynamicPorts) -> Result<(), Failure> {
+pub fn set_dynamic_ports(ports: &DynamicPorts) -> Result<(), Failure> {
     let write = || {
         let _apartment = Apartment::enter()?;
         let services = connect()?;
-        let settings = settings(&services, wanted.protocol)?;
-        put(&settings, FIRST, wanted.first)?;
-        put(&settings, COUNT, wanted.count)?;
-        let (none, nowhere) = (ptr::null_mut(), ptr::null_mut());
-        // SAFETY: an object, flags, and no context and no place for a result.
+        let settings = settings(&services, ports.protocol)?;
+        put(&settings, FIRST, ports.first)?;
+        put(&settings, COUNT, ports.count)?;
+        let (none, no_result) = (ptr::null_mut(), ptr::null_mut());
+        // SAFETY: an object, flags, no context and no result pointer.
         unsafe {
             call!(
                 services,
                 PUT_INSTANCE,
-                settings.pointer() => *mut c_void,
+                settings.as_ptr() => *mut c_void,
                 UPDATE_ONLY => i32,
                 none => *mut c_void,
-                nowhere => *mut *mut c_void,
+                no_result => *mut *mut c_void,
             )
         }
     };
     write().map_err(|code| {
-        let protocol = wanted.protocol;
+        let protocol = ports.protocol;
         com::failure(format_args!("set the dynamic {protocol} ports"), code)
     })
 }
 
-fn connect() -> Answer<Object> {
+fn connect() -> ComResult<Object> {
     let locator = Object::new(&LOCATOR_CLASS, &LOCATOR)?;
-    let namespace = Text::new(NAMESPACE);
+    let namespace = BStr::new(NAMESPACE);
     let (default, mut services) = (ptr::null(), ptr::null_mut());
-    // SAFETY: the namespace, defaults for all else, and a place.
+    // SAFETY: the namespace, defaults for the rest, and a writable pointer.
     unsafe {
         call!(
             locator,
@@ -102,20 +100,20 @@ fn connect() -> Answer<Object> {
             &mut services => *mut *mut c_void,
         )
     }?;
-    let services = Object::given(services)?;
-    allow(&services)?;
+    let services = Object::from_raw(services)?;
+    enable_impersonation(&services)?;
     Ok(services)
 }
 
-/// The service does what is asked with the rights of who asks.
-fn allow(services: &Object) -> Answer<()> {
-    const BY_WINDOWS: u32 = 10;
+/// Lets the service act with the rights of the caller.
+fn enable_impersonation(services: &Object) -> ComResult<()> {
+    const AUTHN_WINNT: u32 = 10;
     const NO_AUTHORIZATION: u32 = 0;
     // SAFETY: an object; the names and the identity are the defaults.
-    done(unsafe {
+    check(unsafe {
         CoSetProxyBlanket(
-            services.pointer(),
-            BY_WINDOWS,
+            services.as_ptr(),
+            AUTHN_WINNT,
             NO_AUTHORIZATION,
             ptr::null(),
             RPC_C_AUTHN_LEVEL_CALL,
@@ -126,16 +124,15 @@ fn allow(services: &Object) -> Answer<()> {
     })
 }
 
-/// The object that has the range of a protocol. All of TCP's templates show the
-/// one range; this one can be written on every Windows.
-fn settings(services: &Object, protocol: Protocol) -> Answer<Object> {
+/// All TCP templates share one range; this one is writable on every Windows.
+fn settings(services: &Object, protocol: Protocol) -> ComResult<Object> {
     let query = match protocol {
         Protocol::Tcp => "SELECT * FROM MSFT_NetTCPSetting WHERE SettingName='InternetCustom'",
         Protocol::Udp => "SELECT * FROM MSFT_NetUDPSetting",
     };
-    let (language, query) = (Text::new("WQL"), Text::new(query));
+    let (language, query) = (BStr::new("WQL"), BStr::new(query));
     let mut found = ptr::null_mut();
-    // SAFETY: two texts, flags, no context, and a place.
+    // SAFETY: two strings, flags, no context, and a writable pointer.
     unsafe {
         call!(
             services,
@@ -147,26 +144,26 @@ fn settings(services: &Object, protocol: Protocol) -> Answer<Object> {
             &mut found => *mut *mut c_void,
         )
     }?;
-    let found = Object::given(found)?;
-    allow(&found)?;
+    let found = Object::from_raw(found)?;
+    enable_impersonation(&found)?;
     let (mut first, mut count) = (ptr::null_mut(), 0);
-    // SAFETY: for how long, how many, where they go, and how many they were.
+    // SAFETY: timeout, capacity, output and the returned count.
     unsafe {
         call!(
             found,
             NEXT,
-            FOREVER => i32,
+            INFINITE => i32,
             1 => u32,
             &mut first => *mut *mut c_void,
             &mut count => *mut u32,
         )
     }?;
-    Object::given(first)
+    Object::from_raw(first)
 }
 
-fn get(object: &Object, name: &str) -> Answer<Value> {
-    let (name, mut value) = (wide(name), Value::default());
-    // SAFETY: terminated text, and a place; type and origin are not asked for.
+fn get(object: &Object, name: &str) -> ComResult<Variant> {
+    let (name, mut value) = (wide(name), Variant::default());
+    // SAFETY: NUL-terminated text and a writable pointer; type and origin are optional.
     unsafe {
         call!(
             object,
@@ -181,9 +178,9 @@ fn get(object: &Object, name: &str) -> Answer<Value> {
     Ok(value)
 }
 
-fn put(object: &Object, name: &str, number: u16) -> Answer<()> {
-    let (name, value) = (wide(name), Value::number(i32::from(number)));
-    // SAFETY: terminated text, and a value of the property's own type.
+fn put(object: &Object, name: &str, number: u16) -> ComResult<()> {
+    let (name, value) = (wide(name), Variant::number(i32::from(number)));
+    // SAFETY: NUL-terminated text, and a value of the type of the property.
     unsafe {
         call!(
             object,

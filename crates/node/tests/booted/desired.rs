@@ -1,5 +1,4 @@
-//! What the host is to be: something of every kind that a Linux without a cluster
-//! can have.
+//! The document under test: every kind for Linux that needs no cluster.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -12,19 +11,18 @@ use casement_resource::{
     StartType, Step, Symlink, Sysctl, SystemdUnit, TextPart, UnitState, Wait,
 };
 
+use crate::foreign::ADDRESS;
 use crate::machine::Machine;
-use crate::planted::ADDRESS;
 use crate::wire::{artifact_blob, document, file, step};
 
-/// The file that drifts, below the host's root.
+/// The file that drifts, relative to the root of the host.
 pub const DRIFTS: &str = "etc/tried/made.conf";
-/// The file with a secret in it, below the host's root.
+/// Relative to the root of the host.
 pub const SECRET_FILE: &str = "etc/tried-new/secret.env";
-/// What the secret is.
 pub const SECRET: &str = "s3cret of Anna";
 const PORT: &str = "127.0.0.1:7001";
 
-/// Listens, once it has said what it was given.
+/// Prints its environment and arguments, then listens.
 const SERVER: &str = r#"#!/usr/bin/perl
 use IO::Socket::INET;
 $| = 1;
@@ -42,8 +40,7 @@ pub fn blobs() -> [Vec<u8>; 2] {
     ]
 }
 
-/// All of it, in an order in which it can be made.
-pub fn wanted() -> NodeDocument {
+pub fn desired() -> NodeDocument {
     let steps = [files(), services(), managed(), network(), waits()];
     document(steps.concat())
 }
@@ -56,7 +53,6 @@ fn directory(path: &str, access: Access) -> Step {
     step(&format!("folder {path}"), Resource::Directory(directory))
 }
 
-/// A variable with a secret in it.
 fn secret_file() -> SecretFile {
     let name: SecretName = "word".parse().unwrap();
     SecretFile {
@@ -145,9 +141,9 @@ fn files() -> Vec<Step> {
 
 fn check() -> Step {
     const SWITCH: &str = "/etc/tried-switch";
-    let command = |words: &[&str]| Command {
-        program: words[0].to_owned(),
-        arguments: words[1..].iter().map(|word| (*word).to_owned()).collect(),
+    let command = |argv: &[&str]| Command {
+        program: argv[0].to_owned(),
+        arguments: argv[1..].iter().map(|it| (*it).to_owned()).collect(),
     };
     let check = Check {
         name: "switch".to_owned(),
@@ -283,16 +279,16 @@ fn waits() -> Vec<Step> {
         let wait = Wait {
             condition,
             timeout_seconds: 60,
-            remedy: None,
+            help: None,
         };
         step(&format!("wait {}", wait.condition), Resource::Wait(wait))
     });
     steps.collect()
 }
 
-/// Asks the host itself, not the agent.
-pub fn assert_made(machine: &Machine) {
-    let text = |place: &str| fs::read_to_string(machine.root().join(place)).unwrap();
+/// Checks the host directly, not through the agent.
+pub fn assert_applied(machine: &Machine) {
+    let text = |path: &str| fs::read_to_string(machine.root().join(path)).unwrap();
     assert_eq!(text(DRIFTS), "ours\n");
     assert_eq!(text("etc/tried.conf"), "key=ours\nlast\none more");
     assert_eq!(text(SECRET_FILE), "MORE=s3cret%20of%20Anna\n");
@@ -300,9 +296,9 @@ pub fn assert_made(machine: &Machine) {
     assert_eq!((found.mode() & 0o7777, found.uid()), (0o600, 0));
     assert_eq!(text("usr/share/tried-pinned/version"), "2.0-1");
     assert!(!machine.root().join("usr/share/tried-gone").exists());
-    let said = text("var/tried-log/server.log");
+    let log = text("var/tried-log/server.log");
     let line = format!("hello there s3cret%20of%20Anna {PORT} 100% $HOME --one --two");
-    assert!(said.lines().any(|it| it == line), "{said}");
+    assert!(log.lines().any(|it| it == line), "{log}");
     for name in ["tried-plain", "tried-packaged", "tried-own", "theirs-off"] {
         machine.inside(&["systemctl", "is-active", "--quiet", name]);
     }
@@ -312,14 +308,14 @@ pub fn assert_made(machine: &Machine) {
         ("theirs-loud", "masked"),
         ("none", "masked"),
     ] {
-        let ask = [
+        let command = [
             "systemctl",
             "show",
             "--value",
             "--property=UnitFileState",
             name,
         ];
-        assert_eq!(machine.inside(&ask).trim(), state, "{name}");
+        assert_eq!(machine.inside(&command).trim(), state, "{name}");
     }
     let links = machine.inside(&["ip", "-details", "link"]);
     assert!(

@@ -1,5 +1,5 @@
-//! What is on the host before casement is, and is somebody else's. Much of it has
-//! the names that the document has.
+//! Foreign objects on the host before casement. Many have the same names as objects of
+//! the document.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, chown, symlink};
@@ -10,7 +10,7 @@ use casement_resource::Sha256;
 
 use crate::machine::Machine;
 
-/// The host's address, on a link that their own unit makes at each boot.
+/// The address of the host, on a link that a foreign unit creates at each boot.
 pub const ADDRESS: &str = "198.18.0.1";
 
 const NETWORK: &str = "[Unit]\nDescription=their network\n\
@@ -31,13 +31,13 @@ fn sleeper(wanted_by: &str) -> String {
     )
 }
 
-fn put(root: &Path, place: &str, text: &str) {
-    let path = root.join(place);
+fn put(root: &Path, path: &str, text: &str) {
+    let path = root.join(path);
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     fs::write(path, text).unwrap();
 }
 
-/// Files, with modes and owners that nobody would choose by accident.
+/// Files with unusual modes and owners.
 pub fn before_boot(machine: &Machine) {
     let root = machine.root();
     put(root, "etc/tried/notes.txt", "mine\n");
@@ -51,17 +51,17 @@ pub fn before_boot(machine: &Machine) {
         "net.ipv4.ip_forward = 0\n",
     );
     symlink("theirs", root.join("etc/tried-link")).unwrap();
-    for (place, mode, owner) in [
+    for (path, mode, owner) in [
         ("etc/tried", 0o751, 1234),
         ("etc/tried/replaced.conf", 0o640, 1234),
         ("etc/tried.conf", 0o604, 4321),
         ("opt/tried/bin/tool", 0o755, 1234),
     ] {
-        // A change of owner may take bits of the mode along.
-        chown(root.join(place), Some(owner), Some(owner + 1)).unwrap();
-        fs::set_permissions(root.join(place), fs::Permissions::from_mode(mode)).unwrap();
+        // Set the mode last, since `chown` may clear bits of it.
+        chown(root.join(path), Some(owner), Some(owner + 1)).unwrap();
+        fs::set_permissions(root.join(path), fs::Permissions::from_mode(mode)).unwrap();
     }
-    // Folders that administrators alone may use are refused from anybody else.
+    // Folders for administrators only must not have another owner.
     chown(root.join("etc/tried"), Some(0), Some(1235)).unwrap();
     units(root);
     repository(root);
@@ -69,18 +69,18 @@ pub fn before_boot(machine: &Machine) {
 
 fn units(root: &Path) {
     put(root, "etc/systemd/system/theirs-network.service", NETWORK);
-    for place in [
+    for path in [
         "etc/systemd/system/theirs-on.service",
         "etc/systemd/system/theirs-off.service",
         "lib/systemd/system/theirs-loud.service",
     ] {
-        put(root, place, &sleeper("multi-user.target"));
+        put(root, path, &sleeper("multi-user.target"));
     }
-    // Services that have the names of casement's: one of an administrator's, one of
-    // a package's, one that must never run.
-    let place = "etc/systemd/system/tried-plain.service";
-    put(root, place, &sleeper("graphical.target"));
-    fs::set_permissions(root.join(place), fs::Permissions::from_mode(0o640)).unwrap();
+    // Services with the same names as in the document: of the administrator, of a
+    // package, and a masked one.
+    let path = "etc/systemd/system/tried-plain.service";
+    put(root, path, &sleeper("graphical.target"));
+    fs::set_permissions(root.join(path), fs::Permissions::from_mode(0o640)).unwrap();
     put(
         root,
         "lib/systemd/system/tried-packaged.service",
@@ -105,7 +105,7 @@ fn units(root: &Path) {
     }
 }
 
-/// A repository that is a folder of the host's.
+/// A package repository in a folder of the host.
 fn repository(root: &Path) {
     let mut index = String::new();
     for (name, version) in [
@@ -114,18 +114,22 @@ fn repository(root: &Path) {
         ("tried-new", "1.0-1"),
         ("tried-gone", "1.0-1"),
     ] {
-        let made = tempfile::tempdir().unwrap();
+        let package = tempfile::tempdir().unwrap();
         let control = format!(
             "Package: {name}\nVersion: {version}\nArchitecture: all\n\
              Maintainer: nobody <nobody@invalid>\nDescription: tried\n"
         );
-        put(made.path(), "DEBIAN/control", &control);
-        put(made.path(), &format!("usr/share/{name}/version"), version);
+        put(package.path(), "DEBIAN/control", &control);
+        put(
+            package.path(),
+            &format!("usr/share/{name}/version"),
+            version,
+        );
         let to = root.join(format!("srv/repository/{name}_{version}.deb"));
         fs::create_dir_all(to.parent().unwrap()).unwrap();
         let status = Command::new("dpkg-deb")
             .args(["--root-owner-group", "--build"])
-            .args([made.path(), &to])
+            .args([package.path(), &to])
             .stdout(Stdio::null())
             .status();
         assert!(status.unwrap().success());
@@ -139,7 +143,6 @@ fn repository(root: &Path) {
     put(root, "etc/apt/sources.list", source);
 }
 
-/// Packages, by the host's own apt.
 pub fn after_boot(machine: &Machine) {
     machine.inside(&["apt-get", "--quiet", "update"]);
     let packages = ["tried-pinned=1.0-1", "tried-gone"];

@@ -1,4 +1,4 @@
-//! A tree of its own for each test, booted by systemd-nspawn.
+//! A host that systemd-nspawn boots from a copy of a Debian tree.
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
@@ -12,10 +12,10 @@ use casement_resource::Sha256;
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use tempfile::TempDir;
 
-use crate::wire::Channel;
+use crate::wire::ChannelClient;
 
-/// How long anything may take that a boot is part of.
-const PATIENCE: Duration = Duration::from_secs(120);
+/// Includes the time of a boot.
+const TIMEOUT: Duration = Duration::from_secs(120);
 
 pub struct Machine {
     folder: TempDir,
@@ -25,23 +25,23 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// A copy of the tree in the cache; makes that first where it is not there.
+    /// Copies the cached tree, and builds it first if needed.
     pub fn new() -> Self {
         let maker = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tools/linux-tree");
-        let tree = succeeded(Command::new(maker).stderr(Stdio::inherit()));
+        let tree = run_checked(Command::new(maker).stderr(Stdio::inherit()));
         let tree = Path::new(tree.trim());
-        // Beside it, where a copy may cost nothing.
+        // On the same file system, for reflinks.
         let folder = tempfile::Builder::new()
             .prefix("run-")
             .tempdir_in(tree.parent().unwrap())
             .unwrap();
         let root = folder.path().join("tree");
-        succeeded(
+        run_checked(
             Command::new("cp")
                 .args(["--archive", "--reflink=auto"])
                 .args([tree, &root]),
         );
-        // `./test` names the static build, which is what hosts get.
+        // `./test` sets this to the static build, which is deployed to hosts.
         let built = std::env::var_os("CASEMENT_TEST_AGENT").map(PathBuf::from);
         let program = built.unwrap_or_else(|| env!("CARGO_BIN_EXE_casement-node").into());
         Self {
@@ -52,12 +52,12 @@ impl Machine {
         }
     }
 
-    /// The tree, seen from outside: what is mounted inside is not in it.
+    /// Seen from outside, without file systems that are mounted inside.
     pub fn root(&self) -> &Path {
         &self.root
     }
 
-    /// Boots, and returns when systemd has settled.
+    /// Returns when systemd has finished booting.
     pub fn boot(&mut self) {
         let console = File::create(self.folder.path().join("console")).unwrap();
         let nspawn = Command::new("systemd-nspawn")
@@ -75,19 +75,18 @@ impl Machine {
         self.wait_for_boot();
     }
 
-    /// From inside, as a person would. systemd-nspawn ends with this code, for
-    /// whoever started it to do so again.
+    /// Reboots from inside. systemd-nspawn exits with this code to request a restart.
     pub fn reboot(&mut self) {
-        const AGAIN: i32 = 133;
+        const REBOOT: i32 = 133;
         self.inside(&["systemctl", "--no-block", "reboot"]);
         let status = self.nspawn.take().unwrap().wait().unwrap();
-        assert_eq!(status.code(), Some(AGAIN));
+        assert_eq!(status.code(), Some(REBOOT));
         self.boot();
     }
 
     fn wait_for_boot(&self) {
-        self.wait_until("systemd has settled", |machine| {
-            if machine.first_process().is_none() {
+        self.wait_until("systemd has finished booting", |machine| {
+            if machine.init_pid().is_none() {
                 return false;
             }
             let state = machine.command(["systemctl", "is-system-running"]).output();
@@ -95,22 +94,25 @@ impl Machine {
             ["running", "degraded"].contains(&state.trim())
         });
         let failed = self.inside(&["systemctl", "--failed", "--plain", "--no-legend"]);
-        assert_eq!(failed, "", "units that failed");
+        assert_eq!(failed, "", "failed units");
     }
 
-    /// Waits for as long as anything may take, and says what for.
+    /// Panics with the console output on timeout.
     pub fn wait_until(&self, what: &str, holds: impl Fn(&Self) -> bool) {
         let started = Instant::now();
         while !holds(self) {
             let console = fs::read(self.folder.path().join("console")).unwrap();
             let console = String::from_utf8_lossy(&console);
-            assert!(started.elapsed() < PATIENCE, "until {what}: {console}");
+            assert!(
+                started.elapsed() < TIMEOUT,
+                "timed out waiting until {what}: {console}"
+            );
             thread::sleep(Duration::from_millis(200));
         }
     }
 
-    /// The host's process 1, by its number outside; none while it is not there.
-    fn first_process(&self) -> Option<u32> {
+    /// The outer pid of process 1 of the host, if it runs.
+    fn init_pid(&self) -> Option<u32> {
         let nspawn = self.nspawn.as_ref()?.id();
         let children = fs::read_to_string(format!("/proc/{nspawn}/task/{nspawn}/children")).ok()?;
         let mut children = children.split_whitespace();
@@ -122,92 +124,90 @@ impl Machine {
         })
     }
 
-    /// A command inside, with the environment of somebody who logs in.
-    pub fn command<S: AsRef<OsStr>>(&self, words: impl IntoIterator<Item = S>) -> Command {
+    /// A command inside, with the environment of a login.
+    pub fn command<S: AsRef<OsStr>>(&self, argv: impl IntoIterator<Item = S>) -> Command {
         let mut command = Command::new("nsenter");
-        let target = self.first_process().unwrap_or(u32::MAX);
+        let target = self.init_pid().unwrap_or(u32::MAX);
         command.arg("--target").arg(target.to_string());
         command.args(["--mount", "--uts", "--ipc", "--net", "--pid", "--cgroup"]);
         command.args(["--root", "--wd", "env", "--ignore-environment", "LC_ALL=C"]);
         command.args(["HOME=/root", "PATH=/usr/sbin:/usr/bin:/sbin:/bin"]);
-        command.args(words);
+        command.args(argv);
         command
     }
 
     /// Runs a command inside, which must succeed.
-    pub fn inside(&self, words: &[&str]) -> String {
-        succeeded(&mut self.command(words))
+    pub fn inside(&self, argv: &[&str]) -> String {
+        run_checked(&mut self.command(argv))
     }
 
-    /// The agent's place on a host, below its root.
-    fn agent(&self) -> PathBuf {
+    /// The path of the agent, relative to the root of the host.
+    fn agent_path(&self) -> PathBuf {
         let hash = Sha256::of(&fs::read(&self.program).unwrap());
         PathBuf::from(format!("var/lib/casement/agent/{hash}/casement-node"))
     }
 
-    /// Puts the agent where the controller puts it.
-    pub fn bring_agent(&self) {
-        let place = self.root.join(self.agent());
-        fs::create_dir_all(place.parent().unwrap()).unwrap();
-        fs::copy(&self.program, &place).unwrap();
-        fs::set_permissions(place, fs::Permissions::from_mode(0o755)).unwrap();
+    /// To the path that the controller uses.
+    pub fn install_agent(&self) {
+        let path = self.root.join(self.agent_path());
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::copy(&self.program, &path).unwrap();
+        fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
     }
 
-    /// Takes it away again, with the folders that are empty then.
-    pub fn take_agent(&self) {
-        let place = self.root.join(self.agent());
-        fs::remove_file(&place).unwrap();
-        for folder in place.ancestors().skip(1).take(3) {
+    /// Also removes the empty folders.
+    pub fn remove_agent(&self) {
+        let path = self.root.join(self.agent_path());
+        fs::remove_file(&path).unwrap();
+        for folder in path.ancestors().skip(1).take(3) {
             fs::remove_dir(folder).unwrap();
         }
     }
 
-    /// Puts blobs where the controller puts them.
-    pub fn bring_blobs(&self, blobs: &[Vec<u8>]) {
+    /// To the folder that the controller uses.
+    pub fn store_blobs(&self, blobs: &[Vec<u8>]) {
         for blob in blobs {
             let name = Sha256::of(blob).to_string();
             fs::write(self.root.join("var/lib/casement/blobs").join(name), blob).unwrap();
         }
     }
 
-    /// Opens a channel and greets.
-    pub fn channel(&self) -> Channel {
-        let place = Path::new("/").join(self.agent());
-        let mut command = self.command([place.as_os_str(), OsStr::new("channel")]);
-        Channel::open(&mut command, &fs::read(&self.program).unwrap())
+    pub fn channel(&self) -> ChannelClient {
+        let path = Path::new("/").join(self.agent_path());
+        let mut command = self.command([path.as_os_str(), OsStr::new("channel")]);
+        ChannelClient::open(&mut command, &fs::read(&self.program).unwrap())
     }
 }
 
 impl Drop for Machine {
     fn drop(&mut self) {
-        // Held on to, so that no other process can come by its number.
-        let first = self.first_process().and_then(|first| {
-            let first = Pid::from_raw(first.cast_signed())?;
-            pidfd_open(first, PidfdFlags::empty()).ok()
+        // A pidfd, so that the pid cannot be reused.
+        let init = self.init_pid().and_then(|pid| {
+            let pid = Pid::from_raw(pid.cast_signed())?;
+            pidfd_open(pid, PidfdFlags::empty()).ok()
         });
         let Some(nspawn) = &mut self.nspawn else {
             return;
         };
         let _ = nspawn.kill();
         let _ = nspawn.wait();
-        // The whole host dies with its first process, which does not always die with
-        // systemd-nspawn.
-        if let Some(first) = first {
-            let _ = pidfd_send_signal(first, Signal::KILL);
+        // Process 1 does not always exit with systemd-nspawn; killing it ends all others.
+        if let Some(init) = init {
+            let _ = pidfd_send_signal(init, Signal::KILL);
         }
         let left = Path::new("/run/systemd/nspawn/propagate").join("tree");
         let _ = fs::remove_dir(left);
     }
 }
 
-fn succeeded(command: &mut Command) -> String {
+fn run_checked(command: &mut Command) -> String {
     let Output {
         status,
         stdout,
         stderr,
     } = command.stdin(Stdio::null()).output().unwrap();
     let text = String::from_utf8_lossy(&stdout).into_owned();
-    let said = String::from_utf8_lossy(&stderr);
-    assert!(status.success(), "{command:?}: {status}: {text}{said}");
+    let errors = String::from_utf8_lossy(&stderr);
+    assert!(status.success(), "{command:?}: {status}: {text}{errors}");
     text
 }

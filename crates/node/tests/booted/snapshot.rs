@@ -1,4 +1,4 @@
-//! What a host looks like, and how two looks differ.
+//! Snapshots of a host and their differences.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -10,17 +10,17 @@ use casement_resource::Sha256;
 
 use crate::machine::Machine;
 
-/// Paths that differ for reasons of their own, one in a line.
+/// Paths that may differ for reasons other than casement, one per line.
 const MAY_DIFFER: &str = include_str!("may-differ.txt");
 
-/// Whether times of change count.
+/// Whether modification times are compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Times {
-    Kept,
+    Compared,
     Ignored,
 }
 
-/// Every file below a root: what it is, whose, and what is in it.
+/// Mode, owner and content of every file below a root.
 pub struct Files(BTreeMap<String, String>);
 
 impl Files {
@@ -55,7 +55,7 @@ fn collect(root: &Path, folder: &Path, times: Times, files: &mut BTreeMap<String
         } else if found.is_file() {
             line += &format!(" {}", Sha256::of(&fs::read(&path).unwrap()));
         }
-        if times == Times::Kept {
+        if times == Times::Compared {
             line += &format!(" at {}.{:09}", found.mtime(), found.mtime_nsec());
         }
         files.insert(name, line);
@@ -72,20 +72,20 @@ fn may_differ(path: &str) -> bool {
     })
 }
 
-/// What casement could have changed on a host.
+/// Everything on a host that casement could change.
 pub struct Snapshot {
     files: Files,
-    /// What the system says about itself, a line for each thing.
-    said: BTreeMap<String, String>,
+    /// Output lines of system commands.
+    output: BTreeMap<String, String>,
 }
 
-/// A title, and a command whose lines, in whatever order, are compared. Which
-/// queue a link has says only whether it was ever on; what systemd has loaded and
-/// does not run is in its memory only.
-const ASKED: [(&str, &str); 7] = [
+/// Titles and commands; the order of output lines is ignored. The queue discipline of a
+/// link only tells whether it was ever up, and loaded inactive units are only in the
+/// memory of systemd.
+const COMMANDS: [(&str, &str); 7] = [
     ("unit files", "systemctl list-unit-files --no-legend --full"),
     (
-        "units that run",
+        "active units",
         "systemctl list-units --state=active,activating,failed --plain --no-legend --full \
          --type=service,target,socket,mount | awk '{print $1, $2, $3, $4}'",
     ),
@@ -105,36 +105,36 @@ const ASKED: [(&str, &str); 7] = [
         "routes",
         "ip route show table all; ip -6 route show table all",
     ),
-    ("kernel values", "grep -rsv '^$' /proc/sys/net"),
+    ("sysctls", "grep -rsv '^$' /proc/sys/net"),
 ];
 
 impl Snapshot {
     pub fn of(machine: &Machine) -> Self {
         settle(machine);
-        let mut said = BTreeMap::new();
-        for (title, command) in ASKED {
-            // `grep` fails at values that nobody may read.
+        let mut output = BTreeMap::new();
+        for (title, command) in COMMANDS {
+            // `grep` fails for unreadable values.
             let text = machine.inside(&["sh", "-c", &format!("{command} || true")]);
             assert!(!text.is_empty(), "{title}");
             for line in text.lines() {
-                said.insert(format!("{title}: {line}"), String::new());
+                output.insert(format!("{title}: {line}"), String::new());
             }
         }
         Self {
             files: Files::below(machine.root(), Times::Ignored),
-            said,
+            output,
         }
     }
 
     pub fn assert_same(&self, after: &Self) {
-        assert!(MAY_DIFFER.lines().count() <= 10, "too much may differ");
+        assert!(MAY_DIFFER.lines().count() <= 10, "too many exceptions");
         let mut all = differences(&self.files.0, &after.files.0);
-        all.extend(differences(&self.said, &after.said));
+        all.extend(differences(&self.output, &after.output));
         assert!(all.is_empty(), "{}", all.join("\n"));
     }
 }
 
-/// The kernel tries an address of its own for a second before it has it.
+/// Waits for duplicate address detection of link-local addresses, about a second.
 fn settle(machine: &Machine) {
     let wait = "for i in $(seq 100); do [ -z \"$(ip -6 address show tentative)\" ] && break; \
                 sleep 0.1; done; ip -6 address show tentative";
@@ -142,7 +142,7 @@ fn settle(machine: &Machine) {
 }
 
 fn differences(before: &BTreeMap<String, String>, after: &BTreeMap<String, String>) -> Vec<String> {
-    let gone = before
+    let changed = before
         .iter()
         .filter_map(|(name, was)| match after.get(name) {
             None => Some(format!("- {name} {was}")),
@@ -151,5 +151,5 @@ fn differences(before: &BTreeMap<String, String>, after: &BTreeMap<String, Strin
         });
     let new = after.iter().filter(|(name, _)| !before.contains_key(*name));
     let new = new.map(|(name, is)| format!("+ {name} {is}"));
-    gone.chain(new).collect()
+    changed.chain(new).collect()
 }

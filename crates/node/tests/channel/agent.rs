@@ -1,4 +1,4 @@
-//! An agent in a folder of its own.
+//! An agent with its own state folder.
 
 use std::fs;
 use std::io::Read;
@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 
 use casement_resource::{Condition, Resource, Step, Wait};
 
-use crate::wire::{Channel, step};
+use crate::wire::{ChannelClient, step};
 
 pub struct Agent {
     state: PathBuf,
@@ -24,13 +24,12 @@ impl Agent {
         }
     }
 
-    /// With a variable in its environment.
-    pub fn with(mut self, name: &'static str, value: impl Into<PathBuf>) -> Self {
+    pub fn with_env(mut self, name: &'static str, value: impl Into<PathBuf>) -> Self {
         self.variables.push((name, value.into()));
         self
     }
 
-    /// In a network namespace with one interface, `eth0`, 198.18.0.1/24.
+    /// In a network namespace with the interface `eth0`, 198.18.0.1/24.
     pub fn in_namespace(folder: &Path) -> Self {
         let setup = "ip link set lo up && ip link add eth0 type veth peer name peer0 && ip link set peer0 up \
                      && ip address add 198.18.0.1/24 dev eth0 && ip link set eth0 up \
@@ -69,7 +68,7 @@ impl Agent {
         let Some(namespace) = &self.namespace else {
             return Command::new(program);
         };
-        // `unshare --fork` stays outside; its child is inside.
+        // `unshare --fork` itself stays outside; its child is inside.
         let children = format!("/proc/{0}/task/{0}/children", namespace.id());
         let inside = fs::read_to_string(children).unwrap();
         let mut command = Command::new("nsenter");
@@ -82,7 +81,7 @@ impl Agent {
         command
     }
 
-    /// Runs a program where the agent is.
+    /// Runs a program in the namespace of the agent.
     pub fn inside(&self, arguments: &[&str]) -> String {
         let output = self
             .command(arguments[0])
@@ -97,16 +96,14 @@ impl Agent {
         String::from_utf8(output.stdout).unwrap()
     }
 
-    /// Opens a channel and greets.
-    pub fn channel(&self) -> Channel {
+    pub fn channel(&self) -> ChannelClient {
         let program = fs::read(env!("CARGO_BIN_EXE_casement-node")).unwrap();
         let mut command = self.command(env!("CARGO_BIN_EXE_casement-node"));
         command.arg("--state-dir").arg(&self.state).arg("channel");
         command.envs(self.variables.iter().map(|(name, value)| (name, value)));
-        Channel::open(&mut command, &program)
+        ChannelClient::open(&mut command, &program)
     }
 
-    /// Ends the service as a crash would.
     pub fn kill_service(&self) {
         let pids = self.services();
         assert_eq!(pids.len(), 1, "{pids:?}");
@@ -117,8 +114,8 @@ impl Agent {
         let state = self.state.to_str().unwrap();
         let is_service = |pid: &u32| {
             let line = fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-            let words: Vec<_> = line.split('\0').collect();
-            words.contains(&state) && words.contains(&"serve")
+            let arguments: Vec<_> = line.split('\0').collect();
+            arguments.contains(&state) && arguments.contains(&"serve")
         };
         let entries = fs::read_dir("/proc").unwrap().flatten();
         let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
@@ -146,7 +143,7 @@ fn kill(pid: u32) -> bool {
         .success()
 }
 
-impl Channel {
+impl ChannelClient {
     pub fn kill(mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
@@ -160,7 +157,7 @@ pub fn wait_for_file(id: &str, path: &Path) -> Step {
         Resource::Wait(Wait {
             condition,
             timeout_seconds: 60,
-            remedy: None,
+            help: None,
         }),
     )
 }

@@ -1,4 +1,4 @@
-//! A Linux host on which something is wrong, and what the agent says of it.
+//! Faults of a Linux host and how the agent reports them.
 
 use std::fs::{self, Permissions};
 use std::io::{ErrorKind, Read, Write};
@@ -9,7 +9,7 @@ use std::process::{Command, Output, Stdio};
 use std::thread;
 
 use casement_resource::wire::{
-    Decoder, Line, Outcome, PROTOCOL, ToAgent, ToController, What, encode,
+    Decoder, EventKind, Line, Outcome, PROTOCOL, ToAgent, ToController, encode,
 };
 use casement_resource::{Artifact, ArtifactFormat, Code, Failure, Resource, Sha256};
 
@@ -18,20 +18,19 @@ use crate::wire::{document, file, step};
 
 const NOBODY: u32 = 65534;
 
-fn failure(events: &[What]) -> &Failure {
+fn step_failure(events: &[EventKind]) -> &Failure {
     let mut failures = events.iter().filter_map(|event| match event {
-        What::StepFailed { failure, .. } => Some(failure),
+        EventKind::StepFailed { failure, .. } => Some(failure),
         _ => None,
     });
     failures.next().unwrap_or_else(|| panic!("{events:?}"))
 }
 
-fn is_done(events: &[What]) -> bool {
+fn is_done(events: &[EventKind]) -> bool {
     let done = Outcome::Done;
-    matches!(events.last(), Some(What::Finished { outcome, .. }) if *outcome == done)
+    matches!(events.last(), Some(EventKind::Finished { outcome, .. }) if *outcome == done)
 }
 
-/// A disk of its own, at a folder.
 fn mount(agent: &Agent, folder: &Path, size: &str) {
     let (folder, size) = (folder.to_str().unwrap(), format!("size={size}"));
     agent.inside(&["mount", "-t", "tmpfs", "-o", &size, "none", folder]);
@@ -44,7 +43,7 @@ fn enlarge(agent: &Agent, folder: &Path) {
 
 #[test]
 #[ignore = "needs root"]
-fn a_disk_that_is_full_in_the_middle_of_an_artifact_keeps_what_it_had() {
+fn full_disk_during_an_artifact_keeps_the_old_file() {
     let folder = tempfile::tempdir().unwrap();
     let agent = Agent::in_namespace(folder.path());
     let disk = folder.path().join("disk");
@@ -70,17 +69,17 @@ fn a_disk_that_is_full_in_the_middle_of_an_artifact_keeps_what_it_had() {
     fs::write(blobs.join(Sha256::of(&blob).to_string()), &blob).unwrap();
 
     let events = channel.converge("r1", &wanted);
-    let told = failure(&events);
-    assert_eq!(told.code, Code::System);
+    let failure = step_failure(&events);
+    assert_eq!(failure.code, Code::System);
     assert!(
-        told.wanted.as_ref().unwrap().contains("room for more"),
-        "{told:?}"
+        failure.expected.as_ref().unwrap().contains("more than "),
+        "{failure:?}"
     );
     assert!(
-        told.found.as_ref().unwrap().contains("bytes are free"),
-        "{told:?}"
+        failure.found.as_ref().unwrap().contains("bytes free"),
+        "{failure:?}"
     );
-    assert!(told.remedy.contains("free space"), "{told:?}");
+    assert!(failure.help.contains("free up disk space"), "{failure:?}");
     assert_eq!(
         agent.inside(&["ls", "-A", disk.to_str().unwrap()]),
         "tool\n"
@@ -96,7 +95,7 @@ fn a_disk_that_is_full_in_the_middle_of_an_artifact_keeps_what_it_had() {
 
 #[test]
 #[ignore = "needs root"]
-fn a_state_folder_without_room_is_told_and_the_next_run_is_whole() {
+fn full_state_folder_is_reported_and_the_next_run_succeeds() {
     let folder = tempfile::tempdir().unwrap();
     let agent = Agent::in_namespace(folder.path());
     let disk = agent.state().to_owned();
@@ -109,15 +108,15 @@ fn a_state_folder_without_room_is_told_and_the_next_run_is_whole() {
     let filler = disk.join("filler");
     let fill = format!("cat /dev/zero > {} 2>/dev/null || true", filler.display());
     agent.inside(&["sh", "-c", &fill]);
-    channel.say(&ToAgent::Converge {
+    channel.send(&ToAgent::Converge {
         run: "r1".parse().unwrap(),
         document: wanted.clone(),
     });
-    let ToController::Failed(told) = channel.hear() else {
-        panic!("a run began without a journal");
+    let ToController::Failed(failure) = channel.receive() else {
+        panic!("a run started without a journal");
     };
-    assert_eq!(told.code, Code::State);
-    assert!(told.remedy.contains("free space"), "{told:?}");
+    assert_eq!(failure.code, Code::State);
+    assert!(failure.help.contains("free up disk space"), "{failure:?}");
     assert!(!target.exists());
 
     agent.inside(&["rm", filler.to_str().unwrap()]);
@@ -126,11 +125,11 @@ fn a_state_folder_without_room_is_told_and_the_next_run_is_whole() {
     channel.bye();
 }
 
-/// What the agent answers to lines, and that it ends.
-fn answers(command: &mut Command, lines: &[String]) -> Vec<ToController> {
+/// Sends lines to the agent, closes its input and returns all responses.
+fn responses(command: &mut Command, lines: &[String]) -> Vec<ToController> {
     command.stdin(Stdio::piped()).stdout(Stdio::piped());
     command.stderr(Stdio::null());
-    // A process that another test starts in this moment may still hold the copy open.
+    // A process that another test is spawning may still have the copy open.
     let mut child = loop {
         match command.spawn() {
             Err(error) if error.kind() == ErrorKind::ExecutableFileBusy => thread::yield_now(),
@@ -166,7 +165,7 @@ fn hello() -> String {
     .unwrap()
 }
 
-fn refused(messages: &[ToController]) -> &Failure {
+fn failure_in(messages: &[ToController]) -> &Failure {
     match messages {
         [ToController::Failed(failure), ..] => failure,
         other => panic!("{other:?}"),
@@ -181,7 +180,7 @@ fn agent_at(state: &Path) -> Command {
 
 #[test]
 #[ignore = "needs root"]
-fn somebody_who_may_not_change_the_host_is_told_before_anything_else() {
+fn unprivileged_user_is_rejected_first() {
     let folder = tempfile::tempdir().unwrap();
     fs::set_permissions(folder.path(), Permissions::from_mode(0o755)).unwrap();
     let program = folder.path().join("casement-node");
@@ -189,12 +188,12 @@ fn somebody_who_may_not_change_the_host_is_told_before_anything_else() {
     let mut channel = Command::new(&program);
     channel.arg("channel").uid(NOBODY).gid(NOBODY);
     let retire = encode(&ToAgent::Retire).unwrap();
-    let messages = answers(&mut channel, &[hello(), retire]);
-    let told = refused(&messages);
-    assert_eq!(told.code, Code::NotElevated);
-    assert_eq!(told.wanted.as_deref(), Some("user 0 (root)"));
-    assert_eq!(told.found.as_deref(), Some("user 65534"));
-    // Nor is anything else done for them.
+    let messages = responses(&mut channel, &[hello(), retire]);
+    let failure = failure_in(&messages);
+    assert_eq!(failure.code, Code::NotElevated);
+    assert_eq!(failure.expected.as_deref(), Some("user 0 (root)"));
+    assert_eq!(failure.found.as_deref(), Some("user 65534"));
+    // All other requests fail, too.
     assert!(
         matches!(messages[1..], [ToController::Failed(_)]),
         "{messages:?}"
@@ -203,36 +202,42 @@ fn somebody_who_may_not_change_the_host_is_told_before_anything_else() {
         let mut command = Command::new(&program);
         let output = command.arg(verb).uid(NOBODY).gid(NOBODY).output().unwrap();
         assert_eq!(output.status.code(), Some(1));
-        let said = String::from_utf8(output.stderr).unwrap();
-        assert!(said.starts_with("error[CAS-NODE-018]: "), "{said}");
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert!(stderr.starts_with("error[CAS-NODE-018]: "), "{stderr}");
         assert!(
-            said.contains("\n  found   user 65534\n  remedy  "),
-            "{said}"
+            stderr.contains("\n  found    user 65534\n  help     "),
+            "{stderr}"
         );
     }
 }
 
 #[test]
 #[ignore = "needs root"]
-fn state_folders_of_somebody_else_are_refused_wherever_they_are_on_the_way() {
+fn foreign_owner_anywhere_in_the_state_path_is_rejected() {
     let folder = tempfile::tempdir().unwrap();
     let theirs = folder.path().join("theirs");
     let state = theirs.join("state");
     fs::create_dir_all(&state).unwrap();
-    for (place, whole) in [(&theirs, "0755 65534:"), (&state, "0755 65534:")] {
-        chown(place, Some(NOBODY), Some(NOBODY)).unwrap();
-        let messages = answers(&mut agent_at(&state), &[hello()]);
-        let told = refused(&messages);
-        assert_eq!(told.code, Code::Untrusted);
-        assert!(told.what.contains(place.to_str().unwrap()), "{told:?}");
-        assert!(told.found.as_ref().unwrap().starts_with(whole), "{told:?}");
+    for (path, descriptor) in [(&theirs, "0755 65534:"), (&state, "0755 65534:")] {
+        chown(path, Some(NOBODY), Some(NOBODY)).unwrap();
+        let messages = responses(&mut agent_at(&state), &[hello()]);
+        let failure = failure_in(&messages);
+        assert_eq!(failure.code, Code::Untrusted);
+        assert!(
+            failure.message.contains(path.to_str().unwrap()),
+            "{failure:?}"
+        );
+        assert!(
+            failure.found.as_ref().unwrap().starts_with(descriptor),
+            "{failure:?}"
+        );
         assert!(
             fs::read_dir(&state).unwrap().next().is_none(),
-            "something was made"
+            "something was created"
         );
-        chown(place, Some(0), Some(0)).unwrap();
+        chown(path, Some(0), Some(0)).unwrap();
     }
-    let messages = answers(&mut agent_at(&state), &[hello()]);
+    let messages = responses(&mut agent_at(&state), &[hello()]);
     assert!(
         matches!(messages[..], [ToController::Hello { .. }]),
         "{messages:?}"
@@ -240,7 +245,7 @@ fn state_folders_of_somebody_else_are_refused_wherever_they_are_on_the_way() {
 }
 
 #[test]
-fn a_document_of_a_newer_version_is_refused_for_its_version() {
+fn document_of_a_newer_version_is_rejected() {
     let folder = tempfile::tempdir().unwrap();
     let state = folder.path().join("state");
     let newer = r#"{"version":9,"host":"h","stage":"later","steps":[],"more":1}"#;
@@ -248,19 +253,22 @@ fn a_document_of_a_newer_version_is_refused_for_its_version() {
     let lines = [newer, unknown]
         .map(|document| format!("casement1 {{\"observe\":{{\"document\":{document}}}}}\n"));
     let [first, second] = lines;
-    let messages = answers(&mut agent_at(&state), &[hello(), first, second]);
-    let told = refused(&messages[1..]);
-    assert_eq!(told.code, Code::Protocol);
+    let messages = responses(&mut agent_at(&state), &[hello(), first, second]);
+    let failure = failure_in(&messages[1..]);
+    assert_eq!(failure.code, Code::Protocol);
     assert!(
-        told.what.contains("version 9, and only versions up to 1"),
-        "{told:?}"
+        failure.message.contains("version 9 is not supported"),
+        "{failure:?}"
     );
-    assert!(told.remedy.contains("same version"), "{told:?}");
-    let told = refused(&messages[2..]);
-    assert!(told.what.contains("unknown variant `paint`"), "{told:?}");
+    assert!(failure.help.contains("same version"), "{failure:?}");
+    let failure = failure_in(&messages[2..]);
+    assert!(
+        failure.message.contains("unknown variant `paint`"),
+        "{failure:?}"
+    );
 }
 
-fn said(state: &Path, arguments: &[&str]) -> (Option<i32>, String, String) {
+fn run_agent(state: &Path, arguments: &[&str]) -> (Option<i32>, String, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_casement-node"));
     command.arg("--state-dir").arg(state).args(arguments);
     let Output {
@@ -273,7 +281,7 @@ fn said(state: &Path, arguments: &[&str]) -> (Option<i32>, String, String) {
 }
 
 #[test]
-fn a_person_is_told_what_differs_and_what_is_wrong_with_their_words() {
+fn observe_reports_drift_and_usage_errors_are_explained() {
     let folder = tempfile::tempdir().unwrap();
     let state = folder.path().join("state");
     let target = folder.path().join("made");
@@ -282,35 +290,38 @@ fn a_person_is_told_what_differs_and_what_is_wrong_with_their_words() {
     fs::write(&written, serde_json::to_vec(&wanted).unwrap()).unwrap();
     let path = written.to_str().unwrap();
 
-    let (code, told, _) = said(&state, &["observe", path]);
+    let (code, stdout, _) = run_agent(&state, &["observe", path]);
     assert_eq!(code, Some(4));
-    assert!(told.starts_with("1 of 1 steps differ. Nothing was changed.\n\nlin1, stage prepare\n"));
+    assert!(
+        stdout
+            .starts_with("1 of 1 step out of sync. No changes were made.\n\nlin1, stage prepare\n")
+    );
     assert!(
         !target.exists() && !state.exists(),
-        "observe has made something"
+        "observe created something"
     );
     fs::write(&target, "x").unwrap();
-    let (code, told, _) = said(&state, &["observe", path]);
-    assert_eq!(code, Some(0), "{told}");
-    assert!(told.starts_with("This host is right: "));
-    let (code, told, _) = said(&state, &["observe"]);
+    let (code, stdout, _) = run_agent(&state, &["observe", path]);
+    assert_eq!(code, Some(0), "{stdout}");
+    assert!(stdout.starts_with("No changes: "));
+    let (code, stdout, _) = run_agent(&state, &["observe"]);
     assert_eq!(code, Some(0));
-    assert!(told.starts_with("Nothing to look at: "));
+    assert!(stdout.starts_with("Nothing to observe: "));
 
-    let (code, _, errors) = said(&state, &["observe", "/no/such"]);
+    let (code, _, errors) = run_agent(&state, &["observe", "/no/such"]);
     assert_eq!(code, Some(1));
     assert_eq!(
         errors,
-        "error[CAS-NODE-014]: `/no/such` cannot be read\n  wanted  a node document, as JSON\n  \
-         found   No such file or directory (os error 2)\n  remedy  give the path of a node document\n"
+        "error[CAS-NODE-014]: failed to read `/no/such`\n  expected a node document in JSON\n  \
+         found    No such file or directory (os error 2)\n  help     pass the path of a node document\n"
     );
-    let (code, _, errors) = said(&state, &["chanel"]);
+    let (code, _, errors) = run_agent(&state, &["chanel"]);
     assert_eq!(code, Some(2));
     assert_eq!(
         errors,
-        "error: there is no `chanel`; did you mean `channel`?\n  `casement-node help` says what there is\n"
+        "error: unknown command `chanel`; did you mean `channel`?\n  run `casement-node help` for usage\n"
     );
-    let (code, help, _) = said(&state, &["--help"]);
+    let (code, help, _) = run_agent(&state, &["--help"]);
     assert_eq!(code, Some(0));
     let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/help.txt");
     if std::env::var_os("BLESS").is_some() {
@@ -319,6 +330,6 @@ fn a_person_is_told_what_differs_and_what_is_wrong_with_their_words() {
     assert_eq!(
         fs::read_to_string(golden).unwrap(),
         help,
-        "BLESS=1 writes it"
+        "BLESS=1 updates it"
     );
 }

@@ -1,10 +1,9 @@
-//! The kinds that Linux has, on the kernel that is there, in a network namespace
-//! of their own. What would change the whole machine is tried with stand-ins
-//! (`src/linux/stand_ins`).
+//! Kinds for Linux on the real kernel, in a network namespace. Kinds that would change
+//! the whole host are tested with fakes in `src/linux`.
 
 use std::fs;
 
-use casement_resource::wire::{Outcome, What};
+use casement_resource::wire::{EventKind, Outcome};
 use casement_resource::{
     Answer, Check, Command, Line, LinkType, NetworkLink, Resource, Step, Symlink, Sysctl,
 };
@@ -31,11 +30,11 @@ fn vxlan(id: u32) -> LinkType {
     }
 }
 
-fn is_done(events: &[What]) -> bool {
-    let done = |what: &What| {
+fn is_done(events: &[EventKind]) -> bool {
+    let done = |what: &EventKind| {
         matches!(
             what,
-            What::Finished {
+            EventKind::Finished {
                 outcome: Outcome::Done,
                 ..
             }
@@ -46,7 +45,7 @@ fn is_done(events: &[What]) -> bool {
 
 #[test]
 #[ignore = "needs root"]
-fn links_and_kernel_values_in_a_network_of_its_own() {
+fn links_and_sysctls_in_a_network_namespace() {
     let folder = tempfile::tempdir().unwrap();
     let agent = Agent::in_namespace(folder.path());
     agent.inside(&["ip", "link", "add", "name", "theirs0", "type", "bridge"]);
@@ -77,10 +76,10 @@ fn links_and_kernel_values_in_a_network_of_its_own() {
     );
     assert!(shown.contains(",UP"), "{shown}");
 
-    // Another number is another tunnel; the rest is right already.
+    // Another id replaces the tunnel; the rest is in sync.
     let events = channel.converge("r2", &steps(8));
     assert!(is_done(&events), "{events:?}");
-    let changed = |what: &&What| matches!(what, What::StepChanged { .. });
+    let changed = |what: &&EventKind| matches!(what, EventKind::StepChanged { .. });
     assert_eq!(events.iter().filter(changed).count(), 1, "{events:?}");
     let shown = agent.inside(&["ip", "-details", "link", "show", "dev", "vx0"]);
     assert!(shown.contains("vxlan id 8"), "{shown}");
@@ -102,13 +101,13 @@ fn links_and_kernel_values_in_a_network_of_its_own() {
 }
 
 #[test]
-fn links_lines_and_checks_come_and_go() {
+fn symlinks_lines_and_checks_are_applied_and_removed() {
     let folder = tempfile::tempdir().unwrap();
     let below = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
     fs::write(below("conf"), "key=theirs\nlast").unwrap();
     let command = |program: &str, arguments: &[&str]| Command {
         program: program.to_owned(),
-        arguments: arguments.iter().map(|word| (*word).to_owned()).collect(),
+        arguments: arguments.iter().map(|it| (*it).to_owned()).collect(),
     };
     let switch = below("switch");
     let document = document(vec![

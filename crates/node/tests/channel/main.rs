@@ -1,7 +1,7 @@
-//! The Linux agent as a real process, spoken to through its channel.
+//! The Linux agent as a real process, used through its channel.
 
 #![cfg(target_os = "linux")]
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+#![expect(clippy::unwrap_used, reason = "a panic fails the test")]
 
 mod agent;
 mod bad_cases;
@@ -17,14 +17,14 @@ use std::fs;
 use std::path::Path;
 
 use agent::Agent;
-use casement_resource::wire::{Outcome, ToAgent, ToController, What};
+use casement_resource::wire::{EventKind, Outcome, ToAgent, ToController};
 use casement_resource::{
     Artifact, ArtifactFormat, Diff, Forwarding, InterfaceRef, Member, Resource, Route, Sha256,
 };
 use wire::{artifact_blob, document, file, step};
 
 #[test]
-fn what_is_asked_is_made_once_and_taken_back() {
+fn document_is_applied_once_and_removed() {
     let folder = tempfile::tempdir().unwrap();
     let foreign = folder.path().join("etc");
     fs::create_dir(&foreign).unwrap();
@@ -40,14 +40,14 @@ fn what_is_asked_is_made_once_and_taken_back() {
     assert!(
         steps
             .iter()
-            .all(|step| !step.seen.as_ref().unwrap().is_right())
+            .all(|step| !step.result.as_ref().unwrap().in_sync())
     );
 
     let events = channel.converge("r1", &document);
     assert!(
         matches!(
             events.last(),
-            Some(What::Finished {
+            Some(EventKind::Finished {
                 outcome: Outcome::Done,
                 ..
             })
@@ -60,16 +60,16 @@ fn what_is_asked_is_made_once_and_taken_back() {
     assert!(
         steps
             .iter()
-            .all(|step| matches!(&step.seen, Ok(Diff::Right { .. }))),
+            .all(|step| matches!(&step.result, Ok(Diff::InSync { .. }))),
         "{steps:?}"
     );
 
-    // A run that is known is told again, not done again.
+    // A known run is reported again, not executed again.
     assert_eq!(channel.converge("r1", &document), events);
 
     assert!(matches!(
         channel.remove("r2").last(),
-        Some(What::Finished {
+        Some(EventKind::Finished {
             outcome: Outcome::Done,
             ..
         })
@@ -77,14 +77,14 @@ fn what_is_asked_is_made_once_and_taken_back() {
     assert_eq!(fs::read_to_string(text("replaced")).unwrap(), "before");
     assert!(!Path::new(&text("deep")).exists());
 
-    channel.say(&ToAgent::Retire);
-    assert_eq!(channel.hear(), ToController::Retired);
+    channel.send(&ToAgent::Retire);
+    assert_eq!(channel.receive(), ToController::Retired);
     channel.bye();
     assert!(!agent.state().exists());
 }
 
 #[test]
-fn archives_are_unpacked_from_blobs_and_missing_blobs_are_named() {
+fn archives_are_unpacked_and_missing_blobs_are_reported() {
     let folder = tempfile::tempdir().unwrap();
     let agent = Agent::new(folder.path());
     let blob = artifact_blob("./bin/tool", b"#!/bin/true\n");
@@ -110,7 +110,7 @@ fn archives_are_unpacked_from_blobs_and_missing_blobs_are_named() {
     assert_eq!(missing, [Sha256::of(&blob)]);
     let events = channel.converge("r1", &document);
     assert!(
-        matches!(&events[2], What::StepFailed { failure, .. } if failure.to_string().starts_with("CAS-NODE-005")),
+        matches!(&events[2], EventKind::StepFailed { failure, .. } if failure.to_string().starts_with("CAS-NODE-005")),
         "{events:?}"
     );
 
@@ -126,7 +126,7 @@ fn archives_are_unpacked_from_blobs_and_missing_blobs_are_named() {
     assert!(
         matches!(
             events.last(),
-            Some(What::Finished {
+            Some(EventKind::Finished {
                 outcome: Outcome::Done,
                 ..
             })
@@ -135,38 +135,38 @@ fn archives_are_unpacked_from_blobs_and_missing_blobs_are_named() {
     );
     assert_eq!(fs::read(target.join("tool")).unwrap(), b"#!/bin/true\n");
     let (steps, missing) = channel.observe(&document);
-    assert!(steps[0].seen.as_ref().unwrap().is_right() && missing.is_empty());
+    assert!(steps[0].result.as_ref().unwrap().in_sync() && missing.is_empty());
     channel.bye();
 }
 
 #[test]
-fn a_killed_service_is_started_anew_and_the_run_goes_on() {
+fn killed_service_is_restarted_and_resumes_the_run() {
     let folder = tempfile::tempdir().unwrap();
     let agent = Agent::new(folder.path());
-    let gate = folder.path().join("gate");
+    let barrier = folder.path().join("barrier");
     let document = document(vec![
         file(
             "before",
             folder.path().join("before").to_str().unwrap(),
             "1",
         ),
-        agent::wait_for_file("gate", &gate),
+        agent::wait_for_file("barrier", &barrier),
     ]);
     let mut channel = agent.channel();
-    channel.say(&ToAgent::Converge {
+    channel.send(&ToAgent::Converge {
         run: "r1".parse().unwrap(),
         document,
     });
-    // The run stands before the gate.
-    while !matches!(channel.event(), What::StepBegan { id, .. } if id.as_str() == "gate") {}
+    // The run waits at the barrier.
+    while !matches!(channel.event(), EventKind::StepBegan { id, .. } if id.as_str() == "barrier") {}
     agent.kill_service();
-    assert_eq!(channel.event(), What::Resumed);
-    fs::write(&gate, "").unwrap();
+    assert_eq!(channel.event(), EventKind::Resumed);
+    fs::write(&barrier, "").unwrap();
     let events = channel.events();
     assert!(
         matches!(
             events.last(),
-            Some(What::Finished {
+            Some(EventKind::Finished {
                 outcome: Outcome::Done,
                 ..
             })
@@ -177,17 +177,17 @@ fn a_killed_service_is_started_anew_and_the_run_goes_on() {
 }
 
 #[test]
-fn a_run_survives_its_channel_and_a_second_one_is_refused() {
+fn run_survives_its_channel_and_a_second_run_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let agent = Agent::new(folder.path());
-    let gate = folder.path().join("gate");
-    let document = document(vec![agent::wait_for_file("gate", &gate)]);
+    let barrier = folder.path().join("barrier");
+    let document = document(vec![agent::wait_for_file("barrier", &barrier)]);
     let mut first = agent.channel();
-    first.say(&ToAgent::Converge {
+    first.send(&ToAgent::Converge {
         run: "r1".parse().unwrap(),
         document: document.clone(),
     });
-    while !matches!(first.event(), What::StepBegan { .. }) {}
+    while !matches!(first.event(), EventKind::StepBegan { .. }) {}
     first.kill();
 
     let mut second = agent.channel();
@@ -196,23 +196,23 @@ fn a_run_survives_its_channel_and_a_second_one_is_refused() {
         (holder.run.as_str(), holder.controller.as_str()),
         ("r1", "test")
     );
-    second.say(&ToAgent::Converge {
+    second.send(&ToAgent::Converge {
         run: "r2".parse().unwrap(),
         document,
     });
-    let ToController::Refused(busy) = second.hear() else {
-        panic!("two runs at a time");
+    let ToController::Refused(busy) = second.receive() else {
+        panic!("two concurrent runs");
     };
     assert_eq!(busy.holder, holder);
-    second.say(&ToAgent::Tail {
+    second.send(&ToAgent::Tail {
         run: "r1".parse().unwrap(),
         from: 2,
     });
-    assert!(matches!(second.event(), What::StepBegan { .. }));
-    fs::write(&gate, "").unwrap();
+    assert!(matches!(second.event(), EventKind::StepBegan { .. }));
+    fs::write(&barrier, "").unwrap();
     assert!(matches!(
         second.events().last(),
-        Some(What::Finished {
+        Some(EventKind::Finished {
             outcome: Outcome::Done,
             ..
         })
@@ -222,7 +222,7 @@ fn a_run_survives_its_channel_and_a_second_one_is_refused() {
 
 #[test]
 #[ignore = "needs root"]
-fn routes_and_forwarding_in_a_network_of_its_own() {
+fn routes_and_forwarding_in_a_network_namespace() {
     let folder = tempfile::tempdir().unwrap();
     let agent = Agent::in_namespace(folder.path());
     let host = InterfaceRef::Address("198.18.0.1".parse().unwrap());
@@ -251,7 +251,7 @@ fn routes_and_forwarding_in_a_network_of_its_own() {
     assert!(
         matches!(
             events.last(),
-            Some(What::Finished {
+            Some(EventKind::Finished {
                 outcome: Outcome::Done,
                 ..
             })
@@ -269,16 +269,16 @@ fn routes_and_forwarding_in_a_network_of_its_own() {
 
     agent.inside(&["ip", "route", "delete", "10.244.2.0/24"]);
     let (steps, _) = channel.observe(&document);
-    let wrong: Vec<_> = steps
+    let drifted: Vec<_> = steps
         .iter()
-        .filter(|step| !step.seen.as_ref().unwrap().is_right())
+        .filter(|step| !step.result.as_ref().unwrap().in_sync())
         .collect();
-    assert_eq!((wrong.len(), wrong[0].id.as_str()), (1, "route"));
+    assert_eq!((drifted.len(), drifted[0].id.as_str()), (1, "route"));
     channel.converge("r2", &document);
 
     assert!(matches!(
         channel.remove("r3").last(),
-        Some(What::Finished {
+        Some(EventKind::Finished {
             outcome: Outcome::Done,
             ..
         })

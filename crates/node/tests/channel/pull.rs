@@ -1,5 +1,4 @@
-//! Downloads of a real agent, by the `curl` of this machine, from servers of this
-//! process.
+//! Downloads of a real agent with the local `curl`, from servers in this process.
 
 use std::fs;
 use std::path::Path;
@@ -12,7 +11,7 @@ use rustls::{ServerConnection, StreamOwned};
 use crate::agent::Agent;
 use crate::mirror::Mirror;
 use crate::tls;
-use crate::wire::Channel;
+use crate::wire::ChannelClient;
 
 fn pull(url: &str, content: &[u8]) -> Pull {
     Pull {
@@ -23,11 +22,11 @@ fn pull(url: &str, content: &[u8]) -> Pull {
     }
 }
 
-/// What is said in the end.
-fn ended(channel: &mut Channel, pull: &Pull) -> Result<(), Failure> {
-    channel.say(&ToAgent::Pull(pull.clone()));
+/// Returns the final response.
+fn finish_pull(channel: &mut ChannelClient, pull: &Pull) -> Result<(), Failure> {
+    channel.send(&ToAgent::Pull(pull.clone()));
     loop {
-        match channel.hear() {
+        match channel.receive() {
             ToController::Pulling { bytes } => assert!(bytes <= pull.download.size),
             ToController::Pulled => return Ok(()),
             ToController::Failed(failure) => return Err(failure),
@@ -36,7 +35,7 @@ fn ended(channel: &mut Channel, pull: &Pull) -> Result<(), Failure> {
     }
 }
 
-/// The names in the store, and what the only one of them holds.
+/// The names in the blob folder, and the content of the first.
 fn store(agent: &Agent) -> (Vec<String>, Vec<u8>) {
     let entries = fs::read_dir(agent.state().join("blobs")).unwrap();
     let paths: Vec<_> = entries.map(|entry| entry.unwrap().path()).collect();
@@ -51,10 +50,10 @@ fn content() -> Vec<u8> {
 }
 
 #[test]
-fn a_blob_is_fetched_and_gone_on_with_after_every_break() {
+fn interrupted_download_is_resumed() {
     let content = content();
     let mirror = Mirror::start(&content);
-    // A server that breaks off once, and one that knows nothing of parts.
+    // `/breaks` disconnects once; `/no-parts` does not support ranges.
     for path in ["/whole", "/breaks", "/no-parts", "/moved"] {
         let folder = tempfile::tempdir().unwrap();
         let agent = Agent::new(folder.path());
@@ -63,11 +62,14 @@ fn a_blob_is_fetched_and_gone_on_with_after_every_break() {
             let part = format!("blobs/{}.part", Sha256::of(&content));
             fs::write(agent.state().join(part), &content[..1000]).unwrap();
         }
-        ended(&mut channel, &pull(&mirror.url(path), &content)).unwrap();
+        finish_pull(&mut channel, &pull(&mirror.url(path), &content)).unwrap();
         let (names, there) = store(&agent);
         assert_eq!(names, [Sha256::of(&content).to_string()], "{path}");
         assert!(there == content, "{path}");
-        let ranges = mirror.asked().into_iter().filter_map(|asked| asked.range);
+        let ranges = mirror
+            .requests()
+            .into_iter()
+            .filter_map(|request| request.range);
         let ranges: Vec<String> = ranges.collect();
         match path {
             "/breaks" => assert_eq!(ranges, ["bytes=1750000-"]),
@@ -79,7 +81,7 @@ fn a_blob_is_fetched_and_gone_on_with_after_every_break() {
 }
 
 #[test]
-fn a_channel_that_is_killed_at_any_message_leaves_what_the_next_goes_on_with() {
+fn next_channel_resumes_the_download_of_a_killed_one() {
     let content = content();
     let mirror = Mirror::start(&content);
     let wanted = pull(&mirror.url("/whole"), &content);
@@ -87,63 +89,74 @@ fn a_channel_that_is_killed_at_any_message_leaves_what_the_next_goes_on_with() {
         let folder = tempfile::tempdir().unwrap();
         let agent = Agent::new(folder.path());
         let mut first = agent.channel();
-        first.say(&ToAgent::Pull(wanted.clone()));
+        first.send(&ToAgent::Pull(wanted.clone()));
         for _ in 0..messages {
-            assert!(matches!(first.hear(), ToController::Pulling { .. }));
+            assert!(matches!(first.receive(), ToController::Pulling { .. }));
         }
         first.kill();
         let mut second = agent.channel();
-        ended(&mut second, &wanted).unwrap();
+        finish_pull(&mut second, &wanted).unwrap();
         let (names, there) = store(&agent);
         assert_eq!(names, [Sha256::of(&content).to_string()], "{messages}");
         assert!(there == content, "{messages}");
-        second.say(&ToAgent::Retire);
-        assert_eq!(second.hear(), ToController::Retired);
+        second.send(&ToAgent::Retire);
+        assert_eq!(second.receive(), ToController::Retired);
         second.bye();
         assert!(!agent.state().exists(), "{messages}");
     }
 }
 
 #[test]
-fn what_cannot_be_fetched_is_told_with_the_reason() {
+fn failed_downloads_are_reported_with_the_reason() {
     let content: Vec<u8> = (0..100).collect();
     let mirror = Mirror::start(&content);
     let folder = tempfile::tempdir().unwrap();
     let agent = Agent::new(folder.path());
     let mut channel = agent.channel();
-    let nowhere = "http://127.0.0.1:1/x".to_owned();
-    for (url, code, found) in [
-        (mirror.url("/missing"), Code::NotFetched, "404"),
-        (mirror.url("/dies"), Code::NotFetched, "60 bytes remaining"),
-        (mirror.url("/short"), Code::BlobWrong, ", 50 bytes"),
-        (mirror.url("/long"), Code::BlobWrong, "more than 100 bytes"),
-        (mirror.url("/wrong"), Code::BlobWrong, ", 100 bytes"),
-        (nowhere, Code::NoMirror, "onnect to"),
-        ("ftp://127.0.0.1/x".to_owned(), Code::NoMirror, "http://"),
+    let unreachable = "http://127.0.0.1:1/x".to_owned();
+    for (url, code, expected) in [
+        (mirror.url("/missing"), Code::DownloadFailed, "404"),
+        (
+            mirror.url("/dies"),
+            Code::DownloadFailed,
+            "60 bytes remaining",
+        ),
+        (mirror.url("/short"), Code::BlobMismatch, ", 50 bytes"),
+        (
+            mirror.url("/long"),
+            Code::BlobMismatch,
+            "more than 100 bytes",
+        ),
+        (mirror.url("/wrong"), Code::BlobMismatch, ", 100 bytes"),
+        (unreachable, Code::MirrorUnreachable, "onnect to"),
+        (
+            "ftp://127.0.0.1/x".to_owned(),
+            Code::MirrorUnreachable,
+            "http://",
+        ),
     ] {
-        let failure = ended(&mut channel, &pull(&url, &content)).unwrap_err();
+        let failure = finish_pull(&mut channel, &pull(&url, &content)).unwrap_err();
         assert_eq!(failure.code, code, "{failure:?}");
-        let said = failure.found.as_deref().unwrap_or_default();
-        assert!(said.contains(found), "{found} in {failure:?}");
-        assert!(failure.what.contains(&url), "{failure:?}");
+        let found = failure.found.as_deref().unwrap_or_default();
+        assert!(found.contains(expected), "{expected} in {failure:?}");
+        assert!(failure.message.contains(&url), "{failure:?}");
     }
-    // None of it keeps the right one from coming.
-    ended(&mut channel, &pull(&mirror.url("/whole"), &content)).unwrap();
+    // A correct download still succeeds.
+    finish_pull(&mut channel, &pull(&mirror.url("/whole"), &content)).unwrap();
     channel.bye();
 
     let folder = tempfile::tempdir().unwrap();
-    let agent = Agent::new(folder.path()).with("PATH", "/nonexistent");
+    let agent = Agent::new(folder.path()).with_env("PATH", "/nonexistent");
     let mut channel = agent.channel();
-    let failure = ended(&mut channel, &pull(&mirror.url("/whole"), &content)).unwrap_err();
-    assert_eq!(failure.code, Code::NoMirror);
-    let said = failure.found.unwrap();
-    assert!(said.contains("no `curl`"), "{said}");
+    let failure = finish_pull(&mut channel, &pull(&mirror.url("/whole"), &content)).unwrap_err();
+    assert_eq!(failure.code, Code::MirrorUnreachable);
+    let found = failure.found.unwrap();
+    assert!(found.contains("`curl` is not installed"), "{found}");
     channel.bye();
 }
 
-/// The lines of arguments of all processes that are called so, as everybody can read
-/// them.
-fn arguments_of(program: &str) -> Vec<String> {
+/// The command lines of all processes of a program, which every user can read.
+fn command_lines(program: &str) -> Vec<String> {
     let entries = fs::read_dir("/proc").unwrap().flatten();
     let lines = entries.filter_map(|entry| fs::read(entry.path().join("cmdline")).ok());
     let lines = lines.map(|line| String::from_utf8_lossy(&line).replace('\0', " "));
@@ -151,49 +164,49 @@ fn arguments_of(program: &str) -> Vec<String> {
 }
 
 #[test]
-fn an_account_is_used_and_in_nobody_s_sight() {
+fn credentials_are_used_and_not_visible_in_command_lines() {
     let seen = Arc::new(Mutex::new(Vec::new()));
-    let sees = Arc::clone(&seen);
+    let recorder = Arc::clone(&seen);
     let mirror = Mirror::serve(b"content", move |stream, serve| {
-        sees.lock().unwrap().extend(arguments_of("curl "));
+        recorder.lock().unwrap().extend(command_lines("curl "));
         serve(&mut &*stream);
     });
     let with_account = |url: String| url.replace("http://", "http://anna:p%3Aw@");
     let folder = tempfile::tempdir().unwrap();
     let agent = Agent::new(folder.path());
     let mut channel = agent.channel();
-    let refused = ended(&mut channel, &pull(&mirror.url("/account"), b"content"));
-    assert_eq!(refused.unwrap_err().code, Code::NotFetched);
+    let refused = finish_pull(&mut channel, &pull(&mirror.url("/account"), b"content"));
+    assert_eq!(refused.unwrap_err().code, Code::DownloadFailed);
     let url = with_account(mirror.url("/account"));
-    let failure = ended(&mut channel, &pull(&url, b"other")).unwrap_err();
-    assert!(failure.what.contains("anna:********@"), "{failure:?}");
-    ended(&mut channel, &pull(&url, b"content")).unwrap();
+    let failure = finish_pull(&mut channel, &pull(&url, b"other")).unwrap_err();
+    assert!(failure.message.contains("anna:********@"), "{failure:?}");
+    finish_pull(&mut channel, &pull(&url, b"content")).unwrap();
 
-    // Through a proxy that wants one, which alone knows the name.
+    // Through a proxy with authentication, which resolves the host name.
     let folder = tempfile::tempdir().unwrap();
-    let agent = Agent::new(folder.path()).with("no_proxy", "*");
+    let agent = Agent::new(folder.path()).with_env("no_proxy", "*");
     let mut channel = agent.channel();
     let mut through = pull("http://mirror.invalid/through", b"content");
     through.proxy = PullProxy::At(Secret::new(with_account(mirror.url(""))));
-    ended(&mut channel, &through).unwrap();
+    finish_pull(&mut channel, &through).unwrap();
 
-    // The host's own proxy, where nobody says otherwise.
+    // Through the default proxy of the host.
     let folder = tempfile::tempdir().unwrap();
-    let agent = Agent::new(folder.path()).with("http_proxy", mirror.url(""));
-    let agent = agent.with("no_proxy", "");
+    let agent = Agent::new(folder.path()).with_env("http_proxy", mirror.url(""));
+    let agent = agent.with_env("no_proxy", "");
     let mut channel = agent.channel();
     let mut own = pull("http://mirror.invalid/whole", b"content");
-    own.proxy = PullProxy::HostsOwn;
-    ended(&mut channel, &own).unwrap();
+    own.proxy = PullProxy::HostDefault;
+    finish_pull(&mut channel, &own).unwrap();
 
     let seen = seen.lock().unwrap();
-    assert!(!seen.is_empty(), "no curl was seen at all");
-    let told = |line: &String| line.contains("p%3Aw") || line.contains("p:w");
-    assert!(!seen.iter().any(told), "{seen:?}");
+    assert!(!seen.is_empty(), "no curl process was seen");
+    let has_password = |line: &String| line.contains("p%3Aw") || line.contains("p:w");
+    assert!(!seen.iter().any(has_password), "{seen:?}");
 }
 
-/// A mirror over TLS; the certificate that signed its own is written to the file.
-fn secure(content: &[u8], ca: &Path) -> Mirror {
+/// A mirror over TLS; writes its CA certificate to `ca`.
+fn tls_mirror(content: &[u8], ca: &Path) -> Mirror {
     let config = tls::server(ca);
     Mirror::serve(content, move |stream, serve| {
         let session = ServerConnection::new(Arc::clone(&config)).unwrap();
@@ -202,21 +215,21 @@ fn secure(content: &[u8], ca: &Path) -> Mirror {
 }
 
 #[test]
-fn only_a_mirror_that_the_host_trusts_is_fetched_from() {
+fn mirror_with_an_untrusted_certificate_is_rejected() {
     let folder = tempfile::tempdir().unwrap();
     let ca = folder.path().join("ca.pem");
-    let mirror = secure(b"content", &ca);
+    let mirror = tls_mirror(b"content", &ca);
     let url = mirror.url("/whole").replace("http://", "https://");
     let agent = Agent::new(folder.path());
     let mut channel = agent.channel();
-    let failure = ended(&mut channel, &pull(&url, b"content")).unwrap_err();
-    assert_eq!(failure.code, Code::NoMirror);
-    let said = failure.found.unwrap();
-    assert!(said.contains("certificate"), "{said}");
-    assert_eq!(mirror.asked(), []);
+    let failure = finish_pull(&mut channel, &pull(&url, b"content")).unwrap_err();
+    assert_eq!(failure.code, Code::MirrorUnreachable);
+    let found = failure.found.unwrap();
+    assert!(found.contains("certificate"), "{found}");
+    assert_eq!(mirror.requests(), []);
     channel.bye();
-    // As if it were among the system's own.
-    let mut channel = agent.with("CURL_CA_BUNDLE", &ca).channel();
-    ended(&mut channel, &pull(&url, b"content")).unwrap();
+    // Trust the CA.
+    let mut channel = agent.with_env("CURL_CA_BUNDLE", &ca).channel();
+    finish_pull(&mut channel, &pull(&url, b"content")).unwrap();
     channel.bye();
 }

@@ -1,15 +1,15 @@
-//! The controller's side of an agent's channel, wherever the agent is.
+//! The controller side of an agent channel.
 
 use std::io::{Read, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use casement_resource::wire::{
-    Decoder, Line, LockHolder, ObservedStep, PROTOCOL, RemoveWhat, ToAgent, ToController, What,
-    encode,
+    Decoder, EventKind, Line, LockHolder, ObservedStep, PROTOCOL, RemoveScope, ToAgent,
+    ToController, encode,
 };
 use casement_resource::{Access, File, NodeDocument, Resource, Sha256, Stage, Step};
 
-pub struct Channel {
+pub struct ChannelClient {
     pub child: Child,
     input: ChildStdin,
     output: ChildStdout,
@@ -17,8 +17,8 @@ pub struct Channel {
     pub unfinished: Option<LockHolder>,
 }
 
-impl Channel {
-    /// Runs a command that is `casement-node channel` somewhere, and greets it.
+impl ChannelClient {
+    /// Runs a command that starts `casement-node channel`, and sends `hello`.
     pub fn open(command: &mut Command, program: &[u8]) -> Self {
         let mut child = command
             .stdin(Stdio::piped())
@@ -32,7 +32,7 @@ impl Channel {
             decoder: Decoder::new(),
             unfinished: None,
         };
-        channel.say(&ToAgent::Hello {
+        channel.send(&ToAgent::Hello {
             protocol: PROTOCOL,
             controller: "test".to_owned(),
         });
@@ -41,9 +41,9 @@ impl Channel {
             facts,
             unfinished,
             ..
-        } = channel.hear()
+        } = channel.receive()
         else {
-            panic!("no hello");
+            panic!("not a hello");
         };
         assert_eq!(agent, Sha256::of(program));
         assert!(!facts.interfaces.is_empty());
@@ -51,13 +51,13 @@ impl Channel {
         channel
     }
 
-    pub fn say(&mut self, message: &ToAgent) {
+    pub fn send(&mut self, message: &ToAgent) {
         self.input
             .write_all(encode(message).unwrap().as_bytes())
             .unwrap();
     }
 
-    pub fn hear(&mut self) -> ToController {
+    pub fn receive(&mut self) -> ToController {
         let mut buffer = [0; 4096];
         loop {
             match self.decoder.next_line().unwrap() {
@@ -65,34 +65,34 @@ impl Channel {
                 Some(Line::Noise(noise)) => panic!("noise: {noise}"),
                 None => {
                     let count = self.output.read(&mut buffer).unwrap();
-                    assert!(count > 0, "the channel has ended");
+                    assert!(count > 0, "the channel closed");
                     self.decoder.push(&buffer[..count]);
                 }
             }
         }
     }
 
-    pub fn event(&mut self) -> What {
-        match self.hear() {
-            ToController::Event(event) => event.what,
-            other => panic!("no event: {other:?}"),
+    pub fn event(&mut self) -> EventKind {
+        match self.receive() {
+            ToController::Event(event) => event.kind,
+            other => panic!("not an event: {other:?}"),
         }
     }
 
-    /// All events to the end of the run.
-    pub fn events(&mut self) -> Vec<What> {
+    /// All events up to `Finished`.
+    pub fn events(&mut self) -> Vec<EventKind> {
         let mut events = vec![self.event()];
-        while !matches!(events.last(), Some(What::Finished { .. })) {
+        while !matches!(events.last(), Some(EventKind::Finished { .. })) {
             events.push(self.event());
         }
         events
     }
 
     pub fn observe(&mut self, document: &NodeDocument) -> (Vec<ObservedStep>, Vec<Sha256>) {
-        self.say(&ToAgent::Observe {
+        self.send(&ToAgent::Observe {
             document: document.clone(),
         });
-        match self.hear() {
+        match self.receive() {
             ToController::Observed {
                 steps,
                 missing_blobs,
@@ -102,23 +102,23 @@ impl Channel {
         }
     }
 
-    pub fn converge(&mut self, run: &str, document: &NodeDocument) -> Vec<What> {
+    pub fn converge(&mut self, run: &str, document: &NodeDocument) -> Vec<EventKind> {
         let (run, document) = (run.parse().unwrap(), document.clone());
-        self.say(&ToAgent::Converge { run, document });
+        self.send(&ToAgent::Converge { run, document });
         self.events()
     }
 
-    pub fn remove(&mut self, run: &str) -> Vec<What> {
-        self.say(&ToAgent::Remove {
+    pub fn remove(&mut self, run: &str) -> Vec<EventKind> {
+        self.send(&ToAgent::Remove {
             run: run.parse().unwrap(),
-            what: RemoveWhat::All,
+            scope: RemoveScope::All,
         });
         self.events()
     }
 
     pub fn bye(mut self) {
-        self.say(&ToAgent::Bye);
-        assert_eq!(self.hear(), ToController::Bye);
+        self.send(&ToAgent::Bye);
+        assert_eq!(self.receive(), ToController::Bye);
         assert!(self.child.wait().unwrap().success());
     }
 }

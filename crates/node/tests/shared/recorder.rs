@@ -1,8 +1,8 @@
-//! A host whose calls are written down: which function of the platform was
-//! called, on whose behalf, and through which stand-ins. What the tests show of
-//! the platform is told from this, not from what somebody believes.
+//! A platform that records its calls: which function was called by which test, and
+//! which fake DLLs were involved. The coverage tables are generated from these
+//! records.
 //!
-//! It changes no answer, and no agent that is shipped has it.
+//! It changes no result and is not part of released agents.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
@@ -11,72 +11,72 @@ use std::time::Duration;
 
 use casement_resource::wire::{HostFacts, InterfaceFacts};
 use casement_resource::{
-    Access, AdapterSeen, Condition, ConditionFacts, DynamicPorts, DynamicPortsFacts, Enablement,
-    FirewallRule, FirewallRuleFacts, HnsEndpointFacts, HnsNetwork, HnsNetworkFacts, HostPath,
-    HostnameFacts, InterfaceRef, KernelModuleFacts, LinkName, LinkSeen, LinkType, ModuleName,
-    PackageName, PackageVersion, Protocol, RegistryData, RouteEntry, ServiceDefinition,
-    ServiceSeen, StartType, SwapArea, SysctlName, UnitName, UnitSeen, WindowsFeatureFacts,
+    Access, Condition, ConditionFacts, DynamicPorts, DynamicPortsFacts, Enablement, FirewallRule,
+    FirewallRuleFacts, HnsEndpointFacts, HnsNetwork, HnsNetworkFacts, HostPath, HostnameFacts,
+    InterfaceRef, KernelModuleFacts, LinkName, LinkType, ModuleName, ObservedAdapter, ObservedLink,
+    ObservedService, ObservedUnit, PackageName, PackageVersion, Protocol, RegistryData, RouteEntry,
+    ServiceDefinition, StartType, SwapArea, SysctlName, UnitName, WindowsFeatureFacts,
 };
 use ipnet::IpNet;
 use serde_json::Value;
 
 use crate::platform::{
-    Balancer, Conditions, Download, Downloads, Ended, Entry, Environment, Features, Files,
-    Firewall, Form, Hns, Identity, Kernel, Layers, Level, Links, Network, NewEndpoint, Packages,
-    Platform, Program, Programs, Registry, Result, Services, Swaps, Take, Units,
+    Balancer, Conditions, Download, Downloads, Entry, Environment, Features, Files, Firewall, Hns,
+    Identity, Kernel, Layers, Level, Links, Network, NewEndpoint, OnData, Packages, Platform,
+    Program, ProgramExit, Programs, Registry, Result, Services, Swaps, Units, WriteOptions,
 };
 
-/// How often each stand-in of this process was called so far, by its name.
+/// Calls so far of each fake DLL in this process, by name.
 pub type Counts = BTreeMap<String, u32>;
 
-/// Each function with those who called it, and the stand-ins that answered them.
+/// Function, then test, then the fakes involved.
 pub type Calls = BTreeMap<&'static str, BTreeMap<String, BTreeSet<String>>>;
 
-/// What was written down.
 #[derive(Default)]
-pub struct Book {
+pub struct CallRecorder {
     calls: Mutex<Calls>,
-    on_behalf_of: Mutex<String>,
-    stand_ins: Option<Box<dyn Fn() -> Counts + Send + Sync>>,
+    test_name: Mutex<String>,
+    fakes: Option<Box<dyn Fn() -> Counts + Send + Sync>>,
 }
 
-impl Book {
-    /// An empty one, for a host some of whose calls end in stand-ins that
-    /// count them.
+impl CallRecorder {
+    /// For a host some of whose calls end in fakes that count them.
     #[must_use]
-    pub fn with_stand_ins(counts: impl Fn() -> Counts + Send + Sync + 'static) -> Self {
+    pub fn with_fakes(counts: impl Fn() -> Counts + Send + Sync + 'static) -> Self {
         Self {
-            stand_ins: Some(Box::new(counts)),
+            fakes: Some(Box::new(counts)),
             ..Self::default()
         }
     }
 
-    /// Whoever calls from now on does it on behalf of this test.
+    /// Attributes all following calls to this test.
     pub fn begin(&self, test: &str) {
-        test.clone_into(&mut lock(&self.on_behalf_of));
+        test.clone_into(&mut lock(&self.test_name));
     }
 
-    /// What is written in it.
     #[must_use]
     pub fn calls(&self) -> Calls {
         lock(&self.calls).clone()
     }
 
     fn counts(&self) -> Counts {
-        self.stand_ins.as_ref().map(|ask| ask()).unwrap_or_default()
+        self.fakes
+            .as_ref()
+            .map(|counts| counts())
+            .unwrap_or_default()
     }
 
-    fn note<T>(&self, function: &'static str, call: impl FnOnce() -> T) -> T {
+    fn record<T>(&self, function: &'static str, call: impl FnOnce() -> T) -> T {
         let before = self.counts();
-        let answer = call();
+        let result = call();
         let grown = |(name, count): &(String, u32)| before.get(name).unwrap_or(&0) < count;
-        let through = self.counts().into_iter().filter(grown);
-        let test = lock(&self.on_behalf_of).clone();
+        let fakes = self.counts().into_iter().filter(grown);
+        let test = lock(&self.test_name).clone();
         let mut calls = lock(&self.calls);
         let tests = calls.entry(function).or_default();
         let seen = tests.entry(test).or_default();
-        seen.extend(through.map(|(name, _)| name));
-        answer
+        seen.extend(fakes.map(|(name, _)| name));
+        result
     }
 }
 
@@ -84,17 +84,15 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The host.
-pub struct Recorded<'a> {
+pub struct RecordingPlatform<'a> {
     host: &'a dyn Platform,
-    book: Arc<Book>,
+    recorder: Arc<CallRecorder>,
 }
 
-impl<'a> Recorded<'a> {
-    /// A host, and the book that its calls go into.
+impl<'a> RecordingPlatform<'a> {
     #[must_use]
-    pub fn new(host: &'a dyn Platform, book: Arc<Book>) -> Self {
-        Self { host, book }
+    pub fn new(host: &'a dyn Platform, recorder: Arc<CallRecorder>) -> Self {
+        Self { host, recorder }
     }
 }
 
@@ -102,13 +100,13 @@ macro_rules! recorded {
     ($($concern:ident {
         $(fn $name:ident($($argument:ident: $type:ty),*) $(-> $answer:ty)?;)*
     })*) => {
-        $(impl $concern for Recorded<'_> {
+        $(impl $concern for RecordingPlatform<'_> {
             $(fn $name(&self, $($argument: $type),*) $(-> $answer)? {
-                self.book.note(stringify!($name), || self.host.$name($($argument),*))
+                self.recorder.record(stringify!($name), || self.host.$name($($argument),*))
             })*
         })*
 
-        /// Every function of the platform, by its concern.
+        /// Every function of the platform, by trait.
         pub const FUNCTIONS: &[(&str, &[&str])] = &[
             $((stringify!($concern), &[$(stringify!($name)),*]),)*
         ];
@@ -125,10 +123,10 @@ recorded! {
         fn entry(path: &HostPath) -> Result<Option<Entry>>;
         fn open(path: &HostPath) -> Result<Box<dyn std::io::Read>>;
         fn list(path: &HostPath) -> Result<Vec<String>>;
-        fn make_directory(path: &HostPath, access: Access) -> Result<()>;
-        fn write(path: &HostPath, content: &mut dyn std::io::Read, form: Form) -> Result<()>;
+        fn create_directory(path: &HostPath, access: Access) -> Result<()>;
+        fn write(path: &HostPath, content: &mut dyn std::io::Read, options: WriteOptions) -> Result<()>;
         fn read_link(path: &HostPath) -> Result<Option<String>>;
-        fn make_link(path: &HostPath, target: &str) -> Result<()>;
+        fn create_symlink(path: &HostPath, target: &str) -> Result<()>;
         fn set_access(path: &HostPath, access: Access) -> Result<()>;
         fn restore_access(path: &HostPath, descriptor: &str) -> Result<()>;
         fn remove_file(path: &HostPath) -> Result<()>;
@@ -149,7 +147,7 @@ recorded! {
         fn delete_empty_registry_key(key: &str) -> Result<bool>;
     }
     Services {
-        fn service(name: &str) -> Result<Option<ServiceSeen>>;
+        fn service(name: &str) -> Result<Option<ObservedService>>;
         fn save_service(name: &str) -> Result<Option<Value>>;
         fn install_service(definition: &ServiceDefinition) -> Result<()>;
         fn start_service(name: &str) -> Result<()>;
@@ -167,7 +165,7 @@ recorded! {
     Features {
         fn windows_feature(name: &str) -> Result<WindowsFeatureFacts>;
         fn set_windows_feature(name: &str, present: bool) -> Result<()>;
-        fn waiting_for_reboot() -> Result<Vec<String>>;
+        fn pending_reboots() -> Result<Vec<String>>;
         fn boot() -> Result<u32>;
         fn begin_reboot() -> Result<()>;
     }
@@ -200,18 +198,18 @@ recorded! {
         fn set_forwarding(interface: &InterfaceRef, on: bool) -> Result<()>;
         fn dynamic_ports(protocol: Protocol) -> Result<DynamicPortsFacts>;
         fn set_dynamic_ports(ports: &DynamicPorts) -> Result<()>;
-        fn adapter(address: IpAddr) -> Result<Option<AdapterSeen>>;
-        fn restore_adapter(address: IpAddr, settings: &AdapterSeen) -> Result<()>;
+        fn adapter(address: IpAddr) -> Result<Option<ObservedAdapter>>;
+        fn restore_adapter(address: IpAddr, settings: &ObservedAdapter) -> Result<()>;
     }
     Conditions {
         fn condition(condition: &Condition) -> Result<ConditionFacts>;
         fn pause(duration: Duration);
     }
     Programs {
-        fn run(program: &Program) -> Result<Ended>;
+        fn run(program: &Program) -> Result<ProgramExit>;
     }
     Downloads {
-        fn download(download: &Download<'_>, take: &mut Take<'_>) -> Result<()>;
+        fn download(download: &Download<'_>, on_data: &mut OnData<'_>) -> Result<()>;
     }
     Kernel {
         fn sysctl(name: &SysctlName) -> Result<Option<String>>;
@@ -232,12 +230,12 @@ recorded! {
         fn remove_package(name: &PackageName) -> Result<()>;
     }
     Units {
-        fn unit(name: &UnitName) -> Result<Option<UnitSeen>>;
+        fn unit(name: &UnitName) -> Result<Option<ObservedUnit>>;
         fn set_unit_enablement(name: &UnitName, wanted: Enablement) -> Result<()>;
         fn set_unit_running(name: &UnitName, running: bool) -> Result<()>;
     }
     Links {
-        fn link(name: &LinkName) -> Result<Option<LinkSeen>>;
+        fn link(name: &LinkName) -> Result<Option<ObservedLink>>;
         fn add_link(name: &LinkName, link: &LinkType) -> Result<()>;
         fn delete_link(name: &LinkName) -> Result<()>;
         fn set_link_mtu(name: &LinkName, mtu: u32) -> Result<()>;
@@ -249,7 +247,7 @@ recorded! {
 mod tests {
     use super::*;
 
-    /// The functions of the traits in a source file, as rustfmt lays them out.
+    /// The trait functions in a source file formatted by rustfmt.
     fn declared(source: &str) -> Vec<(String, Vec<String>)> {
         let mut concerns: Vec<(String, Vec<String>)> = Vec::new();
         let mut inside = false;
@@ -270,7 +268,7 @@ mod tests {
         concerns
     }
 
-    /// One that is forgotten would be answered by the default of its trait.
+    /// A missing function would get the default of its trait.
     #[test]
     fn every_function_of_the_platform_is_recorded() {
         let source = [

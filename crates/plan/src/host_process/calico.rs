@@ -1,5 +1,5 @@
-//! Calico on Windows nodes, for a cluster where its manifests run it on Linux. Where
-//! its operator does, that is told to make the same.
+//! Calico on Windows nodes, for clusters that run Calico from its manifests. Clusters with
+//! Calico's operator configure it there.
 
 use casement_spec::Cluster;
 use casement_spec::host_process::{CALICO_CNI_IMAGE, CALICO_NODE_IMAGE};
@@ -7,19 +7,19 @@ use serde_json::{Value, json};
 
 use super::{CALICO, Server, config_map, from_pod, host_path, image};
 
-/// Where Calico's manifests put it.
-const SPACE: &str = "kube-system";
+/// The namespace of Calico's manifests.
+const NAMESPACE: &str = "kube-system";
 const NAME: &str = "calico-node-windows";
 const ENDPOINT: &str = "kubernetes-services-endpoint";
 const SANDBOX: &str = "$env:CONTAINER_SANDBOX_MOUNT_POINT";
 
-pub(super) fn objects(cluster: &Cluster, server: &Server) -> Vec<Value> {
+pub(crate) fn objects(cluster: &Cluster, server: &Server) -> Vec<Value> {
     let endpoint = json!({
         "KUBERNETES_SERVICE_HOST": server.host,
         "KUBERNETES_SERVICE_PORT": server.port,
     });
     vec![
-        config_map(SPACE, ENDPOINT, endpoint),
+        config_map(NAMESPACE, ENDPOINT, endpoint),
         daemon_set(cluster, server),
     ]
 }
@@ -69,7 +69,7 @@ fn daemon_set(cluster: &Cluster, server: &Server) -> Value {
             host_path("policysync", "/var/run/nodeagent"),
         ],
     });
-    super::daemon_set(SPACE, NAME, "calico-node", pod)
+    super::daemon_set(NAMESPACE, NAME, "calico-node", pod)
 }
 
 fn install(cluster: &Cluster, common: &[Value]) -> Value {

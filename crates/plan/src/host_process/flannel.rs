@@ -1,7 +1,7 @@
-//! flannel on Windows nodes, from an image that the file names: it finds flannel's own
-//! configuration and the Windows one beside it.
+//! flannel on Windows nodes, from an image of the user's, with flannel's own configuration
+//! and a conflist for Windows.
 
-use casement_net::Late;
+use casement_net::Deferred;
 use casement_spec::Cluster;
 use casement_spec::host_process::FLANNEL_IMAGE;
 use serde_json::{Value, json};
@@ -11,28 +11,27 @@ use crate::facts::ClusterFacts;
 use crate::pods;
 use crate::release::Release;
 
-/// Where flannel's own manifest puts it.
-const SPACE: &str = "kube-flannel";
+/// The namespace of flannel's own manifest.
+const NAMESPACE: &str = "kube-flannel";
 const MAP: &str = "kube-flannel-windows-cfg";
 const START: &str = "$env:CONTAINER_SANDBOX_MOUNT_POINT/flannel/start.ps1";
 const FOLDER: &str = "$env:CONTAINER_SANDBOX_MOUNT_POINT/flannel/";
 
-pub(super) fn objects(cluster: &Cluster, server: &Server) -> Vec<Value> {
+pub(crate) fn objects(cluster: &Cluster, server: &Server) -> Vec<Value> {
     let mut objects: Vec<Value> = conflist(cluster)
-        .map(|text| config_map(SPACE, MAP, json!({"cni-conf-containerd.json": text})))
+        .map(|text| config_map(NAMESPACE, MAP, json!({"cni-conf-containerd.json": text})))
         .into_iter()
         .collect();
     objects.push(daemon_set(cluster, server));
     objects
 }
 
-/// The Windows nodes' conflist: the same on each, since the daemon's plugin fills in
-/// the node's own network.
+/// The same on all Windows nodes: the plugin fills in the node's own network.
 fn conflist(cluster: &Cluster) -> Option<String> {
     let host = cluster.windows_hosts().next()?;
     let release = Release::of(cluster).ok()?;
     let facts = ClusterFacts::of_spec(cluster);
-    pods::conflist(cluster, host, release, Late::AfterJoin, &facts)
+    pods::conflist(cluster, host, release, Deferred::AfterJoin, &facts)
 }
 
 fn daemon_set(cluster: &Cluster, server: &Server) -> Value {
@@ -64,5 +63,5 @@ fn daemon_set(cluster: &Cluster, server: &Server) -> Value {
             {"name": "flannel-windows-cfg", "configMap": {"name": MAP}},
         ],
     });
-    super::daemon_set(SPACE, "kube-flannel-ds-windows-amd64", "flannel", pod)
+    super::daemon_set(NAMESPACE, "kube-flannel-ds-windows-amd64", "flannel", pod)
 }

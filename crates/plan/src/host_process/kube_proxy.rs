@@ -1,21 +1,19 @@
-//! kube-proxy on Windows nodes, beside kubeadm's own on Linux, with its account and
-//! its kubeconfig.
+//! kube-proxy on Windows nodes; shares the service account and the kubeconfig of kubeadm's
+//! DaemonSet for Linux.
 
+use casement_spec::Cluster;
 use casement_spec::host_process::KUBE_PROXY_IMAGE;
-use casement_spec::{Cluster, NetworkMode};
 use serde_json::{Value, json};
 
 use super::{Server, from_pod, image};
+use crate::modes;
 
 const START: &str = "$env:CONTAINER_SANDBOX_MOUNT_POINT/kube-proxy/start.ps1";
 const FOLDER: &str = "$env:CONTAINER_SANDBOX_MOUNT_POINT/kube-proxy/";
 
 pub(super) fn daemon_set(cluster: &Cluster, server: &Server) -> Value {
-    let flavour = match cluster.spec.network.mode() {
-        NetworkMode::CalicoVxlan => "calico",
-        _ => "flannel",
-    };
-    let tag = format!("v{}-{flavour}-hostprocess", cluster.spec.kubernetes.version);
+    let flavor = modes::of(cluster).kube_proxy_flavor();
+    let tag = format!("v{}-{flavor}-hostprocess", cluster.spec.kubernetes.version);
     let mut environment = vec![
         from_pod("NODENAME", "spec.nodeName"),
         from_pod("POD_IP", "status.podIP"),

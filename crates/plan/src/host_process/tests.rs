@@ -1,4 +1,4 @@
-use casement_spec::host_process::{FLANNEL_IMAGE, KUBE_PROXY_IMAGE, images_to_name};
+use casement_spec::host_process::{FLANNEL_IMAGE, KUBE_PROXY_IMAGE, missing_overrides};
 
 use super::*;
 
@@ -39,7 +39,7 @@ fn names(objects: &[Value]) -> Vec<String> {
 #[test]
 fn calico_needs_nothing_named_and_flannel_needs_its_image() {
     let calico = spec("calico-vxlan", "");
-    assert!(images_to_name(&calico).is_empty());
+    assert!(missing_overrides(&calico).is_empty());
     assert_eq!(
         names(&host_process(&calico, &facts())),
         [
@@ -49,11 +49,11 @@ fn calico_needs_nothing_named_and_flannel_needs_its_image() {
         ]
     );
     let bare = spec("flannel-overlay", "");
-    assert_eq!(images_to_name(&bare), [FLANNEL_IMAGE, KUBE_PROXY_IMAGE]);
+    assert_eq!(missing_overrides(&bare), [FLANNEL_IMAGE, KUBE_PROXY_IMAGE]);
     let named = "overrides: {sigwindowstools/flannel: r.example/flannel:v1, \
                  sigwindowstools/kube-proxy: r.example/kube-proxy:v1}";
     let named = spec("flannel-overlay", named);
-    assert!(images_to_name(&named).is_empty());
+    assert!(missing_overrides(&named).is_empty());
     let objects = host_process(&named, &facts());
     assert_eq!(
         names(&objects),
@@ -96,5 +96,5 @@ fn services_stay_services() {
     let mut cluster = spec("calico-vxlan", "");
     cluster.spec.windows.components = WindowsComponents::Services;
     assert!(host_process(&cluster, &facts()).is_empty());
-    assert!(images_to_name(&cluster).is_empty());
+    assert!(missing_overrides(&cluster).is_empty());
 }

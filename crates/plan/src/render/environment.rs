@@ -1,26 +1,25 @@
-//! The kinds `firewall`, `defender` and `env`.
+//! `render firewall`, `defender` and `env`.
 
 use std::collections::BTreeMap;
 
 use casement_resource::{Exclusion, FirewallRule};
 use serde::Serialize;
 
-use super::{Named, Site, document, lines};
+use super::{HostFiles, Named, document, lines};
+use crate::host_environment;
 use crate::steps::PlanError;
-use crate::surroundings;
 
-/// Search path and variables.
 #[derive(Serialize)]
 struct Environment {
-    /// Folders on the machine-wide search path.
+    /// Entries of the machine-wide PATH.
     path: Vec<String>,
-    /// The variables of each service that has any.
+    /// Variables by service.
     services: BTreeMap<String, BTreeMap<String, String>>,
 }
 
-impl Site<'_> {
+impl HostFiles<'_> {
     pub(super) fn firewall(&self) -> Vec<Named> {
-        let rules = surroundings::firewall(self.kubelet.cluster);
+        let rules = host_environment::firewall(self.kubelet.cluster);
         let windows = self.windows();
         let command = if windows { advfirewall } else { iptables };
         let commands: Vec<String> = rules.iter().map(command).collect();
@@ -37,11 +36,11 @@ impl Site<'_> {
 
     pub(super) fn defender(&self) -> Vec<Named> {
         let kubelet = &self.kubelet;
-        let exclusions = surroundings::defender(
+        let exclusions = host_environment::defender(
             kubelet.cluster,
             kubelet.host,
             kubelet.release,
-            kubelet.places,
+            kubelet.paths,
         );
         if exclusions.is_empty() {
             return Vec::new();
@@ -68,7 +67,7 @@ impl Site<'_> {
         let services = definitions
             .filter(|definition| !definition.environment.is_empty())
             .map(|definition| (definition.name, definition.environment));
-        let path = self.windows().then(|| self.kubelet.places.programs.clone());
+        let path = self.windows().then(|| self.kubelet.paths.programs.clone());
         let environment = Environment {
             path: path.into_iter().collect(),
             services: services.collect(),
@@ -91,7 +90,7 @@ fn iptables(rule: &FirewallRule) -> String {
     )
 }
 
-/// A word of PowerShell, taken literally: a quote inside is doubled.
-fn quoted(word: &str) -> String {
-    format!("'{}'", word.replace('\'', "''"))
+/// A literal PowerShell string; quotes inside are doubled.
+fn quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "''"))
 }

@@ -1,19 +1,19 @@
-//! The kinds `flannel`, `cni`, `hns` and `routes`.
+//! `render flannel`, `cni`, `hns` and `routes`.
 
-use casement_net::Late;
+use casement_net::Deferred;
 use casement_net::cni::Dialect;
 use casement_net::flannel::objects::{ConfigMapPatch, DaemonSetPatch};
 use casement_net::hns::{
-    Endpoint, FirstEndpoint, FirstNetwork, Modify, Network, NetworkPolicy, RemoteSubnetRoute,
-    Request, Wanted,
+    Endpoint, EndpointV1, Modify, Network, NetworkPolicy, NetworkSpec, NetworkV1,
+    RemoteSubnetRoute, Request,
 };
 use casement_net::routes::{Commands, RouteTable};
-use casement_spec::{Backend, Cluster, HostOs, NetworkAgent, NetworkMode};
+use casement_spec::Cluster;
 
-use super::{Named, Site, document, lines};
-use crate::pods;
+use super::{HostFiles, Named, document, lines};
+use crate::release::is_docker_only;
+use crate::{modes, pods};
 
-/// flannel's documents, and the patches of its objects.
 pub(super) fn flannel_objects(cluster: &Cluster) -> Vec<Named> {
     let (Some(net_conf), Some(cni_conf)) = (pods::net_conf(cluster), pods::cni_conf(cluster))
     else {
@@ -30,11 +30,11 @@ pub(super) fn flannel_objects(cluster: &Cluster) -> Vec<Named> {
     ]
 }
 
-impl Site<'_> {
+impl HostFiles<'_> {
     pub(super) fn flannel(&self) -> Vec<Named> {
         let cluster = self.kubelet.cluster;
-        // On Linux the ConfigMap brings it; without a host all are the same.
-        let shown = self.windows() || self.alone;
+        // On Linux it comes from the ConfigMap; without a host it is the same for all.
+        let shown = self.windows() || self.single;
         let net_conf = pods::net_conf(cluster).filter(|_| shown);
         let net_conf = net_conf.map(|net_conf| document("net-conf.json", &net_conf));
         net_conf.into_iter().collect()
@@ -43,7 +43,7 @@ impl Site<'_> {
     pub(super) fn cni(&self) -> Vec<Named> {
         let (cluster, host) = (self.kubelet.cluster, self.kubelet.host);
         let text = pods::conflist(cluster, host, self.kubelet.release, self.pods, self.facts);
-        let name = pods::conflist_name(cluster, host).to_owned();
+        let name = modes::of(cluster).conflist_name(host).to_owned();
         text.map(|text| (name, text)).into_iter().collect()
     }
 
@@ -60,59 +60,51 @@ impl Site<'_> {
         files
     }
 
-    fn network(&self, wanted: &Wanted) -> Named {
-        let name = format!("{}.json", wanted.name);
-        if self.first_interface() {
-            document(&name, &FirstNetwork::from(wanted))
+    fn network(&self, spec: &NetworkSpec) -> Named {
+        let name = format!("{}.json", spec.name);
+        if self.uses_hns_v1() {
+            document(&name, &NetworkV1::from(spec))
         } else {
-            document(&name, &Network::from(wanted))
+            document(&name, &Network::from(spec))
         }
     }
 
     fn endpoint(&self, network: &str) -> Named {
         let name = format!("{network}_ep.json");
-        if self.first_interface() {
-            document(&name, &FirstEndpoint::gateway(network, self.pods))
+        if self.uses_hns_v1() {
+            document(&name, &EndpointV1::gateway(network, self.pods))
         } else {
             document(&name, &Endpoint::gateway(network, self.pods))
         }
     }
 
-    /// Whether the networks are made through HNS's first interface: by Docker's
-    /// path, by flanneld's `host-gw`, and on Windows that has no other.
-    fn first_interface(&self) -> bool {
+    /// The HNS v1 API is used by Docker, by flanneld's host-gw backend, and on Windows
+    /// releases without the v2 API.
+    fn uses_hns_v1(&self) -> bool {
         let (cluster, host) = (self.kubelet.cluster, self.kubelet.host);
-        let flannel = matches!(
-            cluster.spec.network.backend,
-            Backend::FlannelHostGw {
-                agent: NetworkAgent::Flannel
-            }
-        );
-        let old = matches!(
-            host.os,
-            HostOs::Windows2016 | HostOs::Windows1709 | HostOs::Windows1803
-        );
-        flannel || old || pods::dialect(self.kubelet.release) == Dialect::Hns
+        modes::of(cluster).needs_hns_v1()
+            || is_docker_only(host.os)
+            || pods::dialect(self.kubelet.release) == Dialect::Hns
     }
 
     pub(super) fn routes(&self) -> Vec<Named> {
         let (cluster, host) = (self.kubelet.cluster, self.kubelet.host);
-        let table = pods::table(cluster, host, self.facts);
+        let table = pods::route_table(cluster, host, self.facts);
         let mut files = vec![document("routes.json", &table)];
         let interface = pods::interface(cluster, host);
-        for way in Commands::of(table.system) {
-            let text = way.lines(&table, interface);
-            files.push(lines(way.file_name(), &text, self.windows()));
+        for commands in Commands::of(table.system) {
+            let text = commands.lines(&table, interface);
+            files.push(lines(commands.file_name(), &text, self.windows()));
         }
         files.extend(self.remote_subnets(&table));
         files
     }
 
-    /// What stands in for routes on an overlay of Windows.
+    /// On a Windows overlay, HNS policies take the place of routes.
     fn remote_subnets(&self, table: &RouteTable) -> Option<Named> {
         let network = &self.kubelet.cluster.spec.network;
         let vxlan = network.backend.vxlan()?;
-        if !self.windows() || network.mode() == NetworkMode::CalicoVxlan {
+        if !self.windows() || !modes::of(self.kubelet.cluster).has_remote_subnets() {
             return None;
         }
         let policies = table.routes.iter().map(|route| {
@@ -120,7 +112,7 @@ impl Site<'_> {
                 destination_prefix: route.destination,
                 isolation_id: vxlan.vni.get(),
                 provider_address: route.address,
-                distributed_router_mac_address: Late::AfterJoin,
+                distributed_router_mac_address: Deferred::AfterJoin,
             })
         });
         let request = Modify::policies(Request::Add, policies.collect());

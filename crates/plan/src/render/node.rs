@@ -1,4 +1,4 @@
-//! The kinds `kubelet`, `kube-proxy`, `containerd`, `services` and `kubeadm`.
+//! `render kubelet`, `kube-proxy`, `containerd`, `services` and `kubeadm`.
 
 use casement_resource::{
     RESTART_FIRST_SECONDS, RESTART_LONGEST_SECONDS, Secret, ServiceDefinition,
@@ -6,7 +6,7 @@ use casement_resource::{
 use casement_spec::WindowsComponents;
 use serde::Serialize;
 
-use super::{Named, Site, document, lines};
+use super::{HostFiles, Named, document, lines};
 use crate::containerd::{Containerd, registry_hosts};
 use crate::join;
 use crate::kube_proxy::KubeProxy;
@@ -14,22 +14,22 @@ use crate::release::Runtime;
 use crate::services;
 use crate::steps::{PlanError, path};
 
-/// Stands where a run puts the token that it has just made; kubeadm reads it.
-const NO_TOKEN: &str = "000000.0000000000000000";
-/// Stands where a run puts the pin of the cluster's CA.
-const NO_PIN: &str = "sha256:0000000000000000000000000000000000000000000000000000000000000000";
+/// A placeholder that kubeadm accepts; a run creates a real token.
+const PLACEHOLDER_TOKEN: &str = "000000.0000000000000000";
+/// A placeholder for the hash of the cluster's CA.
+const PLACEHOLDER_HASH: &str =
+    "sha256:0000000000000000000000000000000000000000000000000000000000000000";
 
-/// A service with its place in the order and what happens when it ends.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Placed {
+struct OrderedService {
     order: usize,
     #[serde(flatten)]
     definition: ServiceDefinition,
     recovery: Recovery,
 }
 
-/// A program that ends is started again, after a pause that doubles.
+/// A program that exits is restarted after an increasing delay.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Recovery {
@@ -38,13 +38,13 @@ struct Recovery {
     longest_seconds: u64,
 }
 
-impl Site<'_> {
+impl HostFiles<'_> {
     pub(super) fn kubelet(&self) -> Vec<Named> {
-        let places = self.kubelet.places;
-        let program = std::iter::once(places.program("kubelet"));
+        let paths = self.kubelet.paths;
+        let program = std::iter::once(paths.program("kubelet"));
         let command: Vec<String> = program.chain(self.kubelet.flags()).collect();
         let mut files = vec![lines("command.txt", &command, false)];
-        if self.kubelet.stands_alone() {
+        if self.kubelet.is_standalone() {
             let configuration = self.kubelet.configuration();
             files.push(document("config.yaml", &configuration));
         }
@@ -58,8 +58,8 @@ impl Site<'_> {
             return Vec::new();
         }
         let kubelet = &self.kubelet;
-        let places = kubelet.places;
-        let kubeconfig = places.below(&places.programs, &["kube-proxy.kubeconfig"]);
+        let paths = kubelet.paths;
+        let kubeconfig = paths.below(&paths.programs, &["kube-proxy.kubeconfig"]);
         let vip = self.pods.map(|pods| pods.host());
         let proxy = KubeProxy::new(
             kubelet.cluster,
@@ -78,15 +78,15 @@ impl Site<'_> {
         let mut files = vec![("config.toml".to_owned(), containerd.configuration())];
         let images = &self.kubelet.cluster.spec.images;
         if let (Some(registry), Some(_)) = (&images.registry, &images.ca) {
-            let places = self.kubelet.places;
-            let ca = places.below(containerd.folder, &["registry-ca.crt"]);
+            let paths = self.kubelet.paths;
+            let ca = paths.below(containerd.folder, &["registry-ca.crt"]);
             let text = registry_hosts(registry.host(), &ca);
             files.push(("hosts.toml".to_owned(), text));
         }
         files
     }
 
-    /// The services, each after those that it depends on.
+    /// Dependencies first.
     pub(super) fn definitions(&self) -> Result<Vec<ServiceDefinition>, PlanError> {
         let kubelet = &self.kubelet;
         let mut all = match kubelet.release.runtime() {
@@ -107,9 +107,9 @@ impl Site<'_> {
 
     pub(super) fn services(&self) -> Result<Vec<Named>, PlanError> {
         let definitions = self.definitions()?.into_iter().enumerate();
-        let placed: Vec<Placed> = definitions
-            .map(|(at, definition)| Placed {
-                order: at + 1,
+        let ordered: Vec<OrderedService> = definitions
+            .map(|(index, definition)| OrderedService {
+                order: index + 1,
                 definition,
                 recovery: Recovery {
                     restart: "always",
@@ -122,23 +122,23 @@ impl Site<'_> {
                 },
             })
             .collect();
-        Ok(vec![document("services.json", &placed)])
+        Ok(vec![document("services.json", &ordered)])
     }
 
-    /// The join configuration, with stand-ins for what a run makes.
+    /// With placeholders for what a run creates.
     pub(super) fn kubeadm(&self) -> Result<Vec<Named>, PlanError> {
         let kubelet = &self.kubelet;
-        if kubelet.stands_alone() {
+        if kubelet.is_standalone() {
             return Ok(Vec::new());
         }
         let mut join = join::resource(kubelet.cluster, kubelet.host, self.facts)?;
         if join.ca_hashes.is_empty() {
-            join.ca_hashes.push(NO_PIN.to_owned());
+            join.ca_hashes.push(PLACEHOLDER_HASH.to_owned());
         }
-        let folder = kubelet.places.in_kubernetes(&["casement-patches"]);
+        let folder = kubelet.paths.in_kubernetes(&["casement-patches"]);
         let folder = path(&folder)?;
         let patches = (!join.patches.is_empty()).then_some(&folder);
-        let token = Secret::new(NO_TOKEN.to_owned());
+        let token = Secret::new(PLACEHOLDER_TOKEN.to_owned());
         let text = join.configuration(&token, patches);
         Ok(vec![("join.json".to_owned(), text)])
     }

@@ -1,25 +1,24 @@
-//! Images that a Windows host has before pods ask for them: they are large, and
-//! some are not to be had anywhere.
+//! Images that a Windows host has before pods need them: they are large, and some are not
+//! published.
 
 use casement_resource::{Condition, Image, ImageSource, ImageStore, Resource};
 use casement_spec::{ImageRef, ImageVerify};
 
 use crate::containerd::Containerd;
 use crate::kubelet::{Kubelet, OWN_PAUSE};
-use crate::places;
+use crate::node_paths;
 use crate::services::{DOCKER, file};
 use crate::steps::{PlanError, Steps, path};
 
-/// A base image of Windows has some 2 GB.
-const LONGEST_SECONDS: u32 = 3600;
+/// Windows base images have about 2 GB.
+const TIMEOUT_SECONDS: u32 = 3600;
 
-/// Those that the spec asks for, and the pause image where the host must make
-/// its own.
+/// `images.prepull`, and the pause image where the host must build its own.
 pub(super) fn images(steps: &mut Steps, kubelet: &Kubelet<'_>) -> Result<(), PlanError> {
     let (store, after) = store(kubelet)?;
     let spec = &kubelet.cluster.spec.images;
     for wanted in &spec.prepull {
-        let wanted = kubelet.in_place_of(wanted);
+        let wanted = kubelet.overridden(wanted);
         let name = match store {
             ImageStore::Containerd { .. } => full(wanted),
             ImageStore::Docker { .. } => wanted.to_string(),
@@ -36,19 +35,19 @@ pub(super) fn images(steps: &mut Steps, kubelet: &Kubelet<'_>) -> Result<(), Pla
 }
 
 fn store(kubelet: &Kubelet<'_>) -> Result<(ImageStore, &'static [&'static str]), PlanError> {
-    let places = kubelet.places;
+    let paths = kubelet.paths;
     let Some(containerd) = Containerd::of(kubelet) else {
         let store = ImageStore::Docker {
-            docker: path(places::WINDOWS_DOCKER)?,
+            docker: path(node_paths::WINDOWS_DOCKER)?,
             ready: Condition::ServiceRunning(DOCKER.to_owned()),
         };
         return Ok((store, &["service-docker"]));
     };
     let store = ImageStore::Containerd {
-        ctr: path(&places.below(containerd.folder, &["ctr.exe"]))?,
-        address: places::CONTAINERD_PIPE.to_owned(),
+        ctr: path(&paths.below(containerd.folder, &["ctr.exe"]))?,
+        address: node_paths::CONTAINERD_PIPE.to_owned(),
         registries: path(&containerd.registries())?,
-        ready: Condition::NamedPipe(places::CONTAINERD_PIPE.to_owned()),
+        ready: Condition::NamedPipe(node_paths::CONTAINERD_PIPE.to_owned()),
     };
     Ok((store, &["service-containerd", "bin-ctr"]))
 }
@@ -61,12 +60,11 @@ fn plain(name: String, store: ImageStore) -> Image {
         source: ImageSource::Registry,
         check_build: false,
         try_out: Vec::new(),
-        timeout_seconds: LONGEST_SECONDS,
+        timeout_seconds: TIMEOUT_SECONDS,
     }
 }
 
-/// Windows' own base images are the ones that show whether the kernel carries
-/// what is built on them; others may have no command that ends.
+/// Only Windows base images are run as a check: others may have no command that exits.
 fn try_out(image: &ImageRef) -> Vec<String> {
     let bases = ["windows/nanoserver", "windows/servercore", "windows/server"];
     if !bases.iter().any(|base| image.name().ends_with(base)) {
@@ -75,7 +73,7 @@ fn try_out(image: &ImageRef) -> Vec<String> {
     ["cmd", "/c", "exit", "0"].map(str::to_owned).to_vec()
 }
 
-/// With its registry and its tag: containerd does not guess.
+/// With registry and tag: containerd has no defaults for them.
 fn full(image: &ImageRef) -> String {
     let (name, text) = (image.name(), image.to_string());
     let first = name.split_once('/').map(|(first, _)| first);
@@ -90,16 +88,15 @@ fn full(image: &ImageRef) -> String {
     text
 }
 
-/// A pause does nothing for as long as its pod lives.
 fn own_pause(steps: &mut Steps, kubelet: &Kubelet<'_>, store: ImageStore) -> Result<(), PlanError> {
     let Some(base) = kubelet.own_pause() else {
         return Ok(());
     };
-    let places = kubelet.places;
-    let folder = places.below(&places.programs, &["pause"]);
-    let place = places.below(&folder, &["Dockerfile"]);
+    let paths = kubelet.paths;
+    let folder = paths.below(&paths.programs, &["pause"]);
+    let file_path = paths.below(&folder, &["Dockerfile"]);
     let text = format!("FROM {base}\nCMD cmd /c ping -t localhost\n");
-    file(steps, "pause-dockerfile", &["dir-base"], &place, text)?;
+    file(steps, "pause-dockerfile", &["dir-base"], &file_path, text)?;
     let image = Image {
         source: ImageSource::Folder(path(&folder)?),
         ..plain(OWN_PAUSE.to_owned(), store)

@@ -1,87 +1,80 @@
-//! Stage A: runtime, files and services, before the cluster is asked for
-//! anything.
+//! Stage prepare: runtime, files and services, without the cluster.
 
-use casement_net::hns::{NetworkType, Wanted};
+use casement_net::hns::{NetworkSpec, NetworkType};
 use casement_resource::{
     Access, Condition, Directory, Exclusion, HnsNetwork, HnsNetworkType, NodeDocument, PathEntry,
     Resource, Run, Stage, Wait,
 };
-use casement_spec::{Backend, Cluster, Host};
+use casement_spec::{Cluster, Host};
 
 use super::images::images;
-use super::programs::bring;
+use super::programs::install;
 use super::system::{BOOTED, system};
-use super::{adapter, repair};
+use super::{adapter_settings, repair};
 use crate::accounts;
 use crate::containerd::Containerd;
 use crate::facts::Inputs;
 use crate::kubelet::Kubelet;
-use crate::places::{self, Places};
+use crate::node_paths::{self, NodePaths};
 use crate::release::{Release, Runtime};
 use crate::services::{self, DOCKER, service};
 use crate::steps::{PlanError, Steps, path};
-use crate::{pods, surroundings};
+use crate::{host_environment, modes};
 
-/// The document of stage A.
 pub fn prepare(cluster: &Cluster, host: &Host, inputs: &Inputs) -> Result<NodeDocument, PlanError> {
     let release = Release::of(cluster)?;
     release.check(host)?;
-    let places = Places::of(cluster, host, release);
+    let paths = NodePaths::of(cluster, host, release);
     let kubelet = Kubelet {
         cluster,
         host,
         release,
-        places: &places,
+        paths: &paths,
     };
     let mut steps = Steps::default();
     system(&mut steps, &kubelet, inputs)?;
     folders(&mut steps, &kubelet)?;
-    bring(&mut steps, cluster, release, &places, inputs)?;
+    install(&mut steps, cluster, release, &paths, inputs)?;
     match Containerd::of(&kubelet) {
         Some(containerd) => runtime(&mut steps, &kubelet, &containerd, inputs)?,
         None => {
             docker(&mut steps, &kubelet)?;
-            accounts::for_docker(&mut steps, &kubelet, inputs)?;
+            accounts::docker_accounts(&mut steps, &kubelet, inputs)?;
         }
     }
     images(&mut steps, &kubelet)?;
     kubelet_service(&mut steps, &kubelet)?;
     let entry = PathEntry {
-        path: path(&places.programs)?,
+        path: path(&paths.programs)?,
     };
     steps.add("path", &["dir-base"], Resource::PathEntry(entry))?;
-    around(&mut steps, &kubelet)?;
-    switch(&mut steps, cluster, host)?;
+    firewall_and_defender(&mut steps, &kubelet)?;
+    external_network(&mut steps, cluster, host)?;
     let document = steps.finish(host.name.as_str(), Stage::Prepare)?;
-    Ok(document.kept(repair(cluster)))
+    Ok(document.with_repair(repair(cluster)))
 }
 
 fn folders(steps: &mut Steps, kubelet: &Kubelet<'_>) -> Result<(), PlanError> {
     use Access::{AdministratorsOnly, Inherited};
-    let places = kubelet.places;
-    let log = |service: &str| places.log_folder(service);
+    let paths = kubelet.paths;
+    let log = |service: &str| paths.log_folder(service);
     let owned = |text: &str| text.to_owned();
-    let mut folders = vec![(
-        "dir-base",
-        None,
-        places.programs.clone(),
-        AdministratorsOnly,
-    )];
+    let mut folders = vec![("dir-base", None, paths.programs.clone(), AdministratorsOnly)];
     let containerd = Containerd::of(kubelet).is_some();
     if containerd {
-        let folder = places.containerd.clone();
+        let folder = paths.containerd.clone();
         folders.push(("dir-containerd", Some("dir-base"), folder, Inherited));
     }
-    let pki = places.in_kubelet(&["pki"]);
+    let pki = paths.in_kubelet(&["pki"]);
     folders.extend([
         (
             "dir-kubernetes",
             None,
-            owned(places.kubernetes),
+            owned(paths.kubernetes),
             AdministratorsOnly,
         ),
-        // Containers read their volumes through it: not for administrators only.
-        ("dir-kubelet", None, owned(places.kubelet), Inherited),
+        // Containers access their volumes through it, so not only administrators may read.
+        ("dir-kubelet", None, owned(paths.kubelet), Inherited),
         (
             "dir-kubelet-pki",
             Some("dir-kubelet"),
@@ -91,21 +84,21 @@ fn folders(steps: &mut Steps, kubelet: &Kubelet<'_>) -> Result<(), PlanError> {
         (
             "dir-volume-plugins",
             None,
-            owned(places::WINDOWS_VOLUME_PLUGINS),
+            owned(node_paths::WINDOWS_VOLUME_PLUGINS),
             Inherited,
         ),
-        ("dir-cni-bin", None, owned(places.cni_programs), Inherited),
+        ("dir-cni-bin", None, owned(paths.cni_programs), Inherited),
         (
             "dir-cni-conf",
             None,
-            owned(places.cni_configuration),
+            owned(paths.cni_configuration),
             Inherited,
         ),
-        // What the programs themselves keep there goes with the folder on reset.
+        // Files that the plugins create are removed with the folder on reset.
         (
             "dir-cni-leases",
             None,
-            owned(places::WINDOWS_CNI_STATE),
+            owned(node_paths::WINDOWS_CNI_STATE),
             Inherited,
         ),
     ]);
@@ -119,11 +112,11 @@ fn folders(steps: &mut Steps, kubelet: &Kubelet<'_>) -> Result<(), PlanError> {
     }
     folders.push(("dir-log-kubelet", None, log("kubelet"), Inherited));
     folders.push(("dir-log-kube-proxy", None, log("kube-proxy"), Inherited));
-    if let Some(daemon) = surroundings::daemon(kubelet.cluster) {
+    if let Some(daemon) = host_environment::daemon(kubelet.cluster) {
         folders.push(("dir-log-daemon", None, log(daemon), Inherited));
-        // What the daemon has found out, for flannel's CNI plugin.
-        let found_out = owned(places::WINDOWS_FLANNEL_STATE);
-        folders.push(("dir-flannel-state", None, found_out, Inherited));
+        // The node's subnet, for flannel's CNI plugin.
+        let state = owned(node_paths::WINDOWS_FLANNEL_STATE);
+        folders.push(("dir-flannel-state", None, state, Inherited));
     }
     for (id, after, folder, access) in folders {
         let path = path(&folder)?;
@@ -153,14 +146,13 @@ fn runtime(
     service(steps, &after, definition, Run::Running, &restart_on)
 }
 
-/// Docker is there already, as its makers install it; casement only asks for
-/// it, under the name that the steps after it know a runtime by.
+/// casement does not install Docker, only waits for its service.
 fn docker(steps: &mut Steps, kubelet: &Kubelet<'_>) -> Result<(), PlanError> {
     let daemon = Wait {
         condition: Condition::ServiceRunning(DOCKER.to_owned()),
         timeout_seconds: 60,
-        remedy: Some(
-            "install Docker on the host and start its service: casement does not; or write \
+        help: Some(
+            "install Docker on the host and start its service, which casement does not do, or set \
              `runtime: {kind: containerd}`"
                 .to_owned(),
         ),
@@ -200,18 +192,17 @@ fn kubelet_service(steps: &mut Steps, kubelet: &Kubelet<'_>) -> Result<(), PlanE
         after.push(written);
         restart_on.push(written);
     }
-    // kubeadm starts it when it has written its configuration.
+    // kubeadm starts it after it has written the configuration.
     service(steps, &after, definition, Run::Either, &restart_on)
 }
 
-/// Open ports, and what Defender leaves alone.
-fn around(steps: &mut Steps, kubelet: &Kubelet<'_>) -> Result<(), PlanError> {
-    for rule in surroundings::firewall(kubelet.cluster) {
+fn firewall_and_defender(steps: &mut Steps, kubelet: &Kubelet<'_>) -> Result<(), PlanError> {
+    for rule in host_environment::firewall(kubelet.cluster) {
         let id = format!("firewall-{}-{}", rule.protocol, rule.port);
         steps.add(&id, &[], Resource::FirewallRule(rule))?;
     }
     let (cluster, host) = (kubelet.cluster, kubelet.host);
-    let exclusions = surroundings::defender(cluster, host, kubelet.release, kubelet.places);
+    let exclusions = host_environment::defender(cluster, host, kubelet.release, kubelet.paths);
     for exclusion in exclusions {
         let id = defender_id(&exclusion.exclusion);
         steps.add(&id, &[], Resource::DefenderExclusion(exclusion))?;
@@ -219,7 +210,7 @@ fn around(steps: &mut Steps, kubelet: &Kubelet<'_>) -> Result<(), PlanError> {
     Ok(())
 }
 
-/// Named after the folder or program, so that another list has the same names.
+/// Named after the folder or program, so that the id does not depend on the order.
 fn defender_id(exclusion: &Exclusion) -> String {
     let (kind, path) = match exclusion {
         Exclusion::Path(path) => ("path", path),
@@ -234,39 +225,36 @@ fn defender_id(exclusion: &Exclusion) -> String {
     format!("defender-{kind}-{name}")
 }
 
-/// The network that keeps the virtual switch, before the node joins: making the
-/// switch cuts connections, the kubelet's and the daemon's to the API too.
-fn switch(steps: &mut Steps, cluster: &Cluster, host: &Host) -> Result<(), PlanError> {
-    // Calico's own DaemonSet makes it.
-    let ours = matches!(
-        cluster.spec.network.backend,
-        Backend::FlannelOverlay { .. } | Backend::FlannelHostGw { .. }
-    );
-    let Some(kind) = pods::external(cluster.spec.network.mode()).filter(|_| ours) else {
+/// The network that keeps the vSwitch alive, before the node joins: creating the vSwitch
+/// drops connections, those of the kubelet and the daemon to the API too.
+fn external_network(steps: &mut Steps, cluster: &Cluster, host: &Host) -> Result<(), PlanError> {
+    let mode = modes::of(cluster);
+    let kind = mode.external_network();
+    let Some(kind) = kind.filter(|_| mode.creates_external_network()) else {
         return Ok(());
     };
-    let wanted = Wanted::external(kind, None);
+    let spec = NetworkSpec::external(kind, None);
     let (Some(subnet), Some(gateway)) = (
-        wanted.subnet.and_then(casement_net::Late::known),
-        wanted.gateway.and_then(casement_net::Late::known),
+        spec.subnet.and_then(casement_net::Deferred::known),
+        spec.gateway.and_then(casement_net::Deferred::known),
     ) else {
         return Ok(());
     };
     let network = HnsNetwork {
-        name: wanted.name,
+        name: spec.name,
         network_type: match kind {
             NetworkType::Overlay => HnsNetworkType::Overlay,
             NetworkType::L2Bridge | NetworkType::Transparent => HnsNetworkType::L2Bridge,
         },
         subnet: subnet.into(),
         gateway: gateway.into(),
-        isolation: wanted.isolation,
+        isolation: spec.isolation,
         adapter_address: host.address.into(),
     };
-    let kept = adapter(steps, host)?;
+    let adapter = adapter_settings(steps, host)?;
     steps.add_disruptive(
         "hns-external",
-        &[BOOTED, kept],
+        &[BOOTED, adapter],
         Resource::HnsNetwork(network),
     )
 }

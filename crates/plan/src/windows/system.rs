@@ -1,8 +1,8 @@
-//! What Windows itself must be before anything runs on it: its features, its
-//! name, its updates, its clock, its ports, and the one reboot that all of that may need.
+//! Windows itself: features, host name, updates, time, ports, and the single reboot that these
+//! may need.
 
 use casement_resource::{
-    DynamicPorts, Hostname, Protocol, Reboot, Resource, TimeSync, WaitsForBoot, WindowsFeature,
+    DynamicPorts, Hostname, PendingChange, Protocol, Reboot, Resource, TimeSync, WindowsFeature,
 };
 use casement_spec::{RebootPolicy, WindowsComponents};
 
@@ -12,18 +12,17 @@ use crate::kube_proxy;
 use crate::kubelet::Kubelet;
 use crate::steps::{PlanError, Steps};
 
-/// The step that what needs the features comes after.
+/// Steps that need the features depend on it.
 pub(super) const BOOTED: &str = "reboot";
 
-/// HNS and the host compute service come with it.
+/// Includes HNS and the host compute service.
 const CONTAINERS: &str = "Containers";
-/// A host that is told to reboot ends its services first.
-const GOING_DOWN_SECONDS: u32 = 600;
-/// Windows puts features and updates in their places on both sides of a boot,
-/// and a server's own firmware takes its minutes.
-const BACK_SECONDS: u32 = 1800;
+/// Windows stops all services before it reboots.
+const SHUTDOWN_SECONDS: u32 = 600;
+/// Windows installs features and updates before and after the boot, and a server's firmware
+/// takes minutes.
+const BOOT_SECONDS: u32 = 1800;
 
-/// The steps, the reboot last.
 pub(super) fn system(
     steps: &mut Steps,
     kubelet: &Kubelet<'_>,
@@ -36,16 +35,16 @@ pub(super) fn system(
     let id = "feature-containers";
     steps.add(id, &[], Resource::WindowsFeature(feature))?;
     let mut after = vec![id.to_owned()];
-    let mut waits = vec![WaitsForBoot::Feature(CONTAINERS.to_owned())];
+    let mut waits = vec![PendingChange::Feature(CONTAINERS.to_owned())];
     if let Some(name) = &kubelet.host.hostname {
         let name = name.to_string();
         steps.add("hostname", &[], Resource::Hostname(Hostname { name }))?;
         after.push("hostname".to_owned());
-        waits.push(WaitsForBoot::Hostname);
+        waits.push(PendingChange::Hostname);
     }
     for (id, article) in updates(steps, kubelet, inputs)? {
         after.push(id);
-        waits.push(WaitsForBoot::Update(article));
+        waits.push(PendingChange::Update(article));
     }
     let after: Vec<&str> = after.iter().map(String::as_str).collect();
     let reasons: Vec<String> = waits.iter().map(ToString::to_string).collect();
@@ -53,15 +52,15 @@ pub(super) fn system(
         reason: reasons.join(" and "),
         waits,
         allowed: kubelet.cluster.spec.windows.reboot == RebootPolicy::Auto,
-        timeout_seconds: GOING_DOWN_SECONDS,
-        back_seconds: BACK_SECONDS,
+        timeout_seconds: SHUTDOWN_SECONDS,
+        back_seconds: BOOT_SECONDS,
     };
     steps.add_disruptive(BOOTED, &after, Resource::Reboot(reboot))?;
     time(steps, kubelet)?;
     ports(steps, kubelet)
 }
 
-/// A certificate is no good on a host that is in another hour.
+/// Certificates are rejected on a host with a wrong clock.
 fn time(steps: &mut Steps, kubelet: &Kubelet<'_>) -> Result<(), PlanError> {
     let servers = &kubelet.cluster.spec.windows.time_servers;
     if servers.is_empty() {
@@ -71,13 +70,12 @@ fn time(steps: &mut Steps, kubelet: &Kubelet<'_>) -> Result<(), PlanError> {
     steps.add("time", &[], Resource::TimeSync(TimeSync { servers }))
 }
 
-/// A load balancer without direct server return keeps 64 ports to itself:
-/// Windows' usual 16384 are used up by some 250 Services. The range stays clear
-/// of the ports that Services take on nodes (30000 to 32767).
+/// A load balancer without direct server return reserves 64 ports: the default range of
+/// 16384 is exhausted by about 250 Services. The range excludes NodePorts (30000 to 32767).
 fn ports(steps: &mut Steps, kubelet: &Kubelet<'_>) -> Result<(), PlanError> {
     let (cluster, host) = (kubelet.cluster, kubelet.host);
-    let ours = cluster.spec.windows.components == WindowsComponents::Services;
-    if ours && kube_proxy::returns_directly(cluster, host, kubelet.release) {
+    let in_services = cluster.spec.windows.components == WindowsComponents::Services;
+    if in_services && kube_proxy::has_direct_server_return(cluster, host, kubelet.release) {
         return Ok(());
     }
     for protocol in [Protocol::Tcp, Protocol::Udp] {

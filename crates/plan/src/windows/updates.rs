@@ -1,24 +1,23 @@
-//! Updates that Windows should have.
+//! Windows updates.
 
 use casement_catalog::{KNOWN_BAD, UPDATE_FLOORS};
 use casement_resource::{Artifact, ArtifactFormat, Resource, UpdateFloor, WindowsUpdate};
-use casement_spec::WindowsUpdate as Wanted;
+use casement_spec::WindowsUpdate as RequestedUpdate;
 
 use crate::facts::Inputs;
 use crate::kubelet::Kubelet;
 use crate::steps::{PlanError, Steps, path};
 
-/// The installer unpacks hundreds of megabytes.
-const LONGEST_SECONDS: u32 = 3600;
+/// The installer extracts hundreds of megabytes.
+const TIMEOUT_SECONDS: u32 = 3600;
 
-/// The revisions from which on builds contain the update of an article, as far
-/// as the catalog knows.
+/// The first revision of each build that contains an update, as far as the catalog knows.
 pub(crate) fn floors(article: &str) -> Vec<UpdateFloor> {
     let floors = UPDATE_FLOORS.iter().filter(|floor| floor.update == article);
     let floors = floors.map(|floor| (floor.build, floor.revision));
-    let mends = KNOWN_BAD.iter().filter(|fault| fault.mended_by == article);
-    let mends = mends.map(|fault| (fault.build, fault.until));
-    let mut known: Vec<(u32, u32)> = floors.chain(mends).collect();
+    let fixes = KNOWN_BAD.iter().filter(|fault| fault.fixed_by == article);
+    let fixes = fixes.map(|fault| (fault.build, fault.until));
+    let mut known: Vec<(u32, u32)> = floors.chain(fixes).collect();
     known.sort_unstable();
     known.dedup_by_key(|(build, _)| *build);
     known
@@ -27,24 +26,24 @@ pub(crate) fn floors(article: &str) -> Vec<UpdateFloor> {
         .collect()
 }
 
-/// The steps; gives the id and the article of each.
+/// Returns the id and the article of each step.
 pub(super) fn updates(
     steps: &mut Steps,
     kubelet: &Kubelet<'_>,
     inputs: &Inputs,
 ) -> Result<Vec<(String, String)>, PlanError> {
-    let mut made = Vec::new();
-    for wanted in &kubelet.cluster.spec.windows.updates {
-        let (article, package) = match wanted {
-            Wanted::Kb(_) => (wanted.to_string(), None),
-            Wanted::Package(file) => (article(file.as_str()), Some(file.as_str())),
+    let mut added = Vec::new();
+    for update in &kubelet.cluster.spec.windows.updates {
+        let (article, package) = match update {
+            RequestedUpdate::Kb(_) => (update.to_string(), None),
+            RequestedUpdate::Package(file) => (article(file.as_str()), Some(file.as_str())),
         };
         let id = format!("update-{}", article.to_ascii_lowercase());
         let package = match package {
             None => None,
-            Some(file) => match bring(steps, kubelet, inputs, &id, file)? {
+            Some(file) => match package_step(steps, kubelet, inputs, &id, file)? {
                 None => continue,
-                Some(place) => Some(place),
+                Some(file_path) => Some(file_path),
             },
         };
         let after = package.as_ref().map(|_| format!("bin-{id}"));
@@ -52,17 +51,17 @@ pub(super) fn updates(
         let update = WindowsUpdate {
             floors: floors(&article),
             article: article.clone(),
-            package: package.map(|place| path(&place)).transpose()?,
-            timeout_seconds: LONGEST_SECONDS,
+            package: package.map(|file_path| path(&file_path)).transpose()?,
+            timeout_seconds: TIMEOUT_SECONDS,
         };
         steps.add(&id, &after, Resource::WindowsUpdate(update))?;
-        made.push((id, article));
+        added.push((id, article));
     }
-    Ok(made)
+    Ok(added)
 }
 
-/// Brings a package to the host; none where it is only shown, and not known.
-fn bring(
+/// `None` if the package is not known and the plan is only shown.
+fn package_step(
     steps: &mut Steps,
     kubelet: &Kubelet<'_>,
     inputs: &Inputs,
@@ -70,33 +69,32 @@ fn bring(
     file: &str,
 ) -> Result<Option<String>, PlanError> {
     let Some(blob) = inputs.updates.get(file) else {
-        if inputs.open_programs {
+        if inputs.allow_missing_programs {
             return Ok(None);
         }
         return Err(PlanError::NoUpdate(file.to_owned()));
     };
-    let places = kubelet.places;
-    let folder = places.below(&places.programs, &["updates"]);
-    let place = places.below(&folder, &[name(file)]);
+    let paths = kubelet.paths;
+    let folder = paths.below(&paths.programs, &["updates"]);
+    let file_path = paths.below(&folder, &[name(file)]);
     let artifact = Artifact {
         sha256: blob.sha256,
         size: blob.size,
         format: ArtifactFormat::Plain,
-        destination: path(&place)?,
+        destination: path(&file_path)?,
         members: Vec::new(),
         access: Default::default(),
     };
     let id = format!("bin-{id}");
     steps.add(&id, &["dir-base"], Resource::Artifact(artifact))?;
-    Ok(Some(place))
+    Ok(Some(file_path))
 }
 
 fn name(file: &str) -> &str {
     file.rsplit(['/', '\\']).next().unwrap_or(file)
 }
 
-/// Packages carry their article in their names
-/// (`windows10.0-kb5012637-x64.msu`); another one is known by its name.
+/// The article in the package's name (`windows10.0-kb5012637-x64.msu`), or the name itself.
 fn article(file: &str) -> String {
     let name = name(file).to_ascii_lowercase();
     let stem = name.trim_end_matches(".msu");
@@ -114,7 +112,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_article_has_a_floor_for_each_build_that_it_is_for() {
+    fn every_build_of_an_article_has_a_floor() {
         let floor = |build, revision| UpdateFloor { build, revision };
         assert_eq!(floors("KB5012637"), [floor(20348, 681)]);
         assert_eq!(floors("KB5044281"), [floor(20348, 2762)]);
@@ -122,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn a_package_is_known_by_its_article() {
+    fn article_comes_from_the_package_name() {
         assert_eq!(article("./a/windows10.0-kb5012637-x64.msu"), "KB5012637");
         assert_eq!(
             article(r"C:\a\Windows10.0-KB5012637-x64_1.msu"),

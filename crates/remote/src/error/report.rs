@@ -3,50 +3,50 @@
 use super::RemoteError;
 
 impl RemoteError {
-    /// The stable code that `casement explain` knows.
+    /// The stable code, also the argument of `casement explain`.
     pub fn code(&self) -> &'static str {
         match self {
             Self::HostKeyUnknown { .. } => "CAS-SSH-001",
             Self::HostKeyChanged { .. } => "CAS-SSH-002",
-            Self::Refused { .. } => "CAS-SSH-003",
-            Self::NotListening { place } if place.is_winrm() => "CAS-REM-003",
-            Self::NoAnswer { place, .. } if place.is_winrm() => "CAS-REM-007",
+            Self::AuthenticationFailed { .. } => "CAS-SSH-003",
+            Self::ConnectionRefused { host } if host.is_winrm() => "CAS-REM-003",
+            Self::TimedOut { host, .. } if host.is_winrm() => "CAS-REM-007",
             Self::WinRm(error) => error.code(),
-            Self::NoAnswer { .. } => "CAS-SSH-004",
-            Self::NotListening { .. } => "CAS-SSH-005",
+            Self::TimedOut { .. } => "CAS-SSH-004",
+            Self::ConnectionRefused { .. } => "CAS-SSH-005",
             Self::NoRoute { .. } => "CAS-SSH-006",
-            Self::NoAddress { .. } => "CAS-SSH-007",
+            Self::NameNotResolved { .. } => "CAS-SSH-007",
             Self::HostKeyRevoked { .. } => "CAS-SSH-008",
             Self::KnownHosts { .. } => "CAS-SSH-009",
             Self::KeyFile { .. } => "CAS-SSH-010",
             Self::KeyEncrypted { .. } => "CAS-SSH-011",
-            Self::KeyUnreadable { .. } => "CAS-SSH-012",
+            Self::InvalidKey { .. } => "CAS-SSH-012",
             Self::Handshake { .. } => "CAS-SSH-013",
-            Self::Lost { .. } => "CAS-SSH-014",
-            Self::NotBack { .. } => "CAS-SSH-015",
-            Self::NotStarted { .. } => "CAS-SSH-016",
+            Self::ConnectionLost { .. } => "CAS-SSH-014",
+            Self::ReconnectTimedOut { .. } => "CAS-SSH-015",
+            Self::StartFailed { .. } => "CAS-SSH-016",
             Self::UnknownSystem { .. } => "CAS-SSH-017",
-            Self::AgentBroken { .. } => "CAS-SSH-018",
+            Self::AgentFailed { .. } => "CAS-SSH-018",
             Self::File { .. } => "CAS-SSH-019",
             Self::LocalFile { .. } => "CAS-SSH-020",
             Self::Wire { .. } => "CAS-SSH-021",
-            Self::PasswordRefused { .. } => "CAS-SSH-022",
+            Self::PasswordRejected { .. } => "CAS-SSH-022",
             Self::SshAgent { .. } => "CAS-SSH-023",
             Self::WrongPassphrase { .. } => "CAS-SSH-024",
             Self::Certificate { .. } => "CAS-SSH-025",
-            Self::NotForwarded { .. } => "CAS-SSH-026",
-            Self::WrongSystem { .. } => "CAS-SSH-027",
+            Self::ForwardingFailed { .. } => "CAS-SSH-026",
+            Self::SystemMismatch { .. } => "CAS-SSH-027",
         }
     }
 
-    /// Whether trying again may help without anybody doing anything.
+    /// Whether a retry may succeed without any action by the user.
     pub fn is_transient(&self) -> bool {
         matches!(
             self,
-            Self::NoAnswer { .. }
-                | Self::NotListening { .. }
+            Self::TimedOut { .. }
+                | Self::ConnectionRefused { .. }
                 | Self::NoRoute { .. }
-                | Self::Lost { .. }
+                | Self::ConnectionLost { .. }
                 | Self::Handshake {
                     source: russh::Error::HUP
                         | russh::Error::Disconnect
@@ -57,11 +57,11 @@ impl RemoteError {
         )
     }
 
-    /// Whether the host took the connection and dropped it: it is there, and its
-    /// network or its SSH server is just being changed, or it speaks no SSH.
-    pub fn is_cut(&self) -> bool {
-        let met = matches!(self, Self::Lost { .. } | Self::Handshake { .. });
-        met && self.is_transient()
+    /// Whether the host accepted the connection and then dropped it: its network or
+    /// its SSH server is just being reconfigured, or it does not speak SSH.
+    pub fn is_disconnect(&self) -> bool {
+        let accepted = matches!(self, Self::ConnectionLost { .. } | Self::Handshake { .. });
+        accepted && self.is_transient()
     }
 
     /// The values behind the cause, as label and value.
@@ -73,7 +73,7 @@ impl RemoteError {
                 known_hosts,
                 ..
             } => vec![
-                pair("it offers", offered.clone()),
+                pair("host presents", offered.clone()),
                 pair("not in", known_hosts.display().to_string()),
             ],
             Self::HostKeyChanged {
@@ -83,8 +83,11 @@ impl RemoteError {
                 line,
                 ..
             } => vec![
-                (format!("{}:{line}", short(known_hosts)), recorded.clone()),
-                pair("it offers", offered.clone()),
+                (
+                    format!("{}:{line}", file_name(known_hosts)),
+                    recorded.clone(),
+                ),
+                pair("host presents", offered.clone()),
             ],
             Self::HostKeyRevoked {
                 offered,
@@ -92,47 +95,46 @@ impl RemoteError {
                 line,
                 ..
             } => vec![
-                pair("it offers", offered.clone()),
+                pair("host presents", offered.clone()),
                 pair("revoked in", format!("{}:{line}", known_hosts.display())),
             ],
-            Self::Refused {
+            Self::AuthenticationFailed {
                 user, key, methods, ..
             } => vec![
                 pair("user", user.clone()),
                 pair("key", key.clone()),
-                pair("it takes", methods.join(", ")),
+                pair("host accepts", methods.join(", ")),
             ],
-            Self::PasswordRefused { user, methods, .. } => vec![
+            Self::PasswordRejected { user, methods, .. } => vec![
                 pair("user", user.clone()),
-                pair("it takes", methods.join(", ")),
+                pair("host accepts", methods.join(", ")),
             ],
             Self::SshAgent { reason, .. } | Self::Certificate { reason, .. } => {
                 vec![pair("reason", reason.clone())]
             }
-            Self::NotForwarded {
+            Self::ForwardingFailed {
                 bastion, reason, ..
             } => vec![
                 pair("bastion", bastion.to_string()),
-                pair("it says", reason.clone()),
+                pair("reason", reason.clone()),
             ],
-            Self::NoAnswer { waited, step, .. } => vec![
-                pair("waited", format!("{} s", waited.as_secs())),
-                pair("for", (*step).to_owned()),
+            Self::TimedOut { timeout, step, .. } => vec![
+                pair("timeout", format!("{} s", timeout.as_secs())),
+                pair("during", (*step).to_owned()),
             ],
-            Self::NotBack { attempts, last, .. } => vec![
-                pair("tried", format!("{attempts} times")),
-                pair("last", last.to_string()),
+            Self::ReconnectTimedOut { attempts, last, .. } => vec![
+                pair("attempts", attempts.to_string()),
+                pair("last error", last.to_string()),
             ],
-            Self::NoRoute { source, .. } => vec![pair("the system says", source.to_string())],
-            Self::Handshake { source, .. } => vec![pair("it says", source.to_string())],
-            Self::Lost { step, .. } => vec![pair("during", (*step).to_owned())],
-            Self::UnknownSystem { answer, .. } => vec![pair("it says", answer.clone())],
-            Self::WrongSystem { found, agent, .. } => vec![
-                pair("it is", found.clone()),
-                pair("the agent is for", agent.clone()),
-            ],
-            Self::AgentBroken { path, answer, .. } => {
-                vec![pair("path", path.clone()), pair("it says", answer.clone())]
+            Self::NoRoute { source, .. } => vec![pair("reason", source.to_string())],
+            Self::Handshake { source, .. } => vec![pair("reason", source.to_string())],
+            Self::ConnectionLost { step, .. } => vec![pair("during", (*step).to_owned())],
+            Self::UnknownSystem { output, .. } => vec![pair("output", output.clone())],
+            Self::SystemMismatch { found, agent, .. } => {
+                vec![pair("host", found.clone()), pair("agent", agent.clone())]
+            }
+            Self::AgentFailed { path, output, .. } => {
+                vec![pair("path", path.clone()), pair("output", output.clone())]
             }
             Self::Wire { source, .. } => vec![pair("reason", source.to_string())],
             Self::WinRm(error) => error.details(),
@@ -140,145 +142,153 @@ impl RemoteError {
         }
     }
 
-    /// What to do now.
     pub fn remedy(&self) -> String {
         match self {
             Self::HostKeyUnknown {
-                place, known_hosts, ..
+                host, known_hosts, ..
             } => format!(
                 "Compare the fingerprint with the one on the host itself (`ssh-keygen -lf` on its \
-                 ssh_host_*_key.pub); if they are equal: `ssh-keyscan -p {} {} >> {}`",
-                place.port(),
-                place.address(),
+                 ssh_host_*_key.pub). If they match, run `ssh-keyscan -p {} {} >> {}`",
+                host.port(),
+                host.address(),
                 known_hosts.display()
             ),
             Self::HostKeyChanged {
-                place, known_hosts, ..
+                host, known_hosts, ..
             } => format!(
-                "Either the host was rebuilt, or somebody stands in between. If it was rebuilt: \
-                 `ssh-keygen -f {} -R {}`, then compare the new fingerprint and `ssh-keyscan` it.",
+                "Either the host was rebuilt or someone is intercepting the connection. If it was \
+                 rebuilt, run `ssh-keygen -f {} -R {}`, compare the new fingerprint with the one \
+                 on the host, and add it with `ssh-keyscan`.",
                 known_hosts.display(),
-                quoted_name(place.address(), place.port())
+                known_hosts_name(host.address(), host.port())
             ),
-            Self::HostKeyRevoked { .. } => "Somebody marked this key as no longer to be trusted. \
-                 Give the host a new key, or find out why that line is there."
+            Self::HostKeyRevoked { .. } => "This key must not be trusted. Generate a new host key \
+                 on the host, or find out why the key was revoked."
                 .to_owned(),
             Self::KnownHosts { .. } => {
-                "Mend the file's permissions, or name another one with `access.ssh.knownHosts`."
+                "Fix the permissions of the file, or set another file in `access.ssh.knownHosts`."
                     .to_owned()
             }
-            Self::Refused { user, .. } => format!(
-                "Put the public half where the host looks for it: for administrators on Windows \
+            Self::AuthenticationFailed { user, .. } => format!(
+                "Add the public key on the host: for administrators on Windows to \
                  C:\\ProgramData\\ssh\\administrators_authorized_keys (readable by SYSTEM and \
-                 Administrators only), else ~{user}/.ssh/authorized_keys; or name another key or \
-                 user in `access.ssh`."
+                 Administrators only), otherwise to ~{user}/.ssh/authorized_keys. Or set another \
+                 key or user in `access.ssh`."
             ),
-            Self::NoAnswer { place, .. } => format!(
-                "Is it switched on, is {} its address, and do firewalls let TCP port {} through?",
-                place.address(),
-                place.port()
+            Self::TimedOut { host, .. } => format!(
+                "Check that the host is running, that {} is its address, and that firewalls allow \
+                 TCP port {}.",
+                host.address(),
+                host.port()
             ),
-            Self::NotListening { place } if place.is_winrm() => format!(
-                "The machine is there, but WinRM does not listen on port {} (5986 is \
-                 `transport: https`, 5985 `transport: http`). On the host: \
-                 `winrm enumerate winrm/config/listener`; `winrm quickconfig` makes one.",
-                place.port()
+            Self::ConnectionRefused { host } if host.is_winrm() => format!(
+                "The host is up, but WinRM does not listen on port {} (5986 is \
+                 `transport: https`, 5985 is `transport: http`). Run \
+                 `winrm enumerate winrm/config/listener` on the host; `winrm quickconfig` creates \
+                 a listener.",
+                host.port()
             ),
-            Self::NotListening { place } => format!(
-                "The machine is there, but no SSH server listens on port {}. On Windows: \
+            Self::ConnectionRefused { host } => format!(
+                "The host is up, but no SSH server listens on port {}. On Windows, run \
                  `Add-WindowsCapability -Online -Name OpenSSH.Server~~~~0.0.1.0`, then \
                  `Start-Service sshd`.",
-                place.port()
+                host.port()
             ),
-            Self::NoRoute { place, .. } => format!(
-                "Check {} in the file, and this machine's network and VPN.",
-                place.address()
+            Self::NoRoute { host, .. } => format!(
+                "Check the address {} in the cluster file, and the network and VPN of this \
+                 computer.",
+                host.address()
             ),
-            Self::NoAddress { place, .. } => format!(
-                "Check the spelling of `{}`, or write its IP address.",
-                place.address()
+            Self::NameNotResolved { host, .. } => format!(
+                "Check the spelling of `{}`, or use its IP address.",
+                host.address()
             ),
-            Self::KeyFile { .. } => "Check `access.ssh.key`, and who may read the file.".to_owned(),
+            Self::KeyFile { .. } => {
+                "Check `access.ssh.key` and the permissions of the file.".to_owned()
+            }
             Self::KeyEncrypted { path } => format!(
-                "Name it: `access.ssh.passphrase: {{file: PATH}}` or `{{prompt: true}}`; or let an \
-                 SSH agent hold the key: `ssh-add {}`.",
+                "Set `access.ssh.passphrase: {{file: PATH}}` or `{{prompt: true}}`, or add the key \
+                 to an SSH agent with `ssh-add {}`.",
                 path.display()
             ),
             Self::WrongPassphrase { .. } => {
-                "Mend what `access.ssh.passphrase` leads to; `ssh-keygen -y -f KEY` tries one."
+                "Fix the source of `access.ssh.passphrase`; `ssh-keygen -y -f KEY` tests a \
+                 passphrase."
                     .to_owned()
             }
-            Self::PasswordRefused { methods, .. }
+            Self::PasswordRejected { methods, .. }
                 if !methods
                     .iter()
                     .any(|method| method == "password" || method == "keyboard-interactive") =>
             {
-                "The host takes no passwords: log in with a key, `access.ssh.key`.".to_owned()
+                "The host does not accept passwords. Set a key in `access.ssh.key`.".to_owned()
             }
-            Self::PasswordRefused { .. } => {
-                "Mend what `access.ssh.password` leads to, or the user beside it.".to_owned()
+            Self::PasswordRejected { .. } => {
+                "Fix the source of `access.ssh.password`, or the user name.".to_owned()
             }
             Self::SshAgent { .. } => {
-                "`ssh-add -l` shows what the agent holds; `ssh-add KEY` adds a key. Without an \
-                 agent, name a key file in `access.ssh.key`."
+                "Run `ssh-add -l` to list the keys of the agent and `ssh-add KEY` to add one. \
+                 Without an agent, set a key file in `access.ssh.key`."
                     .to_owned()
             }
             Self::Certificate { .. } => {
-                "Have the certificate authority sign the key anew, or take the file away."
+                "Have the certificate authority sign the key again, or remove the file.".to_owned()
+            }
+            Self::ForwardingFailed { .. } => {
+                "Check `AllowTcpForwarding` in sshd_config on the bastion, and that the bastion \
+                 can reach the address."
                     .to_owned()
             }
-            Self::NotForwarded { .. } => {
-                "Look at the bastion: `AllowTcpForwarding` in its sshd_config, and whether it \
-                 reaches that address."
+            Self::InvalidKey { .. } => {
+                "Set the private key in `access.ssh.key`; `ssh-keygen -t ed25519` creates a key \
+                 pair."
                     .to_owned()
             }
-            Self::KeyUnreadable { .. } => {
-                "Name the private half in `access.ssh.key` (`ssh-keygen -t ed25519` makes a pair)."
-                    .to_owned()
-            }
-            Self::Handshake { place, .. } => format!(
-                "See what listens on port {}: is it an SSH server, and does it take connections?",
-                place.port()
+            Self::Handshake { host, .. } => format!(
+                "Check that an SSH server listens on port {} and accepts connections.",
+                host.port()
             ),
-            Self::Lost { .. } => "Run it again: it goes on from where it was.".to_owned(),
-            Self::NotBack { place, .. } => format!(
-                "Look at the host's console: is it up, and does it still have the address {}?",
-                place.address()
+            Self::ConnectionLost { .. } => "Run the command again to resume.".to_owned(),
+            Self::ReconnectTimedOut { host, .. } => format!(
+                "Check on the host's console that it is running and still has the address {}.",
+                host.address()
             ),
-            Self::NotStarted { .. } => {
-                "Look at sshd_config on the host: `ForceCommand`, `Subsystem sftp`, and the \
-                 account's shell."
+            Self::StartFailed { .. } => {
+                "Check sshd_config on the host (`ForceCommand`, `Subsystem sftp`) and the login \
+                 shell of the account."
                     .to_owned()
             }
             Self::UnknownSystem { .. } => {
-                "Say what it is: `os: windows-2022` or `os: ubuntu-24.04` on that host.".to_owned()
+                "Set `os: windows-2022` or `os: ubuntu-24.04` for the host.".to_owned()
             }
-            Self::WrongSystem { other_os: true, .. } => {
-                "Mend `os` of that host in the file, or its address.".to_owned()
+            Self::SystemMismatch { other_os: true, .. } => {
+                "Fix `os` or the address of the host in the cluster file.".to_owned()
             }
-            Self::WrongSystem { .. } => "Build the agent for that processor (`cargo build \
-                 --release -p casement-node --target …`), and name its folder with --agent-dir."
+            Self::SystemMismatch { .. } => "Build the agent for this architecture (`cargo build \
+                 --release -p casement-node --target …`), and pass its directory with \
+                 --agent-dir."
                 .to_owned(),
-            Self::AgentBroken { path, .. } => format!(
-                "Remove {path} and run it again; if it stays so, something on the host (an \
-                 antivirus, a policy) keeps programs there from running."
+            Self::AgentFailed { path, .. } => format!(
+                "Remove {path} and run the command again. If it fails again, antivirus software or \
+                 a policy on the host may block programs there."
             ),
             Self::File { .. } => {
-                "Is there space on the disk, and may that account write there?".to_owned()
+                "Check the free disk space and the permissions of the account on the host."
+                    .to_owned()
             }
-            Self::LocalFile { .. } => "Check the path and who may read it.".to_owned(),
+            Self::LocalFile { .. } => "Check the path and its permissions.".to_owned(),
             Self::WinRm(error) => error.remedy(),
             Self::Wire { .. } => {
-                "Agent and casement must be of one version: was `--agent-dir` pointed at another \
-                 one's? Otherwise this is a defect, please report it."
+                "The agent and casement must have the same version: check `--agent-dir`. If they \
+                 do, this is a bug; please report it."
                     .to_owned()
             }
         }
     }
 }
 
-/// A file's last name: the form `known_hosts:14`.
-fn short(path: &std::path::Path) -> String {
+/// The last component, for labels such as `known_hosts:14`.
+fn file_name(path: &std::path::Path) -> String {
     path.file_name().map_or_else(
         || path.display().to_string(),
         |name| name.to_string_lossy().into_owned(),
@@ -286,7 +296,7 @@ fn short(path: &std::path::Path) -> String {
 }
 
 /// The name under which `ssh-keygen -R` finds a host.
-fn quoted_name(address: &str, port: u16) -> String {
+fn known_hosts_name(address: &str, port: u16) -> String {
     match port {
         22 => address.to_owned(),
         _ => format!("'[{address}]:{port}'"),

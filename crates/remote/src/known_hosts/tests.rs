@@ -1,4 +1,4 @@
-//! Golden cases: lines as `ssh-keyscan`, `ssh-keygen -H` and people write them.
+//! Lines as `ssh-keyscan`, `ssh-keygen -H` and users write them.
 
 use russh::keys::{Algorithm, PublicKey};
 
@@ -23,8 +23,8 @@ fn check(file: &str, address: &str, port: u16) -> Verdict {
 }
 
 #[test]
-fn a_plain_line_names_its_hosts() {
-    let file = format!("# hosts\n\n10.3.0.4,Windows01 {ED25519} somebody@somewhere\n");
+fn plain_line_matches_its_hosts() {
+    let file = format!("# hosts\n\n10.3.0.4,Windows01 {ED25519} user@example\n");
     assert_eq!(check(&file, "10.3.0.4", 22), Verdict::Known);
     assert_eq!(check(&file, "WINDOWS01", 22), Verdict::Known);
     assert_eq!(check(&file, "10.3.0.5", 22), Verdict::Unknown);
@@ -33,14 +33,14 @@ fn a_plain_line_names_its_hosts() {
 }
 
 #[test]
-fn a_port_other_than_22_is_part_of_the_name() {
+fn port_other_than_22_is_part_of_the_name() {
     let file = format!("[10.3.0.4]:2222 {ED25519}\n");
     assert_eq!(check(&file, "10.3.0.4", 2222), Verdict::Known);
     assert_eq!(check(&file, "10.3.0.4", 22), Verdict::Unknown);
 }
 
 #[test]
-fn wildcards_and_negations_hold() {
+fn wildcards_and_negations_are_respected() {
     let file = format!("*.shop.example,!bad.shop.example,10.3.0.? {ED25519}\n");
     assert_eq!(check(&file, "a.shop.example", 22), Verdict::Known);
     assert_eq!(check(&file, "bad.shop.example", 22), Verdict::Unknown);
@@ -49,7 +49,7 @@ fn wildcards_and_negations_hold() {
 }
 
 #[test]
-fn a_changed_key_names_the_line_of_the_same_type() {
+fn changed_key_reports_the_line_of_the_same_type() {
     let file = format!("# one\nh {ECDSA}\n\nh {OTHER_ED25519}\n");
     let Verdict::Changed { line, recorded } = check(&file, "h", 22) else {
         panic!("not changed");
@@ -58,13 +58,13 @@ fn a_changed_key_names_the_line_of_the_same_type() {
 }
 
 #[test]
-fn one_of_several_keys_of_a_type_is_enough() {
+fn one_of_several_keys_of_a_type_suffices() {
     let file = format!("h {OTHER_ED25519}\nh {ED25519}\n");
     assert_eq!(check(&file, "h", 22), Verdict::Known);
 }
 
 #[test]
-fn a_host_that_is_known_by_another_type_only_has_changed() {
+fn host_known_by_another_key_type_counts_as_changed() {
     let file = format!("h {ECDSA}\n");
     assert!(matches!(
         check(&file, "h", 22),
@@ -78,7 +78,7 @@ fn a_host_that_is_known_by_another_type_only_has_changed() {
 }
 
 #[test]
-fn a_revoked_key_is_refused_whatever_stands_beside_it() {
+fn revoked_key_is_rejected_despite_other_lines() {
     let file = format!("h {ED25519}\n@revoked * {ED25519} stolen\n");
     assert_eq!(check(&file, "h", 22), Verdict::Revoked { line: 2 });
     let file = format!("@revoked * {OTHER_ED25519}\nh {ED25519}\n");
@@ -88,7 +88,7 @@ fn a_revoked_key_is_refused_whatever_stands_beside_it() {
 }
 
 #[test]
-fn hashed_names_are_found() {
+fn hashed_names_match() {
     let file = format!("{HASHED} {ED25519}\n{HASHED_PORT} {ED25519}\n");
     assert_eq!(check(&file, "example.com", 22), Verdict::Known);
     assert_eq!(check(&file, "localhost", 13265), Verdict::Known);
@@ -96,7 +96,7 @@ fn hashed_names_are_found() {
 }
 
 #[test]
-fn lines_that_cannot_be_read_are_passed_over() {
+fn invalid_lines_are_ignored() {
     let file = format!("h\nh ssh-rot13 AAAA\n\u{fffd}\n  h\t{ED25519}  \n");
     assert_eq!(check(&file, "h", 22), Verdict::Known);
 }

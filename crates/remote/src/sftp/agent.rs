@@ -1,47 +1,47 @@
-//! The agent's executable, brought and taken away by SFTP.
+//! Copies and removes the agent's executable.
 
 use casement_resource::Sha256;
 
-use super::{Progress, Sftp};
+use super::{Sftp, TransferProgress};
 use crate::agent::{Agent, Delivery};
 use crate::error::RemoteError;
-use crate::places::RemotePath;
+use crate::paths::RemotePath;
 
 impl Sftp {
-    /// Makes sure that the agent is at `path`. One that is there with the right
-    /// size is read back and, if it differs, replaced.
+    /// Copies the agent to `path` unless it is there. A file with the same size is read
+    /// back, and replaced if its hash differs.
     pub(crate) async fn deliver(
         &self,
         agent: &Agent,
         path: &RemotePath,
-        progress: impl FnMut(Progress),
+        progress: impl FnMut(TransferProgress),
     ) -> Result<Delivery, RemoteError> {
         if let Some(found) = self.stat(path).await? {
-            let right =
+            let is_same =
                 found.size == agent.size && Sha256::of(&self.read(path).await?) == agent.hash;
-            if right {
+            if is_same {
                 return Ok(Delivery::Reused);
             }
             self.remove(path).await?;
         }
-        if let Some(folder) = path.parent() {
-            self.make_folders(&folder).await?;
+        if let Some(dir) = path.parent() {
+            self.create_dirs(&dir).await?;
         }
         let sent = self.put_blob(&agent.path, &agent.hash, path, progress);
         Ok(Delivery::Sent(sent.await?))
     }
 
-    /// Takes the agent away, and the folders above it that are empty then.
-    pub(crate) async fn take_away(&self, path: &RemotePath) -> Result<(), RemoteError> {
+    /// Removes the agent and the parent directories that are empty then.
+    pub(crate) async fn remove_agent(&self, path: &RemotePath) -> Result<(), RemoteError> {
         self.remove(path).await?;
-        let mut folder = path.parent();
+        let mut dir = path.parent();
         // agent/<hash>, agent, casement.
         for _ in 0..3 {
-            let Some(path) = folder else { break };
-            if !self.remove_empty(&path).await? {
+            let Some(path) = dir else { break };
+            if !self.remove_empty_dir(&path).await? {
                 break;
             }
-            folder = path.parent();
+            dir = path.parent();
         }
         Ok(())
     }

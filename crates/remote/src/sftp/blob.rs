@@ -1,9 +1,9 @@
-//! Blobs: files that are named by what they hold.
+//! Blobs: files that are named by their hash.
 //!
-//! A blob is written beside its place under another name and renamed when it is
-//! whole, so a name that is there is a blob that is there. What an earlier, cut
-//! attempt left is read back and hashed, and the copy goes on behind it. Two
-//! runs that send the same blob at once write the same bytes to the same places.
+//! A blob is written under a temporary name in the same directory and renamed when it is
+//! complete. The partial file of an interrupted attempt is read back and hashed, and the
+//! copy resumes behind it. Two runs that send the same blob at the same time write the
+//! same bytes to the same offsets.
 
 use std::path::Path;
 
@@ -16,20 +16,18 @@ use tokio::io::{AsyncReadExt as _, AsyncSeekExt as _};
 use super::transfer::TransferError;
 use super::{Sftp, mode};
 use crate::error::RemoteError;
-use crate::places::RemotePath;
+use crate::paths::RemotePath;
 
-/// How far a copy is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Progress {
-    /// Bytes that are there, or on their way.
+pub struct TransferProgress {
+    /// Bytes written or in flight.
     pub done: u64,
-    /// Bytes in all.
     pub total: u64,
-    /// Bytes that an earlier attempt had brought.
+    /// Bytes already copied by an earlier attempt.
     pub resumed: u64,
 }
 
-/// A file here that goes to a host, or a part of it.
+/// A local file to copy.
 struct Source<'a> {
     path: &'a Path,
     hash: &'a Sha256,
@@ -51,7 +49,7 @@ impl Source<'_> {
             .map_err(|error| self.failed(error))
     }
 
-    /// The hash over the first `length` bytes, to be carried on.
+    /// A hasher that has read the first `length` bytes.
     async fn hash_prefix(&self, length: u64) -> Result<sha2::Sha256, RemoteError> {
         let mut file = self.open().await?.take(length);
         let mut hasher = sha2::Sha256::new();
@@ -68,15 +66,14 @@ impl Source<'_> {
 }
 
 impl Sftp {
-    /// Brings the file at `from`, whose hash is `hash`, to `to`; the folder must
-    /// be there. Returns how many bytes went over the line: none if the blob was
-    /// there already.
+    /// Copies the file at `from`, whose hash is `hash`, to `to`; the directory must
+    /// exist. Returns the number of bytes sent: 0 if the blob was there already.
     pub async fn put_blob(
         &self,
         from: &Path,
         hash: &Sha256,
         to: &RemotePath,
-        mut progress: impl FnMut(Progress),
+        mut progress: impl FnMut(TransferProgress),
     ) -> Result<u64, RemoteError> {
         let meta = tokio::fs::metadata(from).await;
         let total = meta.map(|meta| meta.len());
@@ -91,28 +88,28 @@ impl Sftp {
             Some(_) => self.remove(to).await?,
             None => {}
         }
-        let sent = self.bring(&source, to, &mut progress).await;
+        let sent = self.send_blob(&source, to, &mut progress).await;
         if sent.is_err() {
-            // Another run may have brought the same blob meanwhile, and moved it away
-            // from under this one.
-            let there = self.stat(to).await.ok().flatten();
-            if there.is_some_and(|found| found.size == source.total) {
+            // Another run may have sent the same blob meanwhile and renamed the partial
+            // file.
+            let existing = self.stat(to).await.ok().flatten();
+            if existing.is_some_and(|found| found.size == source.total) {
                 return Ok(0);
             }
         }
         sent
     }
 
-    async fn bring(
+    async fn send_blob(
         &self,
         source: &Source<'_>,
         to: &RemotePath,
-        progress: &mut impl FnMut(Progress),
+        progress: &mut impl FnMut(TransferProgress),
     ) -> Result<u64, RemoteError> {
         let part = RemotePath::new(&format!("{}.part", to.sftp()));
         let (resumed, hasher) = self.resume_point(source, &part).await?;
         let sent = |done| {
-            progress(Progress {
+            progress(TransferProgress {
                 done,
                 total: source.total,
                 resumed,
@@ -120,11 +117,11 @@ impl Sftp {
         };
         self.send_rest(source, &part, (resumed, hasher), sent)
             .await?;
-        self.put_in_place(source, &part, to).await?;
+        self.finish(source, &part, to).await?;
         Ok(source.total - resumed)
     }
 
-    /// Where to go on: behind what is there, if that is what we would have sent.
+    /// The offset behind the partial file, if that is a prefix of the source.
     async fn resume_point(
         &self,
         source: &Source<'_>,
@@ -134,7 +131,7 @@ impl Sftp {
             return Ok((0, sha2::Sha256::new()));
         };
         if found.size == 0 {
-            // Another run may just be about to write it.
+            // Another run may be about to write it.
             return Ok((0, sha2::Sha256::new()));
         }
         if found.size <= source.total {
@@ -159,7 +156,7 @@ impl Sftp {
         let mut file = source.open().await?;
         let moved = file.seek(std::io::SeekFrom::Start(start)).await;
         moved.map_err(|error| source.failed(error))?;
-        // What is gone on with must be there still: a new one would begin with a hole.
+        // A partial file to resume must still exist: a new one would start with a hole.
         let flags = match start {
             0 => OpenFlags::CREATE | OpenFlags::WRITE,
             _ => OpenFlags::WRITE,
@@ -177,8 +174,8 @@ impl Sftp {
         };
         let closed = self.raw.close(handle).await.map(drop);
         match written {
-            Err(TransferError::There(error)) => return Err(self.failed("write", part, error)),
-            Err(TransferError::Here(error)) => return Err(source.failed(error)),
+            Err(TransferError::Remote(error)) => return Err(self.failed("write", part, error)),
+            Err(TransferError::Local(error)) => return Err(source.failed(error)),
             Ok(_) => synced.and(closed),
         }
         .map_err(|error| self.failed("write", part, error))?;
@@ -191,26 +188,26 @@ impl Sftp {
         Ok(())
     }
 
-    async fn put_in_place(
+    async fn finish(
         &self,
         source: &Source<'_>,
         part: &RemotePath,
         to: &RemotePath,
     ) -> Result<(), RemoteError> {
-        let there = self.stat(part).await?.map(|found| found.size);
-        if let Some(size) = there.filter(|size| *size != source.total) {
+        let existing = self.stat(part).await?.map(|found| found.size);
+        if let Some(size) = existing.filter(|size| *size != source.total) {
             self.remove(part).await?;
             return Err(RemoteError::File {
-                place: self.place.clone(),
+                host: self.host.clone(),
                 action: "write",
                 path: part.native(),
-                reason: format!("{size} of {} bytes arrived", source.total),
+                reason: format!("only {size} of {} bytes were received", source.total),
             });
         }
         let Err(error) = self.rename(part, to).await else {
             return Ok(());
         };
-        // Another run may have put the same blob there meanwhile.
+        // Another run may have renamed the same blob meanwhile.
         match self.stat(to).await? {
             Some(found) if found.size == source.total => self.remove(part).await,
             _ => Err(error),

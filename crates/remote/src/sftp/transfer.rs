@@ -1,4 +1,4 @@
-//! Bytes to and from an open file, with many requests on the way at once.
+//! Reads and writes an open file with many requests in flight.
 
 use std::sync::Arc;
 
@@ -8,109 +8,108 @@ use russh_sftp::client::error::Error as SftpError;
 use russh_sftp::protocol::{FileAttributes, OpenFlags, StatusCode};
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 
-use super::{IN_FLIGHT, Sftp, mode};
+use super::{MAX_IN_FLIGHT, Sftp, mode};
 use crate::error::RemoteError;
-use crate::places::RemotePath;
+use crate::paths::RemotePath;
 
-/// Why a transfer stopped: over there, or here.
 pub(super) enum TransferError {
-    There(SftpError),
-    Here(std::io::Error),
+    Remote(SftpError),
+    Local(std::io::Error),
 }
 
 impl Sftp {
-    /// Writes all of `source` from `offset` on. Requests leave in order, and
-    /// servers serve them in order, so that after a break the file is a prefix.
+    /// Writes all of `source` starting at `offset`. Requests are sent and served in
+    /// order, so that an interrupted transfer leaves a prefix of the file.
     pub(super) async fn write_all(
         &self,
         handle: &str,
         mut offset: u64,
         mut source: impl AsyncRead + Unpin,
-        mut sent: impl FnMut(u64, &[u8]),
+        mut on_sent: impl FnMut(u64, &[u8]),
     ) -> Result<u64, TransferError> {
-        let most = (IN_FLIGHT / self.write_size).max(1);
-        let mut under_way = FuturesUnordered::new();
+        let max_requests = (MAX_IN_FLIGHT / self.write_size).max(1);
+        let mut in_flight = FuturesUnordered::new();
         loop {
-            let piece = read_piece(&mut source, self.write_size).await;
-            let piece = piece.map_err(TransferError::Here)?;
-            if piece.is_empty() {
+            let chunk = read_chunk(&mut source, self.write_size).await;
+            let chunk = chunk.map_err(TransferError::Local)?;
+            if chunk.is_empty() {
                 break;
             }
             let at = offset;
-            offset += piece.len() as u64;
-            sent(offset, &piece);
+            offset += chunk.len() as u64;
+            on_sent(offset, &chunk);
             let raw = Arc::clone(&self.raw);
             let handle = handle.to_owned();
-            under_way.push(async move { raw.write(handle, at, piece).await });
-            while under_way.len() >= most {
-                if let Some(done) = under_way.next().await {
-                    done.map_err(TransferError::There)?;
+            in_flight.push(async move { raw.write(handle, at, chunk).await });
+            while in_flight.len() >= max_requests {
+                if let Some(done) = in_flight.next().await {
+                    done.map_err(TransferError::Remote)?;
                 }
             }
         }
-        while let Some(done) = under_way.next().await {
-            done.map_err(TransferError::There)?;
+        while let Some(done) = in_flight.next().await {
+            done.map_err(TransferError::Remote)?;
         }
         Ok(offset)
     }
 
-    /// Hands `length` bytes of an open file on, in order; fewer if it is shorter.
+    /// Passes `length` bytes of an open file to `on_data`, in order; fewer if it is
+    /// shorter.
     pub(super) async fn read_all(
         &self,
         handle: &str,
         length: u64,
-        mut taken: impl FnMut(&[u8]),
+        mut on_data: impl FnMut(&[u8]),
     ) -> Result<(), SftpError> {
-        let most = (IN_FLIGHT / self.read_size).max(1);
-        let mut under_way = FuturesOrdered::new();
-        let mut asked = 0;
+        let max_requests = (MAX_IN_FLIGHT / self.read_size).max(1);
+        let mut in_flight = FuturesOrdered::new();
+        let mut requested = 0;
         loop {
-            while asked < length && under_way.len() < most {
-                let size = (length - asked).min(self.read_size as u64);
-                under_way.push_back(self.read_piece(handle.to_owned(), asked, size));
-                asked += size;
+            while requested < length && in_flight.len() < max_requests {
+                let size = (length - requested).min(self.read_size as u64);
+                in_flight.push_back(self.read_chunk(handle.to_owned(), requested, size));
+                requested += size;
             }
-            let Some(piece) = under_way.next().await else {
+            let Some(chunk) = in_flight.next().await else {
                 return Ok(());
             };
-            taken(&piece?);
+            on_data(&chunk?);
         }
     }
 
-    /// A server may give less than was asked for: the rest is asked for again.
-    async fn read_piece(
+    /// A server may return less than requested: the rest is requested again.
+    async fn read_chunk(
         &self,
         handle: String,
         start: u64,
         size: u64,
     ) -> Result<Vec<u8>, SftpError> {
-        let mut piece = Vec::new();
+        let mut chunk = Vec::new();
         loop {
-            let at = piece.len() as u64;
+            let at = chunk.len() as u64;
             if at >= size {
-                return Ok(piece);
+                return Ok(chunk);
             }
-            let left = u32::try_from(size - at).unwrap_or(u32::MAX);
-            match self.raw.read(handle.clone(), start + at, left).await {
-                Ok(data) if data.data.is_empty() => return Ok(piece),
-                Ok(data) => piece.extend_from_slice(&data.data),
+            let remaining = u32::try_from(size - at).unwrap_or(u32::MAX);
+            match self.raw.read(handle.clone(), start + at, remaining).await {
+                Ok(data) if data.data.is_empty() => return Ok(chunk),
+                Ok(data) => chunk.extend_from_slice(&data.data),
                 Err(SftpError::Status(status)) if status.status_code == StatusCode::Eof => {
-                    return Ok(piece);
+                    return Ok(chunk);
                 }
                 Err(error) => return Err(error),
             }
         }
     }
 
-    /// Reads a whole file into memory.
     pub async fn read(&self, path: &RemotePath) -> Result<Vec<u8>, RemoteError> {
         let mut content = Vec::new();
-        self.read_into(path, |piece| content.extend_from_slice(piece))
+        self.read_into(path, |chunk| content.extend_from_slice(chunk))
             .await?;
         Ok(content)
     }
 
-    /// What a file holds from a place on.
+    /// The content of a file from `offset` on.
     pub async fn read_from(&self, path: &RemotePath, start: u64) -> Result<Vec<u8>, RemoteError> {
         let attributes = FileAttributes::empty();
         let handle = self.open(path, OpenFlags::READ, attributes, "read").await?;
@@ -118,11 +117,11 @@ impl Sftp {
         let read = loop {
             let at = start + content.len() as u64;
             match self
-                .read_piece(handle.clone(), at, self.read_size as u64)
+                .read_chunk(handle.clone(), at, self.read_size as u64)
                 .await
             {
-                Ok(piece) if piece.is_empty() => break Ok(()),
-                Ok(piece) => content.extend_from_slice(&piece),
+                Ok(chunk) if chunk.is_empty() => break Ok(()),
+                Ok(chunk) => content.extend_from_slice(&chunk),
                 Err(error) => break Err(error),
             }
         };
@@ -132,7 +131,6 @@ impl Sftp {
         Ok(content)
     }
 
-    /// Copies a file from the host, to any place that takes bytes.
     pub async fn download(
         &self,
         path: &RemotePath,
@@ -151,15 +149,15 @@ impl Sftp {
         Ok(content.len() as u64)
     }
 
-    /// Writes a small file in place, for the owner only where modes are known.
+    /// Writes a small file in place, for the owner only where the system has modes.
     pub async fn write(&self, path: &RemotePath, content: &[u8]) -> Result<(), RemoteError> {
         let flags = OpenFlags::CREATE | OpenFlags::WRITE | OpenFlags::TRUNCATE;
         let handle = self.open(path, flags, mode(0o600), "write").await?;
         let written = self.write_all(&handle, 0, content, |_, _| {}).await;
         let closed = self.raw.close(handle).await;
         match written {
-            Err(TransferError::There(error)) => Err(self.failed("write", path, error)),
-            Err(TransferError::Here(source)) => Err(RemoteError::LocalFile {
+            Err(TransferError::Remote(error)) => Err(self.failed("write", path, error)),
+            Err(TransferError::Local(source)) => Err(RemoteError::LocalFile {
                 action: "read the content for",
                 path: path.native().into(),
                 source,
@@ -174,7 +172,7 @@ impl Sftp {
     pub(super) async fn read_into(
         &self,
         path: &RemotePath,
-        taken: impl FnMut(&[u8]),
+        on_data: impl FnMut(&[u8]),
     ) -> Result<(), RemoteError> {
         let attributes = FileAttributes::empty();
         let handle = self.open(path, OpenFlags::READ, attributes, "read").await?;
@@ -182,7 +180,7 @@ impl Sftp {
             Ok(found) => found.attrs.size.unwrap_or(0),
             Err(error) => return Err(self.failed("read", path, error)),
         };
-        let read = self.read_all(&handle, length, taken).await;
+        let read = self.read_all(&handle, length, on_data).await;
         let closed = self.raw.close(handle).await;
         read.map_err(|error| self.failed("read", path, error))?;
         closed.map_err(|error| self.failed("read", path, error))?;
@@ -190,13 +188,13 @@ impl Sftp {
     }
 }
 
-/// As much as fits one request; less only at the end.
-async fn read_piece(
+/// A full chunk; less only at the end.
+async fn read_chunk(
     source: &mut (impl AsyncRead + Unpin),
     size: usize,
 ) -> std::io::Result<Vec<u8>> {
-    let mut piece = Vec::with_capacity(size);
+    let mut chunk = Vec::with_capacity(size);
     let mut limited = source.take(size as u64);
-    limited.read_to_end(&mut piece).await?;
-    Ok(piece)
+    limited.read_to_end(&mut chunk).await?;
+    Ok(chunk)
 }

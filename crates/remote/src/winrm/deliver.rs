@@ -1,10 +1,10 @@
-//! Bringing files to a host over WinRM.
+//! Copies files to a host over WinRM.
 //!
-//! The agent goes as base64 lines into `findstr "^"`, which writes what it reads,
-//! and `certutil` makes a program of them and hashes it: both are part of every
-//! Windows, and neither needs PowerShell. Once the agent is there, it takes blobs
-//! itself (`casement-node receive`): it goes on where an earlier attempt was cut,
-//! hashes while it writes, and gives a blob its name when it is whole.
+//! The agent is sent as base64 lines to `findstr "^"`, which copies its input to a file;
+//! `certutil` decodes and hashes it. Both are part of every Windows, and neither needs
+//! PowerShell. Once the agent is there, it receives blobs itself (`casement-node
+//! receive`): it resumes interrupted transfers, hashes while it writes, and renames a
+//! blob when it is complete.
 
 use std::path::Path;
 
@@ -19,36 +19,36 @@ use tokio::io::{AsyncReadExt as _, AsyncSeekExt as _};
 use super::session::WinRmSession;
 use crate::agent::{Agent, AgentHome, Delivery};
 use crate::error::RemoteError;
-use crate::places::RemotePath;
+use crate::paths::RemotePath;
 use crate::process::{Output, Process, ProcessEvent};
-use crate::sftp::Progress;
+use crate::sftp::TransferProgress;
 
-/// Bytes in one line of base64, as `certutil` writes them.
-const LINE: usize = 48;
-/// Bytes of a file that are read at once; whole lines of base64.
-const PIECE: usize = 4096 * LINE;
+/// Bytes per base64 line, as in the output of `certutil`.
+const LINE_BYTES: usize = 48;
+/// Bytes per read: whole base64 lines.
+const CHUNK_BYTES: usize = 4096 * LINE_BYTES;
 
 impl WinRmSession {
-    /// Brings the agent to `path`. Nothing has its name before its hash was
-    /// looked at.
+    /// Copies the agent to `path`. It is renamed to its final name only after its hash
+    /// was verified.
     pub(crate) async fn deliver(
         &self,
         agent: &Agent,
         path: &RemotePath,
-        mut progress: impl FnMut(Progress),
+        mut progress: impl FnMut(TransferProgress),
     ) -> Result<Delivery, RemoteError> {
         let program = path.native();
-        let folder = path.parent().map(|folder| folder.native());
-        let folder = folder.unwrap_or_default();
-        let there = self
+        let dir = path.parent().map(|dir| dir.native());
+        let dir = dir.unwrap_or_default();
+        let existing = self
             .run(&format!("certutil -hashfile \"{program}\" SHA256"))
             .await?;
-        if printed_hash(&there).as_ref() == Some(&agent.hash) {
+        if parse_hash(&existing).as_ref() == Some(&agent.hash) {
             return Ok(Delivery::Reused);
         }
         let process = self
             .start(&format!(
-                "mkdir \"{folder}\" 2>nul & findstr \"^\" > \"{program}.b64\" && \
+                "mkdir \"{dir}\" 2>nul & findstr \"^\" > \"{program}.b64\" && \
                  certutil -f -decode \"{program}.b64\" \"{program}.part\" >nul && \
                  certutil -hashfile \"{program}.part\" SHA256"
             ))
@@ -56,10 +56,10 @@ impl WinRmSession {
         send_lines(&process, agent, &mut progress).await?;
         process.send_eof().await;
         let output = process.output().await?;
-        if printed_hash(&output).as_ref() != Some(&agent.hash) {
+        if parse_hash(&output).as_ref() != Some(&agent.hash) {
             self.run(&format!("del /q \"{program}.b64\" \"{program}.part\""))
                 .await?;
-            return Err(self.failed("write", &program, said(&output)));
+            return Err(self.failed("write", &program, output_text(&output)));
         }
         let moved = self
             .run(&format!(
@@ -68,93 +68,95 @@ impl WinRmSession {
             .await?;
         match moved.status {
             Some(0) => Ok(Delivery::Sent(agent.size)),
-            _ => Err(self.failed("rename", &format!("{program}.part"), said(&moved))),
+            _ => Err(self.failed("rename", &format!("{program}.part"), output_text(&moved))),
         }
     }
 
-    /// Takes the agent away, and the folders above it that are empty then.
-    pub(crate) async fn take_away(&self, path: &RemotePath) -> Result<(), RemoteError> {
+    /// Removes the agent and the parent directories that are empty then.
+    pub(crate) async fn remove_agent(&self, path: &RemotePath) -> Result<(), RemoteError> {
         let program = path.native();
         let mut line = format!("del /f /q \"{program}\" 2>nul");
-        let mut folder = path.parent();
-        // agent\<hash>, agent, casement; `rmdir` leaves what is not empty.
+        let mut dir = path.parent();
+        // agent\<hash>, agent, casement; `rmdir` keeps directories that are not empty.
         for _ in 0..3 {
-            let Some(path) = folder else { break };
+            let Some(path) = dir else { break };
             line.push_str(&format!(" & rmdir \"{}\" 2>nul", path.native()));
-            folder = path.parent();
+            dir = path.parent();
         }
         line.push_str(&format!(" & if exist \"{program}\" (exit 5) else (exit 0)"));
         let output = self.run(&line).await?;
         match output.status {
             Some(0) => Ok(()),
-            _ => Err(self.failed("remove", &program, said(&output))),
+            _ => Err(self.failed("remove", &program, output_text(&output))),
         }
     }
 
-    /// Brings a blob into the host's store, through the agent that is there.
-    /// Returns the bytes that were sent.
+    /// Copies a blob to the host's store through the installed agent. Returns the number
+    /// of bytes sent.
     pub(crate) async fn put_blob(
         &self,
         home: &AgentHome,
         from: &Path,
         hash: &Sha256,
-        mut progress: impl FnMut(Progress),
+        mut progress: impl FnMut(TransferProgress),
     ) -> Result<u64, RemoteError> {
-        let unreadable = |source| RemoteError::LocalFile {
+        let read_error = |source| RemoteError::LocalFile {
             action: "read",
             path: from.to_owned(),
             source,
         };
-        let mut file = File::open(from).await.map_err(unreadable)?;
-        let total = file.metadata().await.map_err(unreadable)?.len();
-        let name = home.places().blob(hash).native();
-        let line = home.line(&["receive", &hash.to_string(), &total.to_string()]);
+        let mut file = File::open(from).await.map_err(read_error)?;
+        let total = file.metadata().await.map_err(read_error)?.len();
+        let name = home.paths().blob(hash).native();
+        let line = home.command_line(&["receive", &hash.to_string(), &total.to_string()]);
         let process = self.start(&line).await?;
         let mut receiver = Receiver::new(self, &name, process);
-        let (bytes, theirs) = match receiver.hear().await? {
+        let (bytes, received_hash) = match receiver.receive().await? {
             FromReceiver::Done => return Ok(0),
             FromReceiver::Have { bytes, sha256 } => (bytes.min(total), sha256),
             FromReceiver::Failed(failure) => {
                 return Err(self.failed("write", &name, failure.to_string()));
             }
         };
-        let resumed = match prefix_hash(&mut file, bytes).await.map_err(unreadable)? {
-            ours if ours == theirs => bytes,
+        let resumed = match prefix_hash(&mut file, bytes).await.map_err(read_error)? {
+            local_hash if local_hash == received_hash => bytes,
             _ => 0,
         };
         let start = std::io::SeekFrom::Start(resumed);
-        file.seek(start).await.map_err(unreadable)?;
-        let mut listens = receiver.say(&ToReceiver::From { bytes: resumed }).await?;
+        file.seek(start).await.map_err(read_error)?;
+        let mut reading = receiver.send(&ToReceiver::From { bytes: resumed }).await?;
         let mut done = resumed;
-        while listens {
-            let piece = read_piece(&mut file).await.map_err(unreadable)?;
-            if piece.is_empty() {
+        while reading {
+            let chunk = read_chunk(&mut file).await.map_err(read_error)?;
+            if chunk.is_empty() {
                 break;
             }
-            done += piece.len() as u64;
-            let data = STANDARD.encode(piece);
-            listens = receiver.say(&ToReceiver::Data(data)).await?;
-            progress(Progress {
+            done += chunk.len() as u64;
+            let data = STANDARD.encode(chunk);
+            reading = receiver.send(&ToReceiver::Data(data)).await?;
+            progress(TransferProgress {
                 done,
                 total,
                 resumed,
             });
         }
-        if listens {
-            receiver.say(&ToReceiver::End).await?;
+        if reading {
+            receiver.send(&ToReceiver::End).await?;
         }
-        match receiver.hear().await? {
+        match receiver.receive().await? {
             FromReceiver::Done => Ok(total - resumed),
             FromReceiver::Failed(failure) => Err(self.failed("write", &name, failure.to_string())),
-            FromReceiver::Have { .. } => {
-                Err(self.failed("write", &name, "the agent began anew".to_owned()))
-            }
+            FromReceiver::Have { .. } => Err(self.failed(
+                "write",
+                &name,
+                "the agent restarted the transfer".to_owned(),
+            )),
         }
     }
 
     fn failed(&self, action: &'static str, path: &str, reason: String) -> RemoteError {
         RemoteError::File {
-            place: self.place().clone(),
+            host: self.host().clone(),
             action,
             path: path.to_owned(),
             reason,
@@ -162,7 +164,7 @@ impl WinRmSession {
     }
 }
 
-/// The conversation with `casement-node receive`.
+/// A running `casement-node receive`.
 struct Receiver<'a> {
     session: &'a WinRmSession,
     name: &'a str,
@@ -182,31 +184,31 @@ impl<'a> Receiver<'a> {
         }
     }
 
-    /// False when it does not listen any more: what it said last, or the cut,
-    /// is still to be heard, and says more than this failure.
-    async fn say(&mut self, message: &ToReceiver) -> Result<bool, RemoteError> {
-        let line = encode(message).map_err(|source| self.wire(source))?;
+    /// False if the receiver no longer reads: its last message, or the lost connection,
+    /// explains more than this error.
+    async fn send(&mut self, message: &ToReceiver) -> Result<bool, RemoteError> {
+        let line = encode(message).map_err(|source| self.wire_error(source))?;
         Ok(self.process.write(line).await.is_ok())
     }
 
-    async fn hear(&mut self) -> Result<FromReceiver, RemoteError> {
+    async fn receive(&mut self) -> Result<FromReceiver, RemoteError> {
         loop {
             match self.stdout.next_line() {
                 Ok(Some(Line::Message(message))) => return Ok(message),
                 Ok(Some(Line::Noise(_))) => continue,
                 Ok(None) => {}
-                Err(source) => return Err(self.wire(source)),
+                Err(source) => return Err(self.wire_error(source)),
             }
             match self.process.next().await {
                 Some(ProcessEvent::Stdout(data)) => self.stdout.push(&data),
                 Some(ProcessEvent::Stderr(data)) => self.stderr.extend_from_slice(&data),
                 Some(ProcessEvent::End { closed: true, .. }) => {
-                    let said = String::from_utf8_lossy(&self.stderr).trim().to_owned();
-                    return Err(self.session.failed("write", self.name, said));
+                    let message = String::from_utf8_lossy(&self.stderr).trim().to_owned();
+                    return Err(self.session.failed("write", self.name, message));
                 }
                 Some(ProcessEvent::End { closed: false, .. }) | None => {
-                    return Err(RemoteError::Lost {
-                        place: self.session.place().clone(),
+                    return Err(RemoteError::ConnectionLost {
+                        host: self.session.host().clone(),
                         step: "copying files",
                         source: None,
                     });
@@ -215,9 +217,9 @@ impl<'a> Receiver<'a> {
         }
     }
 
-    fn wire(&self, source: casement_resource::wire::LineError) -> RemoteError {
+    fn wire_error(&self, source: casement_resource::wire::LineError) -> RemoteError {
         RemoteError::Wire {
-            place: self.session.place().clone(),
+            host: self.session.host().clone(),
             source,
         }
     }
@@ -226,28 +228,29 @@ impl<'a> Receiver<'a> {
 async fn send_lines(
     process: &Process,
     agent: &Agent,
-    progress: &mut impl FnMut(Progress),
+    progress: &mut impl FnMut(TransferProgress),
 ) -> Result<(), RemoteError> {
-    let unreadable = |source| RemoteError::LocalFile {
+    let read_error = |source| RemoteError::LocalFile {
         action: "read",
         path: agent.path.clone(),
         source,
     };
-    let mut file = File::open(&agent.path).await.map_err(unreadable)?;
+    let mut file = File::open(&agent.path).await.map_err(read_error)?;
     let mut done = 0;
     loop {
-        let piece = read_piece(&mut file).await.map_err(unreadable)?;
-        if piece.is_empty() {
+        let chunk = read_chunk(&mut file).await.map_err(read_error)?;
+        if chunk.is_empty() {
             return Ok(());
         }
-        let mut text = String::with_capacity(piece.len() / LINE * (LINE / 3 * 4 + 2) + 80);
-        for line in piece.chunks(LINE) {
+        let mut text =
+            String::with_capacity(chunk.len() / LINE_BYTES * (LINE_BYTES / 3 * 4 + 2) + 80);
+        for line in chunk.chunks(LINE_BYTES) {
             STANDARD.encode_string(line, &mut text);
             text.push_str("\r\n");
         }
         process.write(text).await?;
-        done += piece.len() as u64;
-        progress(Progress {
+        done += chunk.len() as u64;
+        progress(TransferProgress {
             done,
             total: agent.size,
             resumed: 0,
@@ -255,32 +258,33 @@ async fn send_lines(
     }
 }
 
-async fn read_piece(file: &mut File) -> std::io::Result<Vec<u8>> {
-    let mut piece = Vec::with_capacity(PIECE);
-    file.take(PIECE as u64).read_to_end(&mut piece).await?;
-    Ok(piece)
+async fn read_chunk(file: &mut File) -> std::io::Result<Vec<u8>> {
+    let mut chunk = Vec::with_capacity(CHUNK_BYTES);
+    file.take(CHUNK_BYTES as u64)
+        .read_to_end(&mut chunk)
+        .await?;
+    Ok(chunk)
 }
 
-/// The hash of the first bytes of a file.
 async fn prefix_hash(file: &mut File, length: u64) -> std::io::Result<Sha256> {
     file.seek(std::io::SeekFrom::Start(0)).await?;
     let mut hasher = sha2::Sha256::new();
-    let mut left = length;
-    while left > 0 {
-        let mut piece = Vec::with_capacity(PIECE);
-        let mut some = (&mut *file).take(left.min(PIECE as u64));
-        if some.read_to_end(&mut piece).await? == 0 {
+    let mut remaining = length;
+    while remaining > 0 {
+        let mut chunk = Vec::with_capacity(CHUNK_BYTES);
+        let mut some = (&mut *file).take(remaining.min(CHUNK_BYTES as u64));
+        if some.read_to_end(&mut chunk).await? == 0 {
             break;
         }
-        left = left.saturating_sub(piece.len() as u64);
-        hasher.update(&piece);
+        remaining = remaining.saturating_sub(chunk.len() as u64);
+        hasher.update(&chunk);
     }
     Ok(Sha256::from_bytes(hasher.finalize().into()))
 }
 
-/// The hash in what `certutil -hashfile` printed: the line that is nothing else,
-/// whatever the language around it. Old ones put blanks between the bytes.
-fn printed_hash(output: &Output) -> Option<Sha256> {
+/// The hash in the output of `certutil -hashfile`: the only line of 64 hex digits, in
+/// every language. Old versions put spaces between the bytes.
+fn parse_hash(output: &Output) -> Option<Sha256> {
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     text.lines().find_map(|line| {
         let digits: String = line.split_whitespace().collect();
@@ -288,14 +292,16 @@ fn printed_hash(output: &Output) -> Option<Sha256> {
     })
 }
 
-/// What a command said, for people.
-fn said(output: &Output) -> String {
+fn output_text(output: &Output) -> String {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
-    let both = [text(&output.stderr), text(&output.stdout)];
-    let said: Vec<_> = both.into_iter().filter(|text| !text.is_empty()).collect();
-    match said.is_empty() {
-        true => "it did not arrive whole, and the host does not say why".to_owned(),
-        false => said.join("; "),
+    let streams = [text(&output.stderr), text(&output.stdout)];
+    let texts: Vec<_> = streams
+        .into_iter()
+        .filter(|text| !text.is_empty())
+        .collect();
+    match texts.is_empty() {
+        true => "the file is incomplete, and the host reported no reason".to_owned(),
+        false => texts.join("; "),
     }
 }
 
@@ -303,8 +309,8 @@ fn said(output: &Output) -> String {
 mod tests {
     use super::*;
 
-    fn printed(stdout: &str) -> Option<Sha256> {
-        printed_hash(&Output {
+    fn hash_in(stdout: &str) -> Option<Sha256> {
+        parse_hash(&Output {
             status: Some(0),
             stdout: stdout.as_bytes().to_vec(),
             stderr: Vec::new(),
@@ -312,16 +318,16 @@ mod tests {
     }
 
     #[test]
-    fn the_hash_is_found_in_every_language_and_age_of_certutil() {
+    fn hash_is_found_in_every_language_and_version_of_certutil() {
         let hash = Sha256::of(b"agent");
         let new = format!("SHA256-Hash von C:\\x:\r\n{hash}\r\nCertUtil: Befehl ausgeführt.\r\n");
-        assert_eq!(printed(&new), Some(hash));
+        assert_eq!(hash_in(&new), Some(hash));
         let text = hash.to_string();
         let bytes: Vec<&str> = (0..32).map(|at| &text[2 * at..2 * at + 2]).collect();
         let old = format!("SHA256 hash of file C:\\x:\r\n{}\r\n", bytes.join(" "));
-        assert_eq!(printed(&old), Some(hash));
+        assert_eq!(hash_in(&old), Some(hash));
         assert_eq!(
-            printed("CertUtil: -hashfile command FAILED: 0x80070002\r\n"),
+            hash_in("CertUtil: -hashfile command FAILED: 0x80070002\r\n"),
             None
         );
     }

@@ -1,48 +1,56 @@
-//! The requests of WS-Management that a remote shell needs (MS-WSMV 3.1.4).
+//! The WS-Management requests of a remote shell (MS-WSMV 3.1.4).
 
 use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-/// What the host may answer with at once.
-const ANSWER_SIZE: usize = 512_000;
+/// The largest response that the host may send, in bytes.
+const MAX_RESPONSE_BYTES: usize = 512_000;
 
 const SHELL: &str = "http://schemas.microsoft.com/wbem/wsman/1/windows/shell";
 const CMD: &str = "http://schemas.microsoft.com/wbem/wsman/1/windows/shell/cmd";
 const TRANSFER: &str = "http://schemas.xmlsoap.org/ws/2004/09/transfer";
 const CONFIG: &str = "http://schemas.microsoft.com/wbem/wsman/1/config";
 
-/// One request. It has no `Debug`: what a command is told may hold secrets.
+/// No `Debug`: the input of a command may contain secrets.
 pub(crate) enum Request<'a> {
-    /// Opens a shell. The host deletes it when nobody has spoken to it for so
-    /// long: what a killed controller leaves goes away by itself.
-    Create { idle: Duration },
-    /// Starts a command line.
-    Command { shell: &'a str, line: &'a str },
-    /// Writes to a command's standard input, and perhaps ends it.
+    /// Opens a shell. The host deletes it after being idle this long, so that a killed
+    /// controller leaves nothing behind.
+    Create {
+        idle: Duration,
+    },
+    Command {
+        shell: &'a str,
+        line: &'a str,
+    },
+    /// Writes to standard input, and closes it if `end` is set.
     Send {
         shell: &'a str,
         command: &'a str,
         data: &'a [u8],
         end: bool,
     },
-    /// Waits for a command's output.
-    Receive { shell: &'a str, command: &'a str },
-    /// Ends a command.
-    Terminate { shell: &'a str, command: &'a str },
-    /// Deletes a shell, and with it what runs in it.
-    Delete { shell: &'a str },
-    /// Asks for the host's settings.
+    Receive {
+        shell: &'a str,
+        command: &'a str,
+    },
+    Terminate {
+        shell: &'a str,
+        command: &'a str,
+    },
+    /// Deletes a shell and terminates its commands.
+    Delete {
+        shell: &'a str,
+    },
     Settings,
 }
 
-/// So much more than its data, and the data's base64, a `Send` is at most.
+/// The size of a `Send` envelope is at most this plus the base64 of its data.
 pub(crate) const SEND_OVERHEAD: usize = 4096;
 
 impl Request<'_> {
-    /// The envelope, as text. The host answers within `timeout`, if only to say
-    /// that nothing happened.
+    /// The host responds within `timeout`, if only with a timeout fault.
     pub(crate) fn envelope(&self, endpoint: &str, message: &str, timeout: Duration) -> String {
         let resource = match self {
             Self::Settings => CONFIG,
@@ -55,7 +63,7 @@ impl Request<'_> {
             )
         });
         format!(
-            r#"<?xml version="1.0" encoding="utf-8"?><s:Envelope xmlns:s="http://www.w3.org/2003/05/soap-envelope" xmlns:a="http://schemas.xmlsoap.org/ws/2004/08/addressing" xmlns:w="http://schemas.dmtf.org/wbem/wsman/1/wsman.xsd" xmlns:p="http://schemas.microsoft.com/wbem/wsman/1/wsman.xsd" xmlns:rsp="{SHELL}"><s:Header><a:To>{endpoint}</a:To><a:ReplyTo><a:Address s:mustUnderstand="true">http://schemas.xmlsoap.org/ws/2004/08/addressing/role/anonymous</a:Address></a:ReplyTo><w:MaxEnvelopeSize s:mustUnderstand="true">{ANSWER_SIZE}</w:MaxEnvelopeSize><a:MessageID>uuid:{message}</a:MessageID><w:Locale xml:lang="en-US" s:mustUnderstand="false"/><p:DataLocale xml:lang="en-US" s:mustUnderstand="false"/><w:OperationTimeout>PT{seconds}S</w:OperationTimeout><w:ResourceURI s:mustUnderstand="true">{resource}</w:ResourceURI><a:Action s:mustUnderstand="true">{action}</a:Action>{options}{selector}</s:Header><s:Body>{body}</s:Body></s:Envelope>"#,
+            r#"<?xml version="1.0" encoding="utf-8"?><s:Envelope xmlns:s="http://www.w3.org/2003/05/soap-envelope" xmlns:a="http://schemas.xmlsoap.org/ws/2004/08/addressing" xmlns:w="http://schemas.dmtf.org/wbem/wsman/1/wsman.xsd" xmlns:p="http://schemas.microsoft.com/wbem/wsman/1/wsman.xsd" xmlns:rsp="{SHELL}"><s:Header><a:To>{endpoint}</a:To><a:ReplyTo><a:Address s:mustUnderstand="true">http://schemas.xmlsoap.org/ws/2004/08/addressing/role/anonymous</a:Address></a:ReplyTo><w:MaxEnvelopeSize s:mustUnderstand="true">{MAX_RESPONSE_BYTES}</w:MaxEnvelopeSize><a:MessageID>uuid:{message}</a:MessageID><w:Locale xml:lang="en-US" s:mustUnderstand="false"/><p:DataLocale xml:lang="en-US" s:mustUnderstand="false"/><w:OperationTimeout>PT{seconds}S</w:OperationTimeout><w:ResourceURI s:mustUnderstand="true">{resource}</w:ResourceURI><a:Action s:mustUnderstand="true">{action}</a:Action>{options}{selector}</s:Header><s:Body>{body}</s:Body></s:Envelope>"#,
             endpoint = escape(endpoint),
             seconds = timeout.as_secs().max(1),
             action = self.action(),
@@ -87,7 +95,7 @@ impl Request<'_> {
         }
     }
 
-    /// UTF-8 for what cmd prints; pipes instead of an edited console.
+    /// UTF-8 output of cmd; pipes in place of a console.
     fn options(&self) -> &'static str {
         match self {
             Self::Create { .. } => {
@@ -131,18 +139,19 @@ impl Request<'_> {
     }
 }
 
-/// Text between tags or quotes. What XML has no way to say is left out.
+/// Escapes text for elements and attributes; characters that XML cannot represent are
+/// dropped.
 fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
-    for letter in text.chars() {
-        match letter {
+    for character in text.chars() {
+        match character {
             '&' => escaped.push_str("&amp;"),
             '<' => escaped.push_str("&lt;"),
             '>' => escaped.push_str("&gt;"),
             '"' => escaped.push_str("&quot;"),
-            '\t' | '\n' | '\r' => escaped.push_str(&format!("&#{};", u32::from(letter))),
-            letter if letter.is_control() => {}
-            letter => escaped.push(letter),
+            '\t' | '\n' | '\r' => escaped.push_str(&format!("&#{};", u32::from(character))),
+            character if character.is_control() => {}
+            character => escaped.push(character),
         }
     }
     escaped
@@ -157,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn every_request_is_well_formed_and_says_what_it_is() {
+    fn every_request_is_well_formed_and_names_its_action() {
         let (shell, command) = ("A<1>", "C&2");
         let requests = [
             (

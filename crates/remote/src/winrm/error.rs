@@ -1,118 +1,86 @@
-//! What goes wrong with WinRM only.
+//! Errors that only WinRM has.
 
 use std::path::PathBuf;
 
 use super::kerberos::KerberosError;
-use crate::error::Place;
+use crate::error::HostLabel;
 
-/// An error that SSH does not know. `Display` is the cause in one line.
+/// An error of WinRM. `Display` is the cause in one line.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum WinRmError {
-    /// The account or its password is not right.
-    #[error("{place} does not let `{user}` in")]
-    Refused {
-        /// The host.
-        place: Place,
-        /// The account.
+    /// The account or its password is wrong.
+    #[error("authentication failed for `{user}` on {host}")]
+    AuthenticationFailed {
+        host: HostLabel,
         user: String,
-        /// How the login was tried.
+        /// The method that was tried.
         method: &'static str,
-        /// What the host takes instead.
+        /// The methods that the host accepts.
         offered: String,
     },
-    /// The login was refused, and the clocks do not agree.
-    #[error("{place} does not let `{user}` in, and its clock is not ours")]
+    /// The login was rejected, and the clocks differ by more than a domain allows.
+    #[error("authentication failed for `{user}` on {host}, whose clock is wrong")]
     ClockSkew {
-        /// The host.
-        place: Place,
-        /// The account.
+        host: HostLabel,
         user: String,
-        /// By how many seconds the host's clock is ahead; negative: behind.
+        /// Seconds by which the host's clock is ahead; negative if it is behind.
         ahead: i64,
     },
-    /// Without TLS the host does not seal what is said, or not well enough.
-    #[error("{place} would speak in clear over HTTP, which casement does not do")]
-    Unencrypted {
-        /// The host.
-        place: Place,
-        /// What was seen.
-        seen: String,
-    },
-    /// Nobody who is trusted vouches for the certificate.
-    #[error("the certificate of {place} is not known")]
+    /// Without TLS, the host does not encrypt messages, or not strongly enough.
+    #[error("{host} does not encrypt messages over HTTP")]
+    Unencrypted { host: HostLabel, reason: String },
+    /// The certificate is not signed by a trusted authority.
+    #[error("the certificate of {host} is not trusted")]
     CertificateUnknown {
-        /// The host.
-        place: Place,
+        host: HostLabel,
         /// Its SHA-256 fingerprint.
         offered: String,
-        /// What is wrong with it.
         reason: String,
     },
-    /// Another certificate than the pinned one.
-    #[error("the certificate of {place} has changed")]
+    /// The certificate is not the pinned one.
+    #[error("the certificate of {host} has changed")]
     CertificateChanged {
-        /// The host.
-        place: Place,
-        /// The SHA-256 fingerprint of what it offers.
+        host: HostLabel,
+        /// The SHA-256 fingerprint of the presented certificate.
         offered: String,
-        /// The pinned one.
         pinned: String,
     },
-    /// The file of those who sign is not there, or is none.
-    #[error("`{}` cannot be used to check certificates", path.display())]
-    TrustFile {
-        /// The file.
-        path: PathBuf,
-        /// Why not.
-        reason: String,
-    },
-    /// Something else than WinRM answers on the port.
-    #[error("{place} answers, but not as WinRM")]
-    NotWinRm {
-        /// The host.
-        place: Place,
-        /// What came.
-        seen: String,
-    },
-    /// The account is right, and may not open a shell.
-    #[error("{place} lets `{user}` in, but not to run commands")]
+    /// The file with CA certificates is missing or invalid.
+    #[error("`{}` cannot be used to verify certificates", path.display())]
+    TrustFile { path: PathBuf, reason: String },
+    /// Something other than WinRM answers on the port.
+    #[error("the server on {host} is not a WinRM server")]
+    NotWinRm { host: HostLabel, response: String },
+    /// The login succeeded, but the account may not open a shell.
+    #[error("`{user}` is not allowed to run commands on {host}")]
     Denied {
-        /// The host.
-        place: Place,
-        /// The account.
+        host: HostLabel,
         user: String,
-        /// In the host's words.
+        /// The host's message.
         reason: String,
     },
-    /// The host does not do what it was asked for.
-    #[error("{place} does not {action}")]
+    /// The host reports a fault.
+    #[error("{host} failed to {action}")]
     Fault {
-        /// The host.
-        place: Place,
-        /// What it was asked for.
+        host: HostLabel,
+        /// What was requested.
         action: &'static str,
-        /// In the host's words, with its code.
+        /// The host's message and code.
         reason: String,
     },
-    /// A message of the host was changed on its way.
-    #[error("an answer of {place} was changed on its way")]
-    Forged {
-        /// The host.
-        place: Place,
-        /// What is wrong with it.
-        reason: String,
-    },
-    /// Something that only Kerberos knows.
+    /// A response failed its integrity check, or the host did not prove its identity.
+    #[error("a response from {host} failed its integrity check")]
+    Tampered { host: HostLabel, reason: String },
     #[error(transparent)]
     Kerberos(#[from] KerberosError),
 }
 
 impl WinRmError {
-    /// The stable code that `casement explain` knows.
+    /// The stable code, also the argument of `casement explain`.
     pub fn code(&self) -> &'static str {
         match self {
-            Self::Refused { .. } => "CAS-REM-001",
+            Self::AuthenticationFailed { .. } => "CAS-REM-001",
             Self::ClockSkew { .. } => "CAS-REM-002",
             Self::Unencrypted { .. } => "CAS-REM-004",
             Self::CertificateUnknown { .. } => "CAS-REM-005",
@@ -121,7 +89,7 @@ impl WinRmError {
             Self::NotWinRm { .. } => "CAS-REM-009",
             Self::Denied { .. } => "CAS-REM-010",
             Self::Fault { .. } => "CAS-REM-011",
-            Self::Forged { .. } => "CAS-REM-012",
+            Self::Tampered { .. } => "CAS-REM-012",
             Self::Kerberos(error) => error.code(),
         }
     }
@@ -130,7 +98,7 @@ impl WinRmError {
     pub fn details(&self) -> Vec<(String, String)> {
         let pair = |label: &str, value: &str| (label.to_owned(), value.to_owned());
         match self {
-            Self::Refused {
+            Self::AuthenticationFailed {
                 user,
                 method,
                 offered,
@@ -138,80 +106,78 @@ impl WinRmError {
             } => vec![
                 pair("user", user),
                 pair("tried", method),
-                pair("it takes", offered),
+                pair("host accepts", offered),
             ],
             Self::ClockSkew { user, ahead, .. } => {
                 let seconds = ahead.unsigned_abs();
-                let way = if *ahead < 0 { "behind" } else { "ahead" };
-                let by = format!("{} min {} s {way}", seconds / 60, seconds % 60);
-                vec![pair("user", user), pair("its clock", &by)]
+                let direction = if *ahead < 0 { "behind" } else { "ahead" };
+                let skew = format!("{} min {} s {direction}", seconds / 60, seconds % 60);
+                vec![pair("user", user), pair("host clock", &skew)]
             }
             Self::CertificateUnknown {
                 offered, reason, ..
-            } => vec![pair("it offers", offered), pair("reason", reason)],
+            } => vec![pair("host presents", offered), pair("reason", reason)],
             Self::CertificateChanged {
                 offered, pinned, ..
-            } => vec![pair("pinned", pinned), pair("it offers", offered)],
-            Self::Unencrypted { seen, .. } | Self::NotWinRm { seen, .. } => {
-                vec![pair("it says", seen)]
-            }
+            } => vec![pair("pinned", pinned), pair("host presents", offered)],
+            Self::NotWinRm { response, .. } => vec![pair("response", response)],
             Self::Denied { reason, .. } | Self::Fault { reason, .. } => {
-                vec![pair("it says", reason)]
+                vec![pair("response", reason)]
             }
-            Self::TrustFile { reason, .. } | Self::Forged { reason, .. } => {
-                vec![pair("reason", reason)]
-            }
+            Self::Unencrypted { reason, .. }
+            | Self::TrustFile { reason, .. }
+            | Self::Tampered { reason, .. } => vec![pair("reason", reason)],
             Self::Kerberos(error) => error.details(),
         }
     }
 
-    /// What to do now.
     pub fn remedy(&self) -> String {
         match self {
-            Self::Refused { .. } => {
-                "Check `access.winrm.user` and its password; a local account of a machine in a \
-                 domain is `MACHINE\\user`, an account of the domain `DOMAIN\\user`. Where NTLM \
-                 is switched off: `kinit` first, for Kerberos."
+            Self::AuthenticationFailed { .. } => {
+                "Check `access.winrm.user` and its password. On a domain member, write a local \
+                 account as `HOST\\user` and a domain account as `DOMAIN\\user`. If NTLM is \
+                 disabled, run `kinit` first to use Kerberos."
                     .to_owned()
             }
             Self::ClockSkew { .. } => {
-                "Set the clocks first (on the host: `w32tm /resync`): logins fail when they \
-                 differ by more than five minutes. If they fail after that, it is the password."
+                "Synchronize the clocks first (on the host: `w32tm /resync`): authentication fails \
+                 if they differ by more than five minutes. If it still fails, check the password."
                     .to_owned()
             }
-            Self::Unencrypted { .. } => "Give the host an HTTPS listener and use `transport: \
-                 https`; or allow Negotiate there: `winrm set winrm/config/service/auth \
+            Self::Unencrypted { .. } => "Create an HTTPS listener on the host and set `transport: \
+                 https`, or enable Negotiate there: `winrm set winrm/config/service/auth \
                  @{Negotiate=\"true\"}`. `AllowUnencrypted` is never needed."
                 .to_owned(),
-            Self::CertificateUnknown { .. } => "Name who signed it as `access.winrm.ca`. For a \
-                 self-signed one: compare the fingerprint with the one on the host itself \
+            Self::CertificateUnknown { .. } => {
+                "Set the CA certificate in `access.winrm.ca`. For a \
+                 self-signed certificate, compare the fingerprint with the one on the host itself \
                  (`certutil -store My` shows the certificate, `certutil -hashfile FILE SHA256` \
-                 hashes its .cer), and pin it as `access.winrm.fingerprint` of that host."
-                .to_owned(),
-            Self::CertificateChanged { .. } => "Either the host got a new certificate, or \
-                 somebody stands in between. If it is new: compare the fingerprint on the host \
-                 itself, and put it into `access.winrm.fingerprint`."
+                 hashes its .cer file), and set it in `access.winrm.fingerprint` of the host."
+                    .to_owned()
+            }
+            Self::CertificateChanged { .. } => "Either the host has a new certificate or someone \
+                 is intercepting the connection. If the certificate is new, compare the \
+                 fingerprint on the host itself, and set it in `access.winrm.fingerprint`."
                 .to_owned(),
             Self::TrustFile { .. } => {
-                "Name a PEM file with the certificates of those who sign as `access.winrm.ca`."
-                    .to_owned()
+                "Set a PEM file with CA certificates in `access.winrm.ca`.".to_owned()
             }
-            Self::NotWinRm { place, .. } => format!(
-                "See what listens on port {} there; WinRM is 5986 with `transport: https`, 5985 \
-                 with `transport: http`.",
-                place.port()
+            Self::NotWinRm { host, .. } => format!(
+                "Check what listens on port {} of the host. WinRM uses 5986 with `transport: \
+                 https` and 5985 with `transport: http`.",
+                host.port()
             ),
-            Self::Denied { .. } => "The account must be an administrator there. A local account \
-                 other than `Administrator` needs LocalAccountTokenFilterPolicy = 1 as well."
+            Self::Denied { .. } => "Use an account that is an administrator on the host. A local \
+                 account other than `Administrator` also needs LocalAccountTokenFilterPolicy = 1."
                 .to_owned(),
             Self::Fault { .. } => {
-                "`winrm get winrm/config` on the host shows its limits; `casement apply` goes on \
-                 from where it was."
+                "Run `winrm get winrm/config` on the host to see its limits, then run the command \
+                 again to resume."
                     .to_owned()
             }
-            Self::Forged { .. } => {
-                "Something between here and the host changes what goes through (a proxy?). Use \
-                 `transport: https`."
+            Self::Tampered { .. } => {
+                "Something between this computer and the host, such as a proxy, modifies the \
+                 traffic. Use `transport: https`."
                     .to_owned()
             }
             Self::Kerberos(error) => error.remedy(),

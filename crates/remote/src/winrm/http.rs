@@ -1,8 +1,8 @@
-//! One connection to WinRM: dialled, logged in, and dialled again when the host
-//! has closed it.
+//! One HTTP connection to WinRM: opened, authenticated, and reopened when the host has
+//! closed it.
 //!
-//! A login is a connection's, not a request's, and its seals are numbered: one
-//! request at a time, in order. Whoever wants two at once takes two wires.
+//! A login belongs to a connection, not to a request, and sealed messages are numbered:
+//! one request at a time, in order. Two concurrent requests need two clients.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,132 +18,132 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
-use super::sealed::Seals;
+use super::sealed::Sealer;
 use super::target::{Login, Protection, WinRmTarget};
 use super::{WinRmError, login, sealed, tls};
-use crate::error::{Place, RemoteError};
-use crate::session::dial;
+use crate::error::{HostLabel, RemoteError};
+use crate::session::connect_tcp;
 
-/// Larger answers are not read: the host was told what fits.
-const LARGEST_ANSWER: usize = 4 * 1024 * 1024;
+/// Larger than any response: the host was given a limit.
+const MAX_RESPONSE: usize = 4 * 1024 * 1024;
 const SOAP: &str = "application/soap+xml;charset=UTF-8";
 
-/// An answer over HTTP, opened.
-pub(crate) struct Reply {
+pub(crate) struct HttpResponse {
     pub(crate) status: StatusCode,
     pub(crate) text: String,
 }
 
-/// A connection, or the way to one.
-pub(crate) struct Wire {
+/// Connects on demand.
+pub(crate) struct HttpClient {
     target: Arc<WinRmTarget>,
-    place: Place,
-    open: Option<Open>,
+    host: HostLabel,
+    connection: Option<HttpConnection>,
 }
 
-pub(super) struct Open {
+pub(super) struct HttpConnection {
     sender: SendRequest<Full<Bytes>>,
     driver: JoinHandle<()>,
-    pub(super) sealing: Option<Box<dyn Seals>>,
-    /// Said with each request, where a login is not for the whole connection.
+    pub(super) sealing: Option<Box<dyn Sealer>>,
+    /// Sent with each request, if the login is not bound to the connection.
     pub(super) authorization: Option<HeaderValue>,
-    /// What ties a login to this connection.
+    /// Binds a login to this TLS connection.
     pub(super) binding: Option<Vec<u8>>,
 }
 
-impl Drop for Open {
+impl Drop for HttpConnection {
     fn drop(&mut self) {
         self.driver.abort();
     }
 }
 
-impl Wire {
-    pub(crate) fn new(target: Arc<WinRmTarget>, place: Place) -> Self {
+impl HttpClient {
+    pub(crate) fn new(target: Arc<WinRmTarget>, host: HostLabel) -> Self {
         Self {
             target,
-            place,
-            open: None,
+            host,
+            connection: None,
         }
     }
 
-    /// Sends an envelope and waits for the answer. A connection that the host
-    /// closed while nobody spoke is made anew; one that ends in the middle of a
-    /// request is lost, because nobody knows how far that got.
-    pub(crate) async fn ask(
+    /// Sends an envelope and waits for the response. An idle connection that the host
+    /// has closed is reopened; one that ends during a request is lost, because the
+    /// request may have been executed.
+    pub(crate) async fn send(
         &mut self,
         envelope: &str,
-        patience: Duration,
-    ) -> Result<Reply, RemoteError> {
-        let mut tried = false;
+        limit: Duration,
+    ) -> Result<HttpResponse, RemoteError> {
+        let mut retried = false;
         loop {
-            let mut open = self.take_open().await?;
-            let asked = timeout(patience, open.post(&self.target, &self.place, envelope)).await;
-            let reply = asked.map_err(|_| RemoteError::NoAnswer {
-                place: self.place.clone(),
-                waited: patience,
-                step: "an answer",
+            let mut connection = self.take_connection().await?;
+            let sent = timeout(limit, connection.post(&self.target, &self.host, envelope)).await;
+            let reply = sent.map_err(|_| RemoteError::TimedOut {
+                host: self.host.clone(),
+                timeout: limit,
+                step: "waiting for a response",
             })??;
             match reply {
-                // The host has forgotten who this is: that was no request to it.
-                None if !tried => tried = true,
-                None => return Err(login::refused(&self.target, &self.place, "")),
+                // The host requires a new login and has not executed the request.
+                None if !retried => retried = true,
+                None => return Err(login::authentication_failed(&self.target, &self.host, "")),
                 Some(reply) => {
-                    self.open = Some(open);
+                    self.connection = Some(connection);
                     return Ok(reply);
                 }
             }
         }
     }
 
-    /// The connection, which is this one's only while a request is under way: a
-    /// request that is dropped half-way takes it along.
-    async fn take_open(&mut self) -> Result<Open, RemoteError> {
-        if let Some(mut open) = self.open.take()
-            && open.sender.ready().await.is_ok()
+    /// Takes the connection out of `self` for the duration of a request: canceling a
+    /// request closes it.
+    async fn take_connection(&mut self) -> Result<HttpConnection, RemoteError> {
+        if let Some(mut connection) = self.connection.take()
+            && connection.sender.ready().await.is_ok()
         {
-            return Ok(open);
+            return Ok(connection);
         }
-        let waited = self.target.connect_timeout;
-        let connected = timeout(waited, connect(&self.target, &self.place)).await;
-        let mut open = connected.map_err(|_| RemoteError::NoAnswer {
-            place: self.place.clone(),
-            waited,
-            step: "a connection",
+        let limit = self.target.connect_timeout;
+        let connected = timeout(limit, connect(&self.target, &self.host)).await;
+        let mut connection = connected.map_err(|_| RemoteError::TimedOut {
+            host: self.host.clone(),
+            timeout: limit,
+            step: "connecting",
         })??;
-        login::log_in(&mut open, &self.target, &self.place).await?;
-        Ok(open)
+        login::log_in(&mut connection, &self.target, &self.host).await?;
+        Ok(connection)
     }
 }
 
-async fn connect(target: &WinRmTarget, place: &Place) -> Result<Open, RemoteError> {
+async fn connect(target: &WinRmTarget, host: &HostLabel) -> Result<HttpConnection, RemoteError> {
     if target.protection == Protection::Sealed && matches!(target.login, Login::Basic(_)) {
         return Err(WinRmError::Unencrypted {
-            place: place.clone(),
-            seen: "`auth: basic` over `transport: http` is the password in clear".to_owned(),
+            host: host.clone(),
+            reason: "`auth: basic` over `transport: http` would send the password in clear text"
+                .to_owned(),
         }
         .into());
     }
-    let stream = dial(place).await?;
+    let stream = connect_tcp(host).await?;
     match &target.protection {
-        Protection::Sealed => Open::over(stream, None, place).await,
+        Protection::Sealed => HttpConnection::handshake(stream, None, host).await,
         Protection::Tls(trust) => {
-            let stream = tls::shake_hands(stream, trust, place).await?;
-            let binding = tls::end_point(&stream);
-            Open::over(stream, binding, place).await
+            let stream = tls::handshake(stream, trust, host).await?;
+            let binding = tls::channel_binding(&stream);
+            HttpConnection::handshake(stream, binding, host).await
         }
     }
 }
 
-impl Open {
-    async fn over(
+impl HttpConnection {
+    async fn handshake(
         stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static,
         binding: Option<Vec<u8>>,
-        place: &Place,
+        host: &HostLabel,
     ) -> Result<Self, RemoteError> {
-        let shaken = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await;
-        let (sender, connection) = shaken.map_err(|error| lost(place, error))?;
+        let connected = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await;
+        let (sender, connection) = connected.map_err(|error| connection_lost(host, error))?;
         let driver = tokio::spawn(async move {
-            // Its end shows in the sender, with the request that it is the end of.
+            // Errors surface in the sender.
             let _ = connection.await;
         });
         Ok(Self {
@@ -155,11 +155,11 @@ impl Open {
         })
     }
 
-    /// One request as it is; tokens of a login go this way.
-    pub(super) async fn send(
+    /// Sends one request without sealing it.
+    pub(super) async fn send_raw(
         &mut self,
         target: &WinRmTarget,
-        place: &Place,
+        host: &HostLabel,
         authorization: Option<&HeaderValue>,
         (kind, body): (&str, Vec<u8>),
     ) -> Result<Response<Incoming>, RemoteError> {
@@ -174,49 +174,51 @@ impl Open {
         }
         let request = request
             .body(Full::from(body))
-            .map_err(|error| lost(place, error))?;
+            .map_err(|error| connection_lost(host, error))?;
         let ready = self.sender.ready().await;
-        ready.map_err(|error| lost(place, error))?;
-        let answered = self.sender.send_request(request).await;
-        answered.map_err(|error| lost(place, error))
+        ready.map_err(|error| connection_lost(host, error))?;
+        let response = self.sender.send_request(request).await;
+        response.map_err(|error| connection_lost(host, error))
     }
 
-    /// An empty request that carries a token.
-    pub(super) async fn knock(
+    /// Sends an empty request with an authentication token.
+    pub(super) async fn send_token(
         &mut self,
         target: &WinRmTarget,
-        place: &Place,
+        host: &HostLabel,
         authorization: &HeaderValue,
-    ) -> Result<Knocked, RemoteError> {
+    ) -> Result<TokenResponse, RemoteError> {
         let empty = (SOAP, Vec::new());
-        let response = self.send(target, place, Some(authorization), empty).await?;
+        let response = self
+            .send_raw(target, host, Some(authorization), empty)
+            .await?;
         let status = response.status();
         let offers = response.headers().get_all(WWW_AUTHENTICATE);
         let offers = offers.iter().filter_map(|offer| offer.to_str().ok());
         let offers = offers.map(str::to_owned).collect();
-        // The connection is free for the next request when the body is read.
-        read(response, place).await?;
-        Ok(Knocked { status, offers })
+        // The body must be read before the next request.
+        read(response, host).await?;
+        Ok(TokenResponse { status, offers })
     }
 
-    /// Nothing when the host asks for a login.
+    /// `None` if the host requires a login.
     async fn post(
         &mut self,
         target: &WinRmTarget,
-        place: &Place,
+        host: &HostLabel,
         envelope: &str,
-    ) -> Result<Option<Reply>, RemoteError> {
+    ) -> Result<Option<HttpResponse>, RemoteError> {
         let (kind, body) = match &mut self.sealing {
             Some(sealing) => {
                 let packed = sealed::pack(&mut **sealing, envelope.as_bytes());
-                let packed = packed.map_err(|error| lost(place, error))?;
+                let packed = packed.map_err(|error| connection_lost(host, error))?;
                 (sealed::CONTENT_TYPE, packed)
             }
             None => (SOAP, envelope.as_bytes().to_vec()),
         };
         let authorization = self.authorization.clone();
         let response = self
-            .send(target, place, authorization.as_ref(), (kind, body))
+            .send_raw(target, host, authorization.as_ref(), (kind, body))
             .await?;
         let status = response.status();
         if status == StatusCode::UNAUTHORIZED {
@@ -227,53 +229,55 @@ impl Open {
             .get(CONTENT_TYPE)
             .and_then(|kind| kind.to_str().ok())
             .is_some_and(|kind| kind.starts_with("multipart/encrypted"));
-        let body = read(response, place).await?;
+        let body = read(response, host).await?;
         let text = match &mut self.sealing {
             Some(sealing) if is_sealed => {
-                let opened = sealed::unpack(&mut **sealing, &body);
-                opened.map_err(|error| WinRmError::Forged {
-                    place: place.clone(),
+                let unsealed = sealed::unpack(&mut **sealing, &body);
+                unsealed.map_err(|error| WinRmError::Tampered {
+                    host: host.clone(),
                     reason: error.to_string(),
                 })?
             }
             Some(_) if !body.is_empty() => {
                 return Err(WinRmError::Unencrypted {
-                    place: place.clone(),
-                    seen: format!("an answer that is not sealed (HTTP {})", status.as_u16()),
+                    host: host.clone(),
+                    reason: format!("the response is not encrypted (HTTP {})", status.as_u16()),
                 }
                 .into());
             }
             _ => body.to_vec(),
         };
-        Ok(Some(Reply {
+        Ok(Some(HttpResponse {
             status,
             text: String::from_utf8_lossy(&text).into_owned(),
         }))
     }
 }
 
-/// The answer to a token.
-pub(super) struct Knocked {
+pub(super) struct TokenResponse {
     pub(super) status: StatusCode,
-    /// The ways to log in that the host names.
+    /// The `WWW-Authenticate` headers.
     pub(super) offers: Vec<String>,
 }
 
-async fn read(response: Response<Incoming>, place: &Place) -> Result<Bytes, RemoteError> {
-    let limited = Limited::new(response.into_body(), LARGEST_ANSWER);
+async fn read(response: Response<Incoming>, host: &HostLabel) -> Result<Bytes, RemoteError> {
+    let limited = Limited::new(response.into_body(), MAX_RESPONSE);
     let body = limited.collect().await;
-    let body = body.map_err(|source| RemoteError::Lost {
-        place: place.clone(),
-        step: "reading an answer",
+    let body = body.map_err(|source| RemoteError::ConnectionLost {
+        host: host.clone(),
+        step: "reading a response",
         source: Some(source),
     })?;
     Ok(body.to_bytes())
 }
 
-fn lost(place: &Place, error: impl std::error::Error + Send + Sync + 'static) -> RemoteError {
-    RemoteError::Lost {
-        place: place.clone(),
-        step: "asking WinRM",
+fn connection_lost(
+    host: &HostLabel,
+    error: impl std::error::Error + Send + Sync + 'static,
+) -> RemoteError {
+    RemoteError::ConnectionLost {
+        host: host.clone(),
+        step: "a WinRM request",
         source: Some(Box::new(error)),
     }
 }

@@ -1,12 +1,11 @@
 //! Kerberos: a login with a ticket, which needs no password and no NTLM.
 //!
-//! Tickets, their cache and their encryption are MIT's library's, which knows where
-//! a machine keeps them and how it finds a domain controller. It is loaded when a
-//! login asks for a ticket: casement neither builds against it nor needs it to run.
-//! Nothing is delegated: a host learns who comes, and gets nothing to go on with.
+//! MIT's library manages tickets, their cache and encryption, and finds the domain
+//! controller. It is loaded when a login needs a ticket: casement neither links against
+//! it nor needs it to run. No credentials are delegated to the host.
 //!
-//! The token goes as `Negotiate`, not wrapped into SPNEGO, and messages are laid out
-//! as NTLM's are: so does pywinrm, which has met many Windows hosts.
+//! The token is sent as `Negotiate`, not wrapped in SPNEGO, and sealed messages have the
+//! same layout as with NTLM, as in pywinrm.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -16,9 +15,6 @@ use casement_resource::Secret;
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 
-#[cfg(not(unix))]
-#[path = "kerberos/unsupported.rs"]
-mod absent;
 mod account;
 mod cause;
 #[cfg(unix)]
@@ -29,11 +25,13 @@ mod gss;
 #[cfg(unix)]
 mod library;
 mod login;
+#[cfg(not(unix))]
+mod unsupported;
 
 #[cfg(not(unix))]
-use absent as gss;
+use unsupported as gss;
 #[cfg(not(unix))]
-use absent as context;
+use unsupported as context;
 
 use account::Account;
 use cause::{Cause, cause};
@@ -43,7 +41,7 @@ use gss::Failure;
 pub use error::KerberosError;
 pub(super) use login::log_in;
 
-/// Who logs in: an account's ticket, or what one is fetched with.
+/// An account with its ticket, or with the password to get one.
 #[derive(Clone)]
 pub struct Identity {
     principal: String,
@@ -53,17 +51,16 @@ pub struct Identity {
 #[derive(Clone)]
 enum Source {
     Cache(Arc<gss::Credential>),
-    Password(Arc<Bought>),
+    Password(Arc<LazyTicket>),
 }
 
-/// Fetched when it is first needed, for all connections: a wrong password is tried
-/// once.
-struct Bought {
+/// Requested on first use and shared by all connections: a wrong password is tried once.
+struct LazyTicket {
     password: Secret,
-    held: Mutex<Option<Arc<gss::Credential>>>,
+    credential: Mutex<Option<Arc<gss::Credential>>>,
 }
 
-/// The password is left out.
+/// Without the password.
 impl fmt::Debug for Identity {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "Identity({})", self.principal)
@@ -71,20 +68,21 @@ impl fmt::Debug for Identity {
 }
 
 impl Identity {
-    /// The ticket of an account in this machine's cache, if it is good. A ticket of
-    /// somebody else is none.
+    /// The valid ticket of an account in the local cache; tickets of other accounts are
+    /// ignored.
     pub fn cached(user: &str) -> Result<Self, KerberosError> {
-        let account = Account::read(user);
-        let wanted = account.principal();
-        let (held, principal, seconds) = match look(None) {
-            Ok(found) if account.is(&found.1) => found,
-            // There are caches for several accounts, of which one is the usual one.
-            usual => look(Some(&wanted)).map_err(|failure| match usual {
+        let account = Account::parse(user);
+        let principal_name = account.principal();
+        let (credential, principal, seconds) = match inspect_cache(None) {
+            Ok(found) if account.matches(&found.1) => found,
+            // A collection may have tickets of several accounts, one of which is the
+            // default.
+            default => inspect_cache(Some(&principal_name)).map_err(|failure| match default {
                 Ok((_, other, _)) => KerberosError::NoTicket {
-                    user: wanted.clone(),
-                    found: format!("one of `{other}`"),
+                    user: principal_name.clone(),
+                    found: format!("a ticket of `{other}`"),
                 },
-                Err(_) => told(failure, &wanted, &wanted),
+                Err(_) => kerberos_error(failure, &principal_name, &principal_name),
             })?,
         };
         if seconds == 0 {
@@ -92,120 +90,121 @@ impl Identity {
         }
         Ok(Self {
             principal,
-            source: Source::Cache(Arc::new(held)),
+            source: Source::Cache(Arc::new(credential)),
         })
     }
 
-    /// A ticket that is fetched with a password when it is needed. It stays in
-    /// memory.
+    /// Gets a ticket with a password on first use, and keeps it in memory.
     pub fn with_password(user: &str, password: Secret) -> Self {
         Self {
-            principal: Account::read(user).principal(),
-            source: Source::Password(Arc::new(Bought {
+            principal: Account::parse(user).principal(),
+            source: Source::Password(Arc::new(LazyTicket {
                 password,
-                held: Mutex::default(),
+                credential: Mutex::default(),
             })),
         }
     }
 
-    fn held(&self) -> Result<Arc<gss::Credential>, Failure> {
+    fn credential(&self) -> Result<Arc<gss::Credential>, Failure> {
         match &self.source {
-            Source::Cache(held) => Ok(Arc::clone(held)),
-            Source::Password(bought) => {
-                let mut held = bought.held.lock().unwrap_or_else(PoisonError::into_inner);
-                if let Some(held) = &*held {
-                    return Ok(Arc::clone(held));
+            Source::Cache(credential) => Ok(Arc::clone(credential)),
+            Source::Password(ticket) => {
+                let mut credential = ticket
+                    .credential
+                    .lock()
+                    .unwrap_or_else(PoisonError::into_inner);
+                if let Some(credential) = &*credential {
+                    return Ok(Arc::clone(credential));
                 }
-                let made = gss::Credential::with_password(&self.principal, &bought.password)?;
-                Ok(Arc::clone(held.insert(Arc::new(made))))
+                let new = gss::Credential::with_password(&self.principal, &ticket.password)?;
+                Ok(Arc::clone(credential.insert(Arc::new(new))))
             }
         }
     }
 }
 
-/// What is in the cache, whose it is, and for how many seconds it is good.
-fn look(principal: Option<&str>) -> Result<(gss::Credential, String, u32), Failure> {
-    let held = gss::Credential::cached(principal)?;
-    let (principal, seconds) = held.about()?;
-    Ok((held, principal, seconds))
+/// A cached credential, its principal, and its remaining lifetime in seconds.
+fn inspect_cache(principal: Option<&str>) -> Result<(gss::Credential, String, u32), Failure> {
+    let credential = gss::Credential::cached(principal)?;
+    let (principal, seconds) = credential.inquire()?;
+    Ok((credential, principal, seconds))
 }
 
-/// A login with Kerberos.
 #[derive(Debug, Clone)]
 pub struct Ticket {
-    /// Whose it is.
     pub identity: Identity,
     /// The host's name in the domain, such as `win1.shop.example`.
     pub host: String,
-    /// The password for NTLM where the domain has no ticket for that host; without
-    /// one, that is an error.
-    pub otherwise: Option<Secret>,
+    /// The password for NTLM if the domain has no ticket for this host; without a
+    /// password, that is an error.
+    pub fallback_password: Option<Secret>,
 }
 
-/// A login that has begun: the first token, and what the answer is for.
-pub(super) struct Begun {
+/// The first token of a login, and the state to process the response.
+pub(super) struct PendingLogin {
     initiator: Initiator,
     token: Vec<u8>,
 }
 
 impl Ticket {
-    /// As people name it.
     fn service(&self) -> String {
         format!("HTTP/{}", self.host)
     }
 
-    /// Gets a ticket for the host, and makes the first token of a login with it.
-    pub(super) async fn begin(
+    pub(super) async fn start(
         &self,
         binding: Option<Vec<u8>>,
-        patience: Duration,
-    ) -> Result<Begun, KerberosError> {
+        limit: Duration,
+    ) -> Result<PendingLogin, KerberosError> {
         let identity = self.identity.clone();
         let service = format!("HTTP@{}", self.host);
-        let begin = move || {
-            let mut initiator = Initiator::new(identity.held()?, &service, binding)?;
+        let start = move || {
+            let mut initiator = Initiator::new(identity.credential()?, &service, binding)?;
             let token = initiator.step(&[])?.token;
-            Ok(Begun { initiator, token })
+            Ok(PendingLogin { initiator, token })
         };
-        let late = || KerberosError::NoServer {
+        let timed_out = || KerberosError::NoServer {
             service: self.service(),
-            reason: format!("nothing within {} s", patience.as_secs()),
+            reason: format!("timed out after {} s", limit.as_secs()),
         };
-        let begun = timeout(patience, aside(begin)).await.map_err(|_| late())?;
-        begun.map_err(|failure| told(failure, &self.identity.principal, &self.service()))
+        let pending = timeout(limit, run_blocking(start))
+            .await
+            .map_err(|_| timed_out())?;
+        pending
+            .map_err(|failure| kerberos_error(failure, &self.identity.principal, &self.service()))
     }
 }
 
-/// Runs what may wait for a domain controller on a thread of its own. One that waits
-/// for longer than anybody listens holds nothing up, not even the end of the program.
-async fn aside<T: Send + 'static>(
+/// Runs a call that may block on a domain controller on its own thread. If it times out,
+/// the thread does not block the exit of the program.
+async fn run_blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, Failure> + Send + 'static,
 ) -> Result<T, Failure> {
-    let (sender, done) = oneshot::channel();
+    let (sender, result) = oneshot::channel();
     std::thread::spawn(move || {
-        // Nobody listens any more: nobody is to be told.
+        // The receiver may be gone.
         drop(sender.send(work()));
     });
-    let done = done.await;
-    done.unwrap_or_else(|_| {
-        Err(Failure::Said {
+    let result = result.await;
+    result.unwrap_or_else(|_| {
+        Err(Failure::Gss {
             major: 0,
             minor: 0,
-            words: "the library ended its thread".to_owned(),
+            message: "the Kerberos library failed unexpectedly".to_owned(),
         })
     })
 }
 
-/// What happened, to a person who wanted a ticket of `user` for `service`.
-fn told(failure: Failure, user: &str, service: &str) -> KerberosError {
+/// The error for a request of a ticket of `user` for `service`.
+fn kerberos_error(failure: Failure, user: &str, service: &str) -> KerberosError {
     let (user, service) = (user.to_owned(), service.to_owned());
     let (major, minor, reason) = match failure {
-        Failure::Absent(reason) => return KerberosError::Absent { reason },
-        Failure::Said {
+        Failure::NotInstalled(reason) => return KerberosError::NotInstalled { reason },
+        Failure::Gss {
             major,
             minor,
-            words,
-        } => (major, minor, words),
+            message,
+        } => (major, minor, message),
     };
     match cause(major, minor) {
         Cause::NoTicket => KerberosError::NoTicket {
@@ -213,13 +212,13 @@ fn told(failure: Failure, user: &str, service: &str) -> KerberosError {
             found: reason,
         },
         Cause::Expired => KerberosError::Expired { principal: user },
-        Cause::Skew => KerberosError::ClockSkew {
+        Cause::ClockSkew => KerberosError::ClockSkew {
             other: "the domain controller".to_owned(),
             reason,
         },
         Cause::UnknownService => KerberosError::UnknownService { service, reason },
         Cause::NoServer => KerberosError::NoServer { service, reason },
-        Cause::Refused => KerberosError::Refused { user, reason },
+        Cause::AuthenticationFailed => KerberosError::AuthenticationFailed { user, reason },
         Cause::Other => KerberosError::Failed { service, reason },
     }
 }

@@ -1,4 +1,4 @@
-//! Logging a connection in.
+//! Authentication of a WinRM connection.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -11,74 +11,75 @@ use ring::rand::{SecureRandom as _, SystemRandom};
 use tokio::time::timeout;
 
 use super::WinRmError;
+use super::http::{HttpConnection, TokenResponse};
 use super::kerberos;
 use super::ntlm::seal::{Sealing, Side};
-use super::ntlm::{Account, Challenge, Dice, Login as Ntlm, bound_to, flags};
+use super::ntlm::{Account, Challenge, Login as Ntlm, Nonces, channel_binding_hash, flags};
 use super::target::{Login, Protection, WinRmTarget};
-use super::wire::{Knocked, Open};
-use crate::error::{Place, RemoteError};
+use crate::error::{HostLabel, RemoteError};
 
-/// From 1601, where Windows counts from, to 1970.
+/// From 1601, the epoch of Windows, to 1970.
 const EPOCH_SECONDS: u64 = 11_644_473_600;
-/// Domains turn logins down when clocks differ by more.
+/// Domains reject logins if the clocks differ by more.
 const SKEW_SECONDS: u64 = 300;
 
-/// Decides for the ways of logging in that leave a choice: a ticket where the domain
-/// has one for the host, else the password. Once for all connections of a session.
-pub(super) async fn decided(target: &WinRmTarget) -> WinRmTarget {
-    let mut decided = target.clone();
+/// Chooses the method once for all connections of a session: Kerberos if the domain has
+/// a ticket for the host, otherwise NTLM if there is a password.
+pub(super) async fn choose_login(target: &WinRmTarget) -> WinRmTarget {
+    let mut choose_login = target.clone();
     if let Login::Kerberos(ticket) = &target.login
-        && let Some(password) = &ticket.otherwise
-        && ticket.begin(None, target.connect_timeout).await.is_err()
+        && let Some(password) = &ticket.fallback_password
+        && ticket.start(None, target.connect_timeout).await.is_err()
     {
-        decided.login = Login::Ntlm(password.clone());
+        choose_login.login = Login::Ntlm(password.clone());
     }
-    decided
+    choose_login
 }
 
-/// Proves who we are. Over HTTP the connection is sealed from then on.
+/// Authenticates the connection. Over HTTP, messages are sealed from then on.
 pub(super) async fn log_in(
-    open: &mut Open,
+    connection: &mut HttpConnection,
     target: &WinRmTarget,
-    place: &Place,
+    host: &HostLabel,
 ) -> Result<(), RemoteError> {
-    let waited = target.connect_timeout;
-    let logged_in = match &target.login {
-        Login::Ntlm(password) => timeout(waited, ntlm(open, target, place, password)).await,
+    let limit = target.connect_timeout;
+    let result = match &target.login {
+        Login::Ntlm(password) => timeout(limit, ntlm(connection, target, host, password)).await,
         Login::Kerberos(ticket) => {
-            // A domain controller that does not answer is not the host's fault.
-            let begun = ticket.begin(open.binding.clone(), waited).await;
-            let begun = begun.map_err(WinRmError::from)?;
+            // A separate timeout: an unreachable domain controller is not the fault of
+            // the host.
+            let pending = ticket.start(connection.binding.clone(), limit).await;
+            let pending = pending.map_err(WinRmError::from)?;
             timeout(
-                waited,
-                kerberos::log_in(open, (target, place), ticket, begun),
+                limit,
+                kerberos::log_in(connection, (target, host), ticket, pending),
             )
             .await
         }
         Login::Basic(password) => {
-            // Each request says it; whether it is right shows in the first one.
-            open.authorization = Some(basic(&target.user, password));
+            // Sent with each request; the first one shows whether it is accepted.
+            connection.authorization = Some(basic(&target.user, password));
             return Ok(());
         }
     };
-    logged_in.map_err(|_| RemoteError::NoAnswer {
-        place: place.clone(),
-        waited,
-        step: "the login",
+    result.map_err(|_| RemoteError::TimedOut {
+        host: host.clone(),
+        timeout: limit,
+        step: "authentication",
     })?
 }
 
 fn basic(user: &str, password: &Secret) -> HeaderValue {
     let text = Secret::new(format!("{user}:{}", password.expose()));
-    hidden(format!("Basic {}", STANDARD.encode(text.expose())))
+    sensitive(format!("Basic {}", STANDARD.encode(text.expose())))
 }
 
 pub(super) fn negotiate(token: &[u8]) -> HeaderValue {
-    hidden(format!("Negotiate {}", STANDARD.encode(token)))
+    sensitive(format!("Negotiate {}", STANDARD.encode(token)))
 }
 
-/// A header that no log shows.
-fn hidden(text: String) -> HeaderValue {
+/// Marked sensitive, so that it is not logged.
+fn sensitive(text: String) -> HeaderValue {
     #[expect(clippy::expect_used, reason = "base64 is made of visible ASCII")]
     let mut value = HeaderValue::try_from(text).expect("base64 is made of visible ASCII");
     value.set_sensitive(true);
@@ -86,60 +87,60 @@ fn hidden(text: String) -> HeaderValue {
 }
 
 async fn ntlm(
-    open: &mut Open,
+    connection: &mut HttpConnection,
     target: &WinRmTarget,
-    place: &Place,
+    host: &HostLabel,
     password: &Secret,
 ) -> Result<(), RemoteError> {
     let account = Account::new(&target.user, password);
     let login = Ntlm::new(account);
-    let first = open
-        .knock(target, place, &negotiate(login.negotiate()))
+    let first = connection
+        .send_token(target, host, &negotiate(login.negotiate()))
         .await?;
-    let challenge = challenge(&first, target, place)?;
+    let challenge = challenge(&first, target, host)?;
     if target.protection == Protection::Sealed && challenge.flags & flags::NEEDED != flags::NEEDED {
-        let lacking = flags::NEEDED & !challenge.flags;
+        let missing = flags::NEEDED & !challenge.flags;
         return Err(WinRmError::Unencrypted {
-            place: place.clone(),
-            seen: format!("NTLM without sealing (it lacks {lacking:#010x})"),
+            host: host.clone(),
+            reason: format!("NTLM without sealing (missing flags {missing:#010x})"),
         }
         .into());
     }
     let service = format!("HTTP/{}", target.address);
-    let binding = open.binding.as_deref().map(bound_to);
-    let proven = login.answer(&challenge, binding, &service, &dice(place)?);
-    let last = open
-        .knock(target, place, &negotiate(&proven.message))
+    let binding = connection.binding.as_deref().map(channel_binding_hash);
+    let authenticate = login.authenticate(&challenge, binding, &service, &nonces(host)?);
+    let last = connection
+        .send_token(target, host, &negotiate(&authenticate.message))
         .await?;
     if last.status == StatusCode::UNAUTHORIZED {
-        let ahead = challenge.time().map_or(0, ahead);
-        if ahead.unsigned_abs() > SKEW_SECONDS {
+        let clock_ahead = challenge.time().map_or(0, clock_ahead);
+        if clock_ahead.unsigned_abs() > SKEW_SECONDS {
             return Err(WinRmError::ClockSkew {
-                place: place.clone(),
+                host: host.clone(),
                 user: target.user.clone(),
-                ahead,
+                ahead: clock_ahead,
             }
             .into());
         }
-        return Err(refused(target, place, &last.offers.join(", ")));
+        return Err(authentication_failed(target, host, &last.offers.join(", ")));
     }
     if target.protection == Protection::Sealed {
-        let sealing = Sealing::new(&proven.session_key, Side::Client);
-        open.sealing = Some(Box::new(sealing));
+        let sealing = Sealing::new(&authenticate.session_key, Side::Client);
+        connection.sealing = Some(Box::new(sealing));
     }
     Ok(())
 }
 
-/// The challenge, if the host sent one; else why there is none.
+/// The host's NTLM challenge, or the reason why there is none.
 fn challenge(
-    first: &Knocked,
+    first: &TokenResponse,
     target: &WinRmTarget,
-    place: &Place,
+    host: &HostLabel,
 ) -> Result<Challenge, RemoteError> {
-    let not_winrm = |seen: String| {
+    let not_winrm = |response: String| {
         RemoteError::from(WinRmError::NotWinRm {
-            place: place.clone(),
-            seen,
+            host: host.clone(),
+            response,
         })
     };
     if first.status != StatusCode::UNAUTHORIZED {
@@ -149,38 +150,41 @@ fn challenge(
         let offered = first.offers.join(", ");
         return Err(match target.protection {
             Protection::Sealed => WinRmError::Unencrypted {
-                place: place.clone(),
-                seen: format!("it takes no login that could seal, only: {offered}"),
+                host: host.clone(),
+                reason: format!("no accepted authentication method supports encryption: {offered}"),
             }
             .into(),
-            Protection::Tls(_) => refused(target, place, &offered),
+            Protection::Tls(_) => authentication_failed(target, host, &offered),
         });
     };
     Challenge::read(&token).map_err(|error| not_winrm(error.to_string()))
 }
 
-/// What the host says back to a token.
-pub(super) fn token(knocked: &Knocked) -> Option<Vec<u8>> {
-    knocked.offers.iter().find_map(|offer| {
+/// The token in the host's response.
+pub(super) fn token(response: &TokenResponse) -> Option<Vec<u8>> {
+    response.offers.iter().find_map(|offer| {
         let (method, token) = offer.split_once(' ')?;
         let known = ["negotiate", "ntlm", "kerberos"].contains(&method.to_lowercase().as_str());
         STANDARD.decode(known.then_some(token.trim())?).ok()
     })
 }
 
-/// The login is not taken.
-pub(super) fn refused(target: &WinRmTarget, place: &Place, offered: &str) -> RemoteError {
+pub(super) fn authentication_failed(
+    target: &WinRmTarget,
+    host: &HostLabel,
+    offered: &str,
+) -> RemoteError {
     let offered = match offered {
-        "" => "nothing else".to_owned(),
-        // Tokens say nothing to people, and are long.
+        "" => "no other method".to_owned(),
+        // Without the tokens.
         some => some
             .split(", ")
             .filter_map(|offer| offer.split(' ').next())
             .collect::<Vec<_>>()
             .join(", "),
     };
-    WinRmError::Refused {
-        place: place.clone(),
+    WinRmError::AuthenticationFailed {
+        host: host.clone(),
         user: target.user.clone(),
         method: match target.login {
             Login::Ntlm(_) => "NTLM",
@@ -192,33 +196,33 @@ pub(super) fn refused(target: &WinRmTarget, place: &Place, offered: &str) -> Rem
     .into()
 }
 
-fn dice(place: &Place) -> Result<Dice, RemoteError> {
+fn nonces(host: &HostLabel) -> Result<Nonces, RemoteError> {
     let random = SystemRandom::new();
-    let mut dice = Dice {
+    let mut nonces = Nonces {
         client_challenge: [0; 8],
         session_key: [0; 16],
         time: now(),
     };
-    let drawn = random.fill(&mut dice.client_challenge);
-    drawn
-        .and_then(|()| random.fill(&mut dice.session_key))
-        .map_err(|_| RemoteError::Lost {
-            place: place.clone(),
-            step: "drawing random numbers for the login",
+    let filled = random.fill(&mut nonces.client_challenge);
+    filled
+        .and_then(|()| random.fill(&mut nonces.session_key))
+        .map_err(|_| RemoteError::ConnectionLost {
+            host: host.clone(),
+            step: "generating random numbers",
             source: None,
         })?;
-    Ok(dice)
+    Ok(nonces)
 }
 
-/// The time as Windows counts it, in tenths of a microsecond since 1601.
+/// In units of 100 ns since 1601.
 fn now() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     let since = since.unwrap_or_default();
     (since.as_secs() + EPOCH_SECONDS) * 10_000_000 + u64::from(since.subsec_nanos() / 100)
 }
 
-/// By how many seconds the host's clock is ahead of ours.
-fn ahead(theirs: u64) -> i64 {
+/// Seconds by which the host's clock is ahead.
+fn clock_ahead(theirs: u64) -> i64 {
     let ours = i64::try_from(now() / 10_000_000).unwrap_or(i64::MAX);
     let theirs = i64::try_from(theirs / 10_000_000).unwrap_or(i64::MAX);
     theirs.saturating_sub(ours)

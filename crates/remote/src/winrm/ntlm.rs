@@ -1,9 +1,8 @@
-//! NTLM version 2, the client's side: the three messages of a login, and the
-//! sealing behind it.
+//! NTLM version 2, client side: the three messages of a login, and message sealing.
 //!
-//! Only what WinRM on supported Windows takes: Unicode, extended session
-//! security, 128 bit, exchanged keys. A server that offers less is refused; there
-//! is no NTLM version 1 and no LM here.
+//! Supports only what WinRM on supported Windows versions uses: Unicode, extended
+//! session security, 128 bit, key exchange. A server that offers less is rejected; there
+//! is no NTLM version 1 and no LM.
 
 use casement_resource::Secret;
 
@@ -18,7 +17,6 @@ pub(crate) use message::{Challenge, Pair, flags, put_pair};
 use crypto::{Key, account_key, hmac_md5, md5, prove, rc4_once, utf16};
 use message::{Fields, VERSION, negotiate};
 
-/// Who logs in.
 pub(crate) struct Account<'a> {
     pub(crate) user: &'a str,
     pub(crate) domain: &'a str,
@@ -26,7 +24,7 @@ pub(crate) struct Account<'a> {
 }
 
 impl<'a> Account<'a> {
-    /// `DOMAIN\user`, or a name alone, or `user@domain`, which goes as it is.
+    /// `DOMAIN\user`, a plain name, or `user@domain`, which is sent unchanged.
     pub(crate) fn new(login: &'a str, password: &'a Secret) -> Self {
         let (domain, user) = login.split_once('\\').unwrap_or(("", login));
         Self {
@@ -37,22 +35,21 @@ impl<'a> Account<'a> {
     }
 }
 
-/// What makes one login unlike another; given by tests, drawn otherwise.
-pub(crate) struct Dice {
+/// Random values and the time of a login; fixed in tests.
+pub(crate) struct Nonces {
     pub(crate) client_challenge: [u8; 8],
     pub(crate) session_key: Key,
-    /// Used where the server does not say its own.
+    /// Used if the server does not send its own time.
     pub(crate) time: u64,
 }
 
-/// A login under way.
 pub(crate) struct Login<'a> {
     account: Account<'a>,
     first: Vec<u8>,
 }
 
-/// The last message of a login, and the key behind it.
-pub(crate) struct Proven {
+/// The third message of a login, and the session key.
+pub(crate) struct AuthenticateMessage {
     pub(crate) message: Vec<u8>,
     pub(crate) session_key: Key,
 }
@@ -65,47 +62,46 @@ impl<'a> Login<'a> {
         }
     }
 
-    /// The first message.
     pub(crate) fn negotiate(&self) -> &[u8] {
         &self.first
     }
 
-    /// Answers the server's challenge. `binding` ties the login to the TLS
-    /// connection that it goes through; `service` names whom it is meant for.
-    pub(crate) fn answer(
+    /// Responds to the server's challenge. `binding` binds the login to its TLS
+    /// connection; `service` is the target name.
+    pub(crate) fn authenticate(
         &self,
         challenge: &Challenge,
         binding: Option<[u8; 16]>,
         service: &str,
-        dice: &Dice,
-    ) -> Proven {
+        nonces: &Nonces,
+    ) -> AuthenticateMessage {
         let account = &self.account;
-        let pairs = answered_pairs(challenge, binding, service);
+        let pairs = client_pairs(challenge, binding, service);
         let key = account_key(account.password, account.user, account.domain);
         let proof = prove(
             &key,
             challenge.challenge,
-            dice.client_challenge,
-            challenge.time().unwrap_or(dice.time),
+            nonces.client_challenge,
+            challenge.time().unwrap_or(nonces.time),
             &pairs,
         );
-        let mut exchanged = dice.session_key;
+        let mut exchanged = nonces.session_key;
         rc4_once(&proof.session_key, &mut exchanged);
-        let mut message = self.lay_out(challenge, &proof.response, &exchanged);
+        let mut message = self.encode(challenge, &proof.response, &exchanged);
         let mic = hmac_md5(
-            &dice.session_key,
+            &nonces.session_key,
             &[&self.first, &challenge.bytes, &message],
         );
-        if let Some(place) = message.get_mut(MIC..MIC + mic.len()) {
-            place.copy_from_slice(&mic);
+        if let Some(slot) = message.get_mut(MIC..MIC + mic.len()) {
+            slot.copy_from_slice(&mic);
         }
-        Proven {
+        AuthenticateMessage {
             message,
-            session_key: dice.session_key,
+            session_key: nonces.session_key,
         }
     }
 
-    fn lay_out(&self, challenge: &Challenge, response: &[u8], exchanged: &Key) -> Vec<u8> {
+    fn encode(&self, challenge: &Challenge, response: &[u8], exchanged: &Key) -> Vec<u8> {
         let mut fields = Fields::after(MIC + 16);
         let no_lm = [0; 24];
         let parts = [
@@ -113,7 +109,7 @@ impl<'a> Login<'a> {
             fields.put(response),
             fields.put(&utf16(self.account.domain)),
             fields.put(&utf16(self.account.user)),
-            // The name of this machine is nobody's business.
+            // The workstation name is not needed.
             fields.put(&[]),
             fields.put(exchanged),
         ];
@@ -121,8 +117,8 @@ impl<'a> Login<'a> {
         for part in parts {
             message.extend_from_slice(&part);
         }
-        let both = challenge.flags & flags::OURS;
-        message.extend_from_slice(&both.to_le_bytes());
+        let agreed = challenge.flags & flags::OURS;
+        message.extend_from_slice(&agreed.to_le_bytes());
         message.extend_from_slice(&VERSION);
         message.extend_from_slice(&[0; 16]);
         message.extend_from_slice(&fields.payload);
@@ -130,27 +126,26 @@ impl<'a> Login<'a> {
     }
 }
 
-/// What ties a login to a connection, as NTLM writes it.
-pub(crate) fn bound_to(data: &[u8]) -> [u8; 16] {
-    // It is a certificate's hash and its name.
+/// The channel binding as NTLM encodes it.
+pub(crate) fn channel_binding_hash(data: &[u8]) -> [u8; 16] {
     let length = u32::try_from(data.len()).unwrap_or(u32::MAX);
     // No addresses on either side, then the data (RFC 2744, 3.11).
     md5(&[&[0; 16], &length.to_le_bytes(), data])
 }
 
-/// Where the third message has its integrity code.
+/// The offset of the integrity code in the third message.
 pub(crate) const MIC: usize = 72;
 
-/// The server's own description, and what we add to it.
-fn answered_pairs(challenge: &Challenge, binding: Option<[u8; 16]>, service: &str) -> Vec<u8> {
+/// The server's AV pairs and those that the client adds.
+fn client_pairs(challenge: &Challenge, binding: Option<[u8; 16]>, service: &str) -> Vec<u8> {
     let mut pairs = Vec::new();
     for (id, value) in &challenge.pairs {
-        let ours = [Pair::Flags, Pair::ServiceName, Pair::ChannelBinding];
-        if !ours.iter().any(|pair| *pair as u16 == *id) {
+        let client_ids = [Pair::Flags, Pair::ServiceName, Pair::ChannelBinding];
+        if !client_ids.iter().any(|pair| *pair as u16 == *id) {
             put_pair(&mut pairs, *id, value);
         }
     }
-    // There is an integrity code.
+    // MsvAvFlags: the message has an integrity code.
     put_pair(&mut pairs, Pair::Flags as u16, &2_u32.to_le_bytes());
     let binding = binding.unwrap_or_default();
     put_pair(&mut pairs, Pair::ChannelBinding as u16, &binding);

@@ -1,40 +1,34 @@
-//! How a sealed message looks in HTTP (MS-WSMV 2.2.9.1).
+//! The HTTP encoding of sealed messages (MS-WSMV 2.2.9.1).
 
-use super::ntlm::seal::Forged;
+use super::ntlm::seal::BadSignature;
 
-/// What seals for one connection, once somebody is logged in.
-pub(crate) trait Seals: Send {
-    /// Seals the next message: its signature, and the rest of it.
-    fn seal(&mut self, message: &[u8]) -> Result<(Vec<u8>, Vec<u8>), NotSealed>;
+/// Seals and unseals the messages of one authenticated connection.
+pub(crate) trait Sealer: Send {
+    /// Returns the signature and the sealed message.
+    fn seal(&mut self, message: &[u8]) -> Result<(Vec<u8>, Vec<u8>), SealError>;
 
-    /// Opens the next message of the other side.
-    fn open(&mut self, signature: &[u8], sealed: &[u8]) -> Result<Vec<u8>, Forged>;
+    fn unseal(&mut self, signature: &[u8], sealed: &[u8]) -> Result<Vec<u8>, BadSignature>;
 }
 
-/// A login that is over, and seals no more.
+/// The security context is no longer valid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("a message could not be sealed")]
-pub(crate) struct NotSealed;
+#[error("failed to seal a message")]
+pub(crate) struct SealError;
 
-/// The type of a sealed body.
 pub(crate) const CONTENT_TYPE: &str = r#"multipart/encrypted;protocol="application/HTTP-SPNEGO-session-encrypted";boundary="Encrypted Boundary""#;
 
 const BOUNDARY: &[u8] = b"--Encrypted Boundary";
-const OCTETS: &[u8] = b"Content-Type: application/octet-stream\r\n";
+const OCTET_STREAM: &[u8] = b"Content-Type: application/octet-stream\r\n";
 
-/// A sealed body that cannot be opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum OpenError {
-    /// It is not laid out as one.
-    #[error("a sealed message is not laid out as one")]
-    Layout,
-    /// Its signature or its length is not right.
+pub(crate) enum UnsealError {
+    #[error("a sealed message is malformed")]
+    Malformed,
     #[error(transparent)]
-    Forged(#[from] Forged),
+    BadSignature(#[from] BadSignature),
 }
 
-/// Seals an envelope.
-pub(crate) fn pack(sealing: &mut dyn Seals, envelope: &[u8]) -> Result<Vec<u8>, NotSealed> {
+pub(crate) fn pack(sealing: &mut dyn Sealer, envelope: &[u8]) -> Result<Vec<u8>, SealError> {
     let (signature, sealed) = sealing.seal(envelope)?;
     let head = format!(
         "--Encrypted Boundary\r\n\tContent-Type: application/HTTP-SPNEGO-session-encrypted\r\n\
@@ -51,26 +45,27 @@ pub(crate) fn pack(sealing: &mut dyn Seals, envelope: &[u8]) -> Result<Vec<u8>, 
     Ok(body)
 }
 
-/// Opens a sealed body. Its parts are found by their headers and the last
-/// boundary: sealed bytes may look like one, and may be longer than what they are
-/// of.
-pub(crate) fn unpack(sealing: &mut dyn Seals, body: &[u8]) -> Result<Vec<u8>, OpenError> {
-    let length = original_length(body).ok_or(OpenError::Layout)?;
-    let at = position(body, OCTETS).ok_or(OpenError::Layout)? + OCTETS.len();
-    let rest = body.get(at..).ok_or(OpenError::Layout)?;
-    let (signature_length, rest) = rest.split_at_checked(4).ok_or(OpenError::Layout)?;
-    let signature_length = signature_length.try_into().map_err(|_| OpenError::Layout)?;
+/// Unseals a body. Its parts are found by their headers and the last boundary: sealed
+/// bytes may look like a boundary, and may be longer than the message.
+pub(crate) fn unpack(sealing: &mut dyn Sealer, body: &[u8]) -> Result<Vec<u8>, UnsealError> {
+    let length = original_length(body).ok_or(UnsealError::Malformed)?;
+    let at = position(body, OCTET_STREAM).ok_or(UnsealError::Malformed)? + OCTET_STREAM.len();
+    let rest = body.get(at..).ok_or(UnsealError::Malformed)?;
+    let (signature_length, rest) = rest.split_at_checked(4).ok_or(UnsealError::Malformed)?;
+    let signature_length = signature_length
+        .try_into()
+        .map_err(|_| UnsealError::Malformed)?;
     let signature_length = u32::from_le_bytes(signature_length);
-    let signature_length = usize::try_from(signature_length).map_err(|_| OpenError::Layout)?;
+    let signature_length = usize::try_from(signature_length).map_err(|_| UnsealError::Malformed)?;
     let (signature, rest) = rest
         .split_at_checked(signature_length)
-        .ok_or(OpenError::Layout)?;
+        .ok_or(UnsealError::Malformed)?;
     let end = rest.windows(BOUNDARY.len()).rposition(|it| it == BOUNDARY);
     let sealed = end.and_then(|end| rest.get(..end));
-    let message = sealing.open(signature, sealed.ok_or(OpenError::Layout)?)?;
+    let message = sealing.unseal(signature, sealed.ok_or(UnsealError::Malformed)?)?;
     match message.len() == length {
         true => Ok(message),
-        false => Err(OpenError::Layout),
+        false => Err(UnsealError::Malformed),
     }
 }
 
@@ -100,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_packed_is_sealed_and_comes_out_again() {
+    fn packed_message_is_sealed_and_unpacks_to_the_same() {
         let (mut client, mut server) = sides();
         for envelope in ["<a>one</a>", "", "<b>--Encrypted Boundary--\r\n</b>"] {
             let body = pack(&mut client, envelope.as_bytes()).unwrap();
@@ -111,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn a_damaged_body_is_no_message() {
+    fn damaged_body_is_rejected() {
         let body = pack(&mut sides().0, b"<a>one</a>").unwrap();
         for length in 0..body.len() - 4 {
             assert!(unpack(&mut sides().1, &body[..length]).is_err(), "{length}");
@@ -119,7 +114,7 @@ mod tests {
         let mut changed = body.clone();
         let last = body.len() - 30;
         changed[last] ^= 1;
-        let opened = unpack(&mut sides().1, &changed);
-        assert_eq!(opened, Err(OpenError::Forged(Forged)));
+        let unsealed = unpack(&mut sides().1, &changed);
+        assert_eq!(unsealed, Err(UnsealError::BadSignature(BadSignature)));
     }
 }

@@ -1,4 +1,4 @@
-//! A session over WinRM.
+//! A WinRM session: an authenticated shell on a host.
 
 use std::sync::Arc;
 
@@ -6,16 +6,16 @@ use tokio::sync::{mpsc, watch};
 
 use super::shell::Shell;
 use super::target::WinRmTarget;
-use crate::error::{Place, RemoteError};
+use crate::error::{HostLabel, RemoteError};
 use crate::process::{Output, Process};
 
-/// A shell on a host that is logged in to. It is deleted when this is dropped.
+/// Deletes the shell when dropped.
 pub struct WinRmSession {
     shell: Arc<Shell>,
     deleted: bool,
 }
 
-/// The way to the standard input of a command.
+/// The standard input of a command.
 pub(crate) struct Input {
     shell: Arc<Shell>,
     command: String,
@@ -32,22 +32,19 @@ impl Input {
 }
 
 impl WinRmSession {
-    /// Connects, checks the certificate where there is one, logs in, and opens a
-    /// shell.
     pub async fn connect(target: &WinRmTarget) -> Result<Self, RemoteError> {
-        let shell = Shell::open(target, Place::of_winrm(target)).await?;
+        let shell = Shell::open(target, HostLabel::winrm(target)).await?;
         Ok(Self {
             shell: Arc::new(shell),
             deleted: false,
         })
     }
 
-    /// The host, as messages name it.
-    pub fn place(&self) -> &Place {
-        self.shell.place()
+    pub fn host(&self) -> &HostLabel {
+        self.shell.host()
     }
 
-    /// Starts a command line; cmd reads it.
+    /// cmd interprets `line`.
     pub async fn start(&self, line: &str) -> Result<Process, RemoteError> {
         let command = self.shell.command(line).await?;
         let (sender, events) = mpsc::unbounded_channel();
@@ -58,22 +55,22 @@ impl WinRmSession {
             shell: Arc::clone(&self.shell),
             command,
         };
-        Ok(Process::over_winrm(
+        Ok(Process::from_winrm(
             events,
             input,
             ended,
-            self.place().clone(),
+            self.host().clone(),
         ))
     }
 
-    /// Runs a command line to its end, with nothing on its standard input.
+    /// Runs a command line to its end, with empty standard input.
     pub async fn run(&self, line: &str) -> Result<Output, RemoteError> {
         let process = self.start(line).await?;
         process.send_eof().await;
         process.output().await
     }
 
-    /// Deletes the shell. Dropping a session does it in the background.
+    /// Deletes the shell; dropping the session does so in the background.
     pub async fn close(mut self) {
         self.deleted = true;
         self.shell.delete().await;
@@ -85,7 +82,7 @@ impl Drop for WinRmSession {
         if self.deleted {
             return;
         }
-        // Without a runtime the host deletes the shell by itself, later.
+        // Without a runtime, the host deletes the idle shell later.
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
             let shell = Arc::clone(&self.shell);
             runtime.spawn(async move { shell.delete().await });

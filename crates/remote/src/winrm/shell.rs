@@ -1,4 +1,4 @@
-//! A shell on a host: its commands, what they are told and what they say.
+//! A WinRM shell on a host: its commands, their input and their output.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -8,62 +8,62 @@ use bytes::Bytes;
 use ring::rand::{SecureRandom as _, SystemRandom};
 use tokio::sync::{Mutex, mpsc, watch};
 
-use super::answer::{self, AnswerError, Fault, Received};
 use super::envelope::{Request, SEND_OVERHEAD};
+use super::http::HttpClient;
+use super::response::{self, Fault, Received, ResponseError};
 use super::target::WinRmTarget;
-use super::wire::Wire;
 use super::{WinRmError, login};
-use crate::error::{Place, RemoteError};
+use crate::error::{HostLabel, RemoteError};
 use crate::process::ProcessEvent;
 
-/// For how long the host waits for output before it says that there is none. A
-/// connection that died in silence is noticed not much later.
-const RECEIVE: Duration = Duration::from_secs(10);
-/// For how long everything else may take the host.
-const OPERATION: Duration = Duration::from_secs(60);
-/// So much longer than the host the answer may be on its way.
-const TRAVEL: Duration = Duration::from_secs(15);
-/// After so long in which nobody speaks to it, the host deletes the shell.
-const IDLE: Duration = Duration::from_secs(180);
-/// What every host takes: its limit cannot be set lower.
-const SMALLEST_ENVELOPE: usize = 32 * 1024;
-/// Where a host does not tell its limit: what old ones have.
-const ASSUMED_ENVELOPE: usize = 150 * 1024;
-/// More at once gains nothing.
-const LARGEST_ENVELOPE: usize = 500 * 1024;
+/// How long the host waits for output before it reports a timeout. A dead connection is
+/// noticed shortly after.
+const RECEIVE_TIMEOUT: Duration = Duration::from_secs(10);
+/// For all other requests.
+const OPERATION_TIMEOUT: Duration = Duration::from_secs(60);
+/// Added to the host's own timeout for the network.
+const NETWORK_MARGIN: Duration = Duration::from_secs(15);
+/// The host deletes a shell that is idle for this long.
+const IDLE_TIMEOUT: Duration = Duration::from_secs(180);
+/// Accepted by every host: the limit cannot be set lower.
+const MIN_ENVELOPE: usize = 32 * 1024;
+/// If a host does not report its limit: the default of old versions.
+const DEFAULT_ENVELOPE: usize = 150 * 1024;
+/// Larger envelopes are not faster.
+const MAX_ENVELOPE: usize = 500 * 1024;
 
-/// An open shell, shared by its commands.
+/// Shared by its commands.
 pub(crate) struct Shell {
     target: Arc<WinRmTarget>,
-    place: Place,
+    host: HostLabel,
     id: String,
-    /// Everything but waiting for output goes here, in order.
-    control: Mutex<Wire>,
-    /// Connections that waited for output and are free again.
-    spare: Mutex<Vec<Wire>>,
-    /// The largest envelope; nothing until it was asked for.
+    /// For all requests except `Receive`, in order.
+    control: Mutex<HttpClient>,
+    /// Idle connections of finished `Receive` loops.
+    idle: Mutex<Vec<HttpClient>>,
+    /// In bytes; 0 until the host was asked.
     envelope: AtomicUsize,
 }
 
-/// What the host says: what was asked for, or no.
-type Said = Result<String, Fault>;
+/// The response, or a fault.
+type FaultResult = Result<String, Fault>;
 
-async fn ask(
-    wire: &mut Wire,
+async fn send(
+    client: &mut HttpClient,
     target: &WinRmTarget,
-    place: &Place,
+    host: &HostLabel,
     request: &Request<'_>,
-) -> Result<Said, RemoteError> {
-    let operation = match request {
-        Request::Receive { .. } => RECEIVE,
-        _ => OPERATION,
+) -> Result<FaultResult, RemoteError> {
+    let timeout = match request {
+        Request::Receive { .. } => RECEIVE_TIMEOUT,
+        _ => OPERATION_TIMEOUT,
     };
-    let envelope = request.envelope(&target.endpoint(), &message_id(), operation);
-    let reply = wire.ask(&envelope, operation + TRAVEL).await?;
+    let envelope = request.envelope(&target.endpoint(), &message_id(), timeout);
+    let reply = client.send(&envelope, timeout + NETWORK_MARGIN).await?;
     if reply.status.is_success() {
         return Ok(Ok(reply.text));
     }
-    if let Some(fault) = answer::fault(&reply.text) {
+    if let Some(fault) = response::parse_fault(&reply.text) {
         return Ok(Err(fault));
     }
     let status = reply.status.as_u16();
@@ -74,54 +74,57 @@ async fn ask(
         }));
     }
     Err(WinRmError::NotWinRm {
-        place: place.clone(),
-        seen: format!("HTTP {status} without a reason"),
+        host: host.clone(),
+        response: format!("HTTP {status} without a fault"),
     }
     .into())
 }
 
 impl Shell {
-    /// Connects, logs in, and opens a shell.
-    pub(crate) async fn open(target: &WinRmTarget, place: Place) -> Result<Self, RemoteError> {
-        let target = Arc::new(login::decided(target).await);
-        let mut wire = Wire::new(Arc::clone(&target), place.clone());
-        let create = Request::Create { idle: IDLE };
-        let made = ask(&mut wire, &target, &place, &create).await?;
-        let made = made.map_err(|fault| fault_error(&target, &place, "open a shell", &fault))?;
-        let id = answer::shell(&made).map_err(|error| not_understood(&place, &error))?;
+    pub(crate) async fn open(target: &WinRmTarget, host: HostLabel) -> Result<Self, RemoteError> {
+        let target = Arc::new(login::choose_login(target).await);
+        let mut client = HttpClient::new(Arc::clone(&target), host.clone());
+        let create = Request::Create { idle: IDLE_TIMEOUT };
+        let created = send(&mut client, &target, &host, &create).await?;
+        let created =
+            created.map_err(|fault| fault_error(&target, &host, "open a shell", &fault))?;
+        let id =
+            response::shell_id(&created).map_err(|error| unexpected_response(&host, &error))?;
         Ok(Self {
             target,
-            place,
+            host,
             id,
-            control: Mutex::new(wire),
-            spare: Mutex::default(),
+            control: Mutex::new(client),
+            idle: Mutex::default(),
             envelope: AtomicUsize::new(0),
         })
     }
 
-    pub(crate) fn place(&self) -> &Place {
-        &self.place
+    pub(crate) fn host(&self) -> &HostLabel {
+        &self.host
     }
 
-    async fn control(&self, request: &Request<'_>) -> Result<Said, RemoteError> {
-        let mut wire = self.control.lock().await;
-        ask(&mut wire, &self.target, &self.place, request).await
+    async fn control(&self, request: &Request<'_>) -> Result<FaultResult, RemoteError> {
+        let mut client = self.control.lock().await;
+        send(&mut client, &self.target, &self.host, request).await
     }
 
-    /// Starts a command line; cmd reads it.
+    /// cmd interprets `line`.
     pub(crate) async fn command(&self, line: &str) -> Result<String, RemoteError> {
         let shell = &self.id;
         let started = self.control(&Request::Command { shell, line }).await?;
         let started = started.map_err(|fault| {
-            if fault.is_gone() {
-                return self.lost("starting a command");
+            if fault.is_closed() {
+                return self.connection_lost("starting a command");
             }
-            fault_error(&self.target, &self.place, "start a command", &fault)
+            fault_error(&self.target, &self.host, "start a command", &fault)
         })?;
-        answer::command(&started).map_err(|error| not_understood(&self.place, &error).into())
+        response::command_id(&started)
+            .map_err(|error| unexpected_response(&self.host, &error).into())
     }
 
-    /// Writes to a command, in pieces that fit; ends its input if told so.
+    /// Writes to the standard input of a command, in chunks that fit an envelope, and
+    /// closes it if `end` is set.
     pub(crate) async fn write(
         &self,
         command: &str,
@@ -130,8 +133,8 @@ impl Shell {
     ) -> Result<(), RemoteError> {
         let mut rest = data;
         loop {
-            let most = self.piece(rest.len()).await?;
-            let (data, after) = rest.split_at_checked(most).unwrap_or((rest, &[]));
+            let limit = self.max_chunk(rest.len()).await?;
+            let (data, after) = rest.split_at_checked(limit).unwrap_or((rest, &[]));
             let request = Request::Send {
                 shell: &self.id,
                 command,
@@ -142,12 +145,14 @@ impl Shell {
                 Ok(_) if after.is_empty() => return Ok(()),
                 Ok(_) => rest = after,
                 Err(fault) if fault.is_too_large() && self.shrink() => {}
-                Err(fault) if fault.is_gone() => return Err(self.lost("writing to a command")),
+                Err(fault) if fault.is_closed() => {
+                    return Err(self.connection_lost("writing to a command"));
+                }
                 Err(fault) => {
                     return Err(fault_error(
                         &self.target,
-                        &self.place,
-                        "take what a command is told",
+                        &self.host,
+                        "accept the input of a command",
                         &fault,
                     ));
                 }
@@ -155,52 +160,54 @@ impl Shell {
         }
     }
 
-    /// How much fits one envelope. The host is asked only by who has much to say.
-    async fn piece(&self, wanted: usize) -> Result<usize, RemoteError> {
-        let fits = |envelope: usize| envelope.saturating_sub(SEND_OVERHEAD) / 4 * 3;
-        if wanted <= fits(SMALLEST_ENVELOPE) {
-            return Ok(wanted);
+    /// How many bytes fit one envelope. The host is asked only if there is much to send.
+    async fn max_chunk(&self, length: usize) -> Result<usize, RemoteError> {
+        let payload = |envelope: usize| envelope.saturating_sub(SEND_OVERHEAD) / 4 * 3;
+        if length <= payload(MIN_ENVELOPE) {
+            return Ok(length);
         }
         let mut envelope = self.envelope.load(Ordering::Relaxed);
         if envelope == 0 {
             let settings = self.control(&Request::Settings).await?;
-            let told = settings.ok().and_then(|text| answer::envelope_limit(&text));
-            envelope = told
-                .unwrap_or(ASSUMED_ENVELOPE)
-                .clamp(SMALLEST_ENVELOPE, LARGEST_ENVELOPE);
+            let limit = settings
+                .ok()
+                .and_then(|text| response::envelope_limit(&text));
+            envelope = limit
+                .unwrap_or(DEFAULT_ENVELOPE)
+                .clamp(MIN_ENVELOPE, MAX_ENVELOPE);
             self.envelope.store(envelope, Ordering::Relaxed);
         }
-        Ok(fits(envelope))
+        Ok(payload(envelope))
     }
 
-    /// Smaller pieces from now on; false where there are none.
+    /// Halves the envelope size; false if it is already the smallest.
     fn shrink(&self) -> bool {
         let envelope = self.envelope.load(Ordering::Relaxed);
-        let smaller = (envelope / 2).max(SMALLEST_ENVELOPE);
+        let smaller = (envelope / 2).max(MIN_ENVELOPE);
         self.envelope.store(smaller, Ordering::Relaxed);
         smaller < envelope
     }
 
-    /// Passes on what a command says until it ends, or nobody listens.
+    /// Forwards the output of a command until it ends or the receiver is dropped.
     pub(crate) async fn follow(
         self: Arc<Self>,
         command: String,
         events: mpsc::UnboundedSender<ProcessEvent>,
         end: watch::Sender<bool>,
     ) {
-        let spare = self.spare.lock().await.pop();
-        let fresh = || Wire::new(Arc::clone(&self.target), self.place.clone());
-        let mut wire = spare.unwrap_or_else(fresh);
+        let idle = self.idle.lock().await.pop();
+        let connect = || HttpClient::new(Arc::clone(&self.target), self.host.clone());
+        let mut client = idle.unwrap_or_else(connect);
         let (status, closed) = loop {
             let received = tokio::select! {
-                received = self.receive(&mut wire, &command) => received,
+                received = self.receive(&mut client, &command) => received,
                 () = events.closed() => break (None, false),
             };
             let received = match received {
                 Ok(received) => received,
                 Err(error) => {
-                    let said = format!("{error}\n");
-                    let _ = events.send(ProcessEvent::Stderr(Bytes::from(said)));
+                    let message = format!("{error}\n");
+                    let _ = events.send(ProcessEvent::Stderr(Bytes::from(message)));
                     break (None, false);
                 }
             };
@@ -213,14 +220,14 @@ impl Shell {
                 }
             }
             if let Some(status) = received.ended {
-                self.spare.lock().await.push(wire);
+                self.idle.lock().await.push(client);
                 break (status, true);
             }
         };
         end.send_replace(true);
-        // Nobody listens any more: nobody is to be told.
+        // The receiver may be gone.
         drop(events.send(ProcessEvent::End { status, closed }));
-        // A command that has ended still has a place on the host until this.
+        // Until then, the host keeps an ended command.
         let terminate = Request::Terminate {
             shell: &self.id,
             command: &command,
@@ -228,34 +235,37 @@ impl Shell {
         let _ = self.control(&terminate).await;
     }
 
-    async fn receive(&self, wire: &mut Wire, command: &str) -> Result<Received, RemoteError> {
+    async fn receive(
+        &self,
+        client: &mut HttpClient,
+        command: &str,
+    ) -> Result<Received, RemoteError> {
         let shell = &self.id;
         let request = Request::Receive { shell, command };
-        match ask(wire, &self.target, &self.place, &request).await? {
-            Ok(text) => {
-                answer::received(&text).map_err(|error| not_understood(&self.place, &error).into())
-            }
-            Err(fault) if fault.is_time_out() => Ok(Received::default()),
-            Err(fault) if fault.is_gone() => Err(self.lost("waiting for a command")),
+        match send(client, &self.target, &self.host, &request).await? {
+            Ok(text) => response::parse_received(&text)
+                .map_err(|error| unexpected_response(&self.host, &error).into()),
+            Err(fault) if fault.is_timeout() => Ok(Received::default()),
+            Err(fault) if fault.is_closed() => Err(self.connection_lost("waiting for a command")),
             Err(fault) => Err(fault_error(
                 &self.target,
-                &self.place,
-                "tell what a command says",
+                &self.host,
+                "return the output of a command",
                 &fault,
             )),
         }
     }
 
-    /// Deletes the shell, and with it what runs in it.
+    /// Deletes the shell and terminates its commands.
     pub(crate) async fn delete(&self) {
         let shell = &self.id;
-        // The host may be gone already, which is what was wanted.
+        // The host may be unreachable.
         let _ = self.control(&Request::Delete { shell }).await;
     }
 
-    fn lost(&self, step: &'static str) -> RemoteError {
-        RemoteError::Lost {
-            place: self.place.clone(),
+    fn connection_lost(&self, step: &'static str) -> RemoteError {
+        RemoteError::ConnectionLost {
+            host: self.host.clone(),
             step,
             source: None,
         }
@@ -264,13 +274,13 @@ impl Shell {
 
 fn fault_error(
     target: &WinRmTarget,
-    place: &Place,
+    host: &HostLabel,
     action: &'static str,
     fault: &Fault,
 ) -> RemoteError {
     if fault.is_denied() {
         return WinRmError::Denied {
-            place: place.clone(),
+            host: host.clone(),
             user: target.user.clone(),
             reason: fault.reason.clone(),
         }
@@ -280,24 +290,24 @@ fn fault_error(
         .code
         .map_or_else(String::new, |code| format!(" ({code})"));
     WinRmError::Fault {
-        place: place.clone(),
+        host: host.clone(),
         action,
         reason: format!("{}{code}", fault.reason),
     }
     .into()
 }
 
-fn not_understood(place: &Place, error: &AnswerError) -> WinRmError {
+fn unexpected_response(host: &HostLabel, error: &ResponseError) -> WinRmError {
     WinRmError::NotWinRm {
-        place: place.clone(),
-        seen: error.to_string(),
+        host: host.clone(),
+        response: error.to_string(),
     }
 }
 
-/// A random UUID. Nothing depends on it but the host's logs.
+/// A random UUID, used only in logs of the host.
 fn message_id() -> String {
     let mut bytes = [0; 16];
-    // Without chance it is a constant, which hosts take as well.
+    // Hosts accept a constant too.
     let _ = SystemRandom::new().fill(&mut bytes);
     let number = u128::from_be_bytes(bytes);
     let number = number & !(0xf000 << 64) | (0x4000 << 64);

@@ -1,4 +1,4 @@
-//! Whom to speak to over WinRM, and how.
+//! WinRM targets.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -8,59 +8,52 @@ use casement_resource::{Secret, Sha256};
 
 use super::kerberos::Ticket;
 
-/// What protects the conversation. There is no way without.
+/// How messages are encrypted; there is no unencrypted mode.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Protection {
-    /// TLS; the certificate is checked as this says.
     Tls(Trust),
-    /// No TLS: every message is sealed with the keys of the login.
+    /// No TLS: every message is sealed with the session key of the login.
     Sealed,
 }
 
-/// Which certificate of a host is the right one.
+/// Which certificates are trusted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Trust {
-    /// One that somebody signed whom this machine trusts.
+    /// Signed by a CA that this system trusts.
     System,
-    /// One that was signed by a certificate in this PEM file.
+    /// Signed by a certificate in this PEM file.
     Signed(PathBuf),
-    /// This one, whoever signed it and whatever name is on it.
+    /// Exactly this one, regardless of issuer and name.
     Pinned(Sha256),
 }
 
-/// How the login is proved.
 #[derive(Debug, Clone)]
 pub enum Login {
-    /// NTLM version 2, with this password.
+    /// NTLM version 2 with this password.
     Ntlm(Secret),
-    /// The password itself, inside TLS.
     Basic(Secret),
-    /// A ticket.
     Kerberos(Ticket),
 }
 
-/// One host, and how to log in there over WinRM.
+/// A host and how to log in there over WinRM.
 #[derive(Clone)]
 pub struct WinRmTarget {
-    /// The host's name in the user's file; used in messages only.
+    /// The host's name in the cluster file; for messages only.
     pub name: String,
-    /// An IP address or a DNS name; also what its certificate is for.
+    /// An IP address or a DNS name; also the name that the certificate must have.
     pub address: String,
-    /// The port: 5986 with TLS, 5985 without.
+    /// 5986 with TLS, 5985 without.
     pub port: u16,
-    /// The account: `Administrator`, `SHOP\anna` or `anna@shop.example`.
+    /// `Administrator`, `SHOP\anna` or `anna@shop.example`.
     pub user: String,
-    /// What protects the conversation.
     pub protection: Protection,
-    /// How the login is proved.
     pub login: Login,
-    /// How long connecting and logging in may take.
+    /// For each of connecting and authenticating.
     pub connect_timeout: Duration,
 }
 
 impl WinRmTarget {
-    /// A target with TLS on port 5986, strict about its certificate, and a time-out
-    /// of 10 s.
+    /// TLS on port 5986 with a trusted certificate, timeout of 10 s.
     pub fn new(
         name: impl Into<String>,
         address: impl Into<String>,
@@ -78,7 +71,6 @@ impl WinRmTarget {
         }
     }
 
-    /// Where requests go.
     pub(crate) fn endpoint(&self) -> String {
         let scheme = match self.protection {
             Protection::Tls(_) => "https",
@@ -87,7 +79,7 @@ impl WinRmTarget {
         format!("{scheme}://{}/wsman", self.authority())
     }
 
-    /// Address and port as HTTP writes them.
+    /// Address and port in URL notation.
     pub(crate) fn authority(&self) -> String {
         match self.address.contains(':') {
             true => format!("[{}]:{}", self.address, self.port),
@@ -96,7 +88,7 @@ impl WinRmTarget {
     }
 }
 
-/// The password is left out: a target ends up in logs.
+/// Without the password: targets are logged.
 impl fmt::Debug for WinRmTarget {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter
@@ -113,7 +105,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn debug_hides_the_password_and_shows_where_it_goes() {
+    fn debug_hides_the_password_and_shows_the_endpoint() {
         let password = Secret::new("hunter2".to_owned());
         let login = Login::Ntlm(password);
         let mut target = WinRmTarget::new("win1", "fd00::4", "Administrator", login);

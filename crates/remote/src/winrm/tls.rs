@@ -1,5 +1,4 @@
-//! TLS to a host: which certificate is the right one, and what ties a login to
-//! the connection.
+//! TLS to a host: certificate verification and channel binding.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -16,43 +15,45 @@ use tokio_rustls::client::TlsStream;
 
 use super::error::WinRmError;
 use super::target::Trust;
-use crate::error::{Place, RemoteError};
+use crate::error::{HostLabel, RemoteError};
 
-/// The fingerprint as people compare it.
+/// The SHA-256 of the DER encoding.
 fn fingerprint(certificate: &[u8]) -> Sha256 {
     Sha256::of(certificate)
 }
 
-/// Why a certificate was turned down; kept because rustls passes only text on.
+/// Why a certificate was rejected; kept because rustls passes on only text.
 #[derive(Debug, Clone)]
-enum Verdict {
+enum Rejection {
     Unknown { offered: Sha256, reason: String },
     Changed { offered: Sha256, pinned: Sha256 },
 }
 
 #[derive(Debug)]
-enum Against {
-    Signers(Arc<dyn ServerCertVerifier>),
+enum TrustAnchor {
+    Roots(Arc<dyn ServerCertVerifier>),
     Pin(Sha256),
 }
 
-/// Checks what the host shows.
 #[derive(Debug)]
-struct Judge {
-    against: Against,
+struct CertificateVerifier {
+    anchor: TrustAnchor,
     provider: Arc<CryptoProvider>,
-    verdict: Arc<Mutex<Option<Verdict>>>,
+    rejection: Arc<Mutex<Option<Rejection>>>,
 }
 
-impl Judge {
-    fn note(&self, verdict: Verdict) -> Error {
-        let mut place = self.verdict.lock().unwrap_or_else(PoisonError::into_inner);
-        *place = Some(verdict);
-        Error::General("the certificate is not the right one".to_owned())
+impl CertificateVerifier {
+    fn reject(&self, rejection: Rejection) -> Error {
+        let mut slot = self
+            .rejection
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        *slot = Some(rejection);
+        Error::General("the certificate is not trusted".to_owned())
     }
 }
 
-impl ServerCertVerifier for Judge {
+impl ServerCertVerifier for CertificateVerifier {
     fn verify_server_cert(
         &self,
         end_entity: &CertificateDer<'_>,
@@ -62,17 +63,17 @@ impl ServerCertVerifier for Judge {
         now: UnixTime,
     ) -> Result<ServerCertVerified, Error> {
         let offered = fingerprint(end_entity);
-        match &self.against {
-            Against::Pin(pinned) if *pinned == offered => Ok(ServerCertVerified::assertion()),
-            Against::Pin(pinned) => Err(self.note(Verdict::Changed {
+        match &self.anchor {
+            TrustAnchor::Pin(pinned) if *pinned == offered => Ok(ServerCertVerified::assertion()),
+            TrustAnchor::Pin(pinned) => Err(self.reject(Rejection::Changed {
                 offered,
                 pinned: *pinned,
             })),
-            Against::Signers(signers) => signers
+            TrustAnchor::Roots(roots) => roots
                 .verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now)
                 .map_err(|error| {
                     let reason = error.to_string();
-                    self.note(Verdict::Unknown { offered, reason })
+                    self.reject(Rejection::Unknown { offered, reason })
                 }),
         }
     }
@@ -83,8 +84,8 @@ impl ServerCertVerifier for Judge {
         certificate: &CertificateDer<'_>,
         signed: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        let known = &self.provider.signature_verification_algorithms;
-        verify_tls12_signature(message, certificate, signed, known)
+        let algorithms = &self.provider.signature_verification_algorithms;
+        verify_tls12_signature(message, certificate, signed, algorithms)
     }
 
     fn verify_tls13_signature(
@@ -93,8 +94,8 @@ impl ServerCertVerifier for Judge {
         certificate: &CertificateDer<'_>,
         signed: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        let known = &self.provider.signature_verification_algorithms;
-        verify_tls13_signature(message, certificate, signed, known)
+        let algorithms = &self.provider.signature_verification_algorithms;
+        verify_tls13_signature(message, certificate, signed, algorithms)
     }
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
@@ -104,51 +105,51 @@ impl ServerCertVerifier for Judge {
     }
 }
 
-/// Shakes hands over `stream`; the certificate is judged by `trust`.
-pub(crate) async fn shake_hands(
+/// Connects over `stream` and verifies the certificate against `trust`.
+pub(crate) async fn handshake(
     stream: TcpStream,
     trust: &Trust,
-    place: &Place,
+    host: &HostLabel,
 ) -> Result<TlsStream<TcpStream>, RemoteError> {
     let provider = Arc::new(ring::default_provider());
-    let verdict = Arc::new(Mutex::new(None));
-    let judge = Judge {
-        against: against(trust, &provider)?,
+    let rejection = Arc::new(Mutex::new(None));
+    let verifier = CertificateVerifier {
+        anchor: anchor(trust, &provider)?,
         provider: Arc::clone(&provider),
-        verdict: Arc::clone(&verdict),
+        rejection: Arc::clone(&rejection),
     };
-    let not_winrm = |reason: String| WinRmError::NotWinRm {
-        place: place.clone(),
-        seen: reason,
+    let not_winrm = |response: String| WinRmError::NotWinRm {
+        host: host.clone(),
+        response,
     };
     let config = ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
         .map_err(|error| not_winrm(error.to_string()))?
         .dangerous()
-        .with_custom_certificate_verifier(Arc::new(judge))
+        .with_custom_certificate_verifier(Arc::new(verifier))
         .with_no_client_auth();
-    let name = ServerName::try_from(place.address().to_owned())
+    let name = ServerName::try_from(host.address().to_owned())
         .map_err(|error| not_winrm(error.to_string()))?;
-    let shaken = TlsConnector::from(Arc::new(config)).connect(name, stream);
-    match shaken.await {
+    let connected = TlsConnector::from(Arc::new(config)).connect(name, stream);
+    match connected.await {
         Ok(stream) => Ok(stream),
         Err(error) => {
-            let verdict = verdict.lock().unwrap_or_else(PoisonError::into_inner);
-            Err(match verdict.clone() {
-                Some(Verdict::Unknown { offered, reason }) => WinRmError::CertificateUnknown {
-                    place: place.clone(),
+            let rejection = rejection.lock().unwrap_or_else(PoisonError::into_inner);
+            Err(match rejection.clone() {
+                Some(Rejection::Unknown { offered, reason }) => WinRmError::CertificateUnknown {
+                    host: host.clone(),
                     offered: offered.to_string(),
                     reason,
                 }
                 .into(),
-                Some(Verdict::Changed { offered, pinned }) => WinRmError::CertificateChanged {
-                    place: place.clone(),
+                Some(Rejection::Changed { offered, pinned }) => WinRmError::CertificateChanged {
+                    host: host.clone(),
                     offered: offered.to_string(),
                     pinned: pinned.to_string(),
                 }
                 .into(),
-                None if is_cut(&error) => RemoteError::Lost {
-                    place: place.clone(),
+                None if is_disconnect(&error) => RemoteError::ConnectionLost {
+                    host: host.clone(),
                     step: "the TLS handshake",
                     source: Some(Box::new(error)),
                 },
@@ -158,7 +159,7 @@ pub(crate) async fn shake_hands(
     }
 }
 
-fn is_cut(error: &std::io::Error) -> bool {
+fn is_disconnect(error: &std::io::Error) -> bool {
     use std::io::ErrorKind;
     matches!(
         error.kind(),
@@ -166,52 +167,52 @@ fn is_cut(error: &std::io::Error) -> bool {
     )
 }
 
-fn against(trust: &Trust, provider: &Arc<CryptoProvider>) -> Result<Against, WinRmError> {
+fn anchor(trust: &Trust, provider: &Arc<CryptoProvider>) -> Result<TrustAnchor, WinRmError> {
     let path = match trust {
-        Trust::Pinned(pin) => return Ok(Against::Pin(*pin)),
+        Trust::Pinned(pin) => return Ok(TrustAnchor::Pin(*pin)),
         Trust::Signed(path) => path,
         Trust::System => {
             let verifier = rustls_platform_verifier::Verifier::new(Arc::clone(provider));
             let verifier = verifier.map_err(|error| WinRmError::TrustFile {
-                path: "the system's certificates".into(),
+                path: "the system's certificate store".into(),
                 reason: error.to_string(),
             })?;
-            return Ok(Against::Signers(Arc::new(verifier)));
+            return Ok(TrustAnchor::Roots(Arc::new(verifier)));
         }
     };
-    let unusable = |reason: String| WinRmError::TrustFile {
+    let invalid = |reason: String| WinRmError::TrustFile {
         path: path.clone(),
         reason,
     };
     let mut roots = RootCertStore::empty();
-    let found = CertificateDer::pem_file_iter(path).map_err(|error| unusable(error.to_string()))?;
+    let found = CertificateDer::pem_file_iter(path).map_err(|error| invalid(error.to_string()))?;
     for certificate in found {
-        let certificate = certificate.map_err(|error| unusable(error.to_string()))?;
+        let certificate = certificate.map_err(|error| invalid(error.to_string()))?;
         let added = roots.add(certificate);
-        added.map_err(|error| unusable(error.to_string()))?;
+        added.map_err(|error| invalid(error.to_string()))?;
     }
     if roots.is_empty() {
-        return Err(unusable("it has no certificate".to_owned()));
+        return Err(invalid("the file contains no certificate".to_owned()));
     }
     let verifier =
         WebPkiServerVerifier::builder_with_provider(Arc::new(roots), Arc::clone(provider))
             .build()
-            .map_err(|error| unusable(error.to_string()))?;
-    Ok(Against::Signers(verifier))
+            .map_err(|error| invalid(error.to_string()))?;
+    Ok(TrustAnchor::Roots(verifier))
 }
 
-/// What a login puts into its proof so that it is good for this connection only:
-/// the hash over the host's certificate (RFC 5929, `tls-server-end-point`).
-pub(crate) fn end_point(stream: &TlsStream<TcpStream>) -> Option<Vec<u8>> {
+/// The channel binding of a login, which makes it valid for this connection only: the
+/// hash of the host certificate (RFC 5929, `tls-server-end-point`).
+pub(crate) fn channel_binding(stream: &TlsStream<TcpStream>) -> Option<Vec<u8>> {
     let (_, connection) = stream.get_ref();
     let certificate = connection.peer_certificates()?.first()?;
-    end_point_of(certificate)
+    channel_binding_of(certificate)
 }
 
-fn end_point_of(certificate: &[u8]) -> Option<Vec<u8>> {
+fn channel_binding_of(certificate: &[u8]) -> Option<Vec<u8>> {
     use sha2::Digest as _;
     let (_, read) = x509_parser::parse_x509_certificate(certificate).ok()?;
-    // The hash of the certificate's own signature, SHA-256 in place of older ones.
+    // The hash function of the certificate's signature, SHA-256 instead of older ones.
     let hash = match read.signature_algorithm.algorithm.to_id_string().as_str() {
         "1.2.840.113549.1.1.12" | "1.2.840.10045.4.3.3" => {
             sha2::Sha384::digest(certificate).to_vec()

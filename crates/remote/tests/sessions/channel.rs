@@ -1,4 +1,4 @@
-//! The control channel: messages, noise, ends and cuts.
+//! The control channel: messages, noise, exits and dropped connections.
 
 use std::sync::atomic::Ordering;
 
@@ -7,10 +7,10 @@ use casement_remote::{
 };
 use casement_resource::wire::{ToAgent, ToController};
 
-use crate::double::Double;
-use crate::program;
+use crate::fake_server::FakeServer;
+use crate::pe_header;
 
-/// The double answers everything with `retired`, but `bye` with `bye`, and cuts
+/// The fake server responds to everything with `retired`, to `bye` with `bye`, and drops
 /// the connection at `retire`.
 fn hello() -> ToAgent {
     ToAgent::Hello {
@@ -23,18 +23,21 @@ fn message(message: ToController) -> Incoming {
     Incoming::Message(Box::new(message))
 }
 
-async fn open(double: &Double) -> (Session, Channel) {
-    let path = double.local_file("casement-node", 100);
+async fn open(server: &FakeServer) -> (Session, Channel) {
+    let path = server.local_file("casement-node", 100);
     let home = AgentHome::new(Agent::load(&path, HostOs::Linux).unwrap());
-    let session = Session::connect(&double.target()).await.unwrap();
-    let process = session.start(&home.line(&["channel"])).await.unwrap();
+    let session = Session::connect(&server.target()).await.unwrap();
+    let process = session
+        .start(&home.command_line(&["channel"]))
+        .await
+        .unwrap();
     (session, Channel::new(process))
 }
 
 #[tokio::test]
-async fn messages_go_both_ways_and_noise_is_kept_aside() {
-    let double = Double::start().await;
-    let (_session, mut channel) = open(&double).await;
+async fn messages_are_exchanged_and_noise_is_kept_separately() {
+    let server = FakeServer::start().await;
+    let (_session, mut channel) = open(&server).await;
     for _ in 0..3 {
         channel.send(&hello()).await.unwrap();
         let answer = channel.next().await.unwrap();
@@ -44,111 +47,111 @@ async fn messages_go_both_ways_and_noise_is_kept_aside() {
     assert_eq!(channel.next().await.unwrap(), message(ToController::Bye));
     let end = Incoming::End(ChannelEnd::Bye);
     assert_eq!(channel.next().await.unwrap(), end);
-    assert_eq!(channel.next().await.unwrap(), end, "the end stays the end");
+    assert_eq!(channel.next().await.unwrap(), end, "the end is final");
     let noise: Vec<_> = channel.noise().collect();
     assert_eq!(noise, ["Microsoft Windows [Version 10.0.20348]"]);
-    let said = double.shared.said.lock().unwrap().join("\n");
+    let received = server.shared.received.lock().unwrap().join("\n");
     assert!(
-        said.is_ascii() && said.contains(r"\u00fcn\u00efcode"),
-        "{said}"
+        received.is_ascii() && received.contains(r"\u00fcn\u00efcode"),
+        "{received}"
     );
 }
 
 #[tokio::test]
-async fn an_agent_that_does_not_answer_is_brought_first() {
-    let double = Double::start().await;
-    let path = double.local_file("casement-node.exe", 100_000);
+async fn missing_agent_is_uploaded_first() {
+    let server = FakeServer::start().await;
+    let path = server.local_file("casement-node.exe", 100_000);
     let home = AgentHome::new(Agent::load(&path, HostOs::Windows).unwrap());
-    double.shared.needs_agent.store(true, Ordering::SeqCst);
-    let session = Session::connect(&double.target()).await.unwrap();
+    server.shared.needs_agent.store(true, Ordering::SeqCst);
+    let session = Session::connect(&server.target()).await.unwrap();
     let opened = home.open(&session, "me", |_| {}).await.unwrap();
     assert_eq!(opened.delivery, Delivery::Sent(100_000));
-    assert_eq!(*opened.answer, ToController::Retired);
+    assert_eq!(*opened.first_message, ToController::Retired);
     let opened = home.open(&session, "me", |_| {}).await.unwrap();
     assert_eq!(opened.delivery, Delivery::Reused);
     let line = format!(r#"cmd /c "{}" channel"#, home.path());
-    let commands = double.shared.commands.lock().unwrap().clone();
-    let asked = commands
+    let commands = server.shared.commands.lock().unwrap().clone();
+    let probes = commands
         .iter()
         .map(|it| it.starts_with("echo casement-cmd"));
-    let asked: Vec<bool> = asked.collect();
-    assert_eq!(asked, [false, true, false, false], "what it is, once");
+    let probes: Vec<bool> = probes.collect();
+    assert_eq!(probes, [false, true, false, false], "the probe runs once");
     let started = commands.iter().filter(|it| **it == line);
     assert_eq!(started.count(), 3, "{commands:?}");
 
-    let other = double.local_file("broken.exe", 50_000);
+    let other = server.local_file("broken.exe", 50_000);
     let home = AgentHome::new(Agent::load(&other, HostOs::Windows).unwrap());
-    double.shared.needs_agent.store(false, Ordering::SeqCst);
-    double.shared.broken.store(true, Ordering::SeqCst);
+    server.shared.needs_agent.store(false, Ordering::SeqCst);
+    server.shared.broken.store(true, Ordering::SeqCst);
     let Err(error) = home.open(&session, "me", |_| {}).await else {
-        panic!("it does not run");
+        panic!("the agent must not run");
     };
     assert_eq!(error.code(), "CAS-SSH-018");
     assert!(error.details()[1].1.contains("not recognized"));
 }
 
 #[tokio::test]
-async fn an_agent_for_another_processor_is_not_brought_to_windows() {
-    let double = Double::start().await;
-    let path = double.local_file("casement-node.exe", 0);
-    std::fs::write(&path, program::for_x86_64()).unwrap();
+async fn agent_for_another_architecture_is_not_uploaded_to_windows() {
+    let server = FakeServer::start().await;
+    let path = server.local_file("casement-node.exe", 0);
+    std::fs::write(&path, pe_header::x86_64()).unwrap();
     let home = AgentHome::new(Agent::load(&path, HostOs::Windows).unwrap());
-    double.shared.needs_agent.store(true, Ordering::SeqCst);
-    *double.shared.processor.lock().unwrap() = "ARM64";
-    let session = Session::connect(&double.target()).await.unwrap();
+    server.shared.needs_agent.store(true, Ordering::SeqCst);
+    *server.shared.processor.lock().unwrap() = "ARM64";
+    let session = Session::connect(&server.target()).await.unwrap();
     let Err(error) = home.open(&session, "me", |_| {}).await else {
-        panic!("it would not run");
+        panic!("the agent is for another architecture");
     };
     assert_eq!(error.code(), "CAS-SSH-027");
-    let told = format!("{:?}", error.details());
-    assert!(told.contains("Windows, aarch64"), "{told}");
-    assert!(told.contains("Windows, x86_64"), "{told}");
-    assert_eq!(double.shared.written.load(Ordering::SeqCst), 0);
-    // One that does not say what it is, is believed to be what the file says.
-    *double.shared.processor.lock().unwrap() = "x86";
+    let details = format!("{:?}", error.details());
+    assert!(details.contains("Windows, aarch64"), "{details}");
+    assert!(details.contains("Windows, x86_64"), "{details}");
+    assert_eq!(server.shared.written.load(Ordering::SeqCst), 0);
+    // An unknown architecture is assumed to match.
+    *server.shared.processor.lock().unwrap() = "x86";
     let opened = home.open(&session, "me", |_| {}).await.unwrap();
     assert!(matches!(opened.delivery, Delivery::Sent(_)));
 }
 
 #[tokio::test]
-async fn an_agent_is_started_through_the_bash_of_git_as_well() {
-    let double = Double::start().await;
-    let path = double.local_file("casement-node.exe", 1000);
+async fn agent_starts_through_git_bash() {
+    let server = FakeServer::start().await;
+    let path = server.local_file("casement-node.exe", 1000);
     let home = AgentHome::new(Agent::load(&path, HostOs::Windows).unwrap());
-    double.shared.needs_agent.store(true, Ordering::SeqCst);
-    double.shared.git_bash.store(true, Ordering::SeqCst);
-    let session = Session::connect(&double.target()).await.unwrap();
+    server.shared.needs_agent.store(true, Ordering::SeqCst);
+    server.shared.git_bash.store(true, Ordering::SeqCst);
+    let session = Session::connect(&server.target()).await.unwrap();
     let opened = home.open(&session, "me", |_| {}).await.unwrap();
     assert_eq!(opened.delivery, Delivery::Sent(1000));
     let opened = home.open(&session, "me", |_| {}).await.unwrap();
     assert_eq!(opened.delivery, Delivery::Reused);
-    let commands = double.shared.commands.lock().unwrap().clone();
+    let commands = server.shared.commands.lock().unwrap().clone();
     let last = commands.last().unwrap();
     assert_eq!(*last, format!(r#"cmd //c "{}" channel"#, home.path()));
 }
 
 #[tokio::test]
-async fn a_cut_is_no_exit() {
-    let double = Double::start().await;
-    let (session, mut channel) = open(&double).await;
+async fn dropped_connection_is_not_an_exit() {
+    let server = FakeServer::start().await;
+    let (session, mut channel) = open(&server).await;
     channel.send(&ToAgent::Retire).await.unwrap();
-    let end = Incoming::End(ChannelEnd::Cut);
+    let end = Incoming::End(ChannelEnd::ConnectionLost);
     assert_eq!(channel.next().await.unwrap(), end);
     let mut sent = Ok(());
     while sent.is_ok() {
         sent = channel.send(&hello()).await;
     }
-    assert!(matches!(sent, Err(RemoteError::Lost { .. })));
+    assert!(matches!(sent, Err(RemoteError::ConnectionLost { .. })));
     let Err(error) = session.sftp().await else {
-        panic!("the session is gone");
+        panic!("the session must be lost");
     };
     assert_eq!(error.code(), "CAS-SSH-014");
 }
 
 #[tokio::test]
-async fn a_program_that_is_not_there_ends_without_a_message() {
-    let double = Double::start().await;
-    let session = Session::connect(&double.target()).await.unwrap();
+async fn missing_program_exits_without_a_message() {
+    let server = FakeServer::start().await;
+    let session = Session::connect(&server.target()).await.unwrap();
     let process = session.start("nothing").await.unwrap();
     let mut channel = Channel::new(process);
     let end = Incoming::End(ChannelEnd::Exited(1));
@@ -157,9 +160,9 @@ async fn a_program_that_is_not_there_ends_without_a_message() {
 }
 
 #[tokio::test]
-async fn another_protocol_is_told_as_that() {
-    let double = Double::start().await;
-    let session = Session::connect(&double.target()).await.unwrap();
+async fn other_protocol_version_is_reported() {
+    let server = FakeServer::start().await;
+    let session = Session::connect(&server.target()).await.unwrap();
     let process = session.start("other protocol").await.unwrap();
     let error = Channel::new(process).next().await.unwrap_err();
     assert_eq!(error.code(), "CAS-SSH-021");

@@ -1,15 +1,15 @@
-//! Host keys, logins, and the ways in which a host cannot be reached.
+//! Host keys, logins and unreachable hosts.
 
 use std::time::Duration;
 
 use casement_remote::{HostKeyPolicy, HostOs, Reconnect, RemoteError, Session, Shell, load_key};
 use tokio::net::TcpListener;
 
-use crate::double::{Double, key};
+use crate::fake_server::{FakeServer, key};
 
-async fn error(target: &casement_remote::Target) -> RemoteError {
+async fn connect_error(target: &casement_remote::Target) -> RemoteError {
     match Session::connect(target).await {
-        Ok(_) => panic!("it connected"),
+        Ok(_) => panic!("the connection succeeded"),
         Err(error) => error,
     }
 }
@@ -24,9 +24,9 @@ fn values(error: &RemoteError) -> String {
 }
 
 #[tokio::test]
-async fn a_known_host_lets_us_in_and_says_what_it_is() {
-    let double = Double::start().await;
-    let session = Session::connect(&double.target()).await.unwrap();
+async fn known_host_is_connected_and_probed() {
+    let server = FakeServer::start().await;
+    let session = Session::connect(&server.target()).await.unwrap();
     let system = session.probe().await.unwrap();
     assert_eq!((system.os, system.shell), (HostOs::Windows, Shell::Cmd));
     assert_eq!(system.architecture.as_deref(), Some("x86_64"));
@@ -40,10 +40,10 @@ async fn a_known_host_lets_us_in_and_says_what_it_is() {
 }
 
 #[tokio::test]
-async fn an_unknown_key_is_told_with_its_fingerprint() {
-    let double = Double::start().await;
-    std::fs::remove_file(double.known_hosts()).unwrap();
-    let error = error(&double.target()).await;
+async fn unknown_key_is_reported_with_its_fingerprint() {
+    let server = FakeServer::start().await;
+    std::fs::remove_file(server.known_hosts()).unwrap();
+    let error = connect_error(&server.target()).await;
     assert_eq!(error.code(), "CAS-SSH-001");
     let fingerprint = key(2).fingerprint(russh::keys::HashAlg::Sha256).to_string();
     assert!(values(&error).contains(&fingerprint), "{}", values(&error));
@@ -52,25 +52,25 @@ async fn an_unknown_key_is_told_with_its_fingerprint() {
 }
 
 #[tokio::test]
-async fn a_new_key_is_written_down_when_that_is_wanted() {
-    let double = Double::start().await;
-    std::fs::write(double.known_hosts(), "# no end of line").unwrap();
-    let mut target = double.target();
+async fn accept_new_records_the_key() {
+    let server = FakeServer::start().await;
+    std::fs::write(server.known_hosts(), "# no end of line").unwrap();
+    let mut target = server.target();
     target.host_keys = HostKeyPolicy::AcceptNew;
     Session::connect(&target).await.unwrap();
     target.host_keys = HostKeyPolicy::Strict;
     Session::connect(&target).await.unwrap();
-    let text = std::fs::read_to_string(double.known_hosts()).unwrap();
+    let text = std::fs::read_to_string(server.known_hosts()).unwrap();
     assert_eq!(text.lines().count(), 2, "{text}");
 }
 
 #[tokio::test]
-async fn a_changed_key_is_told_with_both_fingerprints_and_the_line() {
-    let double = Double::start().await;
-    double.write_known_hosts(&key(9));
-    let mut target = double.target();
+async fn changed_key_is_reported_with_both_fingerprints_and_the_line() {
+    let server = FakeServer::start().await;
+    server.write_known_hosts(&key(9));
+    let mut target = server.target();
     target.host_keys = HostKeyPolicy::AcceptNew;
-    let error = error(&target).await;
+    let error = connect_error(&target).await;
     assert_eq!(error.code(), "CAS-SSH-002");
     let text = values(&error);
     assert!(text.starts_with("known_hosts:2 SHA256:"), "{text}");
@@ -82,90 +82,90 @@ async fn a_changed_key_is_told_with_both_fingerprints_and_the_line() {
 }
 
 #[tokio::test]
-async fn a_wrong_key_or_user_is_told_with_what_was_tried() {
-    let double = Double::start().await;
-    let mut target = double.target();
+async fn failed_login_reports_what_was_tried() {
+    let server = FakeServer::start().await;
+    let mut target = server.target();
     target.credential = key(7).into();
-    let text = error(&target).await;
+    let text = connect_error(&target).await;
     assert_eq!(text.code(), "CAS-SSH-003");
     assert!(values(&text).contains("user admin; key SHA256:"));
-    assert!(values(&text).contains("(ED25519); it takes "));
-    let mut target = double.target();
+    assert!(values(&text).contains("(ED25519); host accepts "));
+    let mut target = server.target();
     target.user = "guest".to_owned();
-    assert_eq!(error(&target).await.code(), "CAS-SSH-003");
+    assert_eq!(connect_error(&target).await.code(), "CAS-SSH-003");
 }
 
 #[tokio::test]
-async fn each_way_of_not_being_there_has_its_own_error() {
-    let double = Double::start().await;
-    let mut target = double.target();
+async fn each_connection_failure_has_its_own_error() {
+    let server = FakeServer::start().await;
+    let mut target = server.target();
     let free = TcpListener::bind("127.0.0.1:0").await.unwrap();
     target.port = free.local_addr().unwrap().port();
     drop(free);
-    assert_eq!(error(&target).await.code(), "CAS-SSH-005");
+    assert_eq!(connect_error(&target).await.code(), "CAS-SSH-005");
 
     let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
     target.port = silent.local_addr().unwrap().port();
     target.connect_timeout = Duration::from_millis(50);
-    let late = error(&target).await;
-    assert_eq!(late.code(), "CAS-SSH-004");
-    assert!(values(&late).contains("for the SSH handshake"));
+    let timed_out = connect_error(&target).await;
+    assert_eq!(timed_out.code(), "CAS-SSH-004");
+    assert!(values(&timed_out).contains("during the SSH handshake"));
 
     target.address = "no-such-host.invalid".to_owned();
-    // Longer than a resolver without an answer tries.
+    // Longer than the timeout of the resolver.
     target.connect_timeout = Duration::from_secs(120);
-    assert_eq!(error(&target).await.code(), "CAS-SSH-007");
+    assert_eq!(connect_error(&target).await.code(), "CAS-SSH-007");
 }
 
 #[tokio::test]
-async fn something_that_is_no_ssh_server_is_told_as_that() {
+async fn other_server_than_ssh_is_reported() {
     use tokio::io::AsyncWriteExt as _;
-    let double = Double::start().await;
+    let server = FakeServer::start().await;
     let web = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let mut target = double.target();
+    let mut target = server.target();
     target.port = web.local_addr().unwrap().port();
     tokio::spawn(async move {
         let (mut stream, _) = web.accept().await.unwrap();
         let _ = stream.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n").await;
     });
-    assert_eq!(error(&target).await.code(), "CAS-SSH-013");
+    assert_eq!(connect_error(&target).await.code(), "CAS-SSH-013");
 }
 
 #[tokio::test]
-async fn a_host_that_comes_back_is_found_and_one_that_does_not_is_given_up() {
-    let double = Double::start().await;
-    let mut target = double.target();
-    let port = double.port;
-    let known_hosts = std::fs::read(double.known_hosts()).unwrap();
-    drop(double);
-    let impatient = Reconnect {
-        deadline: Duration::from_millis(40),
-        first_pause: Duration::from_millis(10),
-        longest_pause: Duration::from_millis(10),
+async fn reconnect_finds_a_returning_host_and_gives_up_at_the_deadline() {
+    let server = FakeServer::start().await;
+    let mut target = server.target();
+    let port = server.port;
+    let known_hosts = std::fs::read(server.known_hosts()).unwrap();
+    drop(server);
+    let short = Reconnect {
+        timeout: Duration::from_millis(40),
+        initial_delay: Duration::from_millis(10),
+        max_delay: Duration::from_millis(10),
     };
     let folder = tempfile::tempdir().unwrap();
     target.known_hosts = folder.path().join("known_hosts");
     std::fs::write(&target.known_hosts, known_hosts).unwrap();
-    let Err(gone) = impatient.connect(&target, |_| {}).await else {
-        panic!("nobody is there");
+    let Err(failed) = short.connect(&target, |_| {}).await else {
+        panic!("the host is down");
     };
-    assert_eq!(gone.code(), "CAS-SSH-015");
+    assert_eq!(failed.code(), "CAS-SSH-015");
 
-    let patient = Reconnect::default();
+    let reconnect = Reconnect::default();
     let (tried, mut seen) = tokio::sync::mpsc::unbounded_channel();
-    let back = patient.connect(&target, |attempt| {
+    let back = reconnect.connect(&target, |attempt| {
         let _ = tried.send(attempt.number);
     });
     let returns = async {
         assert_eq!(seen.recv().await, Some(1));
-        Double::on(&format!("127.0.0.1:{port}")).await
+        FakeServer::start_on(&format!("127.0.0.1:{port}")).await
     };
     let (session, _double) = tokio::join!(back, returns);
     session.unwrap();
 }
 
 #[test]
-fn keys_that_cannot_be_used_are_told_apart() {
+fn each_unusable_key_has_its_own_error() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("id");
     assert_eq!(load_key(&path).unwrap_err().code(), "CAS-SSH-010");
@@ -174,7 +174,7 @@ fn keys_that_cannot_be_used_are_told_apart() {
     let public = key(1).public_key().to_openssh().unwrap();
     std::fs::write(&path, public).unwrap();
     let error = load_key(&path).unwrap_err();
-    assert!(error.to_string().contains("public half"), "{error}");
+    assert!(error.to_string().contains("public key"), "{error}");
     std::fs::write(&path, include_str!("encrypted_key")).unwrap();
     assert_eq!(load_key(&path).unwrap_err().code(), "CAS-SSH-011");
     let plain = key(1).to_openssh(Default::default()).unwrap();

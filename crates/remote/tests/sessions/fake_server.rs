@@ -1,5 +1,5 @@
-//! An SSH server in this process: it takes one key, runs made-up commands, serves
-//! a folder by SFTP, and can be cut off.
+//! An SSH server in this process: accepts one key, runs fake commands, serves a folder
+//! over SFTP, and can drop its connections.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -17,85 +17,82 @@ use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
-use crate::files_double::Files;
+use crate::fake_sftp::FakeSftp;
 
-/// A key made from a number: tests must not depend on chance.
+/// Deterministic.
 pub fn key(seed: u8) -> PrivateKey {
     let pair = Ed25519Keypair::from_seed(&[seed; 32]);
     PrivateKey::new(KeypairData::from(pair), "").unwrap()
 }
 
-/// The server, and everything that a test may look at.
-pub struct Double {
+pub struct FakeServer {
     pub folder: tempfile::TempDir,
     pub port: u16,
     pub shared: Arc<Shared>,
-    server: JoinHandle<()>,
+    task: JoinHandle<()>,
 }
 
-/// What becomes of SFTP when it is asked for.
+/// The response to an SFTP request.
 #[derive(Default, Clone, Copy)]
 pub enum Subsystem {
     #[default]
     Served,
-    /// There is no such subsystem.
-    Refused,
-    /// Its program ends at once.
-    Ends,
-    /// The connection is cut before it says a word.
-    Cut,
+    Unsupported,
+    /// The SFTP program exits at once.
+    Exits,
+    /// The connection drops before the first response.
+    Drops,
 }
 
 pub struct Shared {
     pub root: PathBuf,
     accepted: PublicKey,
-    /// The command lines that were run.
+    /// The command lines that clients ran.
     pub commands: Mutex<Vec<String>>,
-    /// The lines that the channel process was sent.
-    pub said: Mutex<Vec<String>>,
-    /// After so many bytes written by SFTP the connection is cut, once.
-    pub cut_after: AtomicU64,
+    /// The lines sent to the channel process.
+    pub received: Mutex<Vec<String>>,
+    /// Drops the connection once after this many bytes written over SFTP.
+    pub drop_after: AtomicU64,
     pub written: AtomicU64,
-    /// Programs on Windows run only if they are there.
+    /// Programs run only if their file exists.
     pub needs_agent: AtomicBool,
-    /// No program runs.
+    /// Programs do not run at all.
     pub broken: AtomicBool,
-    /// Git's bash reads the command lines.
+    /// Command lines go through the bash of Git for Windows.
     pub git_bash: AtomicBool,
-    /// The processor that cmd says the host has.
+    /// The value of `PROCESSOR_ARCHITECTURE`.
     pub processor: Mutex<&'static str>,
-    /// What becomes of SFTP.
     pub subsystem: Mutex<Subsystem>,
-    wires: Mutex<Vec<JoinHandle<()>>>,
+    connections: Mutex<Vec<JoinHandle<()>>>,
 }
 
 impl Shared {
-    /// Whether the program of a command line would run.
+    /// Whether the program of a command line runs.
     fn runs(&self, line: &str) -> bool {
         let path = line
             .split('"')
             .nth(1)
             .unwrap_or_default()
             .replace('\\', "/");
-        let there = !self.needs_agent.load(Ordering::SeqCst) || self.root.join(path).is_file();
-        there && !self.broken.load(Ordering::SeqCst)
+        let exists = !self.needs_agent.load(Ordering::SeqCst) || self.root.join(path).is_file();
+        exists && !self.broken.load(Ordering::SeqCst)
     }
 
-    /// Drops every connection on the floor.
-    pub fn cut(&self) {
-        for wire in self.wires.lock().unwrap().drain(..) {
-            wire.abort();
+    /// Aborts all connections.
+    pub fn drop_connections(&self) {
+        for connection in self.connections.lock().unwrap().drain(..) {
+            connection.abort();
         }
     }
 }
 
-impl Double {
+impl FakeServer {
     pub async fn start() -> Self {
-        Self::on("127.0.0.1:0").await
+        Self::start_on("127.0.0.1:0").await
     }
 
-    /// Listens on a given address, for hosts that come back.
-    pub async fn on(address: &str) -> Self {
+    /// Listens on a given address, for hosts that return.
+    pub async fn start_on(address: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let listener = TcpListener::bind(address).await.unwrap();
         let port = listener.local_addr().unwrap().port();
@@ -105,32 +102,32 @@ impl Double {
             root,
             accepted: key(1).public_key().clone(),
             commands: Mutex::default(),
-            said: Mutex::default(),
-            cut_after: AtomicU64::new(u64::MAX),
+            received: Mutex::default(),
+            drop_after: AtomicU64::new(u64::MAX),
             written: AtomicU64::new(0),
             needs_agent: AtomicBool::new(false),
             broken: AtomicBool::new(false),
             git_bash: AtomicBool::new(false),
             processor: Mutex::new("AMD64"),
             subsystem: Mutex::default(),
-            wires: Mutex::default(),
+            connections: Mutex::default(),
         });
-        let server = tokio::spawn(serve(listener, Arc::clone(&shared)));
-        let double = Self {
+        let task = tokio::spawn(serve(listener, Arc::clone(&shared)));
+        let server = Self {
             folder,
             port,
             shared,
-            server,
+            task,
         };
-        double.write_known_hosts(&key(2));
-        double
+        server.write_known_hosts(&key(2));
+        server
     }
 
     pub fn known_hosts(&self) -> PathBuf {
         self.folder.path().join("known_hosts")
     }
 
-    /// Says that the host has this key (it has number 2).
+    /// Records a host key; the actual key is `key(2)`.
     pub fn write_known_hosts(&self, key: &PrivateKey) {
         let public = key.public_key().to_openssh().unwrap();
         let line = format!("# hosts of the test\n[127.0.0.1]:{} {public}\n", self.port);
@@ -143,7 +140,7 @@ impl Double {
         target
     }
 
-    /// A file here, with content that does not repeat.
+    /// A local file with incompressible content.
     pub fn local_file(&self, name: &str, size: usize) -> PathBuf {
         let path = self.folder.path().join(name);
         let mut state = 0x2545_f491_4f6c_dd1d_u64;
@@ -161,16 +158,16 @@ impl Double {
         path
     }
 
-    /// Where a path of the host is here.
-    pub fn there(&self, path: &str) -> PathBuf {
+    /// The local path of a path on the host.
+    pub fn local_path(&self, path: &str) -> PathBuf {
         self.shared.root.join(path.trim_start_matches('/'))
     }
 }
 
-impl Drop for Double {
+impl Drop for FakeServer {
     fn drop(&mut self) {
-        self.server.abort();
-        self.shared.cut();
+        self.task.abort();
+        self.shared.drop_connections();
     }
 }
 
@@ -181,30 +178,30 @@ async fn serve(listener: TcpListener, shared: Arc<Shared>) {
         ..Config::default()
     });
     while let Ok((mut stream, _)) = listener.accept().await {
-        let (mut outside, inside) = tokio::io::duplex(256 * 1024);
-        let login = Login {
+        let (mut outer, inner) = tokio::io::duplex(256 * 1024);
+        let handler = Connection {
             shared: Arc::clone(&shared),
             channels: HashMap::new(),
         };
         let config = Arc::clone(&config);
-        let wire = tokio::spawn(async move {
-            let _ = tokio::io::copy_bidirectional(&mut stream, &mut outside).await;
+        let connection = tokio::spawn(async move {
+            let _ = tokio::io::copy_bidirectional(&mut stream, &mut outer).await;
         });
-        shared.wires.lock().unwrap().push(wire);
+        shared.connections.lock().unwrap().push(connection);
         tokio::spawn(async move {
-            if let Ok(session) = run_stream(config, inside, login).await {
+            if let Ok(session) = run_stream(config, inner, handler).await {
                 let _ = session.await;
             }
         });
     }
 }
 
-struct Login {
+struct Connection {
     shared: Arc<Shared>,
     channels: HashMap<ChannelId, Channel<Msg>>,
 }
 
-impl Handler for Login {
+impl Handler for Connection {
     type Error = russh::Error;
 
     async fn auth_publickey(
@@ -212,8 +209,13 @@ impl Handler for Login {
         user: &str,
         key: VerifiedPublicKey<'_>,
     ) -> Result<Auth, Self::Error> {
-        let right = user == "admin" && key.public_key.key_data() == self.shared.accepted.key_data();
-        Ok(if right { Auth::Accept } else { Auth::reject() })
+        let accepted =
+            user == "admin" && key.public_key.key_data() == self.shared.accepted.key_data();
+        Ok(if accepted {
+            Auth::Accept
+        } else {
+            Auth::reject()
+        })
     }
 
     async fn channel_open_session(
@@ -235,19 +237,19 @@ impl Handler for Login {
     ) -> Result<(), Self::Error> {
         let channel = self.channels.remove(&id).unwrap();
         let subsystem = *self.shared.subsystem.lock().unwrap();
-        if let Subsystem::Refused = subsystem {
+        if let Subsystem::Unsupported = subsystem {
             return session.channel_failure(id);
         }
         session.channel_success(id)?;
         match subsystem {
-            Subsystem::Ends => return session.close(id),
-            Subsystem::Cut => {
-                self.shared.cut();
+            Subsystem::Exits => return session.close(id),
+            Subsystem::Drops => {
+                self.shared.drop_connections();
                 return Ok(());
             }
-            Subsystem::Served | Subsystem::Refused => {}
+            Subsystem::Served | Subsystem::Unsupported => {}
         }
-        let files = Files::new(Arc::clone(&self.shared));
+        let files = FakeSftp::new(Arc::clone(&self.shared));
         tokio::spawn(russh_sftp::server::run(channel.into_stream(), files));
         Ok(())
     }
@@ -271,26 +273,25 @@ impl Handler for Login {
     }
 }
 
-/// The commands that this host knows.
 async fn command(line: String, channel: Channel<Msg>, shared: Arc<Shared>) {
     let (mut reader, writer) = channel.split();
     let (mut stdout, mut stderr) = (writer.make_writer(), writer.make_writer_ext(Some(1)));
     let mut status = 0;
     if line.starts_with("echo casement-cmd") {
         let processor = *shared.processor.lock().unwrap();
-        let said = line
+        let text = line
             .trim_start_matches("echo ")
             .replace("%OS%", "Windows_NT");
-        let said = said.replace("%PROCESSOR_ARCHITECTURE%", processor);
+        let text = text.replace("%PROCESSOR_ARCHITECTURE%", processor);
         stdout
-            .write_all(format!("{said}\r\n").as_bytes())
+            .write_all(format!("{text}\r\n").as_bytes())
             .await
             .unwrap();
     } else if line.starts_with("cmd /c ") && shared.git_bash.load(Ordering::SeqCst) {
-        // What cmd gets is `cmd C:/ …`: no command, so it reads some.
+        // Git's bash turns `/c` into `C:/`, so cmd gets no command and reads stdin.
         read_commands(reader.make_reader(), &mut stdout).await;
     } else if line.ends_with(" channel") && shared.runs(&line) {
-        converse(reader.make_reader(), &mut stdout, &shared).await;
+        run_channel(reader.make_reader(), &mut stdout, &shared).await;
     } else if line == "other protocol" {
         let hello = b"casement2 {\"hello\":{}}\r\n";
         stdout.write_all(hello).await.unwrap();
@@ -302,7 +303,7 @@ async fn command(line: String, channel: Channel<Msg>, shared: Arc<Shared>) {
         stderr.write_all(b"not recognized\r\n").await.unwrap();
         status = 1;
     }
-    // The status may come before the last output, and the close after both.
+    // The exit status may precede the last output; the close follows both.
     let _ = writer.exit_status(status).await;
     if line == "both" {
         let _ = stdout.write_all(b" late").await;
@@ -311,7 +312,7 @@ async fn command(line: String, channel: Channel<Msg>, shared: Arc<Shared>) {
     let _ = writer.close().await;
 }
 
-/// What cmd does with what it is sent instead of a command.
+/// An interactive cmd.
 async fn read_commands(
     reader: impl tokio::io::AsyncRead + Unpin,
     stdout: &mut (impl tokio::io::AsyncWrite + Unpin),
@@ -320,14 +321,14 @@ async fn read_commands(
     stdout.write_all(banner).await.unwrap();
     let mut lines = BufReader::new(reader).lines();
     while let Ok(Some(line)) = lines.next_line().await {
-        let word = line.split(' ').next().unwrap_or_default();
-        let said = format!("{line}\r\n'{word}' is not recognized\r\n\r\nC:\\Users\\admin>");
-        stdout.write_all(said.as_bytes()).await.unwrap();
+        let name = line.split(' ').next().unwrap_or_default();
+        let text = format!("{line}\r\n'{name}' is not recognized\r\n\r\nC:\\Users\\admin>");
+        stdout.write_all(text.as_bytes()).await.unwrap();
     }
 }
 
-/// Some noise, then an answer to each line: the connection is cut at `retire`.
-async fn converse(
+/// Prints a banner and responds to each line; `retire` drops the connection.
+async fn run_channel(
     reader: impl tokio::io::AsyncRead + Unpin,
     stdout: &mut (impl tokio::io::AsyncWrite + Unpin),
     shared: &Shared,
@@ -336,30 +337,30 @@ async fn converse(
     stdout.write_all(noise).await.unwrap();
     let mut lines = BufReader::new(reader).lines();
     while let Ok(Some(line)) = lines.next_line().await {
-        shared.said.lock().unwrap().push(line.clone());
+        shared.received.lock().unwrap().push(line.clone());
         if line == "casement1 \"retire\"" {
-            return shared.cut();
+            return shared.drop_connections();
         }
         let bye = line == "casement1 \"bye\"";
-        let answer = if bye { "bye" } else { "retired" };
-        let answer = format!("casement1 \"{answer}\"\r\n");
-        stdout.write_all(answer.as_bytes()).await.unwrap();
+        let response = if bye { "bye" } else { "retired" };
+        let response = format!("casement1 \"{response}\"\r\n");
+        stdout.write_all(response.as_bytes()).await.unwrap();
         if bye {
             return;
         }
     }
 }
 
-/// Counts what was written, and cuts the connection when it is enough.
-pub fn count(shared: &Shared, bytes: usize) {
+/// Drops the connections after `drop_after` bytes.
+pub fn count_written(shared: &Shared, bytes: usize) {
     let written = shared.written.fetch_add(bytes as u64, Ordering::SeqCst) + bytes as u64;
-    if written >= shared.cut_after.load(Ordering::SeqCst) {
-        shared.cut_after.store(u64::MAX, Ordering::SeqCst);
-        shared.cut();
+    if written >= shared.drop_after.load(Ordering::SeqCst) {
+        shared.drop_after.store(u64::MAX, Ordering::SeqCst);
+        shared.drop_connections();
     }
 }
 
-/// The names in a folder here, sorted.
+/// The names in a local folder, sorted.
 pub fn names(folder: &Path) -> Vec<String> {
     let mut names: Vec<_> = std::fs::read_dir(folder)
         .unwrap()

@@ -1,4 +1,4 @@
-//! The double's SFTP server: a folder here is the host's root.
+//! The SFTP server of the fake host: a local folder is its root.
 
 use std::collections::HashMap;
 use std::fs::{File, OpenOptions};
@@ -10,15 +10,15 @@ use std::sync::Arc;
 use russh_sftp::protocol::{Attrs, Data, FileAttributes, Handle, OpenFlags, Status, StatusCode};
 use russh_sftp::server::Handler;
 
-use crate::double::{Shared, count};
+use crate::fake_server::{Shared, count_written};
 
-pub struct Files {
+pub struct FakeSftp {
     shared: Arc<Shared>,
     open: HashMap<String, File>,
     next: u64,
 }
 
-impl Files {
+impl FakeSftp {
     pub fn new(shared: Arc<Shared>) -> Self {
         Self {
             shared,
@@ -27,7 +27,7 @@ impl Files {
         }
     }
 
-    fn here(&self, path: &str) -> PathBuf {
+    fn local_path(&self, path: &str) -> PathBuf {
         self.shared.root.join(path.trim_start_matches('/'))
     }
 
@@ -44,7 +44,7 @@ fn code(error: io::Error) -> StatusCode {
     }
 }
 
-fn done(id: u32) -> Status {
+fn ok(id: u32) -> Status {
     Status {
         id,
         status_code: StatusCode::Ok,
@@ -53,7 +53,7 @@ fn done(id: u32) -> Status {
     }
 }
 
-impl Handler for Files {
+impl Handler for FakeSftp {
     type Error = StatusCode;
 
     fn unimplemented(&self) -> StatusCode {
@@ -67,7 +67,7 @@ impl Handler for Files {
         flags: OpenFlags,
         _: FileAttributes,
     ) -> Result<Handle, StatusCode> {
-        let file = OpenOptions::from(flags).open(self.here(&path));
+        let file = OpenOptions::from(flags).open(self.local_path(&path));
         self.next += 1;
         let handle = self.next.to_string();
         self.open.insert(handle.clone(), file.map_err(code)?);
@@ -76,10 +76,10 @@ impl Handler for Files {
 
     async fn close(&mut self, id: u32, handle: String) -> Result<Status, StatusCode> {
         self.open.remove(&handle);
-        Ok(done(id))
+        Ok(ok(id))
     }
 
-    /// Gives less than was asked for, as servers may.
+    /// Returns less than requested, as servers may.
     async fn read(
         &mut self,
         id: u32,
@@ -105,12 +105,12 @@ impl Handler for Files {
     ) -> Result<Status, StatusCode> {
         let written = self.file(&handle)?.write_all_at(&data, offset);
         written.map_err(code)?;
-        count(&self.shared, data.len());
-        Ok(done(id))
+        count_written(&self.shared, data.len());
+        Ok(ok(id))
     }
 
     async fn stat(&mut self, id: u32, path: String) -> Result<Attrs, StatusCode> {
-        let meta = std::fs::metadata(self.here(&path)).map_err(code)?;
+        let meta = std::fs::metadata(self.local_path(&path)).map_err(code)?;
         Ok(Attrs {
             id,
             attrs: FileAttributes::from(&meta),
@@ -131,20 +131,20 @@ impl Handler for Files {
         path: String,
         _: FileAttributes,
     ) -> Result<Status, StatusCode> {
-        std::fs::create_dir(self.here(&path)).map_err(code)?;
-        Ok(done(id))
+        std::fs::create_dir(self.local_path(&path)).map_err(code)?;
+        Ok(ok(id))
     }
 
     async fn remove(&mut self, id: u32, path: String) -> Result<Status, StatusCode> {
-        std::fs::remove_file(self.here(&path)).map_err(code)?;
-        Ok(done(id))
+        std::fs::remove_file(self.local_path(&path)).map_err(code)?;
+        Ok(ok(id))
     }
 
     async fn rename(&mut self, id: u32, from: String, to: String) -> Result<Status, StatusCode> {
-        if self.here(&to).exists() {
+        if self.local_path(&to).exists() {
             return Err(StatusCode::Failure);
         }
-        std::fs::rename(self.here(&from), self.here(&to)).map_err(code)?;
-        Ok(done(id))
+        std::fs::rename(self.local_path(&from), self.local_path(&to)).map_err(code)?;
+        Ok(ok(id))
     }
 }

@@ -1,4 +1,4 @@
-//! Sessions against an SSH server in this process, and against a lab's real one.
+//! SSH sessions against a fake server in this process, OpenSSH, and a lab.
 
 #![allow(
     clippy::unwrap_used,
@@ -9,13 +9,11 @@
 
 mod channel;
 mod connect;
-#[path = "fake_server.rs"]
-mod double;
+mod fake_server;
+mod fake_sftp;
 mod files;
-#[path = "fake_sftp.rs"]
-mod files_double;
 mod openssh;
 mod outside;
 #[path = "../shared/pe_header.rs"]
-mod program;
+mod pe_header;
 mod sshd;

@@ -1,5 +1,5 @@
 //! Logins at a real OpenSSH server: keys with passphrases, agents, certificates,
-//! passwords, bastions, and what is said when one of them is wrong.
+//! passwords, bastions, and their errors.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,8 +7,8 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use casement_remote::{
-    AgentHome, Credential, Hop, HostKeyPolicy, HostOs, Places, RemoteError, Session, Target,
-    load_certificate, load_key, load_locked_key, load_public_key,
+    AgentHome, AgentPaths, Credential, Hop, HostKeyPolicy, HostOs, RemoteError, Session, Target,
+    load_certificate, load_encrypted_key, load_key, load_public_key,
 };
 use casement_resource::Secret;
 
@@ -16,7 +16,7 @@ use crate::sshd::{PASSWORD, Server, USER, make_key, run};
 
 const PASSPHRASE: &str = "open sesame";
 
-async fn logs_in(target: &Target) {
+async fn assert_logs_in(target: &Target) {
     let session = match Session::connect(target).await {
         Ok(session) => session,
         Err(error) => panic!("{error}: {:?}", error.details()),
@@ -26,9 +26,9 @@ async fn logs_in(target: &Target) {
     session.close().await;
 }
 
-async fn refusal(target: &Target) -> RemoteError {
+async fn login_error(target: &Target) -> RemoteError {
     match Session::connect(target).await {
-        Ok(_) => panic!("it let us in"),
+        Ok(_) => panic!("the login succeeded"),
         Err(error) => error,
     }
 }
@@ -41,48 +41,51 @@ fn values(error: &RemoteError) -> String {
 
 #[tokio::test]
 #[ignore = "needs root and OpenSSH"]
-async fn a_key_with_a_passphrase_opens_with_it_alone() {
+async fn encrypted_key_needs_its_passphrase() {
     let server = Server::start("");
     let locked = server.at("locked");
     make_key(&locked, PASSPHRASE);
     fs::copy(server.at("locked.pub"), server.at("authorized")).unwrap();
     assert_eq!(load_key(&locked).unwrap_err().code(), "CAS-SSH-011");
-    let wrong = load_locked_key(&locked, &Secret::new("close sesame".to_owned()));
+    let wrong = load_encrypted_key(&locked, &Secret::new("close sesame".to_owned()));
     let wrong = wrong.unwrap_err();
     assert_eq!(wrong.code(), "CAS-SSH-024");
     assert!(!format!("{wrong} {wrong:?}").contains("close sesame"));
-    let key = load_locked_key(&locked, &Secret::new(PASSPHRASE.to_owned())).unwrap();
-    logs_in(&server.target(key)).await;
-    assert_eq!(refusal(&server.plain()).await.code(), "CAS-SSH-003");
+    let key = load_encrypted_key(&locked, &Secret::new(PASSPHRASE.to_owned())).unwrap();
+    assert_logs_in(&server.target(key)).await;
+    assert_eq!(login_error(&server.plain()).await.code(), "CAS-SSH-003");
 }
 
 #[tokio::test]
 #[ignore = "needs root and OpenSSH"]
-async fn a_password_lets_in_and_a_wrong_one_is_told_apart_from_a_server_without() {
+async fn wrong_password_differs_from_a_server_without_passwords() {
     let password = |text: &str| Credential::Password(Secret::new(text.to_owned()));
     let server = Server::start("PasswordAuthentication yes");
-    logs_in(&server.target(password(PASSWORD))).await;
-    let wrong = refusal(&server.target(password("hunter2"))).await;
+    assert_logs_in(&server.target(password(PASSWORD))).await;
+    let wrong = login_error(&server.target(password("hunter2"))).await;
     assert_eq!(wrong.code(), "CAS-SSH-022");
     assert!(
         wrong.remedy().contains("access.ssh.password"),
         "{}",
         wrong.remedy()
     );
-    let said = format!("{wrong} {wrong:?} {} {}", values(&wrong), wrong.remedy());
-    assert!(!said.contains("hunter2"), "{said}");
+    let text = format!("{wrong} {wrong:?} {} {}", values(&wrong), wrong.remedy());
+    assert!(!text.contains("hunter2"), "{text}");
     let server = Server::start("PasswordAuthentication no");
-    let never = refusal(&server.target(password(PASSWORD))).await;
+    let never = login_error(&server.target(password(PASSWORD))).await;
     assert_eq!(never.code(), "CAS-SSH-022");
-    assert_eq!(values(&never), format!("user {USER}; it takes publickey"));
+    assert_eq!(
+        values(&never),
+        format!("user {USER}; host accepts publickey")
+    );
     assert!(
-        never.remedy().contains("takes no passwords"),
+        never.remedy().contains("does not accept passwords"),
         "{}",
         never.remedy()
     );
 }
 
-/// An agent that runs until it is dropped.
+/// `ssh-agent`, stopped on drop.
 struct Agent {
     socket: PathBuf,
     process: Child,
@@ -133,32 +136,35 @@ impl Drop for Agent {
 
 #[tokio::test]
 #[ignore = "needs root and OpenSSH"]
-async fn an_agent_logs_in_with_what_it_holds() {
+async fn agent_logs_in_with_its_keys() {
     let server = Server::start("");
     let agent = Agent::start(&server.at(""));
-    let empty = refusal(&server.target(agent.credential(None))).await;
+    let empty = login_error(&server.target(agent.credential(None))).await;
     assert_eq!(empty.code(), "CAS-SSH-023");
-    assert_eq!(values(&empty), "reason it holds no key");
+    assert_eq!(values(&empty), "reason the agent has no keys");
     make_key(&server.at("other"), "");
     agent.add(&server.at("other"));
-    let unknown = refusal(&server.target(agent.credential(None))).await;
+    let unknown = login_error(&server.target(agent.credential(None))).await;
     assert_eq!(unknown.code(), "CAS-SSH-003");
     agent.add(&server.at("id"));
-    logs_in(&server.target(agent.credential(None))).await;
-    logs_in(&server.target(agent.credential(Some(&server.at("id"))))).await;
+    assert_logs_in(&server.target(agent.credential(None))).await;
+    assert_logs_in(&server.target(agent.credential(Some(&server.at("id"))))).await;
     make_key(&server.at("absent"), "");
-    let absent = refusal(&server.target(agent.credential(Some(&server.at("absent"))))).await;
-    assert!(values(&absent).contains("it does not hold SHA256:"));
-    let nowhere = Credential::Agent {
+    let absent = login_error(&server.target(agent.credential(Some(&server.at("absent"))))).await;
+    assert!(values(&absent).contains("the agent has no key with the fingerprint SHA256:"));
+    let missing = Credential::Agent {
         socket: server.at("nowhere"),
         only: None,
     };
-    assert_eq!(refusal(&server.target(nowhere)).await.code(), "CAS-SSH-023");
+    assert_eq!(
+        login_error(&server.target(missing)).await.code(),
+        "CAS-SSH-023"
+    );
 }
 
 #[tokio::test]
 #[ignore = "needs root and OpenSSH"]
-async fn a_certificate_lets_a_key_in_that_the_host_has_never_seen() {
+async fn certificate_authorizes_an_unknown_key() {
     let folder = tempfile::tempdir().unwrap();
     let ca = folder.path().join("ca");
     make_key(&ca, "");
@@ -172,7 +178,7 @@ async fn a_certificate_lets_a_key_in_that_the_host_has_never_seen() {
     };
     assert!(load_certificate(&key).unwrap().is_none());
     assert_eq!(
-        refusal(&server.target(credential())).await.code(),
+        login_error(&server.target(credential())).await.code(),
         "CAS-SSH-003"
     );
     let sign = |validity: &str| {
@@ -186,14 +192,14 @@ async fn a_certificate_lets_a_key_in_that_the_host_has_never_seen() {
         );
     };
     sign("-5m:+1h");
-    logs_in(&server.target(credential())).await;
+    assert_logs_in(&server.target(credential())).await;
     let agent = Agent::start(&server.at(""));
     agent.add(&key);
-    logs_in(&server.target(agent.credential(Some(&key)))).await;
+    assert_logs_in(&server.target(agent.credential(Some(&key)))).await;
     sign("-2d:-1d");
     let old = load_certificate(&key).unwrap_err();
     assert_eq!(old.code(), "CAS-SSH-025");
-    assert!(values(&old).contains("it is good from"), "{}", values(&old));
+    assert!(values(&old).contains("valid from"), "{}", values(&old));
 }
 
 #[tokio::test]
@@ -211,51 +217,51 @@ async fn hosts_behind_a_bastion_share_its_connection() {
     let one = through(&hop, host.port);
     let (first, second) = tokio::join!(Session::connect(&one), Session::connect(&one));
     let (first, second) = (first.unwrap(), second.unwrap());
-    let came = first.run("echo $SSH_CONNECTION").await.unwrap();
-    assert!(!came.stdout.is_empty());
+    let connection = first.run("echo $SSH_CONNECTION").await.unwrap();
+    assert!(!connection.stdout.is_empty());
     drop((first, second));
-    logs_in(&one).await;
+    assert_logs_in(&one).await;
     let log = fs::read_to_string(bastion.at("log")).unwrap();
     assert_eq!(log.matches("Accepted publickey").count(), 1, "{log}");
 
     let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let closed = free.local_addr().unwrap().port();
     drop(free);
-    let error = refusal(&through(&hop, closed)).await;
+    let error = login_error(&through(&hop, closed)).await;
     assert_eq!(error.code(), "CAS-SSH-026");
     assert!(
-        values(&error).contains("it cannot connect to it"),
+        values(&error).contains("the bastion cannot connect to the host"),
         "{}",
         values(&error)
     );
 
     let strict = Server::start("AllowTcpForwarding no");
-    let error = refusal(&through(&Hop::new(strict.plain()), host.port)).await;
+    let error = login_error(&through(&Hop::new(strict.plain()), host.port)).await;
     assert_eq!(error.code(), "CAS-SSH-026");
     assert!(
-        values(&error).contains("it does not forward"),
+        values(&error).contains("does not allow forwarding"),
         "{}",
         values(&error)
     );
 
-    let mut stranger = bastion.plain();
-    stranger.known_hosts = bastion.at("nothing");
-    let error = refusal(&through(&Hop::new(stranger), host.port)).await;
+    let mut unknown = bastion.plain();
+    unknown.known_hosts = bastion.at("nothing");
+    let error = login_error(&through(&Hop::new(unknown), host.port)).await;
     assert_eq!(
         error.code(),
         "CAS-SSH-001",
-        "the bastion's own key is judged too"
+        "the host key of the bastion is checked too"
     );
 }
 
 #[tokio::test]
 #[ignore = "needs root and OpenSSH"]
-async fn a_new_host_key_is_written_down_once_and_said() {
+async fn new_host_key_is_recorded_once_and_reported() {
     let server = Server::start("");
     fs::remove_file(server.at("known_hosts")).unwrap();
     let mut target = server.plain();
     target.host_keys = HostKeyPolicy::AcceptNew;
-    logs_in(&target).await;
+    assert_logs_in(&target).await;
     let new = target.new_keys.take();
     let lines = run(
         "ssh-keygen",
@@ -265,11 +271,11 @@ async fn a_new_host_key_is_written_down_once_and_said() {
     assert_eq!(new.len(), 1);
     assert_eq!(new[0].fingerprint, format!("{fingerprint} (ED25519)"));
     assert_eq!(new[0].known_hosts, server.at("known_hosts"));
-    logs_in(&target).await;
+    assert_logs_in(&target).await;
     assert!(target.new_keys.take().is_empty());
-    // A second name for it, as `HostKeyAlias` gives one.
-    target.known_as = Some("the-host".to_owned());
-    logs_in(&target).await;
+    // A second name, as with `HostKeyAlias`.
+    target.host_key_alias = Some("the-host".to_owned());
+    assert_logs_in(&target).await;
     let text = fs::read_to_string(server.at("known_hosts")).unwrap();
     assert!(
         text.lines().any(|line| line.starts_with("the-host ")),
@@ -279,7 +285,7 @@ async fn a_new_host_key_is_written_down_once_and_said() {
 
 #[tokio::test]
 #[ignore = "needs root and OpenSSH"]
-async fn another_processor_or_system_is_told_before_anything_is_brought() {
+async fn other_architecture_or_os_is_reported_before_any_upload() {
     use std::os::unix::fs::PermissionsExt as _;
     let programs = tempfile::tempdir().unwrap();
     let uname = programs.path().join("uname");
@@ -295,10 +301,10 @@ async fn another_processor_or_system_is_told_before_anything_is_brought() {
     for (os, remedy) in [(HostOs::Linux, "--agent-dir"), (HostOs::Windows, "`os`")] {
         let agent = casement_remote::Agent::load(&std::env::current_exe().unwrap(), os).unwrap();
         let state = server.at("state").display().to_string();
-        let home = AgentHome::within(agent, Places::below(os, &state));
+        let home = AgentHome::with_paths(agent, AgentPaths::below(os, &state));
         let error = home.open(&session, "me", |_| {}).await.err().unwrap();
         assert_eq!(error.code(), "CAS-SSH-027", "{error:?}");
-        let expected = format!("it is Linux, sparc64; the agent is for {os}, {ours}");
+        let expected = format!("host Linux, sparc64; agent {os}, {ours}");
         assert_eq!(values(&error), expected);
         assert!(error.remedy().contains(remedy), "{}", error.remedy());
     }

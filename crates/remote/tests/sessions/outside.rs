@@ -1,6 +1,6 @@
-//! The same against a lab's OpenSSH and its Windows shell.
+//! Sessions against OpenSSH and the Windows shell of a running lab.
 //!
-//! `CASEMENT_TEST_LAB` is the folder of a lab that is up.
+//! `CASEMENT_TEST_LAB` is the folder of the lab.
 
 use std::path::PathBuf;
 use std::time::Instant;
@@ -29,7 +29,7 @@ fn target(name: &str, user: &str) -> Target {
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs root and wine"]
-async fn cmd_runs_a_program_whose_path_has_blanks() {
+async fn cmd_runs_a_program_whose_path_has_spaces() {
     let target = target("win1", "Administrator");
     let session = Session::connect(&target).await.unwrap();
     let system = session.probe().await.unwrap();
@@ -37,7 +37,7 @@ async fn cmd_runs_a_program_whose_path_has_blanks() {
     assert_eq!(system.architecture.as_deref(), Some("x86_64"));
     let sftp = session.sftp().await.unwrap();
     let folder = RemotePath::new(r"C:\Program Files\casement\agent\of a test");
-    sftp.make_folders(&folder).await.unwrap();
+    sftp.create_dirs(&folder).await.unwrap();
     let copied = session
         .run(r#"copy /y C:\windows\system32\hostname.exe "C:\Program Files\casement\agent\of a test\x.exe""#)
         .await
@@ -54,19 +54,19 @@ async fn cmd_runs_a_program_whose_path_has_blanks() {
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs root and wine"]
-async fn sixty_megabytes_arrive_whole() {
+async fn large_blob_arrives_complete() {
     let target = target("win1", "Administrator");
     let session = Session::connect(&target).await.unwrap();
     let sftp = session.sftp().await.unwrap();
-    let here = tempfile::tempdir().unwrap();
-    let from = here.path().join("blob");
+    let local_dir = tempfile::tempdir().unwrap();
+    let from = local_dir.path().join("blob");
     let content: Vec<u8> = (0..60_000_000_u32)
         .map(|at| (at ^ (at >> 11)) as u8)
         .collect();
     std::fs::write(&from, &content).unwrap();
     let (hash, size) = hash_file(&from).unwrap();
     let folder = RemotePath::new(r"C:\ProgramData\casement\blobs");
-    sftp.make_folders(&folder).await.unwrap();
+    sftp.create_dirs(&folder).await.unwrap();
     let to = folder.join(&hash.to_string());
     sftp.remove(&to).await.unwrap();
     let start = Instant::now();

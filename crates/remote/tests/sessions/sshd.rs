@@ -1,7 +1,7 @@
 //! A real OpenSSH server on loopback.
 //!
-//! It runs in a mount namespace of its own whose `/etc/passwd` and `/etc/shadow` have
-//! one more account, so that a password can be tried.
+//! It runs in a mount namespace whose `/etc/passwd` and `/etc/shadow` have an additional
+//! account, for password logins.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,21 +13,21 @@ use casement_remote::{Credential, Target, load_key};
 pub const USER: &str = "casement-test";
 pub const PASSWORD: &str = "correct horse battery staple";
 
-/// A server that runs until it is dropped.
+/// Stopped on drop.
 pub struct Server {
     folder: tempfile::TempDir,
     pub port: u16,
     process: Child,
 }
 
-pub fn run(program: &str, arguments: &[&str]) -> String {
+pub fn run(program: &str, args: &[&str]) -> String {
     let output = Command::new(program)
-        .args(arguments)
+        .args(args)
         .stdin(Stdio::null())
         .output()
         .unwrap();
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(output.status.success(), "{program} {arguments:?}: {said}");
+    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{program} {args:?}: {stderr}");
     String::from_utf8(output.stdout).unwrap()
 }
 
@@ -42,8 +42,8 @@ pub fn make_key(path: &Path, passphrase: &str) {
 }
 
 impl Server {
-    /// Starts a server with further lines in its configuration. `id` logs in.
-    pub fn start(more: &str) -> Self {
+    /// `config` is appended to the configuration. The key `id` is authorized.
+    pub fn start(config: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| folder.path().join(name);
         make_key(&at("id"), "");
@@ -57,24 +57,24 @@ impl Server {
             let text = fs::read_to_string(format!("/etc/{file}")).unwrap();
             fs::write(at(file), format!("{text}{line}")).unwrap();
         }
-        // The account looks its keys up itself.
-        let open = std::os::unix::fs::PermissionsExt::from_mode(0o755);
-        fs::set_permissions(folder.path(), open).unwrap();
+        // sshd reads the keys as the account.
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        fs::set_permissions(folder.path(), mode).unwrap();
         let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let port = free.local_addr().unwrap().port();
         drop(free);
         let config = format!(
             "ListenAddress 127.0.0.1\nPort {port}\nHostKey {home}/host_key\nPidFile none\n\
              AuthorizedKeysFile {home}/authorized\nStrictModes no\nUsePAM no\n\
-             KbdInteractiveAuthentication no\nSubsystem sftp internal-sftp\n{more}\n"
+             KbdInteractiveAuthentication no\nSubsystem sftp internal-sftp\n{config}\n"
         );
         fs::write(at("sshd_config"), config).unwrap();
         fs::create_dir_all("/run/sshd").unwrap();
-        let inside = "mount --bind \"$0/passwd\" /etc/passwd && \
+        let script = "mount --bind \"$0/passwd\" /etc/passwd && \
                       mount --bind \"$0/shadow\" /etc/shadow && \
                       exec /usr/sbin/sshd -D -f \"$0/sshd_config\" -E \"$0/log\"";
         let process = Command::new("unshare")
-            .args(["--mount", "sh", "-c", inside])
+            .args(["--mount", "sh", "-c", script])
             .arg(folder.path())
             .stdin(Stdio::null())
             .spawn()

@@ -1,7 +1,6 @@
-//! Programs of Windows, as much of them as says which processor they are for.
+//! Minimal PE headers: just enough to tell the architecture.
 
-/// For x86_64.
-pub fn for_x86_64() -> Vec<u8> {
+pub fn x86_64() -> Vec<u8> {
     let mut program = vec![0; 0x90];
     program[..2].copy_from_slice(b"MZ");
     program[0x3c] = 0x80;

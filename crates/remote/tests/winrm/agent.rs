@@ -1,4 +1,4 @@
-//! The agent over WinRM: its delivery, its channel, blobs, and cuts.
+//! The agent over WinRM: delivery, channel, blobs and dropped connections.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -8,13 +8,13 @@ use casement_remote::{
     Agent, AgentHome, ChannelEnd, Delivery, HostOs, Incoming, Reconnect, RemoteError, Sha256,
     Transport as _, hash_file,
 };
-use casement_resource::wire::{Outcome, ToAgent, ToController, What};
+use casement_resource::wire::{EventKind, Outcome, ToAgent, ToController};
 use casement_resource::{Access, Directory, NodeDocument, Resource, Stage, Step};
 
-use crate::program;
+use crate::pe_header;
 use crate::server::Server;
 
-/// A file here, with content that does not repeat.
+/// A local file with incompressible content.
 fn local_file(server: &Server, name: &str, size: usize) -> PathBuf {
     let path = server.folder.path().join(name);
     let mut state = 0x2545_f491_4f6c_dd1d_u64;
@@ -37,13 +37,13 @@ fn home(server: &Server, size: usize) -> AgentHome {
     AgentHome::new(Agent::load(&path, HostOs::Windows).unwrap())
 }
 
-fn sends(server: &Server) -> usize {
+fn send_count(server: &Server) -> usize {
     let actions = server.actions();
     actions.iter().filter(|action| *action == "Send").count()
 }
 
 #[tokio::test]
-async fn the_agent_is_brought_once_hashed_before_it_is_named_and_reused() {
+async fn agent_is_uploaded_once_and_reused() {
     for server in [Server::http().await, Server::https().await] {
         let home = home(&server, 1_500_000);
         let session = WinRmSession::connect(&server.target()).await.unwrap();
@@ -57,16 +57,16 @@ async fn the_agent_is_brought_once_hashed_before_it_is_named_and_reused() {
             last.map(|last| (last.done, last.total)),
             Some((1_500_000, 1_500_000))
         );
-        let ToController::Hello { agent, .. } = *opened.answer else {
+        let ToController::Hello { agent, .. } = *opened.first_message else {
             panic!("no hello");
         };
-        let there = server.shared.host.there(&home.path().native());
-        assert_eq!(hash_file(&there).unwrap().0, agent);
-        let names: Vec<_> = std::fs::read_dir(there.parent().unwrap())
+        let local = server.shared.host.local_path(&home.path().native());
+        assert_eq!(hash_file(&local).unwrap().0, agent);
+        let names: Vec<_> = std::fs::read_dir(local.parent().unwrap())
             .unwrap()
             .map(|entry| entry.unwrap().file_name())
             .collect();
-        assert_eq!(names, ["casement-node.exe"], "nothing else is left");
+        assert_eq!(names, ["casement-node.exe"], "no temporary file remains");
         let before = server.actions().len();
         let opened = home.open(&session, "me", |_| {}).await.unwrap();
         assert_eq!(opened.delivery, Delivery::Reused);
@@ -75,32 +75,38 @@ async fn the_agent_is_brought_once_hashed_before_it_is_named_and_reused() {
             .iter()
             .filter(|action| !["Receive", "Signal"].contains(&action.as_str()))
             .collect();
-        assert_eq!(asked, ["Command", "Send"], "one command, one line");
+        assert_eq!(asked, ["Command", "Send"], "one command and one line");
     }
 }
 
 #[tokio::test]
-async fn an_agent_for_another_processor_is_not_brought() {
+async fn agent_for_another_architecture_is_not_uploaded() {
     let server = Server::http().await;
     let path = server.folder.path().join("casement-node.exe");
-    std::fs::write(&path, program::for_x86_64()).unwrap();
+    std::fs::write(&path, pe_header::x86_64()).unwrap();
     let home = AgentHome::new(Agent::load(&path, HostOs::Windows).unwrap());
     *server.shared.host.processor.lock().unwrap() = "ARM64";
     let session = WinRmSession::connect(&server.target()).await.unwrap();
     let Err(error) = home.open(&session, "me", |_| {}).await else {
-        panic!("it would not run");
+        panic!("the agent is for another architecture");
     };
     assert_eq!(error.code(), "CAS-SSH-027");
-    let told = format!("{:?}", error.details());
-    assert!(told.contains("Windows, aarch64"), "{told}");
-    assert!(!server.shared.host.there(&home.path().native()).exists());
+    let details = format!("{:?}", error.details());
+    assert!(details.contains("Windows, aarch64"), "{details}");
+    assert!(
+        !server
+            .shared
+            .host
+            .local_path(&home.path().native())
+            .exists()
+    );
     *server.shared.host.processor.lock().unwrap() = "AMD64";
     let opened = home.open(&session, "me", |_| {}).await.unwrap();
     assert_eq!(opened.delivery, Delivery::Sent(0x90));
 }
 
 #[tokio::test]
-async fn a_damaged_agent_is_replaced_and_a_blocked_certutil_named() {
+async fn damaged_agent_is_replaced_and_blocked_certutil_reported() {
     let server = Server::http().await;
     let home = home(&server, 100_000);
     let session = WinRmSession::connect(&server.target()).await.unwrap();
@@ -109,24 +115,24 @@ async fn a_damaged_agent_is_replaced_and_a_blocked_certutil_named() {
         home.deliver(&session, |_| {}).await.unwrap(),
         Delivery::Reused
     );
-    let there = server.shared.host.there(&home.path().native());
-    std::fs::write(&there, b"damaged").unwrap();
+    let local = server.shared.host.local_path(&home.path().native());
+    std::fs::write(&local, b"damaged").unwrap();
     let opened = home.open(&session, "me", |_| {}).await.unwrap();
     assert_eq!(opened.delivery, Delivery::Sent(100_000));
-    std::fs::write(&there, b"damaged").unwrap();
-    *server.shared.host.no_certutil.lock().unwrap() = true;
+    std::fs::write(&local, b"damaged").unwrap();
+    *server.shared.host.certutil_blocked.lock().unwrap() = true;
     let error = home.deliver(&session, |_| {}).await.unwrap_err();
     assert_eq!(error.code(), "CAS-SSH-019");
     assert!(error.to_string().contains("group policy"), "{error}");
 }
 
 #[tokio::test]
-async fn the_agent_goes_and_so_do_its_empty_folders() {
+async fn removing_the_agent_removes_its_empty_folders() {
     let server = Server::http().await;
     let home = home(&server, 1000);
     let session = WinRmSession::connect(&server.target()).await.unwrap();
     home.deliver(&session, |_| {}).await.unwrap();
-    let program_files = server.shared.host.there(r"C:\Program Files");
+    let program_files = server.shared.host.local_path(r"C:\Program Files");
     assert!(program_files.join("casement").exists());
     home.remove(&session).await.unwrap();
     assert_eq!(std::fs::read_dir(&program_files).unwrap().count(), 0);
@@ -134,7 +140,7 @@ async fn the_agent_goes_and_so_do_its_empty_folders() {
 }
 
 #[tokio::test]
-async fn messages_go_both_ways_while_nobody_speaks_and_end_with_bye() {
+async fn channel_survives_idle_receives_and_ends_with_bye() {
     let server = Server::http().await;
     server.change(|settings| settings.receive = Duration::from_millis(30));
     let home = home(&server, 1000);
@@ -145,18 +151,22 @@ async fn messages_go_both_ways_while_nobody_speaks_and_end_with_bye() {
         actions.iter().filter(|action| *action == "Receive").count()
     };
     let before = receives();
-    // The host says several times that nothing was said.
+    // Several Receive requests time out without output.
     while receives() < before + 3 {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
-    // A line that takes many envelopes, even where they are large.
+    // A line that needs several envelopes even at the largest size.
     let long = ToAgent::Hello {
         protocol: 1,
         controller: "x".repeat(900_000),
     };
-    let sent = sends(&server);
+    let sent = send_count(&server);
     opened.channel.send(&long).await.unwrap();
-    assert!(sends(&server) >= sent + 3, "{}", sends(&server) - sent);
+    assert!(
+        send_count(&server) >= sent + 3,
+        "{}",
+        send_count(&server) - sent
+    );
     let answer = opened.channel.next().await.unwrap();
     assert!(
         matches!(answer, Incoming::Message(message) if matches!(*message, ToController::Hello { .. }))
@@ -169,7 +179,7 @@ async fn messages_go_both_ways_while_nobody_speaks_and_end_with_bye() {
 }
 
 #[tokio::test]
-async fn a_blob_arrives_whole_and_is_not_sent_twice() {
+async fn blob_is_sent_once_and_complete() {
     let server = Server::http().await;
     let home = home(&server, 1000);
     let from = local_file(&server, "blob", 3_000_001);
@@ -177,15 +187,15 @@ async fn a_blob_arrives_whole_and_is_not_sent_twice() {
     let session = WinRmSession::connect(&server.target()).await.unwrap();
     home.deliver(&session, |_| {}).await.unwrap();
     let blobs = [(from.as_path(), hash)];
-    let sent = session.bring(&home, &blobs, |_| {}).await.unwrap();
+    let sent = session.send_blobs(&home, &blobs, |_| {}).await.unwrap();
     assert_eq!(sent, size);
-    let there = server.shared.host.machine.layout().blob(&hash);
-    assert_eq!(hash_file(&there).unwrap(), (hash, size));
-    assert_eq!(session.bring(&home, &blobs, |_| {}).await.unwrap(), 0);
+    let local = server.shared.host.backend.layout().blob(&hash);
+    assert_eq!(hash_file(&local).unwrap(), (hash, size));
+    assert_eq!(session.send_blobs(&home, &blobs, |_| {}).await.unwrap(), 0);
 }
 
 #[tokio::test]
-async fn a_blob_that_was_cut_goes_on_where_it_was() {
+async fn interrupted_blob_upload_is_resumed() {
     let server = Server::http().await;
     let home = home(&server, 1000);
     let from = local_file(&server, "blob", 3_000_000);
@@ -193,25 +203,28 @@ async fn a_blob_that_was_cut_goes_on_where_it_was() {
     let session = WinRmSession::connect(&server.target()).await.unwrap();
     home.deliver(&session, |_| {}).await.unwrap();
     let blobs = [(from.as_path(), hash)];
-    let half = |progress: casement_remote::Progress| {
+    let drop_halfway = |progress: casement_remote::TransferProgress| {
         if progress.done > 1_500_000 {
-            server.cut();
+            server.drop_connections();
         }
     };
-    let error = session.bring(&home, &blobs, half).await.unwrap_err();
+    let error = session
+        .send_blobs(&home, &blobs, drop_halfway)
+        .await
+        .unwrap_err();
     assert!(error.is_transient(), "{error:?}");
     drop(session);
-    // Whoever is cut off may not be able to delete the shell: the host does, later.
+    // The client cannot delete its shell after a drop; a real host does so later.
     server.shared.shells.lock().unwrap().clear();
     let session = WinRmSession::connect(&server.target()).await.unwrap();
-    let sent = session.bring(&home, &blobs, |_| {}).await.unwrap();
+    let sent = session.send_blobs(&home, &blobs, |_| {}).await.unwrap();
     assert!(sent > 0 && sent < size - 1_000_000, "{sent} of {size}");
-    let there = server.shared.host.machine.layout().blob(&hash);
-    assert_eq!(hash_file(&there).unwrap(), (hash, size));
+    let local = server.shared.host.backend.layout().blob(&hash);
+    assert_eq!(hash_file(&local).unwrap(), (hash, size));
 }
 
 #[tokio::test]
-async fn a_file_that_is_not_what_its_hash_says_never_gets_its_name() {
+async fn file_with_wrong_hash_is_not_stored() {
     let server = Server::http().await;
     let home = home(&server, 1000);
     let from = local_file(&server, "blob", 1000);
@@ -219,69 +232,78 @@ async fn a_file_that_is_not_what_its_hash_says_never_gets_its_name() {
     let session = WinRmSession::connect(&server.target()).await.unwrap();
     home.deliver(&session, |_| {}).await.unwrap();
     let blobs = [(from.as_path(), wrong)];
-    let error = session.bring(&home, &blobs, |_| {}).await.unwrap_err();
+    let error = session.send_blobs(&home, &blobs, |_| {}).await.unwrap_err();
     assert_eq!(error.code(), "CAS-SSH-019");
     assert!(error.to_string().contains("CAS-NODE-006"), "{error}");
-    assert!(!server.shared.host.machine.layout().blob(&wrong).exists());
+    assert!(!server.shared.host.backend.layout().blob(&wrong).exists());
 }
 
 #[tokio::test]
-async fn envelopes_fit_the_host_whether_it_tells_its_limit_or_not() {
+async fn envelopes_fit_the_limit_of_the_host() {
     let limits = [
         (150 * 1024, Some(150 * 1024)),
-        // It does not tell, and takes what old ones take.
+        // Not advertised, and with the limit of old versions.
         (150 * 1024, None),
-        // It says more than it takes.
+        // The advertised limit is too high.
         (64 * 1024, Some(500 * 1024)),
     ];
-    for (envelope, told) in limits {
+    for (envelope, advertised) in limits {
         let server = Server::http().await;
-        server.change(|settings| (settings.envelope, settings.told_envelope) = (envelope, told));
+        server.change(|settings| {
+            (settings.envelope, settings.advertised_envelope) = (envelope, advertised)
+        });
         let home = home(&server, 1_000_000);
         let session = WinRmSession::connect(&server.target()).await.unwrap();
         let delivery = home.deliver(&session, |_| {}).await.unwrap();
-        assert_eq!(delivery, Delivery::Sent(1_000_000), "{envelope} {told:?}");
+        assert_eq!(
+            delivery,
+            Delivery::Sent(1_000_000),
+            "{envelope} {advertised:?}"
+        );
     }
 }
 
 #[tokio::test]
-async fn a_cut_is_no_exit() {
+async fn dropped_connection_is_not_an_exit() {
     let server = Server::http().await;
     let home = home(&server, 1000);
     let session = WinRmSession::connect(&server.target()).await.unwrap();
     let mut opened = home.open(&session, "me", |_| {}).await.unwrap();
-    server.cut();
+    server.drop_connections();
     server.change(|settings| settings.negotiate = false);
     let end = opened.channel.next().await.unwrap();
-    assert_eq!(end, Incoming::End(ChannelEnd::Cut));
+    assert_eq!(end, Incoming::End(ChannelEnd::ConnectionLost));
     let sent = opened.channel.send(&ToAgent::Bye).await;
-    assert!(matches!(sent, Err(RemoteError::Lost { .. })), "{sent:?}");
+    assert!(
+        matches!(sent, Err(RemoteError::ConnectionLost { .. })),
+        "{sent:?}"
+    );
 }
 
 #[tokio::test]
-async fn a_shell_that_the_host_deleted_is_a_cut_too() {
+async fn deleted_shell_counts_as_dropped_connection() {
     let server = Server::http().await;
     let home = home(&server, 1000);
     let session = WinRmSession::connect(&server.target()).await.unwrap();
     let mut opened = home.open(&session, "me", |_| {}).await.unwrap();
     server.shared.shells.lock().unwrap().clear();
     let end = opened.channel.next().await.unwrap();
-    assert_eq!(end, Incoming::End(ChannelEnd::Cut));
+    assert_eq!(end, Incoming::End(ChannelEnd::ConnectionLost));
     let error = session.run("echo hello").await.unwrap_err();
     assert!(error.is_transient(), "{error:?}");
 }
 
 #[tokio::test]
-async fn a_connection_that_the_host_closed_in_between_is_made_anew() {
+async fn idle_connection_that_the_host_closed_is_reopened() {
     let server = Server::http().await;
     let session = WinRmSession::connect(&server.target()).await.unwrap();
     assert_eq!(session.run("exit 7").await.unwrap().status, Some(7));
-    // What the end of the command asks for is over.
+    // Wait until the Signal of the finished command has arrived.
     while server.actions().last().is_none_or(|last| last != "Signal") {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
     tokio::time::sleep(Duration::from_millis(50)).await;
-    server.cut();
+    server.drop_connections();
     tokio::time::sleep(Duration::from_millis(50)).await;
     let output = session.run("echo again").await.unwrap();
     assert_eq!(output.stdout, b"again\r\n");
@@ -289,7 +311,7 @@ async fn a_connection_that_the_host_closed_in_between_is_made_anew() {
     assert_eq!(output.status, Some(1));
     assert_eq!(output.stderr, b"'nothing' is not recognized\r\n");
     drop(session);
-    server.no_shell_is_left().await;
+    server.wait_until_no_shells().await;
 }
 
 fn folders() -> NodeDocument {
@@ -307,43 +329,43 @@ fn folders() -> NodeDocument {
 }
 
 #[tokio::test]
-async fn a_run_that_was_cut_is_heard_to_its_end_over_a_new_session() {
+async fn events_of_a_run_continue_over_a_new_session() {
     let server = Server::http().await;
     let home = home(&server, 1000);
-    let ask = ToAgent::Converge {
+    let request = ToAgent::Converge {
         run: "r1".parse().unwrap(),
         document: folders(),
     };
     let session = WinRmSession::connect(&server.target()).await.unwrap();
     let mut opened = home.open(&session, "me", |_| {}).await.unwrap();
-    opened.channel.send(&ask).await.unwrap();
+    opened.channel.send(&request).await.unwrap();
     let Incoming::Message(first) = opened.channel.next().await.unwrap() else {
         panic!("no event");
     };
     assert!(matches!(*first, ToController::Event(_)), "{first:?}");
-    server.cut();
+    server.drop_connections();
     let mut last = opened.channel.next().await.unwrap();
     while let Incoming::Message(_) = last {
         last = opened.channel.next().await.unwrap();
     }
-    assert_eq!(last, Incoming::End(ChannelEnd::Cut));
+    assert_eq!(last, Incoming::End(ChannelEnd::ConnectionLost));
 
-    let patience = Reconnect::default();
-    let session = patience.connect(&server.target(), |_| {}).await.unwrap();
+    let reconnect = Reconnect::default();
+    let session = reconnect.connect(&server.target(), |_| {}).await.unwrap();
     let mut opened = home.open(&session, "me", |_| {}).await.unwrap();
     assert_eq!(opened.delivery, Delivery::Reused);
-    opened.channel.send(&ask).await.unwrap();
+    opened.channel.send(&request).await.unwrap();
     let mut sequence = 0;
     loop {
         let Incoming::Message(message) = opened.channel.next().await.unwrap() else {
-            panic!("the run has no end");
+            panic!("the run did not finish");
         };
         let ToController::Event(event) = *message else {
             panic!("{message:?}");
         };
         sequence += 1;
         assert_eq!(event.sequence, sequence, "every event, in order");
-        if let What::Finished { outcome, tally } = event.what {
+        if let EventKind::Finished { outcome, tally } = event.kind {
             assert_eq!(outcome, Outcome::Done, "{tally:?}");
             break;
         }

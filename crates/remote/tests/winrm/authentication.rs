@@ -1,4 +1,4 @@
-//! Who is let in: the server's side of NTLM and Kerberos, and basic login.
+//! The server side of NTLM, Kerberos and Basic authentication.
 
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -11,60 +11,59 @@ use crate::kerberos;
 use crate::ntlm::crypto::{Key, account_key, hmac_md5, md5, rc4_once, utf16};
 use crate::ntlm::message::{Fields, Pair, VERSION, field, flags, put_pair, read_pairs};
 use crate::ntlm::seal::{Sealing, Side};
-use crate::sealed::Seals;
+use crate::sealed::Sealer;
 use crate::server::Shared;
 
 const SERVER_CHALLENGE: [u8; 8] = [7, 1, 6, 2, 5, 3, 4, 9];
 const MIC: std::ops::Range<usize> = 72..88;
 
-/// One connection, as the guard knows it.
-pub struct Guard {
+/// The authentication state of one connection.
+pub struct Authenticator {
     shared: Arc<Shared>,
     first: Vec<u8>,
     challenge: Vec<u8>,
-    pub sealing: Option<Box<dyn Seals>>,
-    pub is_in: bool,
+    pub sealing: Option<Box<dyn Sealer>>,
+    pub authenticated: bool,
 }
 
-/// What the guard says to a request.
+/// Both have the `WWW-Authenticate` headers of the response.
 pub enum Verdict {
-    /// Let it through, and say this with the answer.
-    In(Vec<String>),
-    /// 401, with this to say.
-    Out(Vec<String>),
+    Accept(Vec<String>),
+    /// Respond with 401.
+    Reject(Vec<String>),
 }
 
-impl Guard {
+impl Authenticator {
     pub fn new(shared: Arc<Shared>) -> Self {
         Self {
             shared,
             first: Vec::new(),
             challenge: Vec::new(),
             sealing: None,
-            is_in: false,
+            authenticated: false,
         }
     }
 
-    pub fn judge(&mut self, authorization: Option<&str>) -> Verdict {
-        let Some((method, token)) = authorization.and_then(|said| said.split_once(' ')) else {
-            return match self.is_in {
-                true => Verdict::In(Vec::new()),
-                false => Verdict::Out(self.offers()),
+    pub fn authenticate(&mut self, authorization: Option<&str>) -> Verdict {
+        let Some((method, token)) = authorization.and_then(|value| value.split_once(' ')) else {
+            return match self.authenticated {
+                true => Verdict::Accept(Vec::new()),
+                false => Verdict::Reject(self.offers()),
             };
         };
         let Ok(token) = STANDARD.decode(token) else {
-            return Verdict::Out(self.offers());
+            return Verdict::Reject(self.offers());
         };
         let settings = self.shared.settings();
         match method {
             "Basic" if settings.basic => {
-                let right = format!("{}:{}", settings.user, settings.password);
-                match token == right.as_bytes() {
-                    true => Verdict::In(Vec::new()),
-                    false => Verdict::Out(self.offers()),
+                let expected = format!("{}:{}", settings.user, settings.password);
+                match token == expected.as_bytes() {
+                    true => Verdict::Accept(Vec::new()),
+                    false => Verdict::Reject(self.offers()),
                 }
             }
-            // A ticket comes as a token of its own, which begins so.
+            // A GSS-API token starts with 0x60.
             "Negotiate" if settings.negotiate && token.first() == Some(&0x60) => {
                 self.ticket(&token)
             }
@@ -73,45 +72,45 @@ impl Guard {
                     self.challenge = self.challenge();
                     self.first = token;
                     let token = STANDARD.encode(&self.challenge);
-                    Verdict::Out(vec![format!("Negotiate {token}")])
+                    Verdict::Reject(vec![format!("Negotiate {token}")])
                 }
                 Some(3) => match self.check(&token) {
                     Some(key) => {
                         let sealing = Sealing::new(&key, Side::Server);
-                        self.let_in(format!("NTLM {}", settings.user), sealing);
-                        Verdict::In(Vec::new())
+                        self.log_in(format!("NTLM {}", settings.user), sealing);
+                        Verdict::Accept(Vec::new())
                     }
-                    None => Verdict::Out(self.offers()),
+                    None => Verdict::Reject(self.offers()),
                 },
-                _ => Verdict::Out(self.offers()),
+                _ => Verdict::Reject(self.offers()),
             },
-            _ => Verdict::Out(self.offers()),
+            _ => Verdict::Reject(self.offers()),
         }
     }
 
-    fn let_in(&mut self, who: String, sealing: impl Seals + 'static) {
-        self.is_in = true;
-        self.shared.logins.lock().unwrap().push(who);
+    fn log_in(&mut self, user: String, sealing: impl Sealer + 'static) {
+        self.authenticated = true;
+        self.shared.logins.lock().unwrap().push(user);
         if self.shared.certificate.is_none() {
             self.sealing = Some(Box::new(sealing));
         }
     }
 
-    /// A ticket for the host; over TLS, one that is bound to the certificate.
+    /// Checks a Kerberos ticket; over TLS, it must be bound to the certificate.
     fn ticket(&mut self, token: &[u8]) -> Verdict {
         let settings = self.shared.settings();
         let Some(keytab) = settings.keytab else {
-            return Verdict::Out(self.offers());
+            return Verdict::Reject(self.offers());
         };
         let binding = self.shared.certificate.as_deref().map(end_point);
-        let said = |token: &[u8]| vec![format!("Negotiate {}", STANDARD.encode(token))];
+        let headers = |token: &[u8]| vec![format!("Negotiate {}", STANDARD.encode(token))];
         match kerberos::accept(&keytab, token, binding.as_deref()) {
             Ok(accepted) => {
-                self.let_in(format!("Kerberos {}", accepted.client), accepted.context);
-                Verdict::In(said(&accepted.token))
+                self.log_in(format!("Kerberos {}", accepted.client), accepted.context);
+                Verdict::Accept(headers(&accepted.token))
             }
-            Err(token) if token.is_empty() => Verdict::Out(self.offers()),
-            Err(token) => Verdict::Out(said(&token)),
+            Err(token) if token.is_empty() => Verdict::Reject(self.offers()),
+            Err(token) => Verdict::Reject(headers(&token)),
         }
     }
 
@@ -141,13 +140,13 @@ impl Guard {
         let mut fields = Fields::after(56);
         let target = fields.put(&utf16("WIN1"));
         let info = fields.put(&pairs);
-        let asked = match settings.seals {
+        let negotiated = match settings.seals {
             true => flags::OURS,
             false => flags::OURS & !flags::SEAL,
         };
         let mut message = b"NTLMSSP\0\x02\0\0\0".to_vec();
         message.extend_from_slice(&target);
-        message.extend_from_slice(&asked.to_le_bytes());
+        message.extend_from_slice(&negotiated.to_le_bytes());
         message.extend_from_slice(&SERVER_CHALLENGE);
         message.extend_from_slice(&[0; 8]);
         message.extend_from_slice(&info);
@@ -156,8 +155,7 @@ impl Guard {
         message
     }
 
-    /// The session's key, if the proof, the integrity code and the binding to the
-    /// TLS connection are right.
+    /// The session key, if the proof, the MIC and the TLS channel binding are valid.
     fn check(&self, message: &[u8]) -> Option<Key> {
         let settings = self.shared.settings();
         let text = |at| {
@@ -180,8 +178,8 @@ impl Guard {
         let mut session: Key = field(message, 52)?.try_into().ok()?;
         rc4_once(&hmac_md5(&key, &[proof]), &mut session);
         let pairs = read_pairs(about.get(28..)?).ok()?;
-        let pair = |wanted: Pair| {
-            let found = pairs.iter().find(|(id, _)| *id == wanted as u16);
+        let pair = |id_of: Pair| {
+            let found = pairs.iter().find(|(id, _)| *id == id_of as u16);
             found.map(|(_, value)| value.clone())
         };
         let signed = pair(Pair::Flags)?.first()? & 2 == 2;
@@ -200,15 +198,15 @@ impl Guard {
     }
 }
 
-/// What a login over TLS must carry (RFC 5929, for a certificate signed with
-/// SHA-256).
+/// The `tls-server-end-point` channel binding (RFC 5929), for a certificate signed with
+/// SHA-256.
 fn end_point(certificate: &[u8]) -> Vec<u8> {
     use sha2::Digest as _;
     let hash = sha2::Sha256::digest(certificate);
     [b"tls-server-end-point:".as_slice(), &hash].concat()
 }
 
-/// The same as NTLM writes it.
+/// The channel binding hash of NTLM.
 fn binding(certificate: &[u8]) -> Key {
     let data = end_point(certificate);
     md5(&[

@@ -1,38 +1,38 @@
-//! A bare simulated Windows behind the server, and the right way in.
+//! A bare simulated Windows host behind the server.
 
 use std::io::PipeReader;
 use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use casement_node::channel::Channel;
+use casement_node::channel::ChannelServer;
 use casement_node::receive::receive;
-use casement_node::serve::{Life, serve};
-use casement_node::sim::{Door, Sim, World, door};
+use casement_node::serve::{Lifetime, serve};
+use casement_node::sim::{Sim, SimService, World, sim_service};
 use casement_node::state::Layout;
 use casement_resource::{Blob, Sha256};
 
-use crate::host::{Host, Machine};
+use crate::host::{Backend, Host};
 use crate::server::Server;
-use crate::shell::Tap;
+use crate::shell::OutputWriter;
 
-struct Bare {
+struct BareHost {
     _folder: tempfile::TempDir,
     drive: PathBuf,
     layout: Layout,
     sim: Arc<Sim>,
-    backstage: Arc<Door>,
+    service_client: Arc<SimService>,
 }
 
-impl Bare {
+impl BareHost {
     fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let layout = Layout::new(folder.path().join("state"));
         let sim = Arc::new(Sim::new(World::default()));
-        let (backstage, listener) = door();
+        let (service_client, listener) = sim_service();
         let (platform, state) = (Arc::clone(&sim), layout.clone());
         std::thread::spawn(move || {
-            let _ = serve(platform, &state, Box::new(listener), Life::UntilStopped);
+            let _ = serve(platform, &state, Box::new(listener), Lifetime::UntilStopped);
         });
         let drive = folder.path().join("drive");
         std::fs::create_dir_all(&drive).unwrap();
@@ -41,12 +41,12 @@ impl Bare {
             drive,
             layout,
             sim,
-            backstage: Arc::new(backstage),
+            service_client: Arc::new(service_client),
         }
     }
 }
 
-impl Machine for Bare {
+impl Backend for BareHost {
     fn drive(&self) -> &Path {
         &self.drive
     }
@@ -55,30 +55,30 @@ impl Machine for Bare {
         &self.layout
     }
 
-    fn channel(&self, agent: Sha256, stdin: &mut PipeReader, stdout: Tap) -> bool {
-        let channel = Channel {
+    fn channel(&self, agent: Sha256, stdin: &mut PipeReader, stdout: OutputWriter) -> bool {
+        let channel = ChannelServer {
             platform: &*self.sim,
             layout: &self.layout,
-            backstage: Arc::clone(&self.backstage) as _,
+            service_client: Arc::clone(&self.service_client) as _,
             agent,
             allowed: Ok(()),
         };
         channel.run(stdin, Box::new(stdout)).is_ok()
     }
 
-    fn receive(&self, expected: &Blob, stdin: &mut PipeReader, stdout: &mut Tap) -> bool {
+    fn receive(&self, expected: &Blob, stdin: &mut PipeReader, stdout: &mut OutputWriter) -> bool {
         receive(&*self.sim, &self.layout, expected, stdin, stdout).is_ok()
     }
 }
 
 impl Server {
-    /// Over HTTP, with sealed messages.
+    /// HTTP with sealed messages.
     pub async fn http() -> Self {
-        Self::start(Host::new(Bare::new()), Ipv4Addr::LOCALHOST, false).await
+        Self::start(Host::new(BareHost::new()), Ipv4Addr::LOCALHOST, false).await
     }
 
-    /// Over TLS, with a certificate that it signed itself.
+    /// TLS with a self-signed certificate.
     pub async fn https() -> Self {
-        Self::start(Host::new(Bare::new()), Ipv4Addr::LOCALHOST, true).await
+        Self::start(Host::new(BareHost::new()), Ipv4Addr::LOCALHOST, true).await
     }
 }

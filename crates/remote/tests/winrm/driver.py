@@ -28,7 +28,7 @@ protocol.cleanup_command(shell, command)
 command = protocol.run_command(shell, "sort", console_mode_stdin=False)
 try:
     protocol.get_command_output_raw(shell, command)
-    quiet = "it spoke"
+    quiet = "unexpected output"
 except WinRMOperationTimeoutError:
     quiet = "timed out"
 protocol.send_command_input(shell, command, b"two\r\n")

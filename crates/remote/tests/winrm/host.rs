@@ -1,5 +1,5 @@
-//! What stands behind the shells: a little of cmd, over a folder here that is
-//! drive C, and the real agent on whichever machine is given.
+//! What shells run on: a subset of cmd on a local folder as drive C, and the real agent on
+//! a backend.
 
 use std::fs;
 use std::io::PipeReader;
@@ -13,66 +13,71 @@ use casement_node::state::Layout;
 use casement_resource::{Blob, Sha256};
 use tokio::task::AbortHandle;
 
-use crate::shell::Tap;
+use crate::shell::OutputWriter;
 
 /// What the agent runs on.
-pub trait Machine: Send + Sync {
+pub trait Backend: Send + Sync {
     /// The folder that is drive C.
     fn drive(&self) -> &Path;
 
-    /// Where the agent keeps things.
     fn layout(&self) -> &Layout;
 
-    /// How often it was booted: nothing that ran before runs afterwards.
+    /// The boot count. Commands do not survive a boot.
     fn boots(&self) -> u32 {
         0
     }
 
-    /// A connection to the machine, which it may want to drop.
-    fn carry(&self, _wire: AbortHandle) {}
+    /// Called with each connection, which the backend may abort.
+    fn track_connection(&self, _connection: AbortHandle) {}
 
-    /// `casement-node channel`; whether it ended well.
-    fn channel(&self, agent: Sha256, stdin: &mut PipeReader, stdout: Tap) -> bool;
+    /// `casement-node channel`; returns whether it succeeded.
+    fn channel(&self, agent: Sha256, stdin: &mut PipeReader, stdout: OutputWriter) -> bool;
 
-    /// `casement-node receive`; whether it ended well.
-    fn receive(&self, expected: &Blob, stdin: &mut PipeReader, stdout: &mut Tap) -> bool;
+    /// `casement-node receive`; returns whether it succeeded.
+    fn receive(&self, expected: &Blob, stdin: &mut PipeReader, stdout: &mut OutputWriter) -> bool;
 }
 
 pub struct Host {
-    pub machine: Box<dyn Machine>,
+    pub backend: Box<dyn Backend>,
     pub lines: Mutex<Vec<String>>,
-    /// Stands for a security product that does not like what it sees.
-    pub no_certutil: Mutex<bool>,
-    /// What cmd says that it is.
+    /// certutil fails, as if a security product blocked it.
+    pub certutil_blocked: Mutex<bool>,
+    /// The value of `PROCESSOR_ARCHITECTURE`.
     pub processor: Mutex<&'static str>,
 }
 
 struct Streams<'a> {
     stdin: &'a mut PipeReader,
-    stdout: &'a mut Tap,
-    stderr: &'a mut Tap,
+    stdout: &'a mut OutputWriter,
+    stderr: &'a mut OutputWriter,
 }
 
 impl Host {
-    pub fn new(machine: impl Machine + 'static) -> Arc<Self> {
+    pub fn new(backend: impl Backend + 'static) -> Arc<Self> {
         Arc::new(Self {
-            machine: Box::new(machine),
+            backend: Box::new(backend),
             lines: Mutex::default(),
-            no_certutil: Mutex::default(),
+            certutil_blocked: Mutex::default(),
             processor: Mutex::new("AMD64"),
         })
     }
 
-    /// Where a path of the host is here.
-    pub fn there(&self, path: &str) -> PathBuf {
+    /// The local path of a path on the host.
+    pub fn local_path(&self, path: &str) -> PathBuf {
         let inside = path
             .strip_prefix("C:\\")
             .unwrap_or_else(|| panic!("{path}"));
-        self.machine.drive().join(inside.replace('\\', "/"))
+        self.backend.drive().join(inside.replace('\\', "/"))
     }
 
-    /// Runs a line as cmd would, and says its exit code.
-    pub fn run(&self, line: &str, mut stdin: PipeReader, mut stdout: Tap, mut stderr: Tap) -> u32 {
+    /// Runs a line as cmd would and returns the exit code.
+    pub fn run(
+        &self,
+        line: &str,
+        mut stdin: PipeReader,
+        mut stdout: OutputWriter,
+        mut stderr: OutputWriter,
+    ) -> u32 {
         self.lines.lock().unwrap().push(line.to_owned());
         let mut streams = Streams {
             stdin: &mut stdin,
@@ -99,20 +104,20 @@ impl Host {
             .skip(1)
             .step_by(2)
             .filter(|path| *path != "^")
-            .map(|path| self.there(path))
+            .map(|path| self.local_path(path))
             .collect();
         let path = |at: usize| quoted.get(at).unwrap_or_else(|| panic!("{command}"));
-        let word = command.split([' ', '"']).next().unwrap();
-        let done = |done: std::io::Result<()>| u32::from(done.is_err());
-        match word {
-            "mkdir" => done(fs::create_dir_all(path(0))),
+        let name = command.split([' ', '"']).next().unwrap();
+        let exit_code = |result: std::io::Result<()>| u32::from(result.is_err());
+        match name {
+            "mkdir" => exit_code(fs::create_dir_all(path(0))),
             "del" => {
                 let removed = quoted.iter().map(fs::remove_file);
                 u32::from(removed.filter(Result::is_err).count() > 0)
             }
-            "move" => done(fs::rename(path(0), path(1))),
-            "rmdir" => done(fs::remove_dir(path(0))),
-            "findstr" => done(self.copy_lines(path(0), streams.stdin)),
+            "move" => exit_code(fs::rename(path(0), path(1))),
+            "rmdir" => exit_code(fs::remove_dir(path(0))),
+            "findstr" => exit_code(self.copy_lines(path(0), streams.stdin)),
             "certutil" => self.certutil(command, &quoted, quiet, streams),
             "if" => {
                 let exit = |code: &str| code.trim_matches(['(', ')']).parse().unwrap();
@@ -126,14 +131,14 @@ impl Host {
                 let processor = *self.processor.lock().unwrap();
                 let text = text.replace("%OS%", "Windows_NT");
                 let text = text.replace("%PROCESSOR_ARCHITECTURE%", processor);
-                done(streams.stdout.write_all(format!("{text}\r\n").as_bytes()))
+                exit_code(streams.stdout.write_all(format!("{text}\r\n").as_bytes()))
             }
             "sort" => {
                 let mut text = String::new();
                 streams.stdin.read_to_string(&mut text).unwrap();
                 let mut lines: Vec<&str> = text.lines().collect();
                 lines.sort_unstable();
-                done(streams.stdout.write_all(lines.join("\r\n").as_bytes()))
+                exit_code(streams.stdout.write_all(lines.join("\r\n").as_bytes()))
             }
             "exit" => command.trim_start_matches("exit ").parse().unwrap(),
             other => {
@@ -144,7 +149,7 @@ impl Host {
         }
     }
 
-    /// `findstr "^" > FILE`: every line, with an end.
+    /// `findstr "^" > FILE` copies all lines.
     fn copy_lines(&self, to: &Path, stdin: &mut PipeReader) -> std::io::Result<()> {
         let mut text = Vec::new();
         stdin.read_to_end(&mut text)?;
@@ -158,7 +163,7 @@ impl Host {
         quiet: bool,
         streams: &mut Streams<'_>,
     ) -> u32 {
-        if *self.no_certutil.lock().unwrap() {
+        if *self.certutil_blocked.lock().unwrap() {
             let text = "This program is blocked by group policy.\r\n";
             streams.stderr.write_all(text.as_bytes()).unwrap();
             return 1;
@@ -176,32 +181,32 @@ impl Host {
                 .collect();
             return u32::from(fs::write(&paths[1], STANDARD.decode(text).unwrap()).is_err());
         }
-        let said = format!(
+        let text = format!(
             "SHA256-Hash der Datei:\r\n{}\r\nCertUtil: erfolgreich.\r\n",
             Sha256::of(&content)
         );
-        streams.stdout.write_all(said.as_bytes()).unwrap();
+        streams.stdout.write_all(text.as_bytes()).unwrap();
         0
     }
 
-    /// `cmd /c "PATH" VERB …`: the agent, if that is what is there.
+    /// `cmd /c "PATH" SUBCOMMAND …`: the agent, if the file exists.
     fn program(&self, command: &str, path: &Path, streams: &mut Streams<'_>) -> u32 {
         let Ok(content) = fs::read(path) else {
             let text = "The system cannot find the path specified.\r\n";
             streams.stderr.write_all(text.as_bytes()).unwrap();
             return 1;
         };
-        let words: Vec<&str> = command
+        let args: Vec<&str> = command
             .rsplit('"')
             .next()
             .unwrap()
             .split_whitespace()
             .collect();
-        let well = match words.as_slice() {
+        let succeeded = match args.as_slice() {
             ["channel"] => {
-                let stdout = streams.stdout.again();
+                let stdout = streams.stdout.duplicate();
                 let agent = Sha256::of(&content);
-                self.machine.channel(agent, streams.stdin, stdout)
+                self.backend.channel(agent, streams.stdin, stdout)
             }
             ["receive", hash, size] => {
                 let expected = Blob {
@@ -209,10 +214,10 @@ impl Host {
                     size: size.parse().unwrap(),
                 };
                 let (stdin, stdout) = (&mut *streams.stdin, &mut *streams.stdout);
-                self.machine.receive(&expected, stdin, stdout)
+                self.backend.receive(&expected, stdin, stdout)
             }
-            other => panic!("the agent does not know {other:?}"),
+            other => panic!("unexpected agent arguments {other:?}"),
         };
-        u32::from(!well)
+        u32::from(!succeeded)
     }
 }

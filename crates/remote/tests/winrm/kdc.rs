@@ -1,6 +1,5 @@
-//! A Kerberos realm of a test's own: MIT's domain controller on a port of loopback,
-//! with all of its files in a folder that goes with it. Nothing of this machine's
-//! Kerberos is read or written.
+//! A Kerberos realm for one test: MIT's KDC on a loopback port, with all of its files in a
+//! temporary folder. The Kerberos configuration of this machine is not used.
 
 use std::ffi::OsString;
 use std::io::Write as _;
@@ -27,7 +26,6 @@ impl Drop for Kdc {
 }
 
 impl Kdc {
-    /// Starts one with these accounts.
     pub fn start(accounts: &[&str]) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let free = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
@@ -49,37 +47,39 @@ impl Kdc {
             port,
             process,
         };
-        kdc.wait();
+        kdc.wait_until_ready();
         for account in accounts {
             kdc.administer(&format!("addprinc -pw {PASSWORD} {account}"));
         }
         kdc
     }
 
-    /// Nobody gives tickets any more.
     pub fn stop(&mut self) {
         let _ = self.process.kill();
         let _ = self.process.wait();
     }
 
-    /// Puts somebody in its place who listens, and says nothing.
-    pub fn replaced(&self) -> TcpListener {
+    /// Replaces a stopped KDC with a listener that sends nothing.
+    pub fn listen_silently(&self) -> TcpListener {
         TcpListener::bind((Ipv4Addr::LOCALHOST, self.port)).unwrap()
     }
 
-    fn wait(&mut self) {
+    fn wait_until_ready(&mut self) {
         let start = Instant::now();
         while TcpStream::connect((Ipv4Addr::LOCALHOST, self.port)).is_err() {
             if let Some(status) = self.process.try_wait().unwrap() {
-                panic!("krb5kdc ended at once: {status}");
+                panic!("krb5kdc exited: {status}");
             }
-            assert!(start.elapsed() < Duration::from_secs(30), "krb5kdc is mute");
+            assert!(
+                start.elapsed() < Duration::from_secs(30),
+                "krb5kdc does not listen after 30 s"
+            );
             std::thread::sleep(Duration::from_millis(10));
         }
     }
 
-    /// The keys of a host that is in the domain, in a file.
-    pub fn host(&self, name: &str) -> PathBuf {
+    /// Adds a host to the domain and returns its keytab.
+    pub fn add_host(&self, name: &str) -> PathBuf {
         let keytab = self.folder.path().join(format!("{name}.keytab"));
         self.administer(&format!("addprinc -randkey HTTP/{name}"));
         self.administer(&format!("ktadd -k {} HTTP/{name}", keytab.display()));
@@ -91,7 +91,7 @@ impl Kdc {
             program(self.folder.path(), "kadmin.local").args(["-q", query]),
             "",
         );
-        // It always says that all is well.
+        // kadmin.local exits with 0 even on failure.
         let name = query.rsplit(' ').next().unwrap();
         let mut list = program(self.folder.path(), "kadmin.local");
         let found = run(list.args(["-q", &format!("listprincs {name}@{REALM}")]), "");
@@ -101,27 +101,26 @@ impl Kdc {
         );
     }
 
-    /// Fetches a ticket into the cache, as people do.
-    pub fn kinit(&self, words: &[&str]) {
-        run(program(self.folder.path(), "kinit").args(words), PASSWORD);
+    /// Gets a ticket into the cache.
+    pub fn kinit(&self, args: &[&str]) {
+        run(program(self.folder.path(), "kinit").args(args), PASSWORD);
     }
 
-    /// Fetches one for a host, with the ticket that is there.
+    /// Gets a service ticket with the cached ticket.
     pub fn kvno(&self, service: &str) {
         run(program(self.folder.path(), "kvno").arg(service), "");
     }
 
-    /// Whether there is a ticket, and it is good.
+    /// Whether the cache has a valid ticket.
     pub fn has_ticket(&self) -> bool {
         let mut klist = program(self.folder.path(), "klist");
         klist.arg("-s").status().unwrap().success()
     }
 
-    /// Makes the tickets those of a machine whose clock is wrong: the cache tells by
-    /// how much, and whoever uses it reckons with that.
+    /// Simulates a wrong clock with the time offset in the header of the ticket cache.
     pub fn skew(&self, seconds: i32) {
         let cache = std::fs::read(self.cache()).unwrap();
-        assert_eq!(cache[..2], [5, 4], "a cache of the fourth version");
+        assert_eq!(cache[..2], [5, 4], "the cache has version 4");
         let header = usize::from(u16::from_be_bytes([cache[2], cache[3]]));
         let mut skewed = vec![5, 4, 0, 12, 0, 1, 0, 8];
         skewed.extend_from_slice(&seconds.to_be_bytes());
@@ -134,7 +133,7 @@ impl Kdc {
         self.folder.path().join("cache")
     }
 
-    /// What a program needs to be a member of the realm.
+    /// The environment for programs in the realm.
     pub fn environment(&self) -> Vec<(&'static str, OsString)> {
         environment(self.folder.path())
     }
@@ -173,12 +172,12 @@ fn configure(folder: &Path, port: u16) {
 fn program(folder: &Path, name: &str) -> Command {
     let mut command = Command::new(name);
     command.envs(environment(folder));
-    // Where Debian has what administers.
+    // Debian's administration tools are in sbin.
     command.env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin");
     command
 }
 
-/// Runs it to success, and gives what it said.
+/// Requires success; returns stdout.
 fn run(command: &mut Command, input: &str) -> String {
     command
         .stdin(Stdio::piped())
@@ -187,12 +186,12 @@ fn run(command: &mut Command, input: &str) -> String {
     let child = command.spawn();
     let mut child = child.unwrap_or_else(|error| panic!("{command:?}: {error}"));
     let mut stdin = child.stdin.take().unwrap();
-    // Whoever asks for nothing may have ended already.
+    // A program that reads no input may have exited.
     let _ = writeln!(stdin, "{input}");
     drop(stdin);
     let output = child.wait_with_output().unwrap();
-    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    let stdout = String::from_utf8_lossy(&output.stdout).into_owned();
     let error = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{command:?}: {said}{error}");
-    said
+    assert!(output.status.success(), "{command:?}: {stdout}{error}");
+    stdout
 }

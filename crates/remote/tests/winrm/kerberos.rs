@@ -1,6 +1,5 @@
-//! The host's side of Kerberos: a ticket is taken with the keys of a keytab, by the
-//! library that the client uses. What both do with it is the client's own code;
-//! pywinrm keeps the two from being wrong together.
+//! The server side of Kerberos: accepts a ticket with the keys of a keytab, using the same
+//! library and wrapper code as the client; pywinrm verifies it independently.
 #![allow(unsafe_code, reason = "calls of a C library")]
 
 use std::ffi::{CString, c_char, c_int};
@@ -8,10 +7,10 @@ use std::path::Path;
 use std::ptr::{from_ref, null, null_mut};
 
 #[path = "../../src/winrm/kerberos/context.rs"]
-#[allow(dead_code, reason = "the client's half")]
+#[allow(dead_code, reason = "only the client uses all of it")]
 mod context;
 #[path = "../../src/winrm/kerberos/gss.rs"]
-#[allow(dead_code, reason = "the client's half")]
+#[allow(dead_code, reason = "only the client uses all of it")]
 mod gss;
 #[path = "../../src/winrm/kerberos/library.rs"]
 mod library;
@@ -20,9 +19,9 @@ use context::Context;
 use gss::{Credential, Name, Output, call};
 use library::{Bindings, Buffer, Handle, Library, Oid, OidSet, library};
 
-/// For use as a server.
+/// `GSS_C_ACCEPT`.
 const ACCEPT: c_int = 2;
-/// The client's binding is the server's.
+/// `GSS_C_CHANNEL_BOUND_FLAG`: client and server have the same channel binding.
 const CHANNEL_BOUND: u32 = 0x800;
 
 /// `gss_key_value_element_desc`.
@@ -65,23 +64,22 @@ type Accept = unsafe extern "C" fn(
     *mut Handle,
 ) -> u32;
 
-/// Somebody who was let in.
 pub struct Accepted {
     pub context: Context,
     pub client: String,
-    /// What proves to the client that this is the host.
+    /// Proves the server's identity to the client.
     pub token: Vec<u8>,
 }
 
-/// Takes a token, or says what to answer; nothing is an answer too. With a binding,
-/// only a login that has the same one is taken.
+/// Accepts a token, or fails with the token to respond with, which may be empty. With a
+/// binding, only logins with the same binding are accepted.
 pub fn accept(keytab: &Path, token: &[u8], binding: Option<&[u8]>) -> Result<Accepted, Vec<u8>> {
     let library = library().unwrap();
-    // SAFETY: it is loaded already.
+    // SAFETY: the library is loaded already.
     let more = unsafe { libloading::Library::new("libgssapi_krb5.so.2") }.unwrap();
     // SAFETY: the type is the one of the library's header.
     let accept: Accept = *unsafe { more.get("gss_accept_sec_context") }.unwrap();
-    let credential = keys(library, &more, keytab);
+    let credential = acquire_keys(library, &more, keytab);
     let mut context = Context {
         library,
         handle: null_mut(),
@@ -91,12 +89,12 @@ pub fn accept(keytab: &Path, token: &[u8], binding: Option<&[u8]>) -> Result<Acc
         handle: null_mut(),
     };
     let mut output = Output::new(library);
-    let (input, mut flags) = (Buffer::lent(token), 0);
-    let bindings = binding.map(Bindings::lent);
+    let (input, mut flags) = (Buffer::borrowed(token), 0);
+    let bindings = binding.map(Bindings::borrowed);
     let bindings = bindings.as_ref().map_or(null(), from_ref);
     let accepted = call(library, |minor| {
-        // SAFETY: all pointers are to what lives until the call returns; null is for
-        // what nobody wants to know.
+        // SAFETY: all pointers are valid until the call returns; null is for outputs
+        // that are not needed.
         unsafe {
             accept(
                 minor,
@@ -114,7 +112,7 @@ pub fn accept(keytab: &Path, token: &[u8], binding: Option<&[u8]>) -> Result<Acc
         }
     });
     if let Err(failure) = accepted {
-        println!("the ticket is not taken: {failure:?}");
+        println!("the ticket is rejected: {failure:?}");
         return Err(output.bytes());
     }
     if binding.is_some() && flags & CHANNEL_BOUND == 0 {
@@ -127,8 +125,12 @@ pub fn accept(keytab: &Path, token: &[u8], binding: Option<&[u8]>) -> Result<Acc
     })
 }
 
-/// The keys of a file, with the memory of what was taken beside it.
-fn keys(library: &'static Library, more: &libloading::Library, keytab: &Path) -> Credential {
+/// The keys of a keytab, with a replay cache beside it.
+fn acquire_keys(
+    library: &'static Library,
+    more: &libloading::Library,
+    keytab: &Path,
+) -> Credential {
     // SAFETY: the type is the one of the library's header.
     let acquire: AcquireFrom = *unsafe { more.get("gss_acquire_cred_from") }.unwrap();
     let text = |text: String| CString::new(text).unwrap();
@@ -151,8 +153,8 @@ fn keys(library: &'static Library, more: &libloading::Library, keytab: &Path) ->
     };
     let mut handle = null_mut();
     call(library, |minor| {
-        // SAFETY: all pointers are to what lives until the call returns; null is for
-        // any name that the file has, and for what nobody wants to know.
+        // SAFETY: all pointers are valid until the call returns; null is for any name
+        // in the file and for outputs that are not needed.
         unsafe {
             acquire(
                 minor,

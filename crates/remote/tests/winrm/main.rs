@@ -1,6 +1,6 @@
-//! WinRM against a server in this process, which speaks WS-Management over HTTP
-//! with sealed NTLM and over TLS; and that server against pywinrm, which somebody
-//! else wrote: client and server cannot be wrong together.
+//! WinRM against a server in this process, which serves WS-Management over HTTP with
+//! sealed NTLM and over TLS. The server is verified with pywinrm, an independent client,
+//! so that client and server cannot share a mistake.
 
 #![allow(
     clippy::unwrap_used,
@@ -10,18 +10,16 @@
 )]
 
 mod agent;
+mod authentication;
+mod bare_host;
 mod connect;
-#[path = "authentication.rs"]
-mod guard;
 mod host;
-#[allow(dead_code, reason = "tests of whole runs use more of it")]
+#[allow(dead_code, reason = "the tests of the casement binary use more of it")]
 mod kdc;
 mod kerberos;
-#[path = "bare_host.rs"]
-mod machine;
 mod ntlm;
 #[path = "../shared/pe_header.rs"]
-mod program;
+mod pe_header;
 mod pywinrm;
 #[path = "../../src/winrm/sealed.rs"]
 mod sealed;

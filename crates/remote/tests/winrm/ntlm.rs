@@ -1,10 +1,10 @@
-//! The algorithms of NTLM, which both sides share: the published examples are in
-//! their own tests. What a server does with them is in [`crate::guard`].
+//! The NTLM algorithms of the client, used by the server too; unit tests check them
+//! against the published examples.
 
-#[allow(dead_code, reason = "the client's half")]
+#[allow(dead_code, reason = "only the client uses all of it")]
 #[path = "../../src/winrm/ntlm/crypto.rs"]
 pub mod crypto;
-#[allow(dead_code, reason = "the client's half")]
+#[allow(dead_code, reason = "only the client uses all of it")]
 #[path = "../../src/winrm/ntlm/message.rs"]
 pub mod message;
 #[path = "../../src/winrm/ntlm/seal.rs"]

@@ -1,5 +1,5 @@
-//! pywinrm as a client of our server: what it says and understands is somebody
-//! else's reading of the same protocols.
+//! pywinrm as a client of the test server: an independent implementation of the same
+//! protocols.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -12,11 +12,11 @@ use crate::server::{PASSWORD, Server};
 const PACKAGE: &str = "pywinrm[kerberos]==0.5.0";
 const DRIVER: &str = include_str!("driver.py");
 
-/// Made once, however many tests ask for it.
-static MADE: Mutex<()> = Mutex::new(());
+/// Only one test creates the virtual environment.
+static INSTALL: Mutex<()> = Mutex::new(());
 
 fn python() -> PathBuf {
-    let _alone = MADE.lock().unwrap();
+    let _guard = INSTALL.lock().unwrap();
     let cache = env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
     let cache = cache.unwrap_or_else(|| Path::new(&env::var_os("HOME").unwrap()).join(".cache"));
     let folder = cache.join("casement/tools/pywinrm-kerberos-0.5.0");
@@ -31,7 +31,7 @@ fn python() -> PathBuf {
             let done = command.status();
             assert!(
                 done.is_ok_and(|status| status.success()),
-                "{PACKAGE} is needed; this did not work: {command:?}"
+                "cannot install {PACKAGE}: {command:?}"
             );
         }
         fs::write(&ready, "").unwrap();
@@ -39,28 +39,28 @@ fn python() -> PathBuf {
     folder.join("bin/python")
 }
 
-/// What the driver says. The password goes through the environment.
-async fn ask(server: &Server, transport: &str, password: &str) -> String {
-    drive(server, transport, password, |command| {
+/// Returns the driver's stdout. The password is passed in the environment.
+async fn run_with_password(server: &Server, transport: &str, password: &str) -> String {
+    run_driver(server, transport, password, |command| {
         command.env("CASEMENT_TEST_USER", "Administrator");
     })
     .await
 }
 
-/// The same in a domain, with the ticket that is there.
-async fn ask_with_a_ticket(server: &Server, kdc: &Kdc, user: &str) -> String {
-    drive(server, "kerberos", "", |command| {
+/// Uses the cached Kerberos ticket.
+async fn run_with_ticket(server: &Server, kdc: &Kdc, user: &str) -> String {
+    run_driver(server, "kerberos", "", |command| {
         command.env("CASEMENT_TEST_USER", user);
         command.envs(kdc.environment());
     })
     .await
 }
 
-async fn drive(
+async fn run_driver(
     server: &Server,
     transport: &str,
     password: &str,
-    more: impl FnOnce(&mut Command),
+    configure: impl FnOnce(&mut Command),
 ) -> String {
     let scheme = match server.shared.certificate {
         Some(_) => "https",
@@ -76,21 +76,21 @@ async fn drive(
         .env("CASEMENT_TEST_HOST", format!("win1.{DOMAIN}"))
         .env_remove("http_proxy")
         .env("no_proxy", "*");
-    more(&mut command);
+    configure(&mut command);
     let output = tokio::task::spawn_blocking(move || command.output().unwrap());
     let output = output.await.unwrap();
-    let said = String::from_utf8(output.stderr).unwrap();
-    assert!(output.status.success(), "{said}");
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.success(), "{stderr}");
     String::from_utf8(output.stdout).unwrap()
 }
 
-const RIGHT: &str = "echo 0 hällo\nsort 0 one two\nexit 7\ntimed out\n";
+const EXPECTED: &str = "echo 0 hällo\nsort 0 one two\nexit 7\ntimed out\n";
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs python3 with venv, and PyPI the first time"]
-async fn pywinrm_is_let_in_over_sealed_http_and_works() {
+async fn pywinrm_works_over_sealed_http() {
     let server = Server::http().await;
-    assert_eq!(ask(&server, "ntlm", PASSWORD).await, RIGHT);
+    assert_eq!(run_with_password(&server, "ntlm", PASSWORD).await, EXPECTED);
     let bodies = server.shared.bodies.lock().unwrap();
     assert!(!bodies.is_empty());
     for body in bodies.iter() {
@@ -100,35 +100,38 @@ async fn pywinrm_is_let_in_over_sealed_http_and_works() {
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs python3 with venv, and PyPI the first time"]
-async fn pywinrm_is_let_in_over_tls_with_its_binding_and_works() {
+async fn pywinrm_works_over_tls_with_channel_binding() {
     let server = Server::https().await;
-    assert_eq!(ask(&server, "ntlm", PASSWORD).await, RIGHT);
-    // It sends what is beyond ASCII in another encoding than we do.
+    assert_eq!(run_with_password(&server, "ntlm", PASSWORD).await, EXPECTED);
+    // pywinrm encodes non-ASCII passwords differently for Basic authentication.
     let plain = "password-Of-The-Test";
     server.change(|settings| (settings.basic, settings.password) = (true, plain.to_owned()));
-    assert_eq!(ask(&server, "basic", plain).await, RIGHT);
+    assert_eq!(run_with_password(&server, "basic", plain).await, EXPECTED);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs python3 with venv, and PyPI the first time"]
-async fn pywinrm_is_turned_away_with_a_wrong_password() {
+async fn pywinrm_is_rejected_with_a_wrong_password() {
     for server in [Server::http().await, Server::https().await] {
-        assert_eq!(ask(&server, "ntlm", "another").await, "refused\n");
+        assert_eq!(
+            run_with_password(&server, "ntlm", "another").await,
+            "refused\n"
+        );
         assert!(server.actions().is_empty());
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs python3 with venv, libkrb5-dev, krb5-kdc, and PyPI the first time"]
-async fn pywinrm_is_let_in_with_a_ticket_and_works() {
+async fn pywinrm_works_with_a_ticket() {
     let kdc = Kdc::start(&["anna"]);
-    let keytab = kdc.host(&format!("win1.{DOMAIN}"));
+    let keytab = kdc.add_host(&format!("win1.{DOMAIN}"));
     kdc.kinit(&["anna"]);
     let anna = format!("anna@{REALM}");
     for server in [Server::http().await, Server::https().await] {
         let keytab = Some(keytab.clone());
         server.change(|settings| (settings.ntlm, settings.keytab) = (false, keytab));
-        assert_eq!(ask_with_a_ticket(&server, &kdc, &anna).await, RIGHT);
+        assert_eq!(run_with_ticket(&server, &kdc, &anna).await, EXPECTED);
         assert_eq!(server.logins().first(), Some(&format!("Kerberos {anna}")));
         let tls = server.shared.certificate.is_some();
         let bodies = server.shared.bodies.lock().unwrap();
@@ -140,14 +143,14 @@ async fn pywinrm_is_let_in_with_a_ticket_and_works() {
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs python3 with venv, libkrb5-dev, krb5-kdc, and PyPI the first time"]
-async fn pywinrm_is_turned_away_with_a_ticket_for_somebody_else() {
+async fn pywinrm_is_rejected_with_a_ticket_for_another_host() {
     let kdc = Kdc::start(&["anna"]);
-    kdc.host(&format!("win1.{DOMAIN}"));
-    let other = kdc.host(&format!("win2.{DOMAIN}"));
+    kdc.add_host(&format!("win1.{DOMAIN}"));
+    let other = kdc.add_host(&format!("win2.{DOMAIN}"));
     kdc.kinit(&["anna"]);
     let server = Server::http().await;
     server.change(|settings| settings.keytab = Some(other));
     let anna = format!("anna@{REALM}");
-    assert_eq!(ask_with_a_ticket(&server, &kdc, &anna).await, "refused\n");
+    assert_eq!(run_with_ticket(&server, &kdc, &anna).await, "refused\n");
     assert!(server.actions().is_empty());
 }

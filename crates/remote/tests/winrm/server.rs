@@ -1,4 +1,4 @@
-//! The server: HTTP connections, each with its guard, in front of shells.
+//! The WinRM server: authenticated HTTP connections to shells.
 
 use std::collections::HashMap;
 use std::convert::Infallible;
@@ -25,7 +25,7 @@ use tokio_rustls::rustls::ServerConfig;
 use tokio_rustls::rustls::crypto::ring;
 use tokio_rustls::rustls::pki_types::PrivateKeyDer;
 
-use crate::guard::{Guard, Verdict};
+use crate::authentication::{Authenticator, Verdict};
 use crate::host::Host;
 use crate::sealed;
 use crate::shell::Shell;
@@ -33,31 +33,30 @@ use crate::soap;
 
 pub const PASSWORD: &str = "pässword-Of-The-Test";
 
-/// What a test may change about the host.
 #[derive(Debug, Clone)]
 pub struct Settings {
     pub user: String,
     pub password: String,
     pub negotiate: bool,
     pub basic: bool,
-    /// Whether there is NTLM inside Negotiate.
+    /// Whether Negotiate includes NTLM.
     pub ntlm: bool,
-    /// Where the keys for tickets are, if it takes any.
+    /// Accepts Kerberos tickets if set.
     pub keytab: Option<PathBuf>,
-    /// Whether NTLM seals.
+    /// Whether NTLM messages are sealed.
     pub seals: bool,
-    /// Whether sealed requests get sealed answers.
-    pub seals_answers: bool,
-    /// By how many seconds its clock is ahead.
+    /// Whether responses to sealed requests are sealed.
+    pub seals_responses: bool,
+    /// In seconds.
     pub clock_ahead: i64,
-    /// The largest envelope that it takes, and the one that it says it takes.
+    /// The largest accepted envelope in bytes, and the advertised limit.
     pub envelope: usize,
-    pub told_envelope: Option<usize>,
-    /// Waits for output at most so long, whatever was asked for.
+    pub advertised_envelope: Option<usize>,
+    /// Timeout of Receive, whatever the client requests.
     pub receive: Duration,
     /// Whether the account may open shells.
     pub allowed: bool,
-    /// Answers nothing any more.
+    /// Sends no more responses.
     pub hangs: bool,
 }
 
@@ -71,10 +70,10 @@ impl Default for Settings {
             ntlm: true,
             keytab: None,
             seals: true,
-            seals_answers: true,
+            seals_responses: true,
             clock_ahead: 0,
             envelope: 500 * 1024,
-            told_envelope: Some(500 * 1024),
+            advertised_envelope: Some(500 * 1024),
             receive: Duration::from_millis(300),
             allowed: true,
             hangs: false,
@@ -87,13 +86,13 @@ pub struct Shared {
     pub certificate: Option<Vec<u8>>,
     pub host: Arc<Host>,
     pub shells: Mutex<HashMap<String, Arc<Shell>>>,
-    pub made: AtomicU64,
-    /// Every body as it came over the line, and every action as it was understood.
+    pub names: AtomicU64,
+    /// Every body as received, and every parsed action.
     pub bodies: Mutex<Vec<Vec<u8>>>,
     pub actions: Mutex<Vec<String>>,
-    /// Who was let in, and how.
+    /// Method and user of each login.
     pub logins: Mutex<Vec<String>>,
-    wires: Mutex<Vec<JoinHandle<()>>>,
+    connections: Mutex<Vec<JoinHandle<()>>>,
 }
 
 impl Shared {
@@ -102,7 +101,6 @@ impl Shared {
     }
 }
 
-/// A host with WinRM.
 pub struct Server {
     pub port: u16,
     pub shared: Arc<Shared>,
@@ -113,13 +111,12 @@ pub struct Server {
 impl Drop for Server {
     fn drop(&mut self) {
         self.task.abort();
-        self.cut();
+        self.drop_connections();
     }
 }
 
 impl Server {
-    /// In front of a host; with TLS, it has signed its certificate itself, without it
-    /// messages are sealed.
+    /// With TLS, the certificate is self-signed; without, messages are sealed.
     pub async fn start(host: Arc<Host>, address: Ipv4Addr, tls: bool) -> Self {
         let certified = tls.then(|| {
             let names = vec![address.to_string(), "localhost".to_owned()];
@@ -128,29 +125,29 @@ impl Server {
         let folder = tempfile::tempdir().unwrap();
         let listener = TcpListener::bind((address, 0)).await.unwrap();
         let port = listener.local_addr().unwrap().port();
-        let acceptor = certified.as_ref().map(|made| {
-            let key = PrivateKeyDer::try_from(made.signing_key.serialize_der()).unwrap();
+        let acceptor = certified.as_ref().map(|certified| {
+            let key = PrivateKeyDer::try_from(certified.signing_key.serialize_der()).unwrap();
             let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
                 .with_safe_default_protocol_versions()
                 .unwrap()
                 .with_no_client_auth()
-                .with_single_cert(vec![made.cert.der().clone()], key)
+                .with_single_cert(vec![certified.cert.der().clone()], key)
                 .unwrap();
             TlsAcceptor::from(Arc::new(config))
         });
-        if let Some(made) = &certified {
-            std::fs::write(folder.path().join("ca.pem"), made.cert.pem()).unwrap();
+        if let Some(certified) = &certified {
+            std::fs::write(folder.path().join("ca.pem"), certified.cert.pem()).unwrap();
         }
         let shared = Arc::new(Shared {
             settings: Mutex::default(),
-            certificate: certified.map(|made| made.cert.der().to_vec()),
+            certificate: certified.map(|certified| certified.cert.der().to_vec()),
             host,
             shells: Mutex::default(),
-            made: AtomicU64::new(0),
+            names: AtomicU64::new(0),
             bodies: Mutex::default(),
             actions: Mutex::default(),
             logins: Mutex::default(),
-            wires: Mutex::default(),
+            connections: Mutex::default(),
         });
         let task = tokio::spawn(accept(listener, acceptor, Arc::clone(&shared)));
         Self {
@@ -165,10 +162,10 @@ impl Server {
         change(&mut self.shared.settings.lock().unwrap());
     }
 
-    /// Drops every connection on the floor.
-    pub fn cut(&self) {
-        for wire in self.shared.wires.lock().unwrap().drain(..) {
-            wire.abort();
+    /// Aborts all connections.
+    pub fn drop_connections(&self) {
+        for connection in self.shared.connections.lock().unwrap().drain(..) {
+            connection.abort();
         }
     }
 
@@ -176,7 +173,7 @@ impl Server {
         self.folder.path().join("ca.pem")
     }
 
-    /// The right way in.
+    /// A target with valid credentials.
     pub fn target(&self) -> WinRmTarget {
         let login = Login::Ntlm(Secret::new(PASSWORD.to_owned()));
         let mut target = WinRmTarget::new("win1", "127.0.0.1", "Administrator", login);
@@ -188,26 +185,25 @@ impl Server {
         target
     }
 
-    /// The actions that were asked for, by their last word.
+    /// The last segments of the requested actions.
     pub fn actions(&self) -> Vec<String> {
         self.shared.actions.lock().unwrap().clone()
     }
 
-    /// Who was let in since this was last asked, and how.
+    /// Method and user of each login since the last call.
     pub fn logins(&self) -> Vec<String> {
         std::mem::take(&mut *self.shared.logins.lock().unwrap())
     }
 
-    /// Waits until the host has no shell left.
-    pub async fn no_shell_is_left(&self) {
-        let gone = async {
+    pub async fn wait_until_no_shells(&self) {
+        let closed = async {
             while !self.shared.shells.lock().unwrap().is_empty() {
                 tokio::time::sleep(Duration::from_millis(10)).await;
             }
         };
         let limit = Duration::from_secs(30);
-        let waited = tokio::time::timeout(limit, gone).await;
-        waited.expect("a shell is left");
+        let waited = tokio::time::timeout(limit, closed).await;
+        waited.expect("shells remain after 30 s");
     }
 }
 
@@ -215,7 +211,7 @@ async fn accept(listener: TcpListener, acceptor: Option<TlsAcceptor>, shared: Ar
     while let Ok((stream, _)) = listener.accept().await {
         let acceptor = acceptor.clone();
         let served = Arc::clone(&shared);
-        let wire = tokio::spawn(async move {
+        let connection = tokio::spawn(async move {
             match acceptor {
                 None => serve(stream, served).await,
                 Some(acceptor) => {
@@ -225,16 +221,21 @@ async fn accept(listener: TcpListener, acceptor: Option<TlsAcceptor>, shared: Ar
                 }
             }
         });
-        shared.host.machine.carry(wire.abort_handle());
-        shared.wires.lock().unwrap().push(wire);
+        shared
+            .host
+            .backend
+            .track_connection(connection.abort_handle());
+        shared.connections.lock().unwrap().push(connection);
     }
 }
 
 async fn serve(stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static, shared: Arc<Shared>) {
-    let guard = Arc::new(tokio::sync::Mutex::new(Guard::new(Arc::clone(&shared))));
+    let authenticator = Arc::new(tokio::sync::Mutex::new(Authenticator::new(Arc::clone(
+        &shared,
+    ))));
     let service = service_fn(move |request| {
-        let (guard, shared) = (Arc::clone(&guard), Arc::clone(&shared));
-        async move { Ok::<_, Infallible>(answer(request, guard, shared).await) }
+        let (authenticator, shared) = (Arc::clone(&authenticator), Arc::clone(&shared));
+        async move { Ok::<_, Infallible>(respond(request, authenticator, shared).await) }
     });
     let connection = hyper::server::conn::http1::Builder::new();
     let _ = connection
@@ -242,53 +243,56 @@ async fn serve(stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static, sha
         .await;
 }
 
-async fn answer(
+async fn respond(
     request: Request<Incoming>,
-    guard: Arc<tokio::sync::Mutex<Guard>>,
+    authenticator: Arc<tokio::sync::Mutex<Authenticator>>,
     shared: Arc<Shared>,
 ) -> Response<Full<Bytes>> {
     if shared.settings().hangs {
         std::future::pending::<()>().await;
     }
-    let mut guard = guard.lock().await;
+    let mut authenticator = authenticator.lock().await;
     let authorization = request.headers().get(AUTHORIZATION).cloned();
     let is_sealed = header(&request, CONTENT_TYPE).starts_with("multipart/encrypted");
     let Ok(body) = request.into_body().collect().await else {
-        // Whoever was cut off in the middle does not read this.
+        // The connection was dropped: nobody reads this.
         return status(StatusCode::BAD_REQUEST);
     };
     let body = body.to_bytes();
     let authorization = authorization.and_then(|value| value.to_str().map(str::to_owned).ok());
-    let (mut response, said) = match guard.judge(authorization.as_deref()) {
-        Verdict::Out(offers) => (status(StatusCode::UNAUTHORIZED), offers),
-        Verdict::In(said) if body.is_empty() => (status(StatusCode::OK), said),
-        Verdict::In(said) => (serve_one(&shared, &mut guard, &body, is_sealed).await, said),
+    let (mut response, headers) = match authenticator.authenticate(authorization.as_deref()) {
+        Verdict::Reject(headers) => (status(StatusCode::UNAUTHORIZED), headers),
+        Verdict::Accept(headers) if body.is_empty() => (status(StatusCode::OK), headers),
+        Verdict::Accept(headers) => (
+            serve_request(&shared, &mut authenticator, &body, is_sealed).await,
+            headers,
+        ),
     };
-    for line in said {
-        let line = line.parse().unwrap();
-        response.headers_mut().append(WWW_AUTHENTICATE, line);
+    for value in headers {
+        let value = value.parse().unwrap();
+        response.headers_mut().append(WWW_AUTHENTICATE, value);
     }
     response
 }
 
-/// Answers somebody who is let in.
-async fn serve_one(
+/// Serves an authenticated request.
+async fn serve_request(
     shared: &Arc<Shared>,
-    guard: &mut Guard,
+    authenticator: &mut Authenticator,
     body: &[u8],
     is_sealed: bool,
 ) -> Response<Full<Bytes>> {
     shared.bodies.lock().unwrap().push(body.to_vec());
-    let envelope = match (&mut guard.sealing, is_sealed) {
+    let envelope = match (&mut authenticator.sealing, is_sealed) {
         (Some(sealing), true) => sealed::unpack(&mut **sealing, body).unwrap(),
         // AllowUnencrypted is false.
         (Some(_), false) => return status(StatusCode::INTERNAL_SERVER_ERROR),
         (None, _) => body.to_vec(),
     };
     let envelope = String::from_utf8(envelope).unwrap();
-    let (status, text) = soap::answer(shared, &envelope).await;
-    let seals = shared.settings().seals_answers;
-    let (kind, body) = match guard.sealing.as_mut().filter(|_| seals) {
+    let (status, text) = soap::respond(shared, &envelope).await;
+    let seals = shared.settings().seals_responses;
+    let (kind, body) = match authenticator.sealing.as_mut().filter(|_| seals) {
         Some(sealing) => {
             let packed = sealed::pack(&mut **sealing, text.as_bytes());
             (sealed::CONTENT_TYPE, packed.unwrap())
@@ -313,8 +317,8 @@ fn status(status: StatusCode) -> Response<Full<Bytes>> {
     response.body(Full::default()).unwrap()
 }
 
-/// A name that no other has.
+/// A unique name.
 pub fn next_name(shared: &Shared) -> String {
-    let number = shared.made.fetch_add(1, Ordering::SeqCst) + 1;
+    let number = shared.names.fetch_add(1, Ordering::SeqCst) + 1;
     format!("{number:08X}-0000-4000-8000-000000000000")
 }

@@ -1,4 +1,4 @@
-//! Shells of the server, and the commands in them.
+//! Shells of the server and their commands.
 
 use std::collections::HashMap;
 use std::io::{self, PipeWriter, Write};
@@ -10,35 +10,35 @@ use tokio::sync::Notify;
 use crate::host::Host;
 
 pub struct Shell {
-    /// The boot of the host that it was opened after.
+    /// The boot count of the host when the shell was opened.
     pub boot: u32,
-    commands: Mutex<HashMap<String, Arc<Running>>>,
+    commands: Mutex<HashMap<String, Arc<RunningCommand>>>,
 }
 
-/// A command, which is a thread.
+/// A command, which runs in a thread.
 #[derive(Default)]
-pub struct Running {
+pub struct RunningCommand {
     stdin: Mutex<Option<PipeWriter>>,
-    said: Mutex<Heard>,
-    news: Notify,
+    output: Mutex<CommandOutput>,
+    output_ready: Notify,
 }
 
 #[derive(Debug, Default, Clone)]
-pub struct Heard {
+pub struct CommandOutput {
     pub stdout: Vec<u8>,
     pub stderr: Vec<u8>,
     pub exit: Option<u32>,
 }
 
-/// A stream of a command.
-pub struct Tap {
-    running: Arc<Running>,
+/// Writes to stdout or stderr of a command.
+pub struct OutputWriter {
+    running: Arc<RunningCommand>,
     is_stderr: bool,
 }
 
-impl Tap {
-    /// The same stream once more.
-    pub fn again(&self) -> Self {
+impl OutputWriter {
+    /// Another writer for the same stream.
+    pub fn duplicate(&self) -> Self {
         Self {
             running: Arc::clone(&self.running),
             is_stderr: self.is_stderr,
@@ -46,14 +46,14 @@ impl Tap {
     }
 }
 
-impl Write for Tap {
+impl Write for OutputWriter {
     fn write(&mut self, data: &[u8]) -> io::Result<usize> {
-        let mut said = self.running.said.lock().unwrap();
+        let mut output = self.running.output.lock().unwrap();
         match self.is_stderr {
-            true => said.stderr.extend_from_slice(data),
-            false => said.stdout.extend_from_slice(data),
+            true => output.stderr.extend_from_slice(data),
+            false => output.stdout.extend_from_slice(data),
         }
-        self.running.news.notify_one();
+        self.running.output_ready.notify_one();
         Ok(data.len())
     }
 
@@ -70,66 +70,66 @@ impl Shell {
 
     pub fn start(&self, name: &str, line: &str, host: Arc<Host>) {
         let (reader, writer) = io::pipe().unwrap();
-        let running = Arc::new(Running {
+        let running = Arc::new(RunningCommand {
             stdin: Mutex::new(Some(writer)),
-            ..Running::default()
+            ..RunningCommand::default()
         });
         let mut commands = self.commands.lock().unwrap();
         commands.insert(name.to_owned(), Arc::clone(&running));
         let line = line.to_owned();
         std::thread::spawn(move || {
-            let tap = |is_stderr| Tap {
+            let writer_for = |is_stderr| OutputWriter {
                 running: Arc::clone(&running),
                 is_stderr,
             };
-            let code = host.run(&line, reader, tap(false), tap(true));
-            running.said.lock().unwrap().exit = Some(code);
-            running.news.notify_one();
+            let code = host.run(&line, reader, writer_for(false), writer_for(true));
+            running.output.lock().unwrap().exit = Some(code);
+            running.output_ready.notify_one();
         });
     }
 
-    /// None once it was killed: a client that was cut off may still ask for it.
-    fn command(&self, name: &str) -> Option<Arc<Running>> {
+    /// None once it was killed: a client that lost its connection may still request it.
+    fn command(&self, name: &str) -> Option<Arc<RunningCommand>> {
         self.commands.lock().unwrap().get(name).cloned()
     }
 
-    pub async fn tell(&self, name: &str, data: Vec<u8>, end: bool) {
+    pub async fn write_stdin(&self, name: &str, data: Vec<u8>, end: bool) {
         let Some(running) = self.command(name) else {
             return;
         };
-        let told = tokio::task::spawn_blocking(move || {
+        let written = tokio::task::spawn_blocking(move || {
             let mut stdin = running.stdin.lock().unwrap();
             if let Some(pipe) = stdin.as_mut() {
-                // A command that has ended reads no more.
+                // The command may have exited.
                 let _ = pipe.write_all(&data);
             }
             if end {
                 *stdin = None;
             }
         });
-        told.await.unwrap();
+        written.await.unwrap();
     }
 
-    /// What it said since the last time; nothing if it says nothing in time.
-    pub async fn hear(&self, name: &str, wait: Duration) -> Option<Heard> {
+    /// The output since the last call; `None` if there is none within the timeout.
+    pub async fn read_output(&self, name: &str, timeout: Duration) -> Option<CommandOutput> {
         let running = self.command(name)?;
-        let heard = async {
+        let output = async {
             loop {
-                let news = running.news.notified();
+                let ready = running.output_ready.notified();
                 {
-                    let mut said = running.said.lock().unwrap();
-                    let silent = said.stdout.is_empty() && said.stderr.is_empty();
-                    if !silent || said.exit.is_some() {
-                        let heard = said.clone();
-                        said.stdout.clear();
-                        said.stderr.clear();
-                        return heard;
+                    let mut output = running.output.lock().unwrap();
+                    let is_empty = output.stdout.is_empty() && output.stderr.is_empty();
+                    if !is_empty || output.exit.is_some() {
+                        let taken = output.clone();
+                        output.stdout.clear();
+                        output.stderr.clear();
+                        return taken;
                     }
                 }
-                news.await;
+                ready.await;
             }
         };
-        tokio::time::timeout(wait, heard).await.ok()
+        tokio::time::timeout(timeout, output).await.ok()
     }
 
     pub fn kill(&self, name: &str) {

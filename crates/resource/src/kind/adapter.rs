@@ -1,5 +1,5 @@
-//! `adapterSettings`: what the host's adapter was set to before a virtual
-//! switch took it.
+//! `adapterSettings`: preserves the host adapter's settings when a virtual switch uses
+//! the adapter.
 
 use std::fmt::Display;
 use std::net::IpAddr;
@@ -9,55 +9,57 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Change, Diff};
 
-/// The adapter with the host's address should keep what it had when it was
-/// first seen: a switch that takes it makes another adapter in its place, and
-/// not all settings come along.
+/// The adapter should keep its first observed settings: a virtual switch replaces it
+/// with another adapter and does not copy all settings.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct AdapterSettings {
-    /// The host's address, which names the adapter.
+    /// The host's address identifies the adapter.
     pub address: IpAddr,
 }
 
-/// What an adapter is set to.
+/// An adapter's settings.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct AdapterSeen {
-    /// Its addresses.
+pub struct ObservedAdapter {
     pub addresses: Vec<IpNet>,
-    /// Where packets for elsewhere go.
+    /// Default gateways.
     pub gateways: Vec<IpAddr>,
-    /// Who is asked for names; empty where DHCP says who.
+    /// DNS servers; empty if set by DHCP.
     pub name_servers: Vec<IpAddr>,
-    /// How much its routes cost; none where Windows decides.
+    /// The interface metric; none if automatic.
     pub metric: Option<u32>,
 }
 
-/// An adapter as found.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct AdapterSettingsFacts {
-    /// What was kept; none before the first time.
-    pub kept: Option<AdapterSeen>,
-    /// What is there now.
-    pub now: AdapterSeen,
+    /// The saved settings; none before the first run.
+    pub kept: Option<ObservedAdapter>,
+    pub now: ObservedAdapter,
 }
 
 impl AdapterSettings {
-    /// What is to change. More than was kept is fine: pods' networks add to it.
+    /// Additional settings are ignored: pod networks add some.
     #[must_use]
     pub fn diff(&self, facts: &AdapterSettingsFacts) -> Diff {
         let Some(kept) = &facts.kept else {
             let count = facts.now.addresses.len();
-            return Diff::Changes(vec![Change::missing("kept", format!("{count} addresses"))]);
+            return Diff::Changes(vec![Change::missing(
+                "saved",
+                match count {
+                    1 => "1 address".to_owned(),
+                    count => format!("{count} addresses"),
+                },
+            )]);
         };
         let now = &facts.now;
         let mut changes = Vec::new();
-        lost(&mut changes, "address", &kept.addresses, &now.addresses);
-        lost(&mut changes, "gateway", &kept.gateways, &now.gateways);
+        add_missing(&mut changes, "address", &kept.addresses, &now.addresses);
+        add_missing(&mut changes, "gateway", &kept.gateways, &now.gateways);
         let (before, after) = (&kept.name_servers, &now.name_servers);
         if !before.is_empty() && before != after {
-            changes.push(Change::field("name servers", all(after), all(before)));
+            changes.push(Change::field("name servers", join(after), join(before)));
         }
         if let (Some(metric), now) = (kept.metric, now.metric)
             && now != Some(metric)
@@ -65,17 +67,22 @@ impl AdapterSettings {
             let now = now.map_or_else(|| "automatic".to_owned(), |now| now.to_string());
             changes.push(Change::field("metric", now, metric));
         }
-        Diff::from_changes(changes, || format!("kept, {}", all(&kept.addresses)))
+        Diff::from_changes(changes, || format!("saved, {}", join(&kept.addresses)))
     }
 }
 
-fn lost<T: PartialEq + Display>(changes: &mut Vec<Change>, field: &str, before: &[T], now: &[T]) {
+fn add_missing<T: PartialEq + Display>(
+    changes: &mut Vec<Change>,
+    field: &str,
+    before: &[T],
+    now: &[T],
+) {
     for one in before.iter().filter(|one| !now.contains(one)) {
         changes.push(Change::missing(field, one));
     }
 }
 
-fn all<T: Display>(values: &[T]) -> String {
+fn join<T: Display>(values: &[T]) -> String {
     if values.is_empty() {
         return "none".to_owned();
     }
@@ -87,8 +94,8 @@ fn all<T: Display>(values: &[T]) -> String {
 mod tests {
     use super::*;
 
-    fn seen() -> AdapterSeen {
-        AdapterSeen {
+    fn observed() -> ObservedAdapter {
+        ObservedAdapter {
             addresses: vec!["198.18.0.11/24".parse().unwrap()],
             gateways: vec!["198.18.0.1".parse().unwrap()],
             name_servers: vec!["198.18.0.1".parse().unwrap()],
@@ -96,36 +103,36 @@ mod tests {
         }
     }
 
-    fn right(kept: Option<AdapterSeen>, now: AdapterSeen) -> bool {
+    fn in_sync(kept: Option<ObservedAdapter>, now: ObservedAdapter) -> bool {
         let address = "198.18.0.11".parse().unwrap();
         let facts = AdapterSettingsFacts { kept, now };
-        AdapterSettings { address }.diff(&facts).is_right()
+        AdapterSettings { address }.diff(&facts).in_sync()
     }
 
     #[test]
-    fn what_was_lost_counts_and_what_came_does_not() {
-        assert!(!right(None, seen()), "it is kept first");
-        assert!(right(Some(seen()), seen()));
-        let mut more = seen();
+    fn only_missing_settings_are_changes() {
+        assert!(!in_sync(None, observed()), "the settings are saved first");
+        assert!(in_sync(Some(observed()), observed()));
+        let mut more = observed();
         more.addresses.push("10.244.1.2/24".parse().unwrap());
-        assert!(right(Some(seen()), more));
+        assert!(in_sync(Some(observed()), more));
         for lose in [
-            |now: &mut AdapterSeen| now.addresses.clear(),
-            |now: &mut AdapterSeen| now.gateways.clear(),
-            |now: &mut AdapterSeen| now.name_servers.clear(),
-            |now: &mut AdapterSeen| now.metric = None,
+            |now: &mut ObservedAdapter| now.addresses.clear(),
+            |now: &mut ObservedAdapter| now.gateways.clear(),
+            |now: &mut ObservedAdapter| now.name_servers.clear(),
+            |now: &mut ObservedAdapter| now.metric = None,
         ] {
-            let mut less = seen();
+            let mut less = observed();
             lose(&mut less);
-            assert!(!right(Some(seen()), less));
+            assert!(!in_sync(Some(observed()), less));
         }
     }
 
     #[test]
-    fn what_windows_or_dhcp_decide_is_left_to_them() {
-        let mut kept = seen();
+    fn automatic_settings_are_ignored() {
+        let mut kept = observed();
         kept.name_servers.clear();
         kept.metric = None;
-        assert!(right(Some(kept), seen()));
+        assert!(in_sync(Some(kept), observed()));
     }
 }

@@ -1,4 +1,4 @@
-//! `artifact`: files out of a blob that is pinned by its hash.
+//! `artifact`: files from a blob that is pinned by its hash.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -8,15 +8,12 @@ use serde::{Deserialize, Serialize};
 use crate::diff::{compare_access, content};
 use crate::{Access, AccessFacts, Change, Diff, HostPath, PathError, Sha256};
 
-/// How a blob is packed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum ArtifactFormat {
     /// The blob is the file.
     Plain,
-    /// A zip archive.
     Zip,
-    /// A gzip-compressed tar archive.
     TarGz,
 }
 
@@ -34,49 +31,44 @@ impl fmt::Display for ArtifactFormat {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Member {
-    /// Its path in the archive, with slashes (`bin/containerd.exe`).
+    /// The path in the archive, with slashes (`bin/containerd.exe`).
     pub from: String,
-    /// Its path below the destination.
+    /// Relative to the destination.
     pub to: String,
-    /// Who may use it.
     #[serde(default, skip_serializing_if = "Access::is_inherited")]
     pub access: Access,
 }
 
-/// Files that should be there, unpacked from a blob that the controller put
-/// into the host's blob folder.
+/// Files that should exist, unpacked from a blob in the host's blob folder.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Artifact {
     /// The blob's hash; also its name in the blob folder.
     pub sha256: Sha256,
-    /// The blob's size.
     pub size: u64,
-    /// How it is packed.
     pub format: ArtifactFormat,
     /// A file for a plain blob, a folder for an archive.
     pub destination: HostPath,
-    /// What to take out of an archive; nothing else is unpacked.
+    /// The members to extract; nothing else is unpacked.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub members: Vec<Member>,
-    /// Who may use the file of a plain blob.
+    /// The access of a plain blob's file.
     #[serde(default, skip_serializing_if = "Access::is_inherited")]
     pub access: Access,
 }
 
-/// How much an archive may hold before it is taken for one that was made to
-/// fill the disk.
+/// Limits that protect against decompression bombs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct UnpackLimits {
-    /// All of its entries together, unpacked.
+    /// The unpacked size of all entries.
     pub bytes: u64,
-    /// Its entries, whatever they are.
+    /// The number of entries of any type.
     pub entries: u64,
 }
 
 impl Artifact {
-    /// What follows from the blob's size: programs shrink to a third when they
-    /// are packed, not to a thirtieth. The floor is for small ones.
+    /// Derived from the blob's size: programs usually compress to a third, not to a
+    /// thirtieth. The floor is for small blobs.
     #[must_use]
     pub fn unpack_limits(&self) -> UnpackLimits {
         const FLOOR: u64 = 16 * 1024 * 1024;
@@ -86,8 +78,7 @@ impl Artifact {
         }
     }
 
-    /// The files that it puts on the host, with the member each comes from
-    /// (none for a plain blob).
+    /// The files on the host, with the archive member of each (none for a plain blob).
     pub fn targets(&self) -> Result<BTreeMap<HostPath, Option<&str>>, PathError> {
         if self.format == ArtifactFormat::Plain {
             return Ok(BTreeMap::from([(self.destination.clone(), None)]));
@@ -103,7 +94,7 @@ impl Artifact {
             .collect()
     }
 
-    /// Who may use each of the files that it puts on the host.
+    /// The access of each target file.
     pub fn accesses(&self) -> Result<BTreeMap<HostPath, Access>, PathError> {
         if self.format == ArtifactFormat::Plain {
             return Ok(BTreeMap::from([(self.destination.clone(), self.access)]));
@@ -114,7 +105,6 @@ impl Artifact {
             .collect()
     }
 
-    /// What is to change.
     #[must_use]
     pub fn diff(&self, facts: &ArtifactFacts) -> Diff {
         let mut changes = Vec::new();
@@ -137,39 +127,38 @@ impl Artifact {
         }
         Diff::from_changes(changes, || {
             let files = facts.targets.len();
-            let plural = if files == 1 { "file is" } else { "files are" };
-            format!("{files} {plural} as in blob {}", self.sha256.short())
+            let plural = if files == 1 {
+                "file matches"
+            } else {
+                "files match"
+            };
+            format!("{files} {plural} blob {}", self.sha256.short())
         })
     }
 }
 
-/// The files of an artifact as found.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ArtifactFacts {
-    /// One entry for each target.
+    /// One entry per target.
     pub targets: BTreeMap<HostPath, MemberFacts>,
 }
 
-/// One file of an artifact as found.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct MemberFacts {
-    /// What it should hash to; unknown until the archive was unpacked once.
+    /// The expected hash; unknown until the archive is unpacked once.
     pub wanted: Option<Sha256>,
-    /// Who should be able to use it.
+    /// The desired access.
     pub access: Access,
-    /// What is there.
     pub found: Option<MemberFound>,
 }
 
-/// A file where one of an artifact should be.
+/// A file found at an artifact's target path.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct MemberFound {
-    /// Its hash and size.
     pub content: (Sha256, u64),
-    /// Who may use it.
     pub access: AccessFacts,
 }
 
@@ -214,27 +203,27 @@ mod tests {
 
     #[test]
     fn a_file_of_unknown_origin_is_replaced() {
-        assert!(!archive().diff(&facts(None, Some(b"x"))).is_right());
+        assert!(!archive().diff(&facts(None, Some(b"x"))).in_sync());
         assert!(
             !archive()
                 .diff(&facts(Some(Sha256::of(b"x")), None))
-                .is_right()
+                .in_sync()
         );
         assert!(
             archive()
                 .diff(&facts(Some(Sha256::of(b"x")), Some(b"x")))
-                .is_right()
+                .in_sync()
         );
     }
 
     #[test]
-    fn a_file_with_another_mode_is_told_with_both() {
+    fn another_mode_is_reported_with_both_values() {
         let mut found = facts(Some(Sha256::of(b"x")), Some(b"x"));
-        for (mode, right) in [("0644", true), ("0755", false)] {
+        for (mode, in_sync) in [("0644", true), ("0755", false)] {
             for member in found.targets.values_mut() {
                 member.access = Access::Mode(mode.parse().unwrap());
             }
-            assert_eq!(archive().diff(&found).is_right(), right, "{mode}");
+            assert_eq!(archive().diff(&found).in_sync(), in_sync, "{mode}");
         }
         let Diff::Changes(changes) = archive().diff(&found) else {
             panic!("another mode");
@@ -263,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn what_an_archive_may_hold_follows_from_its_size() {
+    fn unpack_limits_depend_on_the_size() {
         let mut blob = archive();
         let small = blob.unpack_limits();
         assert_eq!((small.bytes, small.entries), (16 * 1024 * 1024, 4096));

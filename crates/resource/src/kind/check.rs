@@ -1,7 +1,6 @@
 //! `check`: a command whose output decides whether another one runs.
 //!
-//! The last resort, for what no other kind can say: only the two commands
-//! themselves know what they do.
+//! The last resort, if no other kind fits: casement does not know what the commands do.
 
 use std::fmt;
 
@@ -9,14 +8,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Change, Diff, HostPath};
 
-/// A program with its arguments; no shell stands between, and no secret is
-/// among them.
+/// A program with its arguments; run without a shell, and never contains a secret.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Command {
     /// The program: a path, or a name on the search path.
     pub program: String,
-    /// Its arguments.
     #[serde(default)]
     pub arguments: Vec<String>,
 }
@@ -24,7 +21,7 @@ pub struct Command {
 impl Command {
     /// The program and its arguments, in one list.
     #[must_use]
-    pub fn words(&self) -> Vec<String> {
+    pub fn argv(&self) -> Vec<String> {
         let program = std::iter::once(&self.program);
         program.chain(&self.arguments).cloned().collect()
     }
@@ -32,17 +29,17 @@ impl Command {
 
 impl fmt::Display for Command {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(&self.words().join(" "))
+        formatter.write_str(&self.argv().join(" "))
     }
 }
 
-/// What the output of the question should be; space around it does not count.
+/// The expected output; surrounding whitespace is ignored.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub enum Answer {
-    /// This and nothing else.
+    /// The output equals this.
     Is(String),
-    /// Anything with this in it.
+    /// The output contains this.
     Contains(String),
 }
 
@@ -50,57 +47,54 @@ impl fmt::Display for Answer {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Is(text) => write!(formatter, "`{text}`"),
-            Self::Contains(text) => write!(formatter, "something with `{text}`"),
+            Self::Contains(text) => write!(formatter, "text containing `{text}`"),
         }
     }
 }
 
-/// A question and what is done until its answer is right.
+/// A command, and the action to run until its output is as expected.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Check {
-    /// What it is about, to people.
+    /// The display name.
     pub name: String,
-    /// The question; it changes nothing.
+    /// The command to run; it changes nothing.
     pub ask: Command,
-    /// Its right answer.
+    /// The expected output.
     pub wanted: Answer,
-    /// Run once if the answer is another one.
+    /// Run once if the output differs.
     pub act: Command,
     /// Takes that back; run only while the answer is right.
     pub undo: Option<Command>,
-    /// Where all of them start.
+    /// The working directory of all commands.
     pub folder: HostPath,
-    /// How long each may take.
     pub timeout_seconds: u32,
 }
 
-/// The answer as found.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct CheckFacts {
-    /// What the question wrote, to either stream.
+    /// stdout and stderr.
     pub output: String,
 }
 
 impl Check {
-    /// What is to change.
     #[must_use]
     pub fn diff(&self, facts: &CheckFacts) -> Diff {
         let found = facts.output.trim();
-        let right = match &self.wanted {
+        let in_sync = match &self.wanted {
             Answer::Is(text) => found == text.trim(),
             Answer::Contains(text) => found.contains(text.as_str()),
         };
-        if right {
-            return Diff::right(format!("`{}` says {}", self.ask, self.wanted));
+        if in_sync {
+            return Diff::unchanged(format!("`{}` prints {}", self.ask, self.wanted));
         }
         let found = format!("`{}`", shortened(found));
-        Diff::Changes(vec![Change::field("answer", found, &self.wanted)])
+        Diff::Changes(vec![Change::field("output", found, &self.wanted)])
     }
 }
 
-/// An output can be long, and may say more than a plan should show.
+/// Output can be long, and may contain more than a plan should show.
 fn shortened(output: &str) -> String {
     const SHOWN: usize = 80;
     let line = output.lines().next().unwrap_or_default();
@@ -117,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_output_decides() {
+    fn the_output_decides_whether_it_is_in_sync() {
         let command = |program: &str| Command {
             program: program.to_owned(),
             arguments: vec!["x".to_owned()],
@@ -135,13 +129,16 @@ mod tests {
             output: output.to_owned(),
         };
         let exact = check(Answer::Is("on".to_owned()));
-        assert_eq!(exact.diff(&facts("on\n")), Diff::right("`ask x` says `on`"));
+        assert_eq!(
+            exact.diff(&facts("on\n")),
+            Diff::unchanged("`ask x` prints `on`")
+        );
         let Diff::Changes(changes) = exact.diff(&facts("off\nand more\n")) else {
-            panic!("another answer was taken for the right one");
+            panic!("unexpected output was accepted");
         };
-        assert_eq!(changes[0].to_string(), "answer: `off…` → `on`");
+        assert_eq!(changes[0].to_string(), "output: `off…` → `on`");
         let part = check(Answer::Contains("on".to_owned()));
-        assert!(part.diff(&facts("it is on now")).is_right());
-        assert!(!part.diff(&facts("")).is_right());
+        assert!(part.diff(&facts("it is on now")).in_sync());
+        assert!(!part.diff(&facts("")).in_sync());
     }
 }

@@ -1,36 +1,33 @@
-//! `containerStore`: the folder in which containerd keeps images, containers and
-//! their layers.
+//! `containerStore`: containerd's data folder for images, containers and layers.
 //!
-//! While it is there it is a folder like any other. It is a kind of its own for
-//! how it goes: containerd itself lets go of what it keeps, then Windows deletes
-//! the layers, which are no plain folders, and only then the rest can go.
+//! It differs from a directory only in its removal: containerd first deletes its
+//! content, then Windows deletes the layers, which are not plain folders, and then the
+//! rest can be deleted.
 
 use serde::{Deserialize, Serialize};
 
 use crate::{Access, Condition, Diff, Directory, DirectoryFacts, HostPath};
 
-/// The folder, and how its keeper is asked.
+/// The folder, and how to talk to containerd.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ContainerStore {
-    /// The folder.
     pub path: HostPath,
-    /// containerd's own program, `ctr`; without it the folder goes unasked.
+    /// containerd's `ctr`; without it the folder is deleted directly.
     pub ctr: HostPath,
-    /// Where containerd is spoken to.
+    /// containerd's address.
     pub address: String,
-    /// What must be so before it can be asked.
+    /// Must be met before the first request.
     pub ready: Condition,
-    /// The folder with a folder for each layer, where only the system itself can
-    /// delete those (Windows).
+    /// The folder of the layers, if only the operating system can delete them
+    /// (Windows).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub layers: Option<HostPath>,
-    /// For how long each part of letting go may take.
+    /// Limit for each part of the removal.
     pub timeout_seconds: u32,
 }
 
 impl ContainerStore {
-    /// The folder as such.
     #[must_use]
     pub fn directory(&self) -> Directory {
         Directory {
@@ -39,7 +36,6 @@ impl ContainerStore {
         }
     }
 
-    /// What is to change.
     #[must_use]
     pub fn diff(&self, facts: &DirectoryFacts) -> Diff {
         self.directory().diff(facts)
@@ -51,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_is_a_folder_while_it_is_there() {
+    fn it_is_observed_like_a_directory() {
         let store = ContainerStore {
             path: "/var/lib/containerd".parse().unwrap(),
             ctr: "/usr/local/bin/ctr".parse().unwrap(),
@@ -60,7 +56,7 @@ mod tests {
             layers: None,
             timeout_seconds: 60,
         };
-        assert!(!store.diff(&DirectoryFacts::Absent).is_right());
+        assert!(!store.diff(&DirectoryFacts::Absent).in_sync());
         let text = serde_json::to_string(&store).unwrap();
         assert!(!text.contains("layers"), "{text}");
         let read: ContainerStore = serde_json::from_str(&text).unwrap();

@@ -1,4 +1,4 @@
-//! `defenderExclusion`: what Windows Defender leaves alone.
+//! `defenderExclusion`: what Windows Defender does not scan.
 
 use std::fmt;
 
@@ -6,20 +6,18 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Change, Diff};
 
-/// Something that Defender should not scan: it would hold up every layer of an
-/// image and every write of the kubelet.
+/// Scanning would slow down every image layer and every write of the kubelet.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct DefenderExclusion {
-    /// What.
     pub exclusion: Exclusion,
 }
 
-/// What Defender can be told to leave alone.
+/// What Defender can exclude.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub enum Exclusion {
-    /// A folder and what is in it.
+    /// A folder, including its content.
     Path(String),
     /// A program, by its full path: what it opens is not scanned.
     Process(String),
@@ -34,34 +32,36 @@ impl fmt::Display for Exclusion {
     }
 }
 
-/// An exclusion as found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub enum DefenderFacts {
-    /// There is no Defender on this host.
+    /// Defender is not installed.
     Absent,
-    /// There is one.
     Present {
-        /// It is in the policy's list.
+        /// It is in the policy list.
         listed: bool,
-        /// The policy's list is heeded: each list has a switch of its own.
-        heeded: bool,
+        /// The policy list is enforced: each list has its own switch.
+        #[serde(rename = "heeded")]
+        enforced: bool,
     },
 }
 
 impl DefenderExclusion {
-    /// What is to change.
     #[must_use]
     pub fn diff(&self, facts: DefenderFacts) -> Diff {
-        let DefenderFacts::Present { listed, heeded } = facts else {
-            return Diff::right("the host has no Defender");
+        let DefenderFacts::Present {
+            listed,
+            enforced: heeded,
+        } = facts
+        else {
+            return Diff::unchanged("Defender is not installed");
         };
         let mut changes = Vec::new();
         if !listed {
             changes.push(Change::missing("exclusion", &self.exclusion));
         }
         if !heeded {
-            changes.push(Change::field("the policy's list", "ignored", "heeded"));
+            changes.push(Change::field("policy list", "ignored", "enforced"));
         }
         Diff::from_changes(changes, || format!("{} is not scanned", self.exclusion))
     }
@@ -72,16 +72,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_exclusion_counts_only_in_a_list_that_is_heeded() {
+    fn an_exclusion_counts_only_in_an_enforced_list() {
         let exclusion = DefenderExclusion {
             exclusion: Exclusion::Path(r"C:\k".to_owned()),
         };
         let right = |listed, heeded| {
-            let facts = DefenderFacts::Present { listed, heeded };
-            exclusion.diff(facts).is_right()
+            let facts = DefenderFacts::Present {
+                listed,
+                enforced: heeded,
+            };
+            exclusion.diff(facts).in_sync()
         };
         assert!(right(true, true));
         assert!(!right(true, false) && !right(false, true) && !right(false, false));
-        assert!(exclusion.diff(DefenderFacts::Absent).is_right());
+        assert!(exclusion.diff(DefenderFacts::Absent).in_sync());
     }
 }

@@ -1,84 +1,78 @@
-//! `directory`: a folder, and who may use it.
+//! `directory`: a folder and its access.
 
 use serde::{Deserialize, Serialize};
 
 use crate::diff::compare_access;
 use crate::{Change, Diff, HostPath, Mode};
 
-/// Who may read and write a path.
+/// The access of a path.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Access {
-    /// Whatever the folder around it gives; never compared.
+    /// Inherited from the parent folder; never compared.
     #[default]
     Inherited,
-    /// SYSTEM and Administrators (root on Linux) and nobody else.
+    /// Only SYSTEM and Administrators (root on Linux).
     AdministratorsOnly,
-    /// Just this mode; Linux only.
+    /// Exactly this mode; Linux only.
     Mode(Mode),
 }
 
 impl Access {
-    /// Whether nothing is said about it.
+    /// Used to skip serialization.
     #[must_use]
     pub fn is_inherited(&self) -> bool {
         *self == Self::Inherited
     }
 }
 
-/// Who may use a path, as found.
+/// The observed access of a path.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct AccessFacts {
-    /// Nobody but administrators has any right.
+    /// Only administrators have access.
     pub administrators_only: bool,
     /// The owner is SYSTEM, Administrators, the login account or root.
     pub owner_trusted: bool,
-    /// All of it in the platform's own notation (SDDL, or `0755 0:0`), from
-    /// which the platform can restore it.
+    /// In platform notation (SDDL, or `0755 0:0`), from which it can be restored.
     pub descriptor: String,
 }
 
-/// A folder that should exist; parents are made as needed.
+/// Missing parent folders are created.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Directory {
-    /// Where.
     pub path: HostPath,
-    /// Who may use it.
     pub access: Access,
 }
 
-/// A folder as found.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub enum DirectoryFacts {
-    /// Nothing has this name.
+    /// The path does not exist.
     Absent,
-    /// Something that is no folder has this name.
+    /// The path exists, but is not a folder.
     InTheWay,
-    /// It exists.
     Present(AccessFacts),
 }
 
 impl Directory {
-    /// What is to change.
     #[must_use]
     pub fn diff(&self, facts: &DirectoryFacts) -> Diff {
         match facts {
-            DirectoryFacts::Absent => Diff::Changes(vec![Change::missing("exists", "a folder")]),
+            DirectoryFacts::Absent => Diff::Changes(vec![Change::missing("exists", "directory")]),
             DirectoryFacts::InTheWay => {
-                Diff::Changes(vec![Change::field("exists", "no folder", "a folder")])
+                Diff::Changes(vec![Change::field("type", "not a directory", "directory")])
             }
             DirectoryFacts::Present(access) => {
                 let mut changes = Vec::new();
                 compare_access(&mut changes, self.access, access);
                 Diff::from_changes(changes, || match self.access {
-                    Access::Inherited => "the folder exists".to_owned(),
+                    Access::Inherited => "the directory exists".to_owned(),
                     Access::AdministratorsOnly => {
-                        "the folder exists, administrators only".to_owned()
+                        "the directory exists, administrators only".to_owned()
                     }
-                    Access::Mode(mode) => format!("the folder exists, mode {mode}"),
+                    Access::Mode(mode) => format!("the directory exists, mode {mode}"),
                 })
             }
         }
@@ -98,18 +92,18 @@ mod tests {
     }
 
     #[test]
-    fn wide_access_is_narrowed_and_inherited_access_is_left_alone() {
-        let wanted = |access| Directory {
+    fn wide_access_is_a_change_and_inherited_access_is_ignored() {
+        let directory = |access| Directory {
             path: "/k".parse().unwrap(),
             access,
         };
-        let narrow = wanted(Access::AdministratorsOnly);
+        let narrow = directory(Access::AdministratorsOnly);
         let Diff::Changes(changes) = narrow.diff(&present(false)) else {
-            panic!("wide access was taken for narrow");
+            panic!("wide access was accepted");
         };
         assert_eq!(changes[0].field, "access");
-        assert!(narrow.diff(&present(true)).is_right());
-        assert!(wanted(Access::Inherited).diff(&present(true)).is_right());
-        assert!(!narrow.diff(&DirectoryFacts::InTheWay).is_right());
+        assert!(narrow.diff(&present(true)).in_sync());
+        assert!(directory(Access::Inherited).diff(&present(true)).in_sync());
+        assert!(!narrow.diff(&DirectoryFacts::InTheWay).in_sync());
     }
 }

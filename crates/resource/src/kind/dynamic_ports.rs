@@ -1,4 +1,4 @@
-//! `dynamicPorts`: the ports that the system gives to those who ask for none.
+//! `dynamicPorts`: the range of ephemeral ports.
 
 use std::fmt;
 
@@ -6,26 +6,21 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Change, Diff, Protocol};
 
-/// The range that should be given out. Without direct server return, each load
-/// balancer of a Service keeps 64 ports of it to itself.
+/// Without direct server return, each Service's load balancer reserves 64 ports of the
+/// range.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct DynamicPorts {
     /// TCP or UDP.
     pub protocol: Protocol,
-    /// The first port.
     pub first: u16,
-    /// How many.
     pub count: u16,
 }
 
-/// The range as found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct DynamicPortsFacts {
-    /// The first port.
     pub first: u16,
-    /// How many.
     pub count: u16,
 }
 
@@ -37,7 +32,6 @@ impl fmt::Display for DynamicPortsFacts {
 }
 
 impl DynamicPorts {
-    /// What is to change.
     #[must_use]
     pub fn diff(&self, facts: DynamicPortsFacts) -> Diff {
         let wanted = DynamicPortsFacts {
@@ -45,7 +39,7 @@ impl DynamicPorts {
             count: self.count,
         };
         if facts == wanted {
-            return Diff::right(format!("already {facts}"));
+            return Diff::unchanged(format!("already {facts}"));
         }
         Diff::Changes(vec![Change::field("range", facts, wanted)])
     }
@@ -62,7 +56,7 @@ mod tests {
             first: 34000,
             count: 31536,
         };
-        let right = |first, count| wanted.diff(DynamicPortsFacts { first, count }).is_right();
+        let right = |first, count| wanted.diff(DynamicPortsFacts { first, count }).in_sync();
         assert!(right(34000, 31536));
         assert!(!right(34000, 1000) && !right(49152, 31536));
         let range = DynamicPortsFacts {

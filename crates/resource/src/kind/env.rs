@@ -4,31 +4,27 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Change, Diff, HostPath};
 
-/// A machine-wide environment variable.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Env {
-    /// Its name; Windows does not mind case.
+    /// Not case-sensitive on Windows.
     pub name: String,
-    /// Its value.
     pub value: String,
 }
 
-/// The variable as found.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct EnvFacts {
-    /// Its value; none if it is not set.
+    /// None if not set.
     pub value: Option<String>,
 }
 
 impl Env {
-    /// What is to change.
     #[must_use]
     pub fn diff(&self, facts: &EnvFacts) -> Diff {
         match &facts.value {
             None => Diff::Changes(vec![Change::missing("value", &self.value)]),
-            Some(found) if *found == self.value => Diff::right(format!("set to `{found}`")),
+            Some(found) if *found == self.value => Diff::unchanged(format!("set to `{found}`")),
             Some(found) => Diff::Changes(vec![Change::field("value", found, &self.value)]),
         }
     }
@@ -38,24 +34,21 @@ impl Env {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct PathEntry {
-    /// The folder.
     pub path: HostPath,
 }
 
-/// The search path as found.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct PathEntryFacts {
-    /// Its entries, as written, in order.
+    /// The entries, verbatim and in order.
     pub entries: Vec<String>,
 }
 
 impl PathEntry {
-    /// What is to change.
     #[must_use]
     pub fn diff(&self, facts: &PathEntryFacts) -> Diff {
         match facts.entries.iter().position(|entry| self.is(entry)) {
-            Some(at) => Diff::right(format!("entry {} of {}", at + 1, facts.entries.len())),
+            Some(at) => Diff::unchanged(format!("entry {} of {}", at + 1, facts.entries.len())),
             None => Diff::Changes(vec![Change::missing("entry", &self.path)]),
         }
     }
@@ -80,15 +73,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_entry_is_recognized_however_it_is_spelled() {
+    fn path_entries_match_in_any_spelling() {
         let wanted = PathEntry {
             path: r"C:\k".parse().unwrap(),
         };
         let facts = |entry: &str| PathEntryFacts {
             entries: vec![r"C:\windows".to_owned(), entry.to_owned()],
         };
-        assert!(wanted.diff(&facts(r"c:\K\")).is_right());
-        assert!(wanted.diff(&facts(r#""C:/k""#)).is_right());
-        assert!(!wanted.diff(&facts(r"C:\k2")).is_right());
+        assert!(wanted.diff(&facts(r"c:\K\")).in_sync());
+        assert!(wanted.diff(&facts(r#""C:/k""#)).in_sync());
+        assert!(!wanted.diff(&facts(r"C:\k2")).in_sync());
     }
 }

@@ -1,55 +1,50 @@
-//! `windowsFeature`: an optional part of Windows.
+//! `windowsFeature`: an optional Windows feature.
 
 use serde::{Deserialize, Serialize};
 
 use crate::{Change, Diff};
 
-/// A part of Windows that should be there, or not.
+/// A Windows feature that should be on or off.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct WindowsFeature {
-    /// Its name to DISM (`Containers`).
+    /// DISM's name (`Containers`).
     pub name: String,
-    /// Whether it should be there.
     pub present: bool,
 }
 
-/// A feature as found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum WindowsFeatureFacts {
-    /// This Windows has no such feature.
+    /// This Windows version does not have the feature.
     Unknown,
-    /// It is not there.
     Off,
-    /// It is there until the next boot.
+    /// Off after the next boot.
     OffAfterBoot,
-    /// It is there.
     On,
-    /// It is there after the next boot.
+    /// On after the next boot.
     OnAfterBoot,
 }
 
 impl WindowsFeatureFacts {
-    /// Whether it is there, or will be after the next boot.
+    /// Whether it is on, or will be after the next boot.
     #[must_use]
-    pub fn is_to_be_present(self) -> bool {
+    pub fn is_present_after_boot(self) -> bool {
         matches!(self, Self::On | Self::OnAfterBoot)
     }
 }
 
 impl WindowsFeature {
-    /// What is to change. What waits for a boot only is right: a `reboot` that
-    /// comes after it sees to that.
+    /// A change that only waits for a boot is in sync: a later `reboot` step handles it.
     #[must_use]
     pub fn diff(&self, facts: WindowsFeatureFacts) -> Diff {
         use WindowsFeatureFacts::{Off, OffAfterBoot, On, OnAfterBoot, Unknown};
         match (facts, self.present) {
-            (On, true) => Diff::right("on"),
-            (OnAfterBoot, true) => Diff::right("on after the next boot"),
-            (Off, false) => Diff::right("off"),
-            (OffAfterBoot, false) => Diff::right("off after the next boot"),
-            (Unknown, false) => Diff::right("this Windows has no such feature"),
+            (On, true) => Diff::unchanged("on"),
+            (OnAfterBoot, true) => Diff::unchanged("on after the next reboot"),
+            (Off, false) => Diff::unchanged("off"),
+            (OffAfterBoot, false) => Diff::unchanged("off after the next reboot"),
+            (Unknown, false) => Diff::unchanged("this Windows version does not have the feature"),
             (Unknown, true) => Diff::Changes(vec![Change::missing("feature", "on")]),
             (Off | OffAfterBoot, true) => {
                 Diff::Changes(vec![Change::field("feature", "off", "on")])
@@ -64,16 +59,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_only_waits_for_a_boot_is_right() {
+    fn a_change_that_waits_for_a_boot_is_in_sync() {
         use WindowsFeatureFacts::{Off, OffAfterBoot, On, OnAfterBoot, Unknown};
-        let right = |present, facts| {
+        let in_sync = |present, facts| {
             let name = "Containers".to_owned();
-            WindowsFeature { name, present }.diff(facts).is_right()
+            WindowsFeature { name, present }.diff(facts).in_sync()
         };
         let all = [On, OnAfterBoot, Off, OffAfterBoot, Unknown];
-        let wanted = all.map(|facts| right(true, facts));
+        let wanted = all.map(|facts| in_sync(true, facts));
         assert_eq!(wanted, [true, true, false, false, false]);
-        let unwanted = all.map(|facts| right(false, facts));
+        let unwanted = all.map(|facts| in_sync(false, facts));
         assert_eq!(unwanted, [false, false, true, true, true]);
     }
 }

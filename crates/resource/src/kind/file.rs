@@ -1,4 +1,4 @@
-//! `file`: bytes at a path, replaced as a whole.
+//! `file`: the content of a file, replaced as a whole.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -7,33 +7,31 @@ use serde::{Deserialize, Serialize};
 use crate::diff::{compare_access, content};
 use crate::{Access, AccessFacts, Change, Diff, HostPath, Sha256};
 
-/// The bytes of a file; text in JSON where they are UTF-8, base64 otherwise.
+/// The bytes of a file; in JSON, text if they are UTF-8, otherwise base64.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "Written", into = "Written")]
+#[serde(try_from = "ContentJson", into = "ContentJson")]
 pub struct Content(Vec<u8>);
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-enum Written {
+enum ContentJson {
     Text(String),
     Base64(String),
 }
 
 impl Content {
-    /// The bytes.
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
         &self.0
     }
 
-    /// Their hash.
     #[must_use]
     pub fn sha256(&self) -> Sha256 {
         Sha256::of(&self.0)
     }
 }
 
-/// Contents are shown by hash, here too: a dump of a document shows no key.
+/// Shows only the hash, so that a document dump contains no keys.
 impl std::fmt::Debug for Content {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(
@@ -62,7 +60,7 @@ impl From<&str> for Content {
     }
 }
 
-impl From<Content> for Written {
+impl From<Content> for ContentJson {
     fn from(content: Content) -> Self {
         match String::from_utf8(content.0) {
             Ok(text) => Self::Text(text),
@@ -71,56 +69,48 @@ impl From<Content> for Written {
     }
 }
 
-impl TryFrom<Written> for Content {
+impl TryFrom<ContentJson> for Content {
     type Error = base64::DecodeError;
-    fn try_from(written: Written) -> Result<Self, base64::DecodeError> {
-        Ok(Self(match written {
-            Written::Text(text) => text.into_bytes(),
-            Written::Base64(text) => STANDARD.decode(text)?,
+    fn try_from(json: ContentJson) -> Result<Self, base64::DecodeError> {
+        Ok(Self(match json {
+            ContentJson::Text(text) => text.into_bytes(),
+            ContentJson::Base64(text) => STANDARD.decode(text)?,
         }))
     }
 }
 
-/// A file that should exist; parents are made as needed.
+/// Missing parent folders are created.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct File {
-    /// Where.
     pub path: HostPath,
-    /// What it holds.
     pub content: Content,
-    /// Who may use it.
     pub access: Access,
 }
 
-/// A file as found.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub enum FileFacts {
-    /// Nothing has this name.
+    /// The path does not exist.
     Absent,
-    /// Something that is no plain file has this name.
+    /// The path exists, but is not a regular file.
     InTheWay,
-    /// It exists.
     Present {
         /// The hash of its bytes.
         sha256: Sha256,
-        /// How many bytes.
         size: u64,
-        /// Who may use it.
         access: AccessFacts,
     },
 }
 
 impl File {
-    /// What is to change.
     #[must_use]
     pub fn diff(&self, facts: &FileFacts) -> Diff {
         let wanted = content(&self.content.sha256(), self.content.bytes().len() as u64);
         match facts {
             FileFacts::Absent => Diff::Changes(vec![Change::missing("content", wanted)]),
             FileFacts::InTheWay => {
-                Diff::Changes(vec![Change::field("exists", "no plain file", "a file")])
+                Diff::Changes(vec![Change::field("type", "not a regular file", "file")])
             }
             FileFacts::Present {
                 sha256,
@@ -151,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn contents_are_shown_by_hash_only() {
+    fn contents_are_shown_only_by_hash() {
         let wanted = file("password");
         let facts = FileFacts::Present {
             sha256: Sha256::of(b"old password"),
@@ -163,12 +153,12 @@ mod tests {
             },
         };
         let diff = wanted.diff(&facts);
-        assert!(!diff.is_right());
+        assert!(!diff.in_sync());
         assert!(!format!("{diff:?} {wanted:?}").contains("password"));
     }
 
     #[test]
-    fn bytes_that_are_no_text_travel_as_base64() {
+    fn binary_content_is_encoded_as_base64() {
         let content = Content::from(vec![0xff, 0]);
         let json = serde_json::to_string(&content).unwrap();
         assert_eq!(json, r#"{"base64":"/wA="}"#);

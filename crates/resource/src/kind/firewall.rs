@@ -1,4 +1,4 @@
-//! `firewallRule`: what may come in.
+//! `firewallRule`: an inbound firewall rule.
 
 use std::fmt;
 
@@ -7,18 +7,16 @@ use serde::{Deserialize, Serialize};
 use crate::diff::compare;
 use crate::{Change, Diff};
 
-/// What carries the packets.
+/// The transport protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Protocol {
-    /// TCP.
     Tcp,
-    /// UDP.
     Udp,
 }
 
 impl Protocol {
-    /// Its number in an IP packet.
+    /// The IP protocol number.
     #[must_use]
     pub const fn number(self) -> u32 {
         match self {
@@ -37,41 +35,37 @@ impl fmt::Display for Protocol {
     }
 }
 
-/// A rule that lets packets to one port in, whatever the profile of the network.
+/// Allows inbound packets to one port, in every network profile.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct FirewallRule {
-    /// Its name, by which it is found again.
+    /// Identifies the rule.
     pub name: String,
     /// TCP or UDP.
     pub protocol: Protocol,
-    /// The port.
     pub port: u16,
 }
 
-/// A rule as found.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct FirewallRuleFacts {
-    /// The protocol's number; 256 stands for all of them.
+    /// The protocol number; 256 means any.
     pub protocol: u32,
-    /// The host's ports, as written.
+    /// The local ports, verbatim.
     pub ports: String,
-    /// Whether it is about packets that come in.
+    /// Inbound, as opposed to outbound.
     pub inbound: bool,
-    /// Whether it lets them pass; else it blocks.
+    /// Allow, as opposed to block.
     pub allows: bool,
-    /// Whether it is in force.
     pub enabled: bool,
-    /// Whether it holds in every profile.
+    /// Whether it applies in every profile.
     pub every_profile: bool,
-    /// What else it is limited to (`remoteAddresses 10.0.0.0/8`).
+    /// Other restrictions (`remoteAddresses 10.0.0.0/8`).
     pub limits: Vec<String>,
 }
 
 impl FirewallRule {
-    /// What is to change, given all rules of this name: a system may have
-    /// several.
+    /// Several rules may have this name.
     #[must_use]
     pub fn diff(&self, facts: &[FirewallRuleFacts]) -> Diff {
         let wanted = format!("{}/{}", self.port, self.protocol);
@@ -79,7 +73,7 @@ impl FirewallRule {
             [] => return Diff::Changes(vec![Change::missing("rule", wanted)]),
             [rule] => rule,
             several => {
-                let before = format!("{} of this name", several.len());
+                let before = format!("{} with this name", several.len());
                 return Diff::Changes(vec![Change::field("rules", before, wanted)]);
             }
         };
@@ -103,7 +97,7 @@ impl FirewallRule {
             let limits = rule.limits.join(", ");
             changes.push(Change::field("limits", limits, "none"));
         }
-        Diff::from_changes(changes, || format!("{wanted} may come in"))
+        Diff::from_changes(changes, || format!("{wanted} is allowed"))
     }
 }
 
@@ -140,13 +134,13 @@ mod tests {
 
     fn fields(facts: &[FirewallRuleFacts]) -> Vec<String> {
         match rule().diff(facts) {
-            Diff::Right { .. } => Vec::new(),
+            Diff::InSync { .. } => Vec::new(),
             Diff::Changes(changes) => changes.into_iter().map(|change| change.field).collect(),
         }
     }
 
     #[test]
-    fn whatever_keeps_a_packet_out_is_a_change() {
+    fn every_setting_that_blocks_packets_is_a_change() {
         assert!(fields(&[facts()]).is_empty());
         assert_eq!(fields(&[]), ["rule"]);
         assert_eq!(fields(&[facts(), facts()]), ["rules"]);

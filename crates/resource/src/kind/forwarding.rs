@@ -1,4 +1,4 @@
-//! `forwarding`: an interface that passes on packets which are not its own.
+//! `forwarding`: IP forwarding on an interface.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Change, Diff};
 
-/// An interface, named by what it is for: names and numbers are not stable.
+/// Identified by purpose: interface names and indexes are not stable.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub enum InterfaceRef {
@@ -15,7 +15,7 @@ pub enum InterfaceRef {
     Address(IpAddr),
     /// The host's adapter on this HNS network.
     HnsNetwork(String),
-    /// All of them, and those to come (Linux).
+    /// All current and future interfaces (Linux).
     Every,
 }
 
@@ -29,28 +29,24 @@ impl fmt::Display for InterfaceRef {
     }
 }
 
-/// Forwarding that should be on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Forwarding {
-    /// On which interface.
     pub interface: InterfaceRef,
 }
 
-/// Forwarding as found.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ForwardingFacts {
-    /// Whether it is on; none if there is no such interface.
+    /// None if the interface does not exist.
     pub enabled: Option<bool>,
 }
 
 impl Forwarding {
-    /// What is to change.
     #[must_use]
     pub fn diff(&self, facts: &ForwardingFacts) -> Diff {
         match facts.enabled {
-            Some(true) => Diff::right(format!("on for {}", self.interface)),
+            Some(true) => Diff::unchanged(format!("on for {}", self.interface)),
             Some(false) => Diff::Changes(vec![Change::field("forwarding", "off", "on")]),
             None => Diff::Changes(vec![Change::missing("forwarding", "on")]),
         }

@@ -1,5 +1,5 @@
-//! `hnsNetwork`, `hnsEndpoint`, `sourceVip`: what the Host Networking Service
-//! of Windows should have.
+//! `hnsNetwork`, `hnsEndpoint`, `sourceVip`: objects of the Windows Host Networking
+//! Service.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -10,7 +10,6 @@ use serde::{Deserialize, Serialize};
 use crate::diff::compare;
 use crate::{Change, Diff};
 
-/// The kind of an HNS network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum HnsNetworkType {
     /// Pods on the host's own segment, addresses rewritten by the switch.
@@ -28,55 +27,46 @@ impl fmt::Display for HnsNetworkType {
     }
 }
 
-/// A network that HNS should have.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct HnsNetwork {
-    /// Its name.
     pub name: String,
-    /// Its kind.
     #[serde(rename = "type")]
     pub network_type: HnsNetworkType,
     /// The addresses of its pods.
     pub subnet: IpNet,
     /// The gateway that HNS reserves.
     pub gateway: IpAddr,
-    /// The number that keeps an overlay apart from others.
+    /// The VNI of an overlay.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub isolation: Option<u32>,
-    /// The adapter it is made on: the one that has this address of the host.
+    /// Created on the adapter with this address.
     pub adapter_address: IpAddr,
 }
 
-/// One subnet of a network.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct HnsSubnet {
-    /// Its addresses.
     pub subnet: IpNet,
-    /// Its gateway, if it has one.
     pub gateway: Option<IpAddr>,
 }
 
-/// A network as found; looked up by name, whatever its case.
+/// Found by name, ignoring case.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct HnsNetworkFacts {
-    /// Its id.
     pub id: String,
-    /// Its name.
     pub name: String,
-    /// Its kind, as HNS spells it.
+    /// In HNS's spelling.
     #[serde(rename = "type")]
     pub network_type: String,
-    /// Its subnets.
     pub subnets: Vec<HnsSubnet>,
-    /// The host's address on it; none where HNS does not say.
+    /// The host's address on it; none if HNS does not report it.
     pub management_address: Option<IpAddr>,
 }
 
 impl HnsNetwork {
-    /// What is to change; none means that there is no such network.
+    /// None: the network does not exist.
     #[must_use]
     pub fn diff(&self, facts: Option<&HnsNetworkFacts>) -> Diff {
         let wanted = format!("{} {} via {}", self.network_type, self.subnet, self.gateway);
@@ -109,7 +99,7 @@ impl HnsNetwork {
         if !changes.is_empty() {
             return Diff::Changes(changes);
         }
-        Diff::Right {
+        Diff::InSync {
             reason: format!("{wanted}, id {}", facts.id),
             unobserved: self.unobserved(facts),
         }
@@ -138,47 +128,36 @@ impl fmt::Display for HnsSubnet {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct HnsEndpoint {
-    /// Its name.
     pub name: String,
-    /// The network's name.
     pub network: String,
-    /// Its address.
     pub address: IpAddr,
 }
 
-/// An endpoint as found; looked up by name, whatever its case.
+/// Found by name, ignoring case.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct HnsEndpointFacts {
-    /// Its id.
     pub id: String,
-    /// Its name.
     pub name: String,
-    /// The network's name.
     pub network: String,
-    /// Its address, if it has one.
     pub address: Option<IpAddr>,
-    /// Whether it is attached to the host's own compartment; none where HNS
-    /// does not say.
+    /// Whether it is attached to the host's compartment; none if HNS does not report it.
     pub attached: Option<bool>,
 }
 
 impl HnsEndpoint {
-    /// What is to change; none means that there is no such endpoint.
+    /// None: the endpoint does not exist.
     #[must_use]
     pub fn diff(&self, facts: Option<&HnsEndpointFacts>) -> Diff {
         diff_endpoint(&self.network, self.address, facts, true)
     }
 }
 
-/// An address of the network that kube-proxy uses as source: an endpoint that
-/// is attached to nothing.
+/// The source address of kube-proxy: an endpoint that is not attached.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct SourceVip {
-    /// The network's name.
     pub network: String,
-    /// The address.
     pub address: IpAddr,
 }
 
@@ -189,7 +168,7 @@ impl SourceVip {
         format!("{}_source_vip", self.network)
     }
 
-    /// What is to change; none means that there is no such endpoint.
+    /// None: the endpoint does not exist.
     #[must_use]
     pub fn diff(&self, facts: Option<&HnsEndpointFacts>) -> Diff {
         diff_endpoint(&self.network, self.address, facts, false)
@@ -217,12 +196,12 @@ fn diff_endpoint(
         Some(found) => compare(&mut changes, "address", &found, &address),
     }
     if attached && facts.attached == Some(false) {
-        changes.push(Change::field("attached", "to nothing", "to the host"));
+        changes.push(Change::field("attached", "no", "to the host"));
     }
     if !changes.is_empty() {
         return Diff::Changes(changes);
     }
-    Diff::Right {
+    Diff::InSync {
         reason: format!("{address} in {network}, id {}", facts.id),
         unobserved: match (attached, facts.attached) {
             (true, None) => vec!["attached".to_owned()],
@@ -260,9 +239,9 @@ mod tests {
     }
 
     #[test]
-    fn what_hns_does_not_say_is_listed() {
-        let Diff::Right { unobserved, .. } = network().diff(Some(&found())) else {
-            panic!("an equal network was taken for another");
+    fn fields_that_hns_does_not_report_are_listed() {
+        let Diff::InSync { unobserved, .. } = network().diff(Some(&found())) else {
+            panic!("an equal network differs");
         };
         assert_eq!(unobserved, ["adapter"]);
     }
@@ -271,12 +250,12 @@ mod tests {
     fn another_subnet_is_a_change() {
         let mut other = found();
         other.subnets[0].subnet = "10.244.2.0/24".parse().unwrap();
-        assert!(!network().diff(Some(&other)).is_right());
-        assert!(!network().diff(None).is_right());
+        assert!(!network().diff(Some(&other)).in_sync());
+        assert!(!network().diff(None).in_sync());
     }
 
     #[test]
-    fn an_endpoint_that_is_attached_to_nothing_is_no_gateway() {
+    fn a_detached_endpoint_is_a_change() {
         let wanted = HnsEndpoint {
             name: "cbr0_ep".to_owned(),
             network: "cbr0".to_owned(),
@@ -289,8 +268,8 @@ mod tests {
             address: Some(wanted.address),
             attached: Some(false),
         };
-        assert!(!wanted.diff(Some(&facts)).is_right());
+        assert!(!wanted.diff(Some(&facts)).in_sync());
         facts.attached = Some(true);
-        assert!(wanted.diff(Some(&facts)).is_right());
+        assert!(wanted.diff(Some(&facts)).in_sync());
     }
 }

@@ -1,10 +1,10 @@
-//! `hostname`: what the host calls itself.
+//! `hostname`: the host name.
 
 use serde::{Deserialize, Serialize};
 
 use crate::{Change, Diff};
 
-/// The name that a host should have.
+/// The desired host name.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Hostname {
@@ -12,29 +12,28 @@ pub struct Hostname {
     pub name: String,
 }
 
-/// A host's name as found.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct HostnameFacts {
-    /// The name that it was given last.
+    /// The configured name.
     pub name: String,
-    /// It takes effect at the next boot only.
+    /// It takes effect only at the next boot.
     pub after_boot: bool,
-    /// The domain that the host is a member of (Active Directory).
+    /// The Active Directory domain of the host.
     pub domain: Option<String>,
 }
 
 impl Hostname {
-    /// What is to change. Case does not matter.
+    /// Ignores case.
     #[must_use]
     pub fn diff(&self, facts: &HostnameFacts) -> Diff {
         if !facts.name.eq_ignore_ascii_case(&self.name) {
             return Diff::Changes(vec![Change::field("name", &facts.name, &self.name)]);
         }
-        Diff::right(if facts.after_boot {
-            "its name after the next boot"
+        Diff::unchanged(if facts.after_boot {
+            "set, effective after the next reboot"
         } else {
-            "its name"
+            "set"
         })
     }
 }
@@ -44,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_that_waits_for_a_boot_was_given() {
+    fn a_name_that_waits_for_a_boot_is_in_sync() {
         let wanted = Hostname {
             name: "win1".to_owned(),
         };
@@ -53,8 +52,8 @@ mod tests {
             after_boot,
             domain: None,
         };
-        assert!(wanted.diff(&facts("WIN1", false)).is_right());
-        assert!(wanted.diff(&facts("win1", true)).is_right());
-        assert!(!wanted.diff(&facts("WIN-3K2", false)).is_right());
+        assert!(wanted.diff(&facts("WIN1", false)).in_sync());
+        assert!(wanted.diff(&facts("win1", true)).in_sync());
+        assert!(!wanted.diff(&facts("WIN-3K2", false)).in_sync());
     }
 }

@@ -1,4 +1,4 @@
-//! `image`: an image that is on the host before a pod asks for it.
+//! `image`: an image that is pulled before a pod needs it.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -7,57 +7,52 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Change, Condition, Diff, HostPath};
 
-/// An image that the host should have, under all of its names.
+/// An image that should exist under all of its names.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Image {
-    /// As pods name it.
+    /// The name that pods use.
     pub name: String,
-    /// Other names that it should have.
+    /// Additional names.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tags: Vec<String>,
-    /// Who keeps it.
     pub store: ImageStore,
-    /// Where it comes from.
     pub source: ImageSource,
-    /// Whether it must be made for the host's build of Windows.
+    /// Whether it must match the host's Windows build.
     pub check_build: bool,
-    /// What is run in it once, and must end well: only that shows that the
-    /// host's kernel can carry it.
+    /// A command that must succeed in the image once: only that proves that the host's
+    /// kernel can run it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub try_out: Vec<String>,
-    /// For how long each part of it may take.
+    /// Limit for each part of the work.
     pub timeout_seconds: u32,
 }
 
-/// Who keeps the images, and the program that speaks to it.
+/// The container runtime and its command-line program.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub enum ImageStore {
-    /// containerd, through its own `ctr`.
+    /// containerd, through `ctr`.
     #[serde(rename_all = "camelCase")]
     Containerd {
-        /// The program.
         ctr: HostPath,
-        /// Where containerd is spoken to.
+        /// containerd's address.
         address: String,
-        /// The folder that says how registries are reached.
+        /// The folder with the registry configuration.
         registries: HostPath,
-        /// What must be so before it can be asked.
+        /// Must be met before the first request.
         ready: Condition,
     },
-    /// Docker, through its own `docker`.
+    /// Docker, through `docker`.
     #[serde(rename_all = "camelCase")]
     Docker {
-        /// The program.
         docker: HostPath,
-        /// What must be so before it can be asked.
+        /// Must be met before the first request.
         ready: Condition,
     },
 }
 
 impl ImageStore {
-    /// The program.
     #[must_use]
     pub fn program(&self) -> &HostPath {
         match self {
@@ -66,7 +61,7 @@ impl ImageStore {
         }
     }
 
-    /// What must be so before it can be asked.
+    /// Must be met before the first request.
     #[must_use]
     pub fn ready(&self) -> &Condition {
         match self {
@@ -79,28 +74,25 @@ impl ImageStore {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub enum ImageSource {
-    /// The registry that its name begins with.
+    /// The registry in the image's name.
     Registry,
     /// A folder on the host with a `Dockerfile`.
     Folder(HostPath),
 }
 
-/// An image as found.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ImageFacts {
-    /// Those of its names that are there and whole, each with what it stands
-    /// for. Empty while its keeper cannot be asked.
+    /// The names that exist completely, each with its image id. Empty while the runtime
+    /// is unavailable.
     pub names: BTreeMap<String, String>,
 }
 
 impl Image {
-    /// All of its names, its own first.
     pub fn names(&self) -> impl Iterator<Item = &String> {
         std::iter::once(&self.name).chain(&self.tags)
     }
 
-    /// What is to change.
     #[must_use]
     pub fn diff(&self, facts: &ImageFacts) -> Diff {
         let Some(id) = facts.names.get(&self.name) else {
@@ -115,32 +107,31 @@ impl Image {
                 None => changes.push(Change::missing(tag, id)),
             }
         }
-        Diff::from_changes(changes, || format!("there, {}", short(id)))
+        Diff::from_changes(changes, || format!("present, {}", short(id)))
     }
 }
 
-/// The beginning of a digest, as people tell them apart.
+/// The first digits of a digest.
 fn short(id: &str) -> String {
     let digits = id.rsplit(':').next().unwrap_or(id);
     digits.chars().take(12).collect()
 }
 
-/// The version of a Windows: `10.0.20348.3807`.
+/// A Windows version: `10.0.20348.3807`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct WindowsVersion {
-    /// Usually 10 and 0.
+    /// Major and minor, usually 10 and 0.
     pub release: (u32, u32),
-    /// What containers must fit.
+    /// Must match the container's.
     pub build: u32,
-    /// What updates count up (UBR).
+    /// The update revision (UBR).
     pub revision: u32,
 }
 
-/// Since this build a host carries older ones too, down to it.
-const FIRST_THAT_CARRIES_OLDER: u32 = 20348;
+/// From this build on, a host also runs older builds, down to this one.
+const FIRST_BACKWARD_COMPATIBLE: u32 = 20348;
 
 impl WindowsVersion {
-    /// Reads one; the revision may be left out.
     #[must_use]
     pub fn read(text: &str) -> Option<Self> {
         let mut numbers = text.trim().split('.').map(|part| part.parse().ok());
@@ -152,15 +143,14 @@ impl WindowsVersion {
         })
     }
 
-    /// Whether a container of another version runs on this one without a
-    /// virtual machine of its own.
+    /// Whether a container of another version runs here with process isolation.
     #[must_use]
-    pub fn carries(self, container: Self) -> bool {
+    pub fn can_run(self, container: Self) -> bool {
         let (host, image) = (self.build, container.build);
-        let fits = if host < FIRST_THAT_CARRIES_OLDER {
+        let fits = if host < FIRST_BACKWARD_COMPATIBLE {
             host == image
         } else {
-            (FIRST_THAT_CARRIES_OLDER..=host).contains(&image)
+            (FIRST_BACKWARD_COMPATIBLE..=host).contains(&image)
         };
         fits && self.release == container.release
     }
@@ -206,28 +196,28 @@ mod tests {
     }
 
     #[test]
-    fn every_name_stands_for_the_same() {
+    fn every_name_has_the_same_id() {
         let plain = image(&[]);
-        assert!(!plain.diff(&facts(&[])).is_right());
-        assert!(plain.diff(&facts(&[("r/a:1", "sha256:12")])).is_right());
+        assert!(!plain.diff(&facts(&[])).in_sync());
+        assert!(plain.diff(&facts(&[("r/a:1", "sha256:12")])).in_sync());
         let tagged = image(&["r/a:latest"]);
         let same = facts(&[("r/a:1", "sha256:12"), ("r/a:latest", "sha256:12")]);
-        assert!(tagged.diff(&same).is_right());
+        assert!(tagged.diff(&same).in_sync());
         let other = facts(&[("r/a:1", "sha256:12"), ("r/a:latest", "sha256:13")]);
-        assert!(!tagged.diff(&other).is_right());
+        assert!(!tagged.diff(&other).in_sync());
         let none = facts(&[("r/a:1", "sha256:12")]);
-        assert!(!tagged.diff(&none).is_right());
+        assert!(!tagged.diff(&none).in_sync());
     }
 
     #[test]
-    fn a_host_carries_its_own_build_and_since_2022_older_ones() {
+    fn a_host_runs_its_own_build_and_since_2022_older_ones() {
         let version = |text: &str| WindowsVersion::read(text).unwrap();
-        let carries = |host: &str, image: &str| version(host).carries(version(image));
-        assert!(carries("10.0.17763.1", "10.0.17763.5000"));
-        assert!(!carries("10.0.17763.1", "10.0.14393.1"));
-        assert!(!carries("10.0.20348.1", "10.0.17763.1"));
-        assert!(carries("10.0.26100.1", "10.0.20348.3807"));
-        assert!(!carries("10.0.20348.1", "10.0.26100.1"));
+        let can_run = |host: &str, image: &str| version(host).can_run(version(image));
+        assert!(can_run("10.0.17763.1", "10.0.17763.5000"));
+        assert!(!can_run("10.0.17763.1", "10.0.14393.1"));
+        assert!(!can_run("10.0.20348.1", "10.0.17763.1"));
+        assert!(can_run("10.0.26100.1", "10.0.20348.3807"));
+        assert!(!can_run("10.0.20348.1", "10.0.26100.1"));
         assert_eq!(version("10.0.20348").revision, 0);
         assert_eq!(WindowsVersion::read("10.x"), None);
     }

@@ -11,24 +11,20 @@ use crate::{Change, Diff, HostPath, PathError, Secret, SecretName};
 /// What a taint does to pods that do not tolerate it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Effect {
-    /// They are not scheduled there.
+    /// Pods are not scheduled there.
     NoSchedule,
-    /// They are scheduled there only if there is no other place.
+    /// Pods are scheduled there only if no other node fits.
     PreferNoSchedule,
-    /// They are driven away.
+    /// Running pods are evicted.
     NoExecute,
 }
 
-/// A taint of the Node.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Taint {
-    /// Its key.
     pub key: String,
-    /// Its value.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub value: String,
-    /// What it does.
     pub effect: Effect,
 }
 
@@ -38,13 +34,12 @@ impl fmt::Display for Taint {
     }
 }
 
-/// A patch in kubeadm's form: a file of that name in its patches folder.
+/// A file in kubeadm's patches folder.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Patch {
     /// The file's name (`kubeletconfiguration0+merge.json`).
     pub file_name: String,
-    /// Its text.
     pub content: String,
 }
 
@@ -82,9 +77,7 @@ pub struct Join {
     /// The version of kubeadm's configuration.
     #[serde(default, skip_serializing_if = "KubeadmApi::is_newest")]
     pub api: KubeadmApi,
-    /// The Node's name.
     pub node_name: String,
-    /// The Node's address.
     pub node_ip: IpAddr,
     /// The API server, `host:port`.
     pub api_server: String,
@@ -92,28 +85,25 @@ pub struct Join {
     pub ca_hashes: Vec<String>,
     /// The bootstrap token, by name.
     pub token: SecretName,
-    /// The runtime's socket, as kubeadm wants it.
+    /// The container runtime's socket, in kubeadm's format.
     pub cri_socket: String,
-    /// Taints that the Node has from its first second.
+    /// Taints that the kubelet registers with.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub taints: Vec<Taint>,
-    /// Further arguments of the kubelet, without dashes.
+    /// More kubelet arguments, without dashes.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub kubelet_arguments: BTreeMap<String, String>,
-    /// Patches for kubeadm.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub patches: Vec<Patch>,
-    /// kubeadm's program.
+    /// The path of kubeadm.
     pub kubeadm: HostPath,
     /// Where kubeadm keeps `kubelet.conf` (`C:\etc\kubernetes`).
     pub kubernetes_dir: HostPath,
     /// Where the kubelet keeps its files (`C:\var\lib\kubelet`).
     pub kubelet_dir: HostPath,
-    /// How long the join may take.
     pub timeout_seconds: u32,
 }
 
-/// A join as found.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct JoinFacts {
@@ -121,12 +111,11 @@ pub struct JoinFacts {
     pub server: Option<String>,
     /// Whether the kubelet has its client certificate.
     pub certificate: bool,
-    /// Files with the token in them that are still there.
+    /// Existing files that contain the token.
     pub leftovers: Vec<HostPath>,
 }
 
 impl Join {
-    /// What is to change.
     #[must_use]
     pub fn diff(&self, facts: &JoinFacts) -> Diff {
         let server = format!("https://{}", self.api_server);
@@ -137,12 +126,12 @@ impl Join {
             Some(found) => changes.push(Change::field("member of", found, &server)),
         }
         if !facts.certificate {
-            changes.push(Change::missing("certificate", "the kubelet's own"));
+            changes.push(Change::missing("certificate", "kubelet client certificate"));
         }
         for path in &facts.leftovers {
             changes.push(Change {
                 field: path.to_string(),
-                before: Some("holds a bootstrap token".to_owned()),
+                before: Some("contains a bootstrap token".to_owned()),
                 after: None,
             });
         }
@@ -150,13 +139,13 @@ impl Join {
             return Diff::Changes(changes);
         }
         let fields = ["nodeIp", "taints", "kubeletArguments", "patches"];
-        Diff::Right {
-            reason: format!("joined to {server}, with a certificate of its own"),
+        Diff::InSync {
+            reason: format!("joined to {server}, with a client certificate"),
             unobserved: fields.map(str::to_owned).to_vec(),
         }
     }
 
-    /// kubeadm's own file of the joined node.
+    /// kubeadm's kubeconfig of the node.
     pub fn kubelet_conf(&self) -> Result<HostPath, PathError> {
         self.kubernetes_dir.join("kubelet.conf")
     }
@@ -174,8 +163,8 @@ impl Join {
         ])
     }
 
-    /// What kubeadm and the kubelet write when they join.
-    pub fn made_files(&self) -> Result<Vec<HostPath>, PathError> {
+    /// Files that kubeadm and the kubelet create during the join.
+    pub fn created_files(&self) -> Result<Vec<HostPath>, PathError> {
         let mut files = self.token_files()?.to_vec();
         files.push(self.kubelet_conf()?);
         files.push(self.kubernetes_dir.join("pki/ca.crt")?);
@@ -263,9 +252,9 @@ mod tests {
             certificate: true,
             leftovers: Vec::new(),
         };
-        assert!(join().diff(&facts).is_right());
+        assert!(join().diff(&facts).in_sync());
         facts.leftovers = join().token_files().unwrap().to_vec();
-        assert!(!join().diff(&facts).is_right());
+        assert!(!join().diff(&facts).in_sync());
     }
 
     #[test]
@@ -287,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn the_configuration_is_kubeadms() {
+    fn the_configuration_has_kubeadms_format() {
         let text = join().configuration(&Secret::new("a.b".to_owned()), None);
         let document: serde_json::Value = serde_json::from_str(&text).unwrap();
         assert_eq!(document["discovery"]["bootstrapToken"]["token"], "a.b");

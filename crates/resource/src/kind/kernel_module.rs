@@ -1,48 +1,44 @@
-//! `kernelModule`: a part of the kernel that should be there.
+//! `kernelModule`: a loaded kernel module.
 
 use serde::{Deserialize, Serialize};
 
 use crate::{Change, Diff, ModuleName};
 
-/// A module that should be loaded. What a boot loads is a file below
-/// `/etc/modules-load.d`, and a step of its own.
+/// Modules loaded at boot are files in `/etc/modules-load.d`, and separate steps.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct KernelModule {
-    /// Its name.
     pub name: ModuleName,
 }
 
-/// A module as found.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub enum KernelModuleFacts {
-    /// It is not loaded.
     Absent,
-    /// It is part of the kernel itself.
+    /// Built into the kernel.
     BuiltIn,
-    /// It is loaded.
     Loaded {
-        /// How many things use it.
+        /// The number of users.
         users: u32,
     },
-    /// This kernel loads no modules: what it has, is built in, and it does not
-    /// tell all of that.
+    /// This kernel does not support modules, and does not list everything built in.
     Unknown,
 }
 
 impl KernelModule {
-    /// What is to change.
     #[must_use]
     pub fn diff(&self, facts: &KernelModuleFacts) -> Diff {
         match facts {
             KernelModuleFacts::Absent => {
                 Diff::Changes(vec![Change::field("module", "not loaded", "loaded")])
             }
-            KernelModuleFacts::BuiltIn => Diff::right("built into the kernel"),
-            KernelModuleFacts::Loaded { users } => Diff::right(format!("loaded, {users} users")),
-            KernelModuleFacts::Unknown => Diff::Right {
-                reason: "this kernel loads no modules: what it has, is built in".to_owned(),
+            KernelModuleFacts::BuiltIn => Diff::unchanged("built into the kernel"),
+            KernelModuleFacts::Loaded { users } => Diff::unchanged(match users {
+                1 => "loaded, 1 user".to_owned(),
+                users => format!("loaded, {users} users"),
+            }),
+            KernelModuleFacts::Unknown => Diff::InSync {
+                reason: "this kernel does not support modules; everything is built in".to_owned(),
                 unobserved: vec!["module".to_owned()],
             },
         }
@@ -54,18 +50,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_built_in_needs_no_loading_and_what_is_unknown_is_said_to_be() {
+    fn built_in_modules_are_in_sync_and_unknown_ones_unobserved() {
         let module = KernelModule {
             name: "br_netfilter".parse().unwrap(),
         };
-        assert!(!module.diff(&KernelModuleFacts::Absent).is_right());
-        assert!(module.diff(&KernelModuleFacts::BuiltIn).is_right());
+        assert!(!module.diff(&KernelModuleFacts::Absent).in_sync());
+        assert!(module.diff(&KernelModuleFacts::BuiltIn).in_sync());
         assert_eq!(
             module.diff(&KernelModuleFacts::Loaded { users: 2 }),
-            Diff::right("loaded, 2 users")
+            Diff::unchanged("loaded, 2 users")
         );
-        let Diff::Right { unobserved, .. } = module.diff(&KernelModuleFacts::Unknown) else {
-            panic!("a kernel without modules was told to load one");
+        let Diff::InSync { unobserved, .. } = module.diff(&KernelModuleFacts::Unknown) else {
+            panic!("a kernel without module support needs a change");
         };
         assert_eq!(unobserved, ["module"]);
     }

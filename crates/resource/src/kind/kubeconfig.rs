@@ -1,15 +1,13 @@
-//! `kubeconfig`: for programs of a node that use the kubelet's own certificate.
+//! `kubeconfig`: for programs on a node that use the kubelet's client certificate.
 
 use serde::{Deserialize, Serialize};
 
 use crate::{Access, File, HostPath};
 
-/// A kubeconfig without any secret in it: it points at the certificate that
-/// the kubelet keeps fresh.
+/// Contains no secret: it refers to the certificate that the kubelet rotates.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Kubeconfig {
-    /// Where.
     pub path: HostPath,
     /// The API server (`https://host:port`).
     pub server: String,
@@ -20,7 +18,7 @@ pub struct Kubeconfig {
 }
 
 impl Kubeconfig {
-    /// The file that it is. JSON is YAML, and needs no quoting rules of its own.
+    /// Written as JSON, which is valid YAML and needs no extra quoting rules.
     #[must_use]
     pub fn file(&self) -> File {
         use base64::Engine as _;

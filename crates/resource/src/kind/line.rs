@@ -1,81 +1,76 @@
-//! `line`: one line in a file whose other lines are somebody else's.
+//! `line`: one line in a file that casement does not own.
 
 use serde::{Deserialize, Serialize};
 
 use crate::{Change, Diff, HostPath, LineText};
 
-/// A line that should be in a file; the file is made if need be.
+/// A missing file is created.
 ///
-/// The line is `prefix` and `rest` together, so that it is found again by the
-/// same prefix when its rest changes.
+/// The line is `prefix` and `rest` together, so that the prefix identifies it when the
+/// rest changes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Line {
-    /// The file.
     pub path: HostPath,
-    /// The one line that begins like this is replaced; without a prefix none
-    /// is, and the line comes last.
+    /// The line with this prefix is replaced; without a prefix, the line is appended.
     pub prefix: Option<LineText>,
-    /// How it goes on.
+    /// The rest of the line.
     pub rest: LineText,
 }
 
-/// A file with regard to one line.
+/// The file that should contain the line.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub enum LineFacts {
-    /// There is no such file.
+    /// The file does not exist.
     NoFile,
-    /// Something that is no plain file, or no text, has its name.
+    /// The path exists, but is not a text file.
     InTheWay,
-    /// What the file holds.
     Text(String),
 }
 
-/// Where in a text a line is.
+/// The result of searching a line.
 #[derive(Debug, PartialEq, Eq)]
 pub enum LineFound<'a> {
-    /// Nowhere.
-    Nowhere,
-    /// Here: the line as it is.
+    NotFound,
+    /// The line found.
     Once(&'a str),
-    /// At several places, this many: which one is meant cannot be told.
-    Often(usize),
+    /// The number of matches: it is ambiguous which one is meant.
+    Multiple(usize),
 }
 
 impl Line {
-    /// The whole line.
     #[must_use]
     pub fn text(&self) -> String {
         let prefix = self.prefix.as_ref().map_or("", |prefix| prefix.as_str());
         format!("{prefix}{}", self.rest)
     }
 
-    /// What is to change.
     #[must_use]
     pub fn diff(&self, facts: &LineFacts) -> Diff {
         let wanted = self.text();
         let text = match facts {
             LineFacts::NoFile => return Diff::Changes(vec![Change::missing("line", wanted)]),
             LineFacts::InTheWay => {
-                let change = Change::field("exists", "no plain text file", "a file");
+                let change = Change::field("type", "not a text file", "file");
                 return Diff::Changes(vec![change]);
             }
             LineFacts::Text(text) => text,
         };
         match self.find(text) {
-            LineFound::Once(line) if line == wanted => Diff::right(format!("`{line}` is there")),
+            LineFound::Once(line) if line == wanted => {
+                Diff::unchanged(format!("`{line}` is present"))
+            }
             LineFound::Once(line) => Diff::Changes(vec![Change::field("line", line, wanted)]),
-            LineFound::Nowhere => Diff::Changes(vec![Change::missing("line", wanted)]),
-            LineFound::Often(count) => {
-                let before = format!("{count} lines that begin like it");
+            LineFound::NotFound => Diff::Changes(vec![Change::missing("line", wanted)]),
+            LineFound::Multiple(count) => {
+                let before = format!("{count} lines with this prefix");
                 Diff::Changes(vec![Change::field("line", before, wanted)])
             }
         }
     }
 
-    /// Where the line, or the one that it replaces, is. Equal lines without a
-    /// prefix are as good as one.
+    /// Finds the line or the one to replace. Equal lines without a prefix count as one.
     #[must_use]
     pub fn find<'a>(&self, text: &'a str) -> LineFound<'a> {
         let wanted = self.text();
@@ -85,31 +80,31 @@ impl Line {
         };
         let found: Vec<&str> = text.split('\n').filter(is_it).collect();
         match (found.as_slice(), &self.prefix) {
-            ([], _) => LineFound::Nowhere,
+            ([], _) => LineFound::NotFound,
             ([line], _) | ([line, ..], None) => LineFound::Once(line),
-            (several, Some(_)) => LineFound::Often(several.len()),
+            (several, Some(_)) => LineFound::Multiple(several.len()),
         }
     }
 
-    /// The text with the line in it.
+    /// The text with the line.
     #[must_use]
-    pub fn put(&self, text: &str) -> String {
+    pub fn insert(&self, text: &str) -> String {
         match self.find(text) {
             LineFound::Once(line) => replaced(text, line, Some(&self.text())),
-            LineFound::Nowhere | LineFound::Often(_) => appended(text, &self.text()),
+            LineFound::NotFound | LineFound::Multiple(_) => appended(text, &self.text()),
         }
     }
 
-    /// The text with what was there before in place of the line, or without it.
-    /// A text without the line stays as it is.
+    /// The text with the prior line in place of this one, or without it. A text without
+    /// the line is unchanged.
     #[must_use]
-    pub fn taken_back(&self, text: &str, before: Option<&str>) -> String {
+    pub fn restore(&self, text: &str, before: Option<&str>) -> String {
         replaced(text, &self.text(), before)
     }
 }
 
-/// A text that ends in a line break ends in one again, and one that does not,
-/// does not: so taking the line out gives the very same text.
+/// Keeps whether the text ends with a line break, so that a removal restores it
+/// exactly.
 fn appended(text: &str, line: &str) -> String {
     match text.strip_suffix('\n') {
         Some(lines) => format!("{lines}\n{line}\n"),
@@ -118,7 +113,7 @@ fn appended(text: &str, line: &str) -> String {
     }
 }
 
-/// The last such line, which is where one is appended.
+/// Replaces the last match, because lines are appended at the end.
 fn replaced(text: &str, line: &str, by: Option<&str>) -> String {
     let mut lines: Vec<&str> = text.split('\n').collect();
     if let Some(at) = lines.iter().rposition(|found| *found == line) {
@@ -140,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_is_appended_and_taken_out_without_a_trace() {
+    fn an_appended_line_is_removed_without_a_trace() {
         let wanted = line(None, "b");
         for (before, after) in [
             ("", "b\n"),
@@ -149,34 +144,34 @@ mod tests {
             ("a\n\n", "a\n\nb\n"),
             ("\n", "\nb\n"),
         ] {
-            assert_eq!(wanted.put(before), after, "{before:?}");
+            assert_eq!(wanted.insert(before), after, "{before:?}");
             let facts = LineFacts::Text(after.to_owned());
-            assert!(wanted.diff(&facts).is_right(), "{after:?}");
-            assert_eq!(wanted.taken_back(after, None), before, "{after:?}");
-            assert_eq!(wanted.taken_back(before, None), before, "{before:?}");
+            assert!(wanted.diff(&facts).in_sync(), "{after:?}");
+            assert_eq!(wanted.restore(after, None), before, "{after:?}");
+            assert_eq!(wanted.restore(before, None), before, "{before:?}");
         }
     }
 
     #[test]
-    fn the_line_with_the_prefix_is_replaced_where_it_stands() {
+    fn the_line_with_the_prefix_is_replaced_in_place() {
         let wanted = line(Some("SELINUX="), "permissive");
         let before = "a\nSELINUX=enforcing\nSELINUXTYPE=targeted\n";
         assert_eq!(wanted.find(before), LineFound::Once("SELINUX=enforcing"));
-        let after = wanted.put(before);
+        let after = wanted.insert(before);
         assert_eq!(after, "a\nSELINUX=permissive\nSELINUXTYPE=targeted\n");
-        assert_eq!(wanted.put(&after), after);
-        assert_eq!(wanted.taken_back(&after, Some("SELINUX=enforcing")), before);
+        assert_eq!(wanted.insert(&after), after);
+        assert_eq!(wanted.restore(&after, Some("SELINUX=enforcing")), before);
     }
 
     #[test]
-    fn which_of_several_is_meant_is_not_guessed() {
+    fn ambiguous_prefixes_are_a_change() {
         let facts = LineFacts::Text("a=1\na=2\n".to_owned());
         let wanted = line(Some("a="), "2");
-        assert!(!wanted.diff(&facts).is_right());
-        assert_eq!(wanted.find("a=1\na=2\n"), LineFound::Often(2));
-        assert!(!wanted.diff(&LineFacts::NoFile).is_right());
-        assert!(!wanted.diff(&LineFacts::InTheWay).is_right());
+        assert!(!wanted.diff(&facts).in_sync());
+        assert_eq!(wanted.find("a=1\na=2\n"), LineFound::Multiple(2));
+        assert!(!wanted.diff(&LineFacts::NoFile).in_sync());
+        assert!(!wanted.diff(&LineFacts::InTheWay).in_sync());
         let twice = LineFacts::Text("x\nx\n".to_owned());
-        assert!(line(None, "x").diff(&twice).is_right());
+        assert!(line(None, "x").diff(&twice).in_sync());
     }
 }

@@ -1,4 +1,4 @@
-//! `networkLink`: a link that exists in the kernel only: bridge, VXLAN, dummy.
+//! `networkLink`: a virtual network link: bridge, VXLAN or dummy.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -7,19 +7,17 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Change, Diff, LinkName};
 
-/// What kind of link, with what cannot be changed once it is made.
+/// The link type, with settings that cannot be changed later.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub enum LinkType {
-    /// A switch.
     Bridge,
-    /// A link that leads nowhere.
+    /// Drops all packets.
     Dummy,
     /// A tunnel over UDP.
     Vxlan {
-        /// The number of the network (VNI).
+        /// The VNI.
         id: u32,
-        /// The UDP port.
         port: u16,
         /// The address that packets leave from.
         local: Option<IpAddr>,
@@ -42,52 +40,46 @@ impl fmt::Display for LinkType {
     }
 }
 
-/// A link that should be there, and up.
+/// A link that should exist and be up.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct NetworkLink {
-    /// Its name.
     pub name: LinkName,
-    /// What it is.
     pub link: LinkType,
-    /// The longest packet; none leaves it to the kernel.
+    /// None: the kernel's default.
     pub mtu: Option<u32>,
 }
 
-/// A link as found.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct LinkSeen {
-    /// What it is; none for one of another kind.
+pub struct ObservedLink {
+    /// None for other types.
     pub link: Option<LinkType>,
-    /// The longest packet.
+    /// The MTU.
     pub mtu: u32,
-    /// Whether it is switched on.
     pub up: bool,
 }
 
-impl LinkSeen {
-    /// What it is, in words.
+impl ObservedLink {
     #[must_use]
     pub fn kind(&self) -> String {
         let link = self.link.as_ref();
-        link.map_or_else(|| "another kind of link".to_owned(), LinkType::to_string)
+        link.map_or_else(|| "another link type".to_owned(), LinkType::to_string)
     }
 }
 
-/// What is known about a link.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct NetworkLinkFacts {
-    /// None if there is no such link.
-    pub seen: Option<LinkSeen>,
+    /// None if the link does not exist.
+    #[serde(rename = "seen")]
+    pub observed: Option<ObservedLink>,
 }
 
 impl NetworkLink {
-    /// What is to change.
     #[must_use]
     pub fn diff(&self, facts: &NetworkLinkFacts) -> Diff {
-        let Some(seen) = &facts.seen else {
+        let Some(seen) = &facts.observed else {
             return Diff::Changes(vec![Change::missing("link", &self.link)]);
         };
         let mut changes = Vec::new();
@@ -123,7 +115,7 @@ mod tests {
             mtu: Some(1450),
         };
         let seen = |link, mtu, up| NetworkLinkFacts {
-            seen: Some(LinkSeen {
+            observed: Some(ObservedLink {
                 link: Some(link),
                 mtu,
                 up,
@@ -131,11 +123,11 @@ mod tests {
         };
         assert_eq!(
             wanted.diff(&seen(vxlan(4096), 1450, true)),
-            Diff::right("vxlan 4096 on port 4789 from 198.18.0.11, mtu 1450, up")
+            Diff::unchanged("vxlan 4096 on port 4789 from 198.18.0.11, mtu 1450, up")
         );
-        assert!(!wanted.diff(&seen(vxlan(1), 1450, true)).is_right());
-        assert!(!wanted.diff(&seen(vxlan(4096), 1500, true)).is_right());
-        assert!(!wanted.diff(&seen(vxlan(4096), 1450, false)).is_right());
-        assert!(!wanted.diff(&NetworkLinkFacts { seen: None }).is_right());
+        assert!(!wanted.diff(&seen(vxlan(1), 1450, true)).in_sync());
+        assert!(!wanted.diff(&seen(vxlan(4096), 1500, true)).in_sync());
+        assert!(!wanted.diff(&seen(vxlan(4096), 1450, false)).in_sync());
+        assert!(!wanted.diff(&NetworkLinkFacts { observed: None }).in_sync());
     }
 }

@@ -1,4 +1,4 @@
-//! `package`: a package of the distribution, installed or not.
+//! `package`: a distribution package, installed or absent.
 
 use std::fmt;
 
@@ -6,15 +6,15 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Change, Diff, PackageName, PackageVersion};
 
-/// What is wanted of a package.
+/// The desired state of a package.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub enum PackageState {
-    /// There, in whichever version.
+    /// Installed in any version.
     Installed,
-    /// There, in exactly this version.
+    /// Installed in exactly this version.
     Version(PackageVersion),
-    /// Not there.
+    /// Not installed.
     Absent,
 }
 
@@ -28,34 +28,32 @@ impl fmt::Display for PackageState {
     }
 }
 
-/// A package, by the system's own package manager. What else that one brings
-/// along is its affair, and stays when the package goes.
+/// Managed with the system's package manager. Dependencies that it installs stay when
+/// the package is removed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Package {
-    /// Its name.
     pub name: PackageName,
-    /// What is wanted of it.
     pub state: PackageState,
 }
 
-/// A package as found.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct PackageFacts {
-    /// The version that is installed, whole; none if none is.
+    /// None if not completely installed.
     pub version: Option<PackageVersion>,
 }
 
 impl Package {
-    /// What is to change.
     #[must_use]
     pub fn diff(&self, facts: &PackageFacts) -> Diff {
         match (&self.state, &facts.version) {
-            (PackageState::Absent, None) => Diff::right("not installed"),
-            (PackageState::Installed, Some(found)) => Diff::right(format!("{found} is installed")),
+            (PackageState::Absent, None) => Diff::unchanged("not installed"),
+            (PackageState::Installed, Some(found)) => {
+                Diff::unchanged(format!("{found} is installed"))
+            }
             (PackageState::Version(wanted), Some(found)) if found == wanted => {
-                Diff::right(format!("{found} is installed"))
+                Diff::unchanged(format!("{found} is installed"))
             }
             (wanted, None) => Diff::Changes(vec![Change::missing("package", wanted)]),
             (wanted, Some(found)) => Diff::Changes(vec![Change::field("package", found, wanted)]),
@@ -68,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_version_counts_only_where_one_is_wanted() {
+    fn a_version_counts_only_if_one_is_specified() {
         let package = |state| Package {
             name: "conntrack".parse().unwrap(),
             state,
@@ -78,16 +76,16 @@ mod tests {
         };
         let none = PackageFacts { version: None };
         let exact = package(PackageState::Version("1:1.4.7-1".parse().unwrap()));
-        assert!(exact.diff(&found("1:1.4.7-1")).is_right());
-        assert!(!exact.diff(&found("1:1.4.6-2")).is_right());
-        assert!(!exact.diff(&none).is_right());
+        assert!(exact.diff(&found("1:1.4.7-1")).in_sync());
+        assert!(!exact.diff(&found("1:1.4.6-2")).in_sync());
+        assert!(!exact.diff(&none).in_sync());
         let any = package(PackageState::Installed);
-        assert!(any.diff(&found("1:1.4.6-2")).is_right());
-        assert!(!any.diff(&none).is_right());
-        let gone = package(PackageState::Absent);
-        assert_eq!(gone.diff(&none), Diff::right("not installed"));
-        let Diff::Changes(changes) = gone.diff(&found("2")) else {
-            panic!("a package that is there was taken for absent");
+        assert!(any.diff(&found("1:1.4.6-2")).in_sync());
+        assert!(!any.diff(&none).in_sync());
+        let absent = package(PackageState::Absent);
+        assert_eq!(absent.diff(&none), Diff::unchanged("not installed"));
+        let Diff::Changes(changes) = absent.diff(&found("2")) else {
+            panic!("an installed package counts as absent");
         };
         assert_eq!(changes[0].to_string(), "package: 2 → not installed");
     }

@@ -1,4 +1,4 @@
-//! `reboot`: only where something waits for it.
+//! `reboot`: only if a change is pending.
 
 use std::fmt;
 use std::time::Duration;
@@ -7,55 +7,51 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Change, Diff};
 
-/// Nothing of this list should wait for a boot; if something does, the host is
-/// rebooted, and the run goes on after it.
+/// If one of the listed changes waits for a boot, the host is rebooted and the run
+/// resumes afterwards.
 ///
-/// What others left waiting is no reason: a node is not rebooted because
-/// Windows Update would like it.
+/// Other pending changes are ignored: a node is not rebooted for Windows Update.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Reboot {
-    /// What it is for, in a few words (`the feature Containers`).
+    /// A short reason (`the feature Containers`).
     pub reason: String,
-    /// What may wait for it.
-    pub waits: Vec<WaitsForBoot>,
-    /// Whether the host may be rebooted; else the run says that it needs one.
+    /// Changes that may need the reboot.
+    pub waits: Vec<PendingChange>,
+    /// Whether the host may be rebooted; otherwise the run reports that a reboot is needed.
     pub allowed: bool,
-    /// How long the host may take from the order to going down.
+    /// Limit from the reboot request to the shutdown.
     pub timeout_seconds: u32,
-    /// How long it may take from there until it answers again: Windows puts
-    /// features and updates in their places on both sides of a boot.
+    /// Limit from the shutdown until the host responds again: Windows installs features
+    /// and updates before and after a boot.
     pub back_seconds: u32,
 }
 
-/// A change that may take effect at the next boot only.
+/// A change that may take effect only at the next boot.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub enum WaitsForBoot {
-    /// A feature of Windows.
+pub enum PendingChange {
     Feature(String),
-    /// The host's name.
     Hostname,
-    /// An update, by its article.
+    /// An update, by its KB article.
     Update(String),
 }
 
-impl fmt::Display for WaitsForBoot {
+impl fmt::Display for PendingChange {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Feature(name) => write!(formatter, "the feature {name}"),
-            Self::Hostname => formatter.write_str("the host's name"),
+            Self::Hostname => formatter.write_str("the host name"),
             Self::Update(article) => formatter.write_str(article),
         }
     }
 }
 
-/// What waits for a boot.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RebootFacts {
-    /// Those of the list that do.
-    pub waiting: Vec<WaitsForBoot>,
+    /// The pending changes of the list.
+    pub waiting: Vec<PendingChange>,
 }
 
 impl fmt::Display for RebootFacts {
@@ -66,19 +62,18 @@ impl fmt::Display for RebootFacts {
 }
 
 impl Reboot {
-    /// How long it may take from the order until the host answers again.
+    /// The limit from the reboot request until the host responds again.
     #[must_use]
-    pub fn longest(&self) -> Duration {
+    pub fn max_duration(&self) -> Duration {
         Duration::from_secs(u64::from(self.timeout_seconds) + u64::from(self.back_seconds))
     }
 
-    /// What is to change.
     #[must_use]
     pub fn diff(&self, facts: &RebootFacts) -> Diff {
         if facts.waiting.is_empty() {
-            return Diff::right("nothing waits for a reboot");
+            return Diff::unchanged("no reboot pending");
         }
-        Diff::Changes(vec![Change::field("waits for a reboot", facts, "nothing")])
+        Diff::Changes(vec![Change::field("pending reboot", facts, "none")])
     }
 }
 
@@ -87,21 +82,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn without_a_reason_there_is_no_reboot() {
-        let feature = WaitsForBoot::Feature("Containers".to_owned());
+    fn a_reboot_happens_only_for_pending_changes() {
+        let feature = PendingChange::Feature("Containers".to_owned());
         let reboot = Reboot {
             reason: "a feature".to_owned(),
-            waits: vec![feature.clone(), WaitsForBoot::Hostname],
+            waits: vec![feature.clone(), PendingChange::Hostname],
             allowed: true,
             timeout_seconds: 60,
             back_seconds: 600,
         };
         let diff = |waiting| reboot.diff(&RebootFacts { waiting });
-        assert!(diff(Vec::new()).is_right());
-        let Diff::Changes(changes) = diff(vec![feature, WaitsForBoot::Hostname]) else {
-            panic!("two things wait");
+        assert!(diff(Vec::new()).in_sync());
+        let Diff::Changes(changes) = diff(vec![feature, PendingChange::Hostname]) else {
+            panic!("two changes are pending");
         };
-        let waits = "waits for a reboot: the feature Containers, the host's name → nothing";
-        assert_eq!(changes[0].to_string(), waits);
+        let expected = "pending reboot: the feature Containers, the host name → none";
+        assert_eq!(changes[0].to_string(), expected);
     }
 }

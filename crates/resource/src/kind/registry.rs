@@ -12,17 +12,16 @@ use crate::{Change, Diff};
 pub enum RegistryData {
     /// `REG_SZ`.
     Text(String),
-    /// `REG_EXPAND_SZ`: only found, and restored.
+    /// `REG_EXPAND_SZ`: only observed and restored.
     ExpandText(String),
     /// `REG_DWORD`.
     Number(u32),
     /// `REG_MULTI_SZ`.
     MultiText(Vec<String>),
-    /// Any other type, as found, so that it can be restored.
+    /// Any other type, kept so that it can be restored.
     Other {
         /// The number of the type.
         type_number: u32,
-        /// The bytes.
         bytes: Vec<u8>,
     },
 }
@@ -41,33 +40,29 @@ impl fmt::Display for RegistryData {
     }
 }
 
-/// A registry value that should be there; keys are made as needed.
+/// Missing keys are created.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RegistryValue {
     /// The key below `HKEY_LOCAL_MACHINE`, with backslashes.
     pub key: String,
-    /// The value's name.
     pub name: String,
-    /// Its data.
     pub data: RegistryData,
 }
 
-/// The value as found.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RegistryFacts {
-    /// Its data; none if it is not there.
+    /// None if the value does not exist.
     pub data: Option<RegistryData>,
 }
 
 impl RegistryValue {
-    /// What is to change.
     #[must_use]
     pub fn diff(&self, facts: &RegistryFacts) -> Diff {
         match &facts.data {
             None => Diff::Changes(vec![Change::missing("data", &self.data)]),
-            Some(found) if *found == self.data => Diff::right(format!("already {found}")),
+            Some(found) if *found == self.data => Diff::unchanged(format!("already {found}")),
             Some(found) => Diff::Changes(vec![Change::field("data", found, &self.data)]),
         }
     }
@@ -78,19 +73,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_type_counts_not_only_the_text() {
+    fn the_value_type_counts() {
         let wanted = RegistryValue {
             key: r"SOFTWARE\x".to_owned(),
             name: "n".to_owned(),
             data: RegistryData::Number(1),
         };
         let found = |data| RegistryFacts { data: Some(data) };
-        assert!(wanted.diff(&found(RegistryData::Number(1))).is_right());
+        assert!(wanted.diff(&found(RegistryData::Number(1))).in_sync());
         assert!(
             !wanted
                 .diff(&found(RegistryData::Text("1".to_owned())))
-                .is_right()
+                .in_sync()
         );
-        assert!(!wanted.diff(&RegistryFacts { data: None }).is_right());
+        assert!(!wanted.diff(&RegistryFacts { data: None }).in_sync());
     }
 }

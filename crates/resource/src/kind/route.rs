@@ -1,4 +1,4 @@
-//! `route`: where packets for other hosts' pods go.
+//! `route`: a route to the pods of another host.
 
 use std::net::IpAddr;
 
@@ -7,43 +7,38 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Change, Diff, InterfaceRef};
 
-/// A route that should be there.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Route {
-    /// Where the packets go in the end.
+    /// The destination network.
     pub destination: IpNet,
-    /// Who takes them next.
+    /// The next hop.
     pub next_hop: IpAddr,
-    /// The interface they leave by.
+    /// The outgoing interface.
     pub interface: InterfaceRef,
 }
 
-/// One route to the destination, as found.
+/// An observed route to the destination.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RouteEntry {
-    /// The destination.
     pub destination: IpNet,
-    /// Who takes the packets next; none for a directly connected network.
+    /// None for a directly connected network.
     pub next_hop: Option<IpAddr>,
-    /// The number of the interface.
+    /// The interface index.
     pub interface_index: u32,
 }
 
-/// What is known about a route.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RouteFacts {
-    /// The number of the interface that the wanted route names; none if no
-    /// interface is it.
+    /// The index of the route's interface; none if it does not exist.
     pub interface_index: Option<u32>,
-    /// All routes to exactly the wanted destination.
+    /// All routes to exactly this destination.
     pub routes: Vec<RouteEntry>,
 }
 
 impl Route {
-    /// What is to change.
     #[must_use]
     pub fn diff(&self, facts: &RouteFacts) -> Diff {
         let wanted = format!("{} via {}", self.destination, self.next_hop);
@@ -52,7 +47,7 @@ impl Route {
                 && Some(entry.interface_index) == facts.interface_index
         };
         if facts.routes.iter().any(|entry| is_wanted(&entry)) {
-            return Diff::right(format!("{wanted} is there"));
+            return Diff::unchanged(format!("{wanted} exists"));
         }
         Diff::Changes(match facts.routes.first() {
             None => vec![Change::missing("route", wanted)],
@@ -77,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_route_on_another_interface_is_not_it() {
+    fn a_route_on_another_interface_does_not_count() {
         let route = Route {
             destination: "10.244.2.0/24".parse().unwrap(),
             next_hop: "198.18.0.12".parse().unwrap(),
@@ -92,10 +87,10 @@ mod tests {
             interface_index: Some(4),
             routes: vec![entry],
         };
-        assert!(route.diff(&facts).is_right());
+        assert!(route.diff(&facts).in_sync());
         facts.interface_index = Some(5);
-        assert!(!route.diff(&facts).is_right());
+        assert!(!route.diff(&facts).in_sync());
         facts.routes.clear();
-        assert!(!route.diff(&facts).is_right());
+        assert!(!route.diff(&facts).in_sync());
     }
 }

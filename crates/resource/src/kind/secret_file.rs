@@ -1,8 +1,8 @@
-//! `secretFile`: a file with secrets in its text, for administrators only.
+//! `secretFile`: a file whose text contains secrets, for administrators only.
 //!
-//! The document names the secrets and never holds them. Whether the file is right
-//! is told without them: the agent notes the hash of what it wrote, in its own
-//! state folder, and each secret has a short fingerprint that changes with it.
+//! The document names the secrets and never contains them. Drift is detected without
+//! them: the agent records the hash of what it wrote in its state folder, and each
+//! secret has a short fingerprint that changes with it.
 
 use std::collections::BTreeMap;
 
@@ -11,20 +11,19 @@ use serde::{Deserialize, Serialize};
 use crate::diff::compare_access;
 use crate::{Access, AccessFacts, Change, Diff, HostPath, Secret, SecretName, Sha256};
 
-/// A part of the text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub enum TextPart {
-    /// As it stands here.
+    /// Literal text.
     Plain(String),
-    /// A secret in double quotes, as JSON and TOML write text.
+    /// A secret in double quotes, escaped for JSON and TOML.
     Quoted(SecretName),
-    /// A secret as a part of a URL: all but letters, digits and `-._~` as `%xx`.
+    /// A percent-encoded secret in a URL: all but letters, digits and `-._~`.
     InUrl(SecretName),
 }
 
 impl TextPart {
-    /// The secret in it.
+    /// The secret's name, if any.
     #[must_use]
     pub fn secret(&self) -> Option<&SecretName> {
         match self {
@@ -34,22 +33,21 @@ impl TextPart {
     }
 }
 
-/// A file that should exist; parents are made as needed.
+/// Missing parent folders are created.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct SecretFile {
-    /// Where.
     pub path: HostPath,
-    /// What it holds, one part after the other.
+    /// The content, in order.
     pub text: Vec<TextPart>,
     /// The fingerprints of its secrets ([`Secret::fingerprint`]).
     pub fingerprints: BTreeMap<SecretName, String>,
 }
 
-/// What the agent notes of a file that it wrote.
+/// What the agent records about a file that it wrote.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct SecretFileNote {
+pub struct SecretFileRecord {
     /// The hash of its text with the names of its secrets.
     pub text: Sha256,
     /// The fingerprints of its secrets.
@@ -58,29 +56,25 @@ pub struct SecretFileNote {
     pub written: Sha256,
 }
 
-/// A file as found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SecretFileFacts {
-    /// Nothing has this name.
+    /// The path does not exist.
     Absent,
-    /// Something that is no plain file has this name.
+    /// The path exists, but is not a regular file.
     InTheWay,
-    /// It exists.
     Present {
         /// The hash of its bytes.
         sha256: Sha256,
-        /// Who may use it.
         access: AccessFacts,
-        /// What was noted when it was written; none for a file of somebody else's.
-        note: Option<SecretFileNote>,
+        /// The record of the last write; none for a foreign file.
+        note: Option<SecretFileRecord>,
     },
 }
 
 impl SecretFile {
-    /// Who may use it.
     pub const ACCESS: Access = Access::AdministratorsOnly;
 
-    /// The secrets in it, each once.
+    /// Unique secret names.
     #[must_use]
     pub fn secrets(&self) -> Vec<SecretName> {
         let mut names: Vec<_> = self.text.iter().filter_map(TextPart::secret).collect();
@@ -89,24 +83,26 @@ impl SecretFile {
         names.into_iter().cloned().collect()
     }
 
-    /// The text with the secrets in it; none if one is missing.
+    /// The text with its secrets; none if one is missing.
     #[must_use]
-    pub fn filled(&self, secrets: &BTreeMap<SecretName, Secret>) -> Option<Secret> {
+    pub fn render(&self, secrets: &BTreeMap<SecretName, Secret>) -> Option<Secret> {
         let mut text = String::new();
         for part in &self.text {
             match part {
                 TextPart::Plain(plain) => text.push_str(plain),
                 TextPart::Quoted(name) => quote(&mut text, secrets.get(name)?.expose()),
-                TextPart::InUrl(name) => text.push_str(&in_url(secrets.get(name)?.expose())),
+                TextPart::InUrl(name) => {
+                    text.push_str(&percent_encode(secrets.get(name)?.expose()))
+                }
             }
         }
         Some(Secret::new(text))
     }
 
-    /// What is noted once this was written.
+    /// The record to keep after writing the file.
     #[must_use]
-    pub fn note(&self, written: Sha256) -> SecretFileNote {
-        SecretFileNote {
+    pub fn note(&self, written: Sha256) -> SecretFileRecord {
+        SecretFileRecord {
             text: self.hash(),
             fingerprints: self.fingerprints.clone(),
             written,
@@ -114,11 +110,11 @@ impl SecretFile {
     }
 
     fn hash(&self) -> Sha256 {
-        // Plain text and names always have a JSON form.
+        // Text and names can always be encoded as JSON.
         Sha256::of(&serde_json::to_vec(&self.text).unwrap_or_default())
     }
 
-    /// What is to change. No value is shown, and no hash of one.
+    /// Shows neither secrets nor their hashes.
     #[must_use]
     pub fn diff(&self, facts: &SecretFileFacts) -> Diff {
         let (sha256, access, note) = match facts {
@@ -129,7 +125,7 @@ impl SecretFile {
                 return Diff::Changes(vec![Change::missing("content", wanted)]);
             }
             SecretFileFacts::InTheWay => {
-                return Diff::Changes(vec![Change::field("exists", "no plain file", "a file")]);
+                return Diff::Changes(vec![Change::field("type", "not a regular file", "file")]);
             }
             SecretFileFacts::Present {
                 sha256,
@@ -140,40 +136,45 @@ impl SecretFile {
         let mut changes = Vec::new();
         match note {
             Some(note) if note.written != *sha256 => {
-                let (before, after) = ("changed since it was written", "as it was written");
+                let (before, after) =
+                    ("modified since casement wrote it", "as written by casement");
                 changes.push(Change::field("content", before, after));
             }
             Some(note) if note.text != self.hash() => {
-                changes.push(Change::field("content", "an earlier text", "this one"));
+                changes.push(Change::field("content", "an older version", "this version"));
             }
             Some(note) => self.compare_secrets(&mut changes, note),
-            None => changes.push(Change::field("content", "somebody else's", "casement's")),
+            None => changes.push(Change::field(
+                "content",
+                "not written by casement",
+                "written by casement",
+            )),
         }
         compare_access(&mut changes, Self::ACCESS, access);
-        Diff::from_changes(changes, || "as it was written".to_owned())
+        Diff::from_changes(changes, || "unmodified since casement wrote it".to_owned())
     }
 
-    fn compare_secrets(&self, changes: &mut Vec<Change>, note: &SecretFileNote) {
+    fn compare_secrets(&self, changes: &mut Vec<Change>, note: &SecretFileRecord) {
         for (name, fingerprint) in &self.fingerprints {
             if note.fingerprints.get(name) != Some(fingerprint) {
                 changes.push(Change::field(
                     name.as_str(),
-                    "an earlier value",
-                    "another value",
+                    "an older value",
+                    "a new value",
                 ));
             }
         }
     }
 }
 
-/// JSON's escapes are among those of TOML.
+/// JSON's escapes are valid in TOML.
 fn quote(text: &mut String, value: &str) {
     text.push_str(&serde_json::Value::from(value).to_string());
 }
 
-/// A text as a part of a URL.
+/// Encodes all but letters, digits and `-._~`.
 #[must_use]
-pub fn in_url(text: &str) -> String {
+pub fn percent_encode(text: &str) -> String {
     let mut escaped = String::new();
     for byte in text.bytes() {
         match byte {
@@ -211,7 +212,7 @@ mod tests {
         BTreeMap::from([(name(), Secret::new(PASSWORD.to_owned()))])
     }
 
-    fn present(sha256: Sha256, note: Option<SecretFileNote>) -> SecretFileFacts {
+    fn present(sha256: Sha256, note: Option<SecretFileRecord>) -> SecretFileFacts {
         SecretFileFacts::Present {
             sha256,
             access: AccessFacts {
@@ -224,33 +225,33 @@ mod tests {
     }
 
     #[test]
-    fn secrets_are_written_as_their_place_wants_them() {
-        let text = file().filled(&given()).unwrap();
+    fn secrets_are_escaped_for_their_context() {
+        let text = file().render(&given()).unwrap();
         assert_eq!(text.expose(), "password = \"p\\\"\\\\a: s/ä\"");
         let in_url = SecretFile {
             text: vec![TextPart::InUrl(name())],
             ..file()
         };
-        let text = in_url.filled(&given()).unwrap();
+        let text = in_url.render(&given()).unwrap();
         assert_eq!(text.expose(), "p%22%5Ca%3A%20s%2F%C3%A4");
-        assert!(file().filled(&BTreeMap::new()).is_none());
+        assert!(file().render(&BTreeMap::new()).is_none());
     }
 
     #[test]
-    fn a_file_is_right_only_as_it_was_written() {
+    fn a_file_is_in_sync_only_if_unmodified() {
         let (file, written) = (file(), Sha256::of(b"x"));
         let note = Some(file.note(written));
-        assert!(file.diff(&present(written, note.clone())).is_right());
+        assert!(file.diff(&present(written, note.clone())).in_sync());
         let touched = file.diff(&present(Sha256::of(b"y"), note.clone()));
-        assert!(!touched.is_right());
-        assert!(!file.diff(&present(written, None)).is_right());
+        assert!(!touched.in_sync());
+        assert!(!file.diff(&present(written, None)).in_sync());
         let mut longer = file.clone();
         longer.text.push(TextPart::Plain("\n".to_owned()));
-        assert!(!longer.diff(&present(written, note.clone())).is_right());
+        assert!(!longer.diff(&present(written, note.clone())).in_sync());
         let mut rotated = file.clone();
         let other = Secret::new("other".to_owned()).fingerprint("shop");
         rotated.fingerprints.insert(name(), other);
-        assert!(!rotated.diff(&present(written, note)).is_right());
+        assert!(!rotated.diff(&present(written, note)).in_sync());
     }
 
     #[test]

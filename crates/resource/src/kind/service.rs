@@ -1,4 +1,4 @@
-//! `service`: a program that the operating system keeps running.
+//! `service`: a program run as an operating system service.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -8,10 +8,9 @@ use serde::{Deserialize, Serialize};
 use crate::diff::compare;
 use crate::{Change, Condition, Diff, HostPath, ResourceId};
 
-/// How long a program that ended rests before it is started again, at first.
+/// The first delay before an exited program is restarted.
 pub const RESTART_FIRST_SECONDS: u64 = 1;
-/// The pause doubles from one end to the next, up to this (Windows; systemd keeps
-/// the first).
+/// The delay doubles with each exit, up to this (Windows; systemd keeps the first).
 pub const RESTART_LONGEST_SECONDS: u64 = 60;
 
 /// When the operating system starts a service.
@@ -20,9 +19,9 @@ pub const RESTART_LONGEST_SECONDS: u64 = 60;
 pub enum StartType {
     /// At boot.
     Automatic,
-    /// When asked.
+    /// On demand.
     Manual,
-    /// Never: only found.
+    /// Only observed, never set.
     Disabled,
 }
 
@@ -36,76 +35,64 @@ impl fmt::Display for StartType {
     }
 }
 
-/// Whether a service should run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Run {
-    /// It should.
     Running,
-    /// Somebody else decides (kubeadm starts the kubelet).
+    /// Not managed here (kubeadm starts the kubelet).
     Either,
 }
 
-/// What a service is. `casement-node host NAME` reads it, as JSON, from the
-/// state folder.
+/// `casement-node host NAME` reads it as JSON from the state folder.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ServiceDefinition {
-    /// Its name to the operating system.
+    /// The service name.
     pub name: String,
-    /// Its name to people.
+    /// The display name.
     pub display_name: String,
     /// The program and its arguments; never empty.
     pub program: Vec<String>,
     /// Variables added to the environment of the service host.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub environment: BTreeMap<String, String>,
-    /// A file of more of them, a line `NAME=value` each, read at each start: for
-    /// values that no document may hold.
+    /// A file with more variables, one `NAME=value` per line, read at each start: for
+    /// values that a document must not contain.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub environment_file: Option<HostPath>,
-    /// A file in the form of kubeadm's `kubeadm-flags.env`, read at each start:
-    /// its arguments come after those of `program`. It may be absent.
+    /// A file in the format of `kubeadm-flags.env`, read at each start: its arguments are
+    /// appended to `program`. It may be missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flags_file: Option<HostPath>,
     /// Services that must be ready before this one starts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub depends_on: Vec<String>,
-    /// Where its output goes; rotated by the service host.
+    /// Rotated by the service host.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub log_file: Option<HostPath>,
-    /// When dependants may start; none: as soon as it runs.
+    /// When dependents may start; none: as soon as it runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ready: Option<Condition>,
-    /// How long it may take from start to ready.
     pub ready_seconds: u32,
-    /// When the operating system starts it.
     pub start: StartType,
 }
 
-/// A service that should be there.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Service {
-    /// What it is.
     pub definition: ServiceDefinition,
-    /// Whether it should run.
     pub run: Run,
-    /// Steps (files, artifacts) after whose change a running service is
-    /// started anew.
+    /// Steps (files, artifacts) whose change restarts a running service.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub restart_on: Vec<ResourceId>,
 }
 
-/// What a service is doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum ServiceState {
-    /// It runs.
     Running,
-    /// It does not.
     Stopped,
-    /// It is on its way to one of the two.
+    /// Starting or stopping.
     Changing,
 }
 
@@ -119,45 +106,40 @@ impl fmt::Display for ServiceState {
     }
 }
 
-/// A service as the operating system knows it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct ServiceSeen {
+pub struct ObservedService {
     /// What casement defined under this name; none for a foreign service.
     pub definition: Option<ServiceDefinition>,
-    /// The command line that the operating system starts, if it is not
-    /// casement's service host for this name (of whatever agent version).
+    /// The registered command line, if it is not casement's service host for this name
+    /// (of any agent version).
     pub foreign_command: Option<String>,
-    /// The display name that is registered.
+    /// The registered display name.
     pub display_name: String,
-    /// The start type that is registered.
+    /// The registered start type.
     pub start: StartType,
-    /// The dependencies that are registered.
+    /// The registered dependencies.
     pub depends_on: Vec<String>,
-    /// What it is doing.
     pub state: ServiceState,
 }
 
-/// A service as found.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub enum ServiceFacts {
-    /// No service has this name.
+    /// The service does not exist.
     Absent,
-    /// It exists.
     Present {
-        /// As the operating system knows it.
-        seen: Box<ServiceSeen>,
+        #[serde(rename = "seen")]
+        seen: Box<ObservedService>,
         /// One of `restart_on` has changed since it was last started.
         stale: bool,
-        /// Whether the wanted `ready` condition holds; none if there is none,
-        /// or if the service does not run.
+        /// Whether the `ready` condition is met; none without a condition or if the
+        /// service does not run.
         ready: Option<bool>,
     },
 }
 
 impl Service {
-    /// What is to change.
     #[must_use]
     pub fn diff(&self, facts: &ServiceFacts) -> Diff {
         let (seen, stale, ready) = match facts {
@@ -177,8 +159,8 @@ impl Service {
         if stale && seen.state != ServiceState::Stopped {
             changes.push(Change::field(
                 "runs with",
-                "what was there before",
-                "what is there now",
+                "outdated files",
+                "current files",
             ));
         }
         Diff::from_changes(changes, || format!("{}, {}", seen.state, seen.start))
@@ -191,10 +173,9 @@ impl Service {
 }
 
 impl ServiceDefinition {
-    /// What differs from the service that is registered; changing any of it
-    /// needs a restart.
+    /// The differences from the registered service; each needs a restart.
     #[must_use]
-    pub fn diff(&self, seen: &ServiceSeen) -> Vec<Change> {
+    pub fn diff(&self, seen: &ObservedService) -> Vec<Change> {
         let mut changes = Vec::new();
         if let Some(command) = &seen.foreign_command {
             changes.push(Change::field("command", command, "casement's service host"));
@@ -222,7 +203,7 @@ impl ServiceDefinition {
             &before.program.join(" "),
             &self.program.join(" "),
         );
-        // The joined text may hide a difference (`a b` against `a`, `b`).
+        // The joined text may hide a difference (`a b` versus `a`, `b`).
         if changes.iter().all(|change| change.field != "program") {
             compare_debug(&mut changes, "program", &before.program, &self.program);
         }
@@ -308,9 +289,9 @@ mod tests {
         }
     }
 
-    fn seen() -> ServiceSeen {
+    fn observed() -> ObservedService {
         let definition = service().definition;
-        ServiceSeen {
+        ObservedService {
             foreign_command: None,
             display_name: definition.display_name.clone(),
             start: definition.start,
@@ -320,41 +301,41 @@ mod tests {
         }
     }
 
-    fn fields(service: &Service, seen: ServiceSeen, stale: bool) -> Vec<String> {
+    fn fields(service: &Service, seen: ObservedService, stale: bool) -> Vec<String> {
         let facts = ServiceFacts::Present {
             seen: Box::new(seen),
             stale,
             ready: None,
         };
         match service.diff(&facts) {
-            Diff::Right { .. } => Vec::new(),
+            Diff::InSync { .. } => Vec::new(),
             Diff::Changes(changes) => changes.into_iter().map(|change| change.field).collect(),
         }
     }
 
     #[test]
-    fn a_running_service_is_right() {
-        assert!(fields(&service(), seen(), false).is_empty());
+    fn a_running_service_is_in_sync() {
+        assert!(fields(&service(), observed(), false).is_empty());
     }
 
     #[test]
     fn each_difference_has_its_field() {
-        let stopped = ServiceSeen {
+        let stopped = ObservedService {
             state: ServiceState::Stopped,
-            ..seen()
+            ..observed()
         };
         assert_eq!(fields(&service(), stopped.clone(), true), ["state"]);
         let mut either = service();
         either.run = Run::Either;
         assert!(fields(&either, stopped, true).is_empty());
-        assert_eq!(fields(&service(), seen(), true), ["runs with"]);
-        let foreign = ServiceSeen {
+        assert_eq!(fields(&service(), observed(), true), ["runs with"]);
+        let foreign = ObservedService {
             foreign_command: Some("other.exe".to_owned()),
             definition: None,
-            ..seen()
+            ..observed()
         };
         assert_eq!(fields(&service(), foreign, false), ["command", "program"]);
-        let mut split = seen();
+        let mut split = observed();
         split.definition.as_mut().unwrap().program = vec!["a b".to_owned()];
         let mut wanted = service();
         wanted.definition.program = vec!["a".to_owned(), "b".to_owned()];

@@ -1,45 +1,41 @@
-//! `swap`: none of it, now and after a boot.
+//! `swap`: turns swap off, now and after a boot.
 //!
-//! Lines of fstab(5) that would bring it back are commented out with a mark of
-//! casement's, which is all that is needed to put them back, whatever else was
-//! written to the file meanwhile. A swap area that comes from elsewhere (a
-//! partition that systemd finds by its type, zram) is off until the next boot;
-//! its unit can be masked with a `systemdUnit`.
+//! Swap entries in fstab(5) are commented out with casement's marker, which is enough to
+//! restore them, whatever else changes in the file. Other swap areas (a partition that
+//! systemd finds by its type, zram) are off until the next boot; their unit can be
+//! masked with a `systemdUnit`.
 
 use serde::{Deserialize, Serialize};
 
 use crate::{Change, Diff, HostPath};
 
-/// Swap that should be off: the kubelet does not start beside it.
+/// The kubelet does not start with swap on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct SwapOff {}
 
-/// An area that the kernel swaps to.
+/// A swap area.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct SwapArea {
     /// The file or device.
     pub path: HostPath,
-    /// What the kernel takes first; below zero where it has chosen itself.
+    /// Negative if chosen by the kernel.
     pub priority: i32,
 }
 
-/// Swap as found.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct SwapFacts {
-    /// What is in use.
     pub areas: Vec<SwapArea>,
-    /// What fstab says; none if there is no such file.
+    /// The text of fstab; none if it does not exist.
     pub table: Option<String>,
 }
 
-/// Stands before a line that was commented out.
+/// Prefix of a line that was commented out.
 const MARK: &str = "#casement-swap-off# ";
 
 impl SwapOff {
-    /// What is to change.
     #[must_use]
     pub fn diff(&self, facts: &SwapFacts) -> Diff {
         let areas = facts.areas.iter();
@@ -47,38 +43,38 @@ impl SwapOff {
             .map(|area| Change::field("swap", format!("on `{}`", area.path), "off"))
             .collect();
         let lines = facts.table.iter().flat_map(|table| table.lines());
-        for line in lines.filter(|line| brings_swap(line)) {
+        for line in lines.filter(|line| is_swap_entry(line)) {
             changes.push(Change::field("fstab", line, "commented out"));
         }
-        Diff::from_changes(changes, || "off, and nothing in fstab".to_owned())
+        Diff::from_changes(changes, || "off, and no entry in fstab".to_owned())
     }
 
-    /// A table without lines that bring swap.
+    /// Comments out the swap entries.
     #[must_use]
-    pub fn taken_out(table: &str) -> String {
-        by_line(table, |line| {
-            let mark = if brings_swap(line) { MARK } else { "" };
+    pub fn disable_entries(table: &str) -> String {
+        map_lines(table, |line| {
+            let mark = if is_swap_entry(line) { MARK } else { "" };
             format!("{mark}{line}")
         })
     }
 
-    /// The table with the lines that [`taken_out`](Self::taken_out) commented.
+    /// Undoes [`disable_entries`](Self::disable_entries).
     #[must_use]
-    pub fn put_back(table: &str) -> String {
-        by_line(table, |line| {
+    pub fn restore_entries(table: &str) -> String {
+        map_lines(table, |line| {
             line.strip_prefix(MARK).unwrap_or(line).to_owned()
         })
     }
 }
 
-/// Lines of other kinds, and the way in which the last one ends, stay.
-fn by_line(table: &str, turned: impl Fn(&str) -> String) -> String {
-    let lines: Vec<String> = table.split('\n').map(turned).collect();
+/// Keeps all other lines and the final line ending.
+fn map_lines(table: &str, map: impl Fn(&str) -> String) -> String {
+    let lines: Vec<String> = table.split('\n').map(map).collect();
     lines.join("\n")
 }
 
-/// The third field of a line of fstab is its type.
-fn brings_swap(line: &str) -> bool {
+/// The third field of an fstab line is the type.
+fn is_swap_entry(line: &str) -> bool {
     !line.trim_start().starts_with('#') && line.split_whitespace().nth(2) == Some("swap")
 }
 
@@ -95,20 +91,20 @@ UUID=1 / ext4 errors=remount-ro 0 1
 LABEL=swap /swap ext4 defaults 0 0";
 
     #[test]
-    fn lines_that_bring_swap_are_commented_out_and_come_back() {
-        let out = SwapOff::taken_out(TABLE);
+    fn swap_entries_are_commented_out_and_restored() {
+        let out = SwapOff::disable_entries(TABLE);
         assert!(
             out.contains("\n#casement-swap-off# /swapfile\tnone"),
             "{out}"
         );
         assert_eq!(out.matches(MARK).count(), 2);
-        assert_eq!(SwapOff::taken_out(&out), out);
-        assert_eq!(SwapOff::put_back(&out), TABLE);
-        assert_eq!(SwapOff::put_back(TABLE), TABLE);
+        assert_eq!(SwapOff::disable_entries(&out), out);
+        assert_eq!(SwapOff::restore_entries(&out), TABLE);
+        assert_eq!(SwapOff::restore_entries(TABLE), TABLE);
     }
 
     #[test]
-    fn both_what_is_on_and_what_will_be_are_named() {
+    fn active_and_configured_swap_are_changes() {
         let mut facts = SwapFacts {
             areas: vec![SwapArea {
                 path: "/swapfile".parse().unwrap(),
@@ -117,14 +113,14 @@ LABEL=swap /swap ext4 defaults 0 0";
             table: Some(TABLE.to_owned()),
         };
         let Diff::Changes(changes) = (SwapOff {}).diff(&facts) else {
-            panic!("swap was overlooked");
+            panic!("swap was not detected");
         };
         assert_eq!(changes.len(), 3);
         assert_eq!(changes[0].to_string(), "swap: on `/swapfile` → off");
         facts.areas.clear();
-        facts.table = Some(SwapOff::taken_out(TABLE));
-        assert!((SwapOff {}).diff(&facts).is_right());
+        facts.table = Some(SwapOff::disable_entries(TABLE));
+        assert!((SwapOff {}).diff(&facts).in_sync());
         facts.table = None;
-        assert!((SwapOff {}).diff(&facts).is_right());
+        assert!((SwapOff {}).diff(&facts).in_sync());
     }
 }

@@ -1,6 +1,6 @@
-//! `sysctl`: one running value of the kernel.
+//! `sysctl`: a running kernel parameter.
 //!
-//! What a boot sets it to is a file below `/etc/sysctl.d`, and a step of its own.
+//! The value after a boot is a file in `/etc/sysctl.d`, and a separate step.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,28 +9,27 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Change, Diff, HostPath, PathError};
 
-/// The name of a kernel value, as sysctl.d(5) writes it: parts with dots
-/// between, and `/` for a dot within a part (`net.ipv4.conf.eth0/7.forwarding`).
+/// A parameter name in sysctl.d(5) format: components separated by dots, and `/` for a
+/// dot within a component (`net.ipv4.conf.eth0/7.forwarding`).
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct SysctlName(String);
 
 impl SysctlName {
-    /// The name as text.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// Its place below `/proc/sys`; never climbs out of it.
+    /// The path relative to `/proc/sys`; never leaves it.
     #[must_use]
-    pub fn place(&self) -> String {
-        let turned = |character| match character {
+    pub fn proc_path(&self) -> String {
+        let swap = |character| match character {
             '.' => '/',
             '/' => '.',
             other => other,
         };
-        self.0.chars().map(turned).collect()
+        self.0.chars().map(swap).collect()
     }
 }
 
@@ -38,7 +37,7 @@ impl TryFrom<String> for SysctlName {
     type Error = PathError;
     fn try_from(text: String) -> Result<Self, PathError> {
         let name = Self(text);
-        format!("/proc/sys/{}", name.place()).parse::<HostPath>()?;
+        format!("/proc/sys/{}", name.proc_path()).parse::<HostPath>()?;
         Ok(name)
     }
 }
@@ -66,33 +65,32 @@ impl fmt::Display for SysctlName {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Sysctl {
-    /// Which.
     pub name: SysctlName,
-    /// Its value; numbers in a row have spaces between.
+    /// Multiple numbers are separated by spaces.
     pub value: String,
 }
 
-/// The value as found.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct SysctlFacts {
-    /// As the kernel writes it; none if it has no such value.
+    /// In the kernel's format; none if the parameter does not exist.
     pub value: Option<String>,
 }
 
 impl Sysctl {
-    /// What is to change.
     #[must_use]
     pub fn diff(&self, facts: &SysctlFacts) -> Diff {
         match &facts.value {
             None => Diff::Changes(vec![Change::missing("value", &self.value)]),
-            Some(found) if same(found, &self.value) => Diff::right(format!("already `{found}`")),
+            Some(found) if same(found, &self.value) => {
+                Diff::unchanged(format!("already `{found}`"))
+            }
             Some(found) => Diff::Changes(vec![Change::field("value", found, &self.value)]),
         }
     }
 }
 
-/// The kernel puts tabs where people put spaces.
+/// The kernel separates with tabs.
 fn same(one: &str, other: &str) -> bool {
     one.split_whitespace().eq(other.split_whitespace())
 }
@@ -109,29 +107,29 @@ mod tests {
     }
 
     #[test]
-    fn tabs_are_spaces() {
+    fn tabs_equal_spaces() {
         let wanted = sysctl("net.ipv4.ip_local_port_range", "1024 65000");
         let found = |value: &str| SysctlFacts {
             value: Some(value.to_owned()),
         };
         assert_eq!(
             wanted.diff(&found("1024\t65000")),
-            Diff::right("already `1024\t65000`")
+            Diff::unchanged("already `1024\t65000`")
         );
-        assert!(!wanted.diff(&found("1024\t6500")).is_right());
-        assert!(!wanted.diff(&SysctlFacts { value: None }).is_right());
+        assert!(!wanted.diff(&found("1024\t6500")).in_sync());
+        assert!(!wanted.diff(&SysctlFacts { value: None }).in_sync());
     }
 
     #[test]
-    fn a_name_has_its_place_and_no_way_out() {
-        let place = |name: &str| name.parse::<SysctlName>().map(|name| name.place());
-        assert_eq!(place("net.ipv4.ip_forward").unwrap(), "net/ipv4/ip_forward");
+    fn a_name_maps_to_a_path_and_cannot_escape() {
+        let path = |name: &str| name.parse::<SysctlName>().map(|name| name.proc_path());
+        assert_eq!(path("net.ipv4.ip_forward").unwrap(), "net/ipv4/ip_forward");
         assert_eq!(
-            place("net.ipv4.conf.eth0/7.forwarding").unwrap(),
+            path("net.ipv4.conf.eth0/7.forwarding").unwrap(),
             "net/ipv4/conf/eth0.7/forwarding"
         );
         for wrong in ["", "net..x", ".net", "//.//.etc", "a\nb"] {
-            assert!(place(wrong).is_err(), "{wrong}");
+            assert!(path(wrong).is_err(), "{wrong}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! `systemdUnit`: a unit that is not casement's own, switched on or off.
+//! `systemdUnit`: enables, disables or masks a unit that casement did not create.
 
 use std::fmt;
 
@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Change, Diff, UnitName};
 
-/// What is wanted of a unit. A masked unit cannot run, and one that is on runs
-/// after a boot too: other mixtures cannot be said.
+/// The desired state. A masked unit cannot run, and a unit that is on also starts at
+/// boot; other combinations are not supported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum UnitState {
@@ -19,27 +19,25 @@ pub enum UnitState {
     Masked,
 }
 
-/// A unit of systemd, made by somebody else.
+/// A systemd unit that casement did not create.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct SystemdUnit {
-    /// Its name.
     pub name: UnitName,
-    /// What is wanted of it.
     pub state: UnitState,
 }
 
-/// What a boot does with a unit.
+/// Whether a unit starts at boot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Enablement {
-    /// It starts.
+    /// It starts at boot.
     Enabled,
-    /// It does not, and could be told to.
+    /// It does not start at boot.
     Disabled,
-    /// Nothing starts it.
+    /// It cannot be started.
     Masked,
-    /// It has no say in it (static, generated): others start it, or not.
+    /// Neither enabled nor disabled (static, generated).
     Fixed,
 }
 
@@ -54,31 +52,28 @@ impl fmt::Display for Enablement {
     }
 }
 
-/// A unit as found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct UnitSeen {
-    /// What a boot does with it.
+pub struct ObservedUnit {
+    /// Whether it starts at boot.
     pub enablement: Enablement,
-    /// Whether it runs.
     pub running: bool,
 }
 
-/// What is known about a unit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct SystemdUnitFacts {
-    /// None if there is no such unit.
-    pub seen: Option<UnitSeen>,
+    /// None if the unit does not exist.
+    #[serde(rename = "seen")]
+    pub observed: Option<ObservedUnit>,
 }
 
 impl SystemdUnit {
-    /// What is to change.
     #[must_use]
     pub fn diff(&self, facts: &SystemdUnitFacts) -> Diff {
-        let Some(seen) = facts.seen else {
+        let Some(seen) = facts.observed else {
             return match self.state {
-                UnitState::Off => Diff::right("there is no such unit"),
+                UnitState::Off => Diff::unchanged("the unit does not exist"),
                 UnitState::On => Diff::Changes(vec![Change::missing("unit", "enabled")]),
                 UnitState::Masked => Diff::Changes(vec![Change::missing("unit", "masked")]),
             };
@@ -97,7 +92,7 @@ impl SystemdUnit {
         })
     }
 
-    /// What a boot should do with it, where it does something else.
+    /// The enablement to set; none if in sync.
     #[must_use]
     pub fn enablement(&self, found: Enablement) -> Option<Enablement> {
         use Enablement::{Disabled, Enabled, Fixed, Masked};
@@ -121,28 +116,28 @@ mod tests {
             name: "apparmor.service".parse().unwrap(),
             state,
         };
-        let seen = seen.map(|(enablement, running)| UnitSeen {
+        let seen = seen.map(|(enablement, running)| ObservedUnit {
             enablement,
             running,
         });
-        unit.diff(&SystemdUnitFacts { seen })
+        unit.diff(&SystemdUnitFacts { observed: seen })
     }
 
     #[test]
-    fn both_now_and_the_next_boot_count() {
+    fn running_state_and_enablement_count() {
         use Enablement::{Disabled, Enabled, Fixed, Masked};
         assert_eq!(
             diff(UnitState::On, Some((Enabled, true))),
-            Diff::right("enabled and running")
+            Diff::unchanged("enabled and running")
         );
-        assert!(!diff(UnitState::On, Some((Enabled, false))).is_right());
-        assert!(diff(UnitState::On, Some((Fixed, true))).is_right());
-        assert!(!diff(UnitState::On, None).is_right());
-        assert!(diff(UnitState::Off, Some((Disabled, false))).is_right());
-        assert!(diff(UnitState::Off, Some((Masked, false))).is_right());
-        assert!(!diff(UnitState::Off, Some((Disabled, true))).is_right());
-        assert!(diff(UnitState::Off, None).is_right());
-        assert!(!diff(UnitState::Masked, Some((Fixed, false))).is_right());
-        assert!(!diff(UnitState::Masked, None).is_right());
+        assert!(!diff(UnitState::On, Some((Enabled, false))).in_sync());
+        assert!(diff(UnitState::On, Some((Fixed, true))).in_sync());
+        assert!(!diff(UnitState::On, None).in_sync());
+        assert!(diff(UnitState::Off, Some((Disabled, false))).in_sync());
+        assert!(diff(UnitState::Off, Some((Masked, false))).in_sync());
+        assert!(!diff(UnitState::Off, Some((Disabled, true))).in_sync());
+        assert!(diff(UnitState::Off, None).in_sync());
+        assert!(!diff(UnitState::Masked, Some((Fixed, false))).in_sync());
+        assert!(!diff(UnitState::Masked, None).in_sync());
     }
 }

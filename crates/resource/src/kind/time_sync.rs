@@ -1,41 +1,37 @@
-//! `timeSync`: where the host's clock is set from.
+//! `timeSync`: the host's time servers.
 
 use serde::{Deserialize, Serialize};
 
 use crate::diff::compare;
 use crate::{Change, Diff, ServiceState, StartType};
 
-/// Servers that the host's clock should be set from: a certificate is no good
-/// on a host that is in another hour.
+/// Certificates are not valid on a host whose clock is wrong.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct TimeSync {
-    /// Their names or addresses.
+    /// Host names or addresses.
     pub servers: Vec<String>,
 }
 
-/// What Windows' time service is told.
+/// The source type of the Windows time service.
 pub const NTP: &str = "NTP";
 
 impl TimeSync {
-    /// The servers as Windows' time service has them: each asked as a client.
+    /// In the format of the Windows time service, with client mode (0x8).
     #[must_use]
-    pub fn written(&self) -> String {
+    pub fn ntp_servers(&self) -> String {
         let servers = self.servers.iter().map(|server| format!("{server},0x8"));
         servers.collect::<Vec<_>>().join(" ")
     }
 
-    /// What is to change.
     #[must_use]
     pub fn diff(&self, facts: &TimeSyncFacts) -> Diff {
         if let Some(domain) = &facts.domain {
-            return Diff::right(format!(
-                "a member of the domain {domain} has its time from there"
-            ));
+            return Diff::unchanged(format!("time is synchronized by the domain {domain}"));
         }
         let mut changes = Vec::new();
         for (field, found, wanted) in [
-            ("servers", &facts.servers, self.written()),
+            ("servers", &facts.servers, self.ntp_servers()),
             ("source", &facts.source, NTP.to_owned()),
         ] {
             match found {
@@ -45,23 +41,22 @@ impl TimeSync {
         }
         compare(&mut changes, "start", &facts.start, &StartType::Automatic);
         compare(&mut changes, "state", &facts.state, &ServiceState::Running);
-        Diff::from_changes(changes, || format!("set from {}", self.servers.join(", ")))
+        Diff::from_changes(changes, || {
+            format!("synchronized with {}", self.servers.join(", "))
+        })
     }
 }
 
-/// Windows' time service as found.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct TimeSyncFacts {
-    /// The domain that the host is a member of.
+    /// The Active Directory domain of the host.
     pub domain: Option<String>,
-    /// The servers, as written.
+    /// The servers, verbatim.
     pub servers: Option<String>,
-    /// Where it has the time from: `NTP`, `NT5DS` (the domain), `NoSync`.
+    /// `NTP`, `NT5DS` (the domain) or `NoSync`.
     pub source: Option<String>,
-    /// When the service starts.
     pub start: StartType,
-    /// What the service does.
     pub state: ServiceState,
 }
 
@@ -79,31 +74,31 @@ mod tests {
         }
     }
 
-    fn right(facts: &TimeSyncFacts) -> bool {
+    fn in_sync(facts: &TimeSyncFacts) -> bool {
         let servers = vec!["a".to_owned(), "b".to_owned()];
-        TimeSync { servers }.diff(facts).is_right()
+        TimeSync { servers }.diff(facts).in_sync()
     }
 
     #[test]
-    fn servers_count_only_for_a_service_that_runs_and_asks_them() {
-        assert!(right(&facts()));
+    fn the_service_must_run_and_use_the_servers() {
+        assert!(in_sync(&facts()));
         let servers = Some("a,0x8".to_owned());
-        assert!(!right(&TimeSyncFacts { servers, ..facts() }));
+        assert!(!in_sync(&TimeSyncFacts { servers, ..facts() }));
         let source = Some("NoSync".to_owned());
-        assert!(!right(&TimeSyncFacts { source, ..facts() }));
+        assert!(!in_sync(&TimeSyncFacts { source, ..facts() }));
         let start = StartType::Manual;
-        assert!(!right(&TimeSyncFacts { start, ..facts() }));
+        assert!(!in_sync(&TimeSyncFacts { start, ..facts() }));
         let state = ServiceState::Stopped;
-        assert!(!right(&TimeSyncFacts { state, ..facts() }));
+        assert!(!in_sync(&TimeSyncFacts { state, ..facts() }));
     }
 
     #[test]
-    fn a_member_of_a_domain_is_left_to_it() {
+    fn domain_members_are_in_sync() {
         let facts = TimeSyncFacts {
             domain: Some("corp".to_owned()),
             servers: None,
             ..facts()
         };
-        assert!(right(&facts));
+        assert!(in_sync(&facts));
     }
 }

@@ -1,25 +1,25 @@
-//! `windowsUpdate`: an update that this Windows should have.
+//! `windowsUpdate`: an update that should be installed.
 
 use serde::{Deserialize, Serialize};
 
 use crate::{Change, Diff, HostPath, WindowsVersion};
 
-/// An update that this Windows should have, or a later one that contains it.
+/// A later update that contains it also counts.
 ///
-/// Without a package, a host that lacks it is a finding: when to update a
-/// server is its people's decision.
+/// Without a package, a missing update is only reported: the user decides when to update
+/// a server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct WindowsUpdate {
-    /// Its article (`KB5012637`).
+    /// The KB article (`KB5012637`).
     pub article: String,
-    /// From which revision on the builds of Windows contain it. Empty where
-    /// that is not known: then what the installer said counts.
+    /// The first revision of each build that contains it. Empty if unknown: then the
+    /// installer's result counts.
     pub floors: Vec<UpdateFloor>,
-    /// The `.msu` file on the host that brings it.
+    /// The `.msu` file on the host.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub package: Option<HostPath>,
-    /// For how long the installer may work.
+    /// Limit for the installer.
     pub timeout_seconds: u32,
 }
 
@@ -27,56 +27,52 @@ pub struct WindowsUpdate {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct UpdateFloor {
-    /// The build.
     pub build: u32,
     /// The revision (UBR).
     pub revision: u32,
 }
 
-/// A host's updates as found.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct WindowsUpdateFacts {
-    /// The version of Windows.
     pub version: String,
-    /// What the installer has left.
+    /// The installer's state.
     pub installed: UpdateInstalled,
 }
 
-/// What became of the installer's work.
+/// The installer's result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum UpdateInstalled {
-    /// casement has not installed it.
+    /// Not installed by casement.
     Not,
-    /// It is there after the next boot.
+    /// On after the next boot.
     AfterBoot,
-    /// It is there, as far as the installer knows.
+    /// The installer reported success.
     Done,
 }
 
 impl WindowsUpdate {
-    /// The floor of the host's own build.
+    /// The floor for the host's build.
     #[must_use]
     pub fn floor(&self, version: WindowsVersion) -> Option<UpdateFloor> {
         let mut floors = self.floors.iter().copied();
         floors.find(|floor| floor.build == version.build)
     }
 
-    /// What is to change. What waits for a boot only is right: a `reboot` that
-    /// comes after it sees to that.
+    /// An update that only waits for a boot is in sync: a later `reboot` step handles it.
     #[must_use]
     pub fn diff(&self, facts: &WindowsUpdateFacts) -> Diff {
         let (article, version) = (&self.article, &facts.version);
         if facts.installed == UpdateInstalled::AfterBoot {
-            return Diff::right(format!("{article} is there after the next boot"));
+            return Diff::unchanged(format!("{article} is installed after the next reboot"));
         }
         let Some(read) = WindowsVersion::read(version) else {
             return Diff::Changes(vec![Change::missing("update", article)]);
         };
         match self.floor(read) {
             Some(floor) if read.revision >= floor.revision => {
-                Diff::right(format!("{version} contains {article}"))
+                Diff::unchanged(format!("{version} contains {article}"))
             }
             Some(floor) => {
                 let wanted = WindowsVersion {
@@ -86,10 +82,10 @@ impl WindowsUpdate {
                 Diff::Changes(vec![Change::field("version", version, wanted)])
             }
             None if !self.floors.is_empty() => {
-                Diff::right(format!("{article} is for other builds than {}", read.build))
+                Diff::unchanged(format!("{article} does not apply to build {}", read.build))
             }
             None if facts.installed == UpdateInstalled::Done => {
-                Diff::right(format!("{article} was installed"))
+                Diff::unchanged(format!("{article} was installed"))
             }
             None => Diff::Changes(vec![Change::missing("update", article)]),
         }
@@ -100,7 +96,7 @@ impl WindowsUpdate {
 mod tests {
     use super::*;
 
-    fn right(floors: &[(u32, u32)], version: &str, installed: UpdateInstalled) -> bool {
+    fn in_sync(floors: &[(u32, u32)], version: &str, installed: UpdateInstalled) -> bool {
         let floors = floors.iter();
         let update = WindowsUpdate {
             article: "KB5012637".to_owned(),
@@ -113,26 +109,26 @@ mod tests {
         let version = version.to_owned();
         update
             .diff(&WindowsUpdateFacts { version, installed })
-            .is_right()
+            .in_sync()
     }
 
     #[test]
     fn a_later_revision_contains_it() {
         use UpdateInstalled::{AfterBoot, Done, Not};
         let floors = [(20348, 681)];
-        assert!(right(&floors, "10.0.20348.681", Not));
-        assert!(right(&floors, "10.0.20348.3807", Not));
-        assert!(!right(&floors, "10.0.20348.680", Not));
-        // What Windows says counts, not what was tried.
-        assert!(!right(&floors, "10.0.20348.680", Done));
-        assert!(right(&floors, "10.0.20348.680", AfterBoot));
-        assert!(right(&floors, "10.0.26100.1", Not), "another build");
+        assert!(in_sync(&floors, "10.0.20348.681", Not));
+        assert!(in_sync(&floors, "10.0.20348.3807", Not));
+        assert!(!in_sync(&floors, "10.0.20348.680", Not));
+        // The reported version counts, not the installer's result.
+        assert!(!in_sync(&floors, "10.0.20348.680", Done));
+        assert!(in_sync(&floors, "10.0.20348.680", AfterBoot));
+        assert!(in_sync(&floors, "10.0.26100.1", Not), "another build");
     }
 
     #[test]
-    fn where_no_revision_is_known_the_installer_is_believed() {
+    fn without_known_revisions_the_installer_result_counts() {
         use UpdateInstalled::{Done, Not};
-        assert!(!right(&[], "10.0.20348.681", Not));
-        assert!(right(&[], "10.0.20348.681", Done));
+        assert!(!in_sync(&[], "10.0.20348.681", Not));
+        assert!(in_sync(&[], "10.0.20348.681", Done));
     }
 }

@@ -1,139 +1,121 @@
-//! What happens in a run, numbered from 1 without gaps: a controller that lost
-//! the connection asks for the rest.
+//! The events of a run, numbered from 1 without gaps, so that a controller can request
+//! the rest after a lost connection.
 
 use serde::{Deserialize, Serialize};
 
 use crate::{Change, Failure, ResourceId, RunId, SecretName, Stage};
 
-/// One thing that happened.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Event {
-    /// In which run.
     pub run: RunId,
-    /// Its number in the run.
+    /// Numbered from 1 in each run.
     pub sequence: u64,
-    /// When, in milliseconds of the host's clock since 1970.
+    /// Milliseconds since 1970 on the host's clock.
     pub at: u64,
-    /// What.
-    pub what: What,
+    #[serde(rename = "what")]
+    pub kind: EventKind,
 }
 
-/// What a run does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum RunKind {
-    /// Makes the host what a document of this stage says.
+    /// Applies a document of this stage.
     Converge(Stage),
-    /// Takes back what casement made.
+    /// Removes what casement created.
     Remove,
 }
 
-/// What happened.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub enum What {
+pub enum EventKind {
     /// The run began; its lock is held and its document is on disk.
     Began {
-        /// What it does.
         kind: RunKind,
-        /// How many steps it has.
         steps: u32,
-        /// Who began it.
         controller: String,
     },
-    /// The service was started anew in the middle of the run and goes on.
+    /// The service restarted during the run and resumes it.
     Resumed,
-    /// A step's changes are about to be made.
+    /// A step is about to change the host.
     StepBegan {
-        /// Which.
         id: ResourceId,
-        /// What will change.
+        /// The step's name for users; empty in journals of older agents.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        name: String,
         changes: Vec<Change>,
-        /// The connection may be cut.
+        /// The connection may drop.
         disruptive: bool,
     },
-    /// A step has changed the host, and was seen to be right after it.
+    /// A step changed the host, and was verified to be in sync.
     StepChanged {
-        /// Which.
         id: ResourceId,
         /// Fields that the platform cannot observe.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         unobserved: Vec<String>,
     },
-    /// A step was right already.
-    StepRight {
-        /// Which.
+    /// A step was in sync already.
+    #[serde(rename = "stepRight")]
+    StepInSync {
         id: ResourceId,
-        /// Why.
         reason: String,
     },
-    /// A step could not be carried out.
+    /// A step failed.
     StepFailed {
-        /// Which.
         id: ResourceId,
-        /// Why.
         failure: Failure,
     },
-    /// A step was left out, because one that it comes after has failed.
+    /// A step was skipped because a dependency failed.
     StepSkipped {
-        /// Which.
         id: ResourceId,
-        /// The failed one.
+        /// As in [`EventKind::StepBegan`].
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        name: String,
         because: ResourceId,
     },
-    /// What casement made was taken back, and what was there before restored.
+    /// A resource was removed and the prior state restored.
     StepRemoved {
-        /// Which.
         id: ResourceId,
-        /// The thing itself: what it is, and its name on the host.
+        /// The object's kind and name on the host.
         thing: String,
     },
-    /// Everything was looked for again after it was taken back.
-    Looked {
-        /// How many things were looked for.
+    /// After a removal, the host was searched again for everything that was removed.
+    #[serde(rename = "looked")]
+    Verified {
+        /// The number of objects checked.
         things: u32,
-        /// Those that are there again, or still.
+        /// Objects that still exist or reappeared.
         left: Vec<String>,
     },
-    /// A step waits for values; send them with `secrets`.
+    /// A step needs secrets; send them with `secrets`.
     NeedSecret {
-        /// Which step.
         id: ResourceId,
-        /// Their names.
         names: Vec<SecretName>,
     },
-    /// The run is over.
     Finished {
-        /// How it ended.
         outcome: Outcome,
-        /// What it did, in numbers.
         tally: Tally,
     },
 }
 
-/// How a run ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Outcome {
-    /// Everything is right.
     Done,
-    /// At least one step failed.
     Failed,
-    /// It was told to stop.
+    /// The run was canceled.
     Stopped,
 }
 
-/// A run in numbers.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Tally {
     /// Steps that changed (or removed) something.
     pub changed: u32,
-    /// Steps that were right already.
-    pub right: u32,
-    /// Steps that failed.
+    /// Steps that needed no change.
+    #[serde(rename = "right")]
+    pub in_sync: u32,
     pub failed: u32,
-    /// Steps that were left out.
+    /// Steps that were skipped.
     pub skipped: u32,
 }

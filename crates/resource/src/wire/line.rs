@@ -1,46 +1,43 @@
 //! Lines: `casement1 {json}\n`, ASCII only, at most 1 MiB.
 //!
-//! A shell may stand between the two sides and say things of its own, so what
-//! lacks the prefix is kept as noise and never an error.
+//! A shell between the two sides may print its own output, so lines without the
+//! prefix are kept as noise and are never an error.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// What every line of ours starts with; the number is the protocol's.
+/// The prefix of every message; the number is the protocol version.
 pub const PREFIX: &str = "casement1 ";
 
-/// The longest line, with its end.
+/// The longest line, including its ending.
 pub const LIMIT: usize = 1024 * 1024;
 
-/// Why something cannot be said, or was not understood.
+/// Why a message could not be encoded or decoded.
 #[derive(Debug, thiserror::Error)]
 pub enum LineError {
-    /// Longer than a line may be.
-    #[error("a line has at most {LIMIT} bytes, this one has {0}")]
+    /// Longer than [`LIMIT`].
+    #[error("a line of {0} bytes exceeds the limit of {LIMIT} bytes")]
     TooLong(usize),
-    /// It has the prefix, but is no message.
-    #[error("a line is no message that is known here: {error}")]
+    /// It has the prefix, but is not a valid message.
+    #[error("invalid message: {error}")]
     Malformed {
-        /// What the parser says; of a line that may hold a secret only where.
+        /// The parser's message; only the position if the line may contain a secret.
         error: String,
     },
-    /// The prefix of another protocol version.
-    #[error("the other side speaks `{found}`, this one `{}`", PREFIX.trim_end())]
-    Version {
-        /// Its prefix.
-        found: String,
-    },
+    /// The peer uses another protocol version.
+    #[error("protocol mismatch: the peer uses `{found}`, expected `{}`", PREFIX.trim_end())]
+    Version { found: String },
     /// A value that JSON cannot hold.
-    #[error("the message cannot be written as JSON")]
+    #[error("failed to encode the message as JSON")]
     Json(#[source] serde_json::Error),
 }
 
-/// The line for a message, with its end.
+/// Includes the line ending.
 pub fn encode(message: &impl Serialize) -> Result<String, LineError> {
     let json = serde_json::to_string(message).map_err(LineError::Json)?;
     let mut line = String::with_capacity(PREFIX.len() + json.len() + 1);
     line.push_str(PREFIX);
-    // Beyond ASCII there are only the insides of strings, where \u is allowed.
+    // Non-ASCII characters occur only in strings, where \u escapes are allowed.
     for character in json.chars() {
         if character.is_ascii() && character != '\u{7f}' {
             line.push(character);
@@ -57,37 +54,35 @@ pub fn encode(message: &impl Serialize) -> Result<String, LineError> {
     Ok(line)
 }
 
-/// One line as it was understood.
+/// A parsed line.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Line<M> {
-    /// A message.
     Message(M),
-    /// Something else that was said: a banner, a profile's chatter.
+    /// Other output, such as a banner or a shell profile's.
     Noise(String),
 }
 
-/// Makes lines of bytes that come in pieces of any size.
+/// Splits a byte stream into lines.
 #[derive(Debug, Default)]
 pub struct Decoder {
     buffer: Vec<u8>,
-    /// Where the search for the next end of line goes on.
+    /// Where the search for the next line ending resumes.
     searched: usize,
 }
 
 impl Decoder {
-    /// A decoder that has seen nothing.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Takes bytes in; [`next`](Self::next_line) gives the lines out.
+    /// Adds bytes; [`next_line`](Self::next_line) returns the lines.
     pub fn push(&mut self, bytes: &[u8]) {
         self.buffer.extend_from_slice(bytes);
     }
 
-    /// The next whole line, or none until more bytes are there. After an error
-    /// the decoder stands behind the line that caused it.
+    /// The next complete line, or none until more bytes arrive. After an error the
+    /// decoder continues with the following line.
     pub fn next_line<M: DeserializeOwned>(&mut self) -> Result<Option<Line<M>>, LineError> {
         let tail = self.buffer.get(self.searched..).unwrap_or_default();
         let Some(at) = tail.iter().position(|byte| *byte == b'\n') else {
@@ -105,39 +100,39 @@ impl Decoder {
         while line.last().is_some_and(u8::is_ascii_whitespace) {
             line.pop();
         }
-        understand(&line).map(Some)
+        parse_line(&line).map(Some)
     }
 
-    /// What came after the last end of line: noise without an end.
+    /// Output after the last line ending.
     #[must_use]
     pub fn rest(&self) -> String {
         String::from_utf8_lossy(&self.buffer).into_owned()
     }
 }
 
-/// A parser's words hold values: not of a line that holds secrets (a `pull` may,
-/// in its addresses), nor of one that might, if only it were whole.
-fn said(json: &[u8], error: &serde_json::Error) -> String {
+/// Parser messages contain values, so they are hidden for lines that contain secrets (a
+/// `pull` may, in its URLs), and for incomplete lines that might.
+fn error_text(json: &[u8], error: &serde_json::Error) -> String {
     let value: Option<serde_json::Value> = serde_json::from_slice(json).ok();
-    let open = |value: &serde_json::Value| {
+    let without_secrets = |value: &serde_json::Value| {
         ["secrets", "pull"]
             .iter()
             .all(|name| value.get(name).is_none())
     };
     match value {
-        Some(value) if open(&value) => error.to_string(),
+        Some(value) if without_secrets(&value) => error.to_string(),
         _ => format!("{:?} error at column {}", error.classify(), error.column()),
     }
 }
 
-fn understand<M: DeserializeOwned>(line: &[u8]) -> Result<Line<M>, LineError> {
-    // cmd.exe and PowerShell may put a byte order mark before the first line.
+fn parse_line<M: DeserializeOwned>(line: &[u8]) -> Result<Line<M>, LineError> {
+    // cmd.exe and PowerShell may write a byte order mark before the first line.
     let line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line);
     if let Some(json) = line.strip_prefix(PREFIX.as_bytes()) {
         return serde_json::from_slice(json)
             .map(Line::Message)
             .map_err(|error| LineError::Malformed {
-                error: said(json, &error),
+                error: error_text(json, &error),
             });
     }
     let text = String::from_utf8_lossy(line).into_owned();
@@ -203,11 +198,11 @@ mod tests {
         ] {
             let error = serde_json::from_slice::<crate::wire::ToAgent>(line).unwrap_err();
             assert!(error.to_string().contains("s3cret"), "{error}");
-            assert!(!said(line, &error).contains("s3cret"));
+            assert!(!error_text(line, &error).contains("s3cret"));
         }
         let line = b"{\"paint\":{\"colour\":\"blue\"}}";
         let error = serde_json::from_slice::<crate::wire::ToAgent>(line).unwrap_err();
-        assert!(said(line, &error).contains("unknown variant `paint`"));
+        assert!(error_text(line, &error).contains("unknown variant `paint`"));
     }
 
     #[test]

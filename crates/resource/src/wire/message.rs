@@ -1,4 +1,4 @@
-//! The messages.
+//! The messages of the protocol.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -9,232 +9,199 @@ use super::event::Event;
 use super::pull::Pull;
 use crate::{Diff, Failure, HostPath, NodeDocument, ResourceId, RunId, Secret, SecretName, Sha256};
 
-/// The protocol that both sides must speak.
+/// The protocol version of both sides.
 pub const PROTOCOL: u32 = 1;
 
-/// What the controller says.
+/// Messages from the controller.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub enum ToAgent {
-    /// First of all; answered by the agent's `hello`.
+    /// Sent first; answered by the agent's `hello`.
     Hello {
-        /// [`PROTOCOL`].
         protocol: u32,
-        /// Who is calling, for the lock (`anna@laptop, pid 4711`).
+        /// Identifies the caller in the lock (`anna@laptop, pid 4711`).
         controller: String,
     },
-    /// Compare and say; changes nothing. Answered by `observed` or `failed`.
-    Observe {
-        /// What should be.
-        document: NodeDocument,
-    },
-    /// Make it so. Answered by the run's events, or by `refused`. A run that
-    /// the host knows already goes on, or its events are told again.
+    /// Reports the diff; changes nothing. Answered by `observed` or `failed`.
+    Observe { document: NodeDocument },
+    /// Apply the document. Answered by the run's events, or by `refused`. A known run is
+    /// resumed, or its events are sent again.
     Converge {
-        /// A name that no other run has.
+        /// Unique to this run.
         run: RunId,
-        /// What should be.
         document: NodeDocument,
     },
-    /// Take back what casement made. Answered like `converge`.
+    /// Remove what casement created. Answered like `converge`.
     Remove {
-        /// A name that no other run has.
+        /// Unique to this run.
         run: RunId,
-        /// What to take back.
-        what: RemoveWhat,
+        #[serde(rename = "what")]
+        scope: RemoveScope,
     },
-    /// Tell the events of a run from this number on, until it is finished.
+    /// Send the events of a run from this number on, until it is finished.
     Tail {
-        /// Which run.
         run: RunId,
-        /// The first number wanted; 1 is a run's first.
+        /// The first event number; a run starts at 1.
         from: u64,
     },
-    /// Values for a run that asked, or will ask, for them.
+    /// Secrets that a run needs or will need.
     Secrets {
-        /// By name.
         values: BTreeMap<SecretName, Secret>,
     },
     /// Finish the current step and stop.
-    Stop {
-        /// Which run.
-        run: RunId,
-    },
-    /// Tell the end of a text file, for who looks for a cause; changes nothing.
-    /// Answered by `text` or `failed`.
+    Stop { run: RunId },
+    /// Send the end of a text file, for troubleshooting; changes nothing. Answered by
+    /// `text` or `failed`.
     Read {
-        /// Which file.
         path: HostPath,
-        /// How many bytes at most.
+        /// The maximum number of bytes.
         last: u32,
-        /// Only what comes after so many bytes; a file that has become shorter
-        /// was begun anew.
+        /// Only what follows this offset; a file that is shorter was truncated or
+        /// rotated.
         since: Option<u64>,
     },
-    /// Fetch blobs that are missing from the mirror, instead of waiting for them.
-    /// Answered by any number of `pulling`, and `pulled` or `failed`.
+    /// Download missing blobs from the mirror. Answered by any number of `pulling`, and
+    /// `pulled` or `failed`.
     Pull(Pull),
-    /// Tell everything that helps to find a cause; changes nothing. Answered by
-    /// any number of `part`, and `collected` or `failed`.
+    /// Send everything that helps troubleshooting; changes nothing. Answered by any
+    /// number of `part`, and `collected` or `failed`.
     Collect,
-    /// After everything was removed: stop the service `casement` and delete
-    /// the state folder. Answered by `retired` or `failed`.
+    /// After everything is removed: stop the service `casement` and delete the state
+    /// folder. Answered by `retired` or `failed`.
     Retire,
-    /// Last of all; answered by `bye`.
+    /// Sent last; answered by `bye`.
     Bye,
 }
 
-/// How much `remove` takes back.
+/// What `remove` removes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub enum RemoveWhat {
-    /// Everything that is recorded.
+pub enum RemoveScope {
+    /// Everything recorded.
     All,
-    /// These, and nothing else.
     Ids(Vec<ResourceId>),
 }
 
-/// What the agent says.
+/// Messages from the agent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub enum ToController {
-    /// Answers `hello`.
     Hello {
-        /// [`PROTOCOL`].
         protocol: u32,
         /// The hash of the agent's own executable.
         agent: Sha256,
-        /// What the host is.
         facts: HostFacts,
-        /// How many steps the host has a record of.
+        /// The number of recorded steps.
         recorded: u32,
-        /// The run that is at work, or was begun and not finished.
+        /// A run that is active or was interrupted.
         unfinished: Option<LockHolder>,
     },
-    /// Answers `observe`.
     Observed {
-        /// One for each step, in the document's order.
+        /// One per step, in the document's order.
         steps: Vec<ObservedStep>,
-        /// Blobs that a change needs and that the host does not have.
+        /// Blobs that a change needs and the host lacks.
         missing_blobs: Vec<Sha256>,
-        /// Whether this is the document that the agent keeps the host to.
+        /// Whether this is the document that the agent enforces.
         kept: Diff,
     },
-    /// Answers `read`.
     Text {
-        /// The end of it, from the beginning of a line; none if there is no such
-        /// file.
+        /// Starts at a line start; none if the file does not exist.
         text: Option<String>,
-        /// Where in the file that ends.
+        /// The file offset of its end.
         end: u64,
     },
-    /// A piece of what `collect` asks for; pieces of one name belong together.
+    /// Part of the response to `collect`; parts with the same name belong together.
     Part {
-        /// The name of a file, its folders parted by `/`.
+        /// A relative file path with `/`.
         name: String,
-        /// What it holds.
         text: String,
     },
-    /// Answers `collect`: that was all.
+    /// Answers `collect`: all parts were sent.
     Collected,
-    /// How far a `pull` is.
+    /// Progress of a `pull`.
     Pulling {
-        /// So many bytes of the download are there.
+        /// Downloaded so far.
         bytes: u64,
     },
-    /// Answers `pull`: the blobs are there, and are what their hashes say.
+    /// Answers `pull`: the blobs are stored and match their hashes.
     Pulled,
-    /// Something happened in a run.
+    /// An event of a run.
     Event(Event),
-    /// Another run is at work.
+    /// Another run holds the lock.
     Refused(Busy),
-    /// Answers `retire`.
     Retired,
-    /// What was asked could not be done at all.
+    /// The request failed as a whole.
     Failed(Failure),
-    /// Answers `bye`, or says that the agent ends.
+    /// Answers `bye`, or announces that the agent exits.
     Bye,
 }
 
-/// One step as it was observed.
+/// An observed step.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ObservedStep {
-    /// Which.
     pub id: ResourceId,
-    /// Right, or what would change; or why that cannot be said.
-    pub seen: Result<Diff, Failure>,
+    /// The diff, or why the step could not be observed.
+    #[serde(rename = "seen")]
+    pub result: Result<Diff, Failure>,
 }
 
 impl ObservedStep {
-    /// Whether nothing is to be done.
     #[must_use]
-    pub fn is_right(&self) -> bool {
-        self.seen.as_ref().is_ok_and(Diff::is_right)
+    pub fn in_sync(&self) -> bool {
+        self.result.as_ref().is_ok_and(Diff::in_sync)
     }
 }
 
-/// Why a run was refused.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Busy {
     /// The run that was refused.
     pub run: RunId,
-    /// Who has the host.
+    /// The current lock holder.
     pub holder: LockHolder,
 }
 
-/// A run that has the host.
+/// The run that holds the host's lock.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct LockHolder {
-    /// The run.
     pub run: RunId,
-    /// Who began it.
     pub controller: String,
-    /// Since when, in seconds of the host's clock since 1970.
+    /// Start time, in seconds since 1970 on the host's clock.
     pub since: u64,
 }
 
-/// A host's operating system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum OperatingSystem {
-    /// Windows.
     Windows,
-    /// Linux.
     Linux,
 }
 
-/// What a host is.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct HostFacts {
-    /// Which system.
     pub os: OperatingSystem,
-    /// Its name to people (`Windows Server 2022 Datacenter`, `Debian GNU/Linux 12`).
+    /// `Windows Server 2022 Datacenter`, `Debian GNU/Linux 12`.
     pub product: String,
-    /// Its version (`10.0.20348.3807`; the kernel's on Linux).
+    /// `10.0.20348.3807`; the kernel version on Linux.
     pub version: String,
     /// The processor (`x86_64`).
     pub architecture: String,
-    /// The host's own name.
     pub hostname: String,
-    /// What keeps services (`scm`, `systemd`); none if nothing does.
+    /// `scm` or `systemd`; none if there is no service manager.
     pub service_manager: Option<String>,
     /// Interfaces with their addresses.
     pub interfaces: Vec<InterfaceFacts>,
 }
 
-/// One network interface.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct InterfaceFacts {
-    /// Its number now.
     pub index: u32,
-    /// Its name now.
     pub name: String,
-    /// Its addresses with prefix lengths (`198.18.0.11/24`).
+    /// With prefix lengths (`198.18.0.11/24`).
     pub addresses: Vec<ipnet::IpNet>,
 }
 
@@ -253,7 +220,7 @@ mod tests {
     use crate::wire::{PullProxy, encode};
 
     #[test]
-    fn secrets_are_on_the_wire_and_nowhere_else() {
+    fn secrets_are_encoded_but_not_debug_printed() {
         let values = BTreeMap::from([(
             "token".parse().unwrap(),
             Secret::new("abcdef.0123456789abcdef".to_owned()),

@@ -1,33 +1,32 @@
-//! A download that a host fetches itself, from the mirror.
+//! A download that a host fetches from the mirror by itself.
 
 use serde::{Deserialize, Serialize};
 
 use crate::{Blob, Secret};
 
-/// What to fetch, and where it is.
+/// What to download.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Pull {
-    /// The address, which may hold a password.
+    /// The URL, which may contain a password.
     pub from: Secret,
-    /// The way there.
+    /// How to connect.
     pub proxy: PullProxy,
-    /// What is there.
     pub download: Blob,
-    /// The blobs in it, if it is a gzip-compressed tar archive of them; none if
-    /// it is the blob itself.
+    /// The blobs in it, if it is a gzip-compressed tar archive; empty if it is the blob
+    /// itself.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub members: Vec<Blob>,
 }
 
-/// Through which proxy a host fetches.
+/// The proxy for a download.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub enum PullProxy {
-    /// The one that the host itself is set to, if it is set to one.
-    HostsOwn,
-    /// None.
+    /// The proxy that the host itself is configured with, if any.
+    #[serde(rename = "hostsOwn")]
+    HostDefault,
     Direct,
-    /// This one; its address may hold a password.
+    /// The URL may contain a password.
     At(Secret),
 }

@@ -1,38 +1,37 @@
-//! What `casement-node receive` and the controller say to each other, where there
-//! is no SFTP: the bytes of one blob, as lines.
+//! The protocol of `casement-node receive`, for hosts without SFTP: the bytes of one
+//! blob, as lines.
 
 use serde::{Deserialize, Serialize};
 
 use crate::{Failure, Sha256};
 
-/// What the controller says.
+/// Messages from the controller.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub enum ToReceiver {
-    /// Answers `have`: the bytes that follow go behind so many.
+    /// Answers `have`: the following bytes are appended after this offset.
     From {
-        /// What was there, or none if that was something else.
+        /// What was present, or 0 if the content differs.
         bytes: u64,
     },
     /// The next bytes, as base64.
     Data(String),
-    /// That was all.
+    /// All bytes were sent.
     End,
 }
 
-/// What the agent says.
+/// Messages from the agent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub enum FromReceiver {
-    /// First of all: what an earlier attempt left.
+    /// Sent first: what an earlier attempt left.
     Have {
-        /// So many bytes.
+        /// Bytes present.
         bytes: u64,
-        /// Their hash.
         sha256: Sha256,
     },
-    /// The blob is there, whole.
+    /// The blob is complete.
     Done,
-    /// It is not, and this is why.
+    /// The transfer failed.
     Failed(Failure),
 }

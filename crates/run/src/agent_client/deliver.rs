@@ -1,170 +1,172 @@
-//! Bringing what a host lacks: it fetches what the mirror has, and is sent the rest.
+//! Delivers missing blobs: the host pulls what the mirror has, the rest is sent from here.
 
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use casement_remote::{Progress, Reconnect, RemoteError, Transport as _};
+use casement_remote::{Reconnect, RemoteError, TransferProgress, Transport as _};
 use casement_resource::wire::{Pull, ToAgent, ToController};
 use casement_resource::{Code, Failure, Sha256};
 
-use super::Link;
+use super::AgentClient;
+use crate::blob_source::{BlobProgress, Blobs, contained_blobs, pulls};
 use crate::error::RunError;
-use crate::source::{Blobs, Bringing, brought_by, pulls};
 
-/// Whoever hears how it goes on.
-type Tell<'a> = dyn Fn(Bringing<'_>) + Sync + 'a;
+type OnProgress<'a> = dyn Fn(BlobProgress<'_>) + Sync + 'a;
 
-/// How much is there, of how much.
+/// In bytes.
 #[derive(Default)]
-struct Tally {
+struct Transferred {
     done: u64,
     size: u64,
     pulled: u64,
     sent: u64,
 }
 
-impl Link {
-    /// Brings the blobs that the host lacks. After a cut it goes on where it was.
-    pub async fn bring(
+impl AgentClient {
+    /// Resumes partial transfers after a connection loss.
+    pub async fn deliver(
         &mut self,
         missing: &[Sha256],
         blobs: &Blobs,
-        tell: &Tell<'_>,
+        on_progress: &OnProgress<'_>,
     ) -> Result<(), RunError> {
-        let mut left = Vec::new();
+        let mut remaining = Vec::new();
         for hash in missing {
             let unknown = || RunError::NoBlob {
                 host: self.name().to_owned(),
                 sha256: hash.to_string(),
             };
             let source = blobs.get(hash).ok_or_else(unknown)?;
-            left.push((*hash, source.path.as_path()));
+            remaining.push((*hash, source.path.as_path()));
         }
-        if left.is_empty() {
+        if remaining.is_empty() {
             return Ok(());
         }
-        let mut tally = Tally::default();
-        let pulled = self.fetch(missing, blobs, &mut tally, tell).await?;
-        left.retain(|(hash, _)| !pulled.contains(hash));
-        self.send(&left, &mut tally, tell).await?;
-        let Tally { pulled, sent, .. } = tally;
-        tell(Bringing::Brought { pulled, sent });
+        let mut transferred = Transferred::default();
+        let pulled = self
+            .pull_from_mirror(missing, blobs, &mut transferred, on_progress)
+            .await?;
+        remaining.retain(|(hash, _)| !pulled.contains(hash));
+        self.send_files(&remaining, &mut transferred, on_progress)
+            .await?;
+        let Transferred { pulled, sent, .. } = transferred;
+        on_progress(BlobProgress::Delivered { pulled, sent });
         Ok(())
     }
 
-    /// Has the host fetch what the mirror has; says what is there then.
-    async fn fetch(
+    /// Returns the blobs that the host has afterwards.
+    async fn pull_from_mirror(
         &mut self,
         missing: &[Sha256],
         blobs: &Blobs,
-        tally: &mut Tally,
-        tell: &Tell<'_>,
+        transferred: &mut Transferred,
+        on_progress: &OnProgress<'_>,
     ) -> Result<BTreeSet<Sha256>, RunError> {
         let pulls = pulls(missing, blobs);
-        tally.size = pulls.iter().map(|it| it.pull.download.size).sum();
-        let mut there = BTreeSet::new();
-        for (at, mirrored) in pulls.iter().enumerate() {
+        transferred.size = pulls.iter().map(|it| it.pull.download.size).sum();
+        let mut pulled_blobs = BTreeSet::new();
+        for (index, mirrored) in pulls.iter().enumerate() {
             let progress = |bytes| {
-                let (done, size) = (tally.done + bytes, tally.size);
+                let (done, size) = (transferred.done + bytes, transferred.size);
                 let pulled = true;
-                tell(Bringing::Progress { done, size, pulled });
+                on_progress(BlobProgress::Progress { done, size, pulled });
             };
-            let ended = self.pull(&mirrored.pull, &progress).await?;
-            let Err(why) = ended else {
-                tally.done += mirrored.pull.download.size;
-                tally.pulled += mirrored.pull.download.size;
-                there.extend(brought_by(&mirrored.pull));
+            let result = self.pull(&mirrored.pull, &progress).await?;
+            let Err(failure) = result else {
+                transferred.done += mirrored.pull.download.size;
+                transferred.pulled += mirrored.pull.download.size;
+                pulled_blobs.extend(contained_blobs(&mirrored.pull));
                 continue;
             };
-            // No mirror is none for the rest as well, and may take long to find out.
-            let last = match why.code {
-                Code::NoMirror => pulls.len(),
-                _ => at + 1,
+            // An unreachable mirror fails for the other downloads too, possibly after a long
+            // timeout each.
+            let last = match failure.code {
+                Code::MirrorUnreachable => pulls.len(),
+                _ => index + 1,
             };
-            let sent = pulls.get(at..last).unwrap_or_default();
-            tally.size -= sent.iter().map(|it| it.pull.download.size).sum::<u64>();
-            let names: Vec<&str> = sent.iter().map(|it| it.name.as_str()).collect();
-            let (names, why) = (names.as_slice(), &why);
-            tell(Bringing::NotPulled { names, why });
+            let failed = pulls.get(index..last).unwrap_or_default();
+            transferred.size -= failed.iter().map(|it| it.pull.download.size).sum::<u64>();
+            let names: Vec<&str> = failed.iter().map(|it| it.name.as_str()).collect();
+            let (names, failure) = (names.as_slice(), &failure);
+            on_progress(BlobProgress::PullFailed { names, failure });
             if last == pulls.len() {
                 break;
             }
         }
-        Ok(there)
+        Ok(pulled_blobs)
     }
 
-    /// Has the host fetch one download; or why it could not.
+    /// The inner error is the host's, which does not end the run.
     async fn pull(
         &mut self,
         pull: &Pull,
-        tell: &(dyn Fn(u64) + Sync),
+        on_bytes: &(dyn Fn(u64) + Sync),
     ) -> Result<Result<(), Failure>, RunError> {
-        let ask = ToAgent::Pull(pull.clone());
-        let (mut cuts, patience) = (0, Reconnect::default());
+        let request = ToAgent::Pull(pull.clone());
+        let (mut drops, reconnect) = (0, Reconnect::default());
         loop {
-            let ended = self.pull_uncut(&ask, tell).await;
-            if let Some(ended) = self.unless_cut(ended, &mut cuts, patience).await? {
-                return Ok(ended);
+            let result = self.try_pull(&request, on_bytes).await;
+            if let Some(result) = self.unless_dropped(result, &mut drops, reconnect).await? {
+                return Ok(result);
             }
         }
     }
 
-    async fn pull_uncut(
+    async fn try_pull(
         &mut self,
-        ask: &ToAgent,
-        tell: &(dyn Fn(u64) + Sync),
+        request: &ToAgent,
+        on_bytes: &(dyn Fn(u64) + Sync),
     ) -> Result<Result<(), Failure>, RunError> {
-        self.say(ask).await?;
+        self.send(request).await?;
         loop {
-            match self.hear().await? {
-                ToController::Pulling { bytes } => tell(bytes),
+            match self.receive().await? {
+                ToController::Pulling { bytes } => on_bytes(bytes),
                 ToController::Pulled => return Ok(Ok(())),
                 ToController::Failed(failure) => return Ok(Err(failure)),
-                // The end of a run that was stopped before.
+                // The end of an earlier, canceled run.
                 ToController::Event(_) => {}
                 other => return Err(self.unexpected(other)),
             }
         }
     }
 
-    /// Sends files from here.
-    async fn send(
+    async fn send_files(
         &mut self,
         files: &[(Sha256, &Path)],
-        tally: &mut Tally,
-        tell: &Tell<'_>,
+        transferred: &mut Transferred,
+        on_progress: &OnProgress<'_>,
     ) -> Result<(), RunError> {
-        // One that cannot be read is told when its turn comes.
+        // An unreadable file is reported when it is sent.
         let size = |path: &Path| path.metadata().map_or(0, |file| file.len());
-        tally.size += files.iter().map(|(_, path)| size(path)).sum::<u64>();
+        transferred.size += files.iter().map(|(_, path)| size(path)).sum::<u64>();
         for (hash, path) in files {
             let progress = |done| {
-                let (done, size) = (tally.done + done, tally.size);
+                let (done, size) = (transferred.done + done, transferred.size);
                 let pulled = false;
-                tell(Bringing::Progress { done, size, pulled });
+                on_progress(BlobProgress::Progress { done, size, pulled });
             };
-            let (mut cuts, patience) = (0, Reconnect::default());
+            let (mut drops, reconnect) = (0, Reconnect::default());
             let sent = loop {
-                let sent = self.send_one(path, hash, &progress).await;
+                let sent = self.send_file(path, hash, &progress).await;
                 let sent = sent.map_err(RunError::from);
-                if let Some(sent) = self.unless_cut(sent, &mut cuts, patience).await? {
+                if let Some(sent) = self.unless_dropped(sent, &mut drops, reconnect).await? {
                     break sent;
                 }
             };
-            tally.done += size(path);
-            tally.sent += sent;
+            transferred.done += size(path);
+            transferred.sent += sent;
         }
         Ok(())
     }
 
-    async fn send_one(
+    async fn send_file(
         &self,
         from: &Path,
         hash: &Sha256,
-        tell: &(dyn Fn(u64) + Sync),
+        on_bytes: &(dyn Fn(u64) + Sync),
     ) -> Result<u64, RemoteError> {
-        let progress = |progress: Progress| tell(progress.done);
+        let progress = |progress: TransferProgress| on_bytes(progress.done);
         let files = [(from, *hash)];
-        self.session.bring(&self.home, &files, progress).await
+        self.session.send_blobs(&self.home, &files, progress).await
     }
 }

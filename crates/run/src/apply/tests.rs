@@ -1,30 +1,28 @@
-//! The order of a run, on hosts and a cluster that only remember what was asked.
+//! The order of a run, on fake hosts and a fake cluster that record their calls.
 
+mod cancellation;
 mod order;
-#[path = "tests/unavailable.rs"]
-mod pace;
-#[path = "tests/cancellation.rs"]
-mod stops;
+mod unavailable;
 
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 use std::sync::{Arc, Mutex};
 
 use casement_plan::{ClusterFacts, Inputs, NodeFacts};
-use casement_resource::wire::{Event, HostFacts, ObservedStep, OperatingSystem, Tally, What};
+use casement_resource::wire::{Event, EventKind, HostFacts, ObservedStep, OperatingSystem, Tally};
 use casement_resource::{Blob, Change, Diff, NodeDocument, RunId, Secret, Sha256, Stage};
 use casement_spec::{Cluster, Named, Program, Taint};
 
-use super::{Apply, Happening, HostOutcome};
-use crate::api::{Api, Token};
+use super::{Apply, HostOutcome, RunEvent};
+use crate::agent_client::Observed;
+use crate::blob_source::{BlobProgress, Blobs};
+use crate::cancel::CancelToken;
+use crate::cluster_api::{ClusterApi, Token};
+use crate::concurrency::Concurrency;
 use crate::error::RunError;
-use crate::host::Host;
-use crate::link::Observed;
-use crate::many::AtOnce;
+use crate::host_agent::HostAgent;
 use crate::secrets::Secrets;
-use crate::source::{Blobs, Bringing};
-use crate::stop::Stop;
-use crate::unavailable::Unavailable;
+use crate::unavailable::UnavailableLimit;
 
 const SPEC: &str = "
 apiVersion: casement.dev/v1alpha1
@@ -47,46 +45,44 @@ spec:
 const HOSTS: [&str; 4] = ["win1", "win2", "win3", "lin1"];
 
 struct FakeApi {
-    asked: Mutex<Vec<String>>,
-    /// Those that are nodes.
+    calls: Mutex<Vec<String>>,
     nodes: Mutex<Vec<String>>,
-    /// What becomes of a Node that is waited for.
-    ready: Box<dyn Fn(&str) -> Waited + Sync>,
+    /// The outcome of a wait for a Node.
+    ready: Box<dyn Fn(&str) -> Wait + Sync>,
 }
 
-/// How a wait for a Node ends.
-enum Waited {
+enum Wait {
     Ready,
-    Not,
-    Never,
+    TimesOut,
+    NeverReturns,
 }
 
 /// All hosts are nodes, and Ready.
 impl Default for FakeApi {
     fn default() -> Self {
         Self {
-            asked: Mutex::default(),
+            calls: Mutex::default(),
             nodes: Mutex::new(HOSTS.map(str::to_owned).to_vec()),
-            ready: Box::new(|_| Waited::Ready),
+            ready: Box::new(|_| Wait::Ready),
         }
     }
 }
 
 impl FakeApi {
-    fn note(&self, what: String) {
-        self.asked.lock().unwrap().push(what);
+    fn record(&self, call: String) {
+        self.calls.lock().unwrap().push(call);
     }
 
-    fn asked(&self, what: &str) -> bool {
-        self.asked.lock().unwrap().iter().any(|asked| asked == what)
+    fn was_called(&self, call: &str) -> bool {
+        self.calls.lock().unwrap().iter().any(|it| it == call)
     }
 }
 
-impl Api for FakeApi {
+impl ClusterApi for FakeApi {
     async fn facts(&self) -> Result<ClusterFacts, RunError> {
         let node = |name: &String| {
-            let place = HOSTS.iter().position(|host| host == name).unwrap();
-            let last = u8::try_from(place).unwrap() + 11;
+            let index = HOSTS.iter().position(|host| host == name).unwrap();
+            let last = u8::try_from(index).unwrap() + 11;
             NodeFacts {
                 name: name.clone(),
                 address: Some(Ipv4Addr::new(198, 18, 0, last)),
@@ -101,26 +97,26 @@ impl Api for FakeApi {
         })
     }
 
-    async fn mint(&self, host: &str) -> Result<Token, RunError> {
-        self.note(format!("mint {host}"));
+    async fn create_token(&self, host: &str) -> Result<Token, RunError> {
+        self.record(format!("create token {host}"));
         Ok(Token {
             id: host.to_owned(),
             value: Secret::new("secret".to_owned()),
         })
     }
 
-    async fn revoke(&self, id: &str) -> Result<(), RunError> {
-        self.note(format!("revoke {id}"));
+    async fn delete_token(&self, id: &str) -> Result<(), RunError> {
+        self.record(format!("delete token {id}"));
         Ok(())
     }
 
-    async fn sweep(&self, hosts: &[&str]) -> Result<(), RunError> {
-        self.note(format!("sweep {}", hosts.join(" ")));
+    async fn delete_leftover_tokens(&self, hosts: &[&str]) -> Result<(), RunError> {
+        self.record(format!("delete leftovers {}", hosts.join(" ")));
         Ok(())
     }
 
-    async fn joined(&self, node: &str) -> Result<NodeFacts, RunError> {
-        self.note(format!("joined {node}"));
+    async fn wait_joined(&self, node: &str) -> Result<NodeFacts, RunError> {
+        self.record(format!("joined {node}"));
         let mut nodes = self.nodes.lock().unwrap();
         if !nodes.iter().any(|name| name == node) {
             nodes.push(node.to_owned());
@@ -132,24 +128,24 @@ impl Api for FakeApi {
         })
     }
 
-    async fn ready(&self, node: &str, _: &(dyn Fn(String) + Sync)) -> Result<(), RunError> {
-        self.note(format!("ready {node}"));
-        // Others have their turn meanwhile.
+    async fn wait_ready(&self, node: &str, _: &(dyn Fn(String) + Sync)) -> Result<(), RunError> {
+        self.record(format!("ready {node}"));
+        // Lets the other hosts run.
         tokio::task::yield_now().await;
         match (self.ready)(node) {
-            Waited::Ready => Ok(()),
-            Waited::Not => Err(RunError::NodeNot {
+            Wait::Ready => Ok(()),
+            Wait::TimesOut => Err(RunError::NodeTimeout {
                 node: node.to_owned(),
-                what: "Ready",
+                expected: "Ready",
                 seconds: 300,
                 last: String::new(),
             }),
-            Waited::Never => std::future::pending().await,
+            Wait::NeverReturns => std::future::pending().await,
         }
     }
 
-    async fn schedulable(&self, node: &str, yes: bool) -> Result<(), RunError> {
-        self.note(format!("schedulable {node} {yes}"));
+    async fn set_schedulable(&self, node: &str, schedulable: bool) -> Result<(), RunError> {
+        self.record(format!("schedulable {node} {schedulable}"));
         Ok(())
     }
 
@@ -159,21 +155,21 @@ impl Api for FakeApi {
 
     async fn taint(&self, node: &str, taints: &[Taint]) -> Result<(), RunError> {
         let taints: Vec<String> = taints.iter().map(ToString::to_string).collect();
-        self.note(format!("taint {node} {}", taints.join(" ")));
+        self.record(format!("taint {node} {}", taints.join(" ")));
         Ok(())
     }
 
-    async fn attend(&self, node: &str, _: &(dyn Fn(String) + Sync)) -> Result<(), RunError> {
-        self.note(format!("attend {node}"));
+    async fn watch_join(&self, node: &str, _: &(dyn Fn(String) + Sync)) -> Result<(), RunError> {
+        self.record(format!("watch join {node}"));
         std::future::pending().await
     }
 
     async fn drain(&self, node: &str, _: &(dyn Fn(String) + Sync)) -> Result<(), RunError> {
-        self.note(format!("drain {node}"));
+        self.record(format!("drain {node}"));
         Ok(())
     }
 
-    async fn forget(&self, _: &str) -> Result<(), RunError> {
+    async fn remove_node(&self, _: &str) -> Result<(), RunError> {
         Ok(())
     }
 }
@@ -181,18 +177,15 @@ impl Api for FakeApi {
 struct FakeHost {
     name: String,
     facts: HostFacts,
-    /// Everything is as it should be.
-    right: bool,
-    /// The stage that fails.
-    fails: Option<Stage>,
+    in_sync: bool,
+    failing_stage: Option<Stage>,
     converged: Vec<Stage>,
-    heard_secret: bool,
-    /// Who hears of each document that is carried out.
-    hears: Arc<Hears>,
+    got_secret: bool,
+    on_converge: Arc<OnConverge>,
 }
 
-/// A document, and why the host does not come to its end, if it does not.
-type Hears = dyn Fn(&NodeDocument) -> Result<(), RunError> + Send + Sync;
+/// Called with each document; an error ends the run on this host.
+type OnConverge = dyn Fn(&NodeDocument) -> Result<(), RunError> + Send + Sync;
 
 impl FakeHost {
     fn new(name: &str) -> Self {
@@ -207,26 +200,26 @@ impl FakeHost {
                 service_manager: None,
                 interfaces: Vec::new(),
             },
-            right: false,
-            fails: None,
+            in_sync: false,
+            failing_stage: None,
             converged: Vec::new(),
-            heard_secret: false,
-            hears: Arc::new(|_| Ok(())),
+            got_secret: false,
+            on_converge: Arc::new(|_| Ok(())),
         }
     }
 
-    fn heard_by(
+    fn with_hook(
         name: &str,
-        hears: impl Fn(&NodeDocument) -> Result<(), RunError> + Send + Sync + 'static,
+        on_converge: impl Fn(&NodeDocument) -> Result<(), RunError> + Send + Sync + 'static,
     ) -> Self {
         Self {
-            hears: Arc::new(hears),
+            on_converge: Arc::new(on_converge),
             ..Self::new(name)
         }
     }
 }
 
-impl Host for FakeHost {
+impl HostAgent for FakeHost {
     fn name(&self) -> &str {
         &self.name
     }
@@ -236,13 +229,13 @@ impl Host for FakeHost {
     }
 
     async fn observe(&mut self, document: &NodeDocument) -> Result<Observed, RunError> {
-        let diff = || match self.right {
-            true => Diff::from_changes(Vec::new(), || "right".to_owned()),
+        let diff = || match self.in_sync {
+            true => Diff::from_changes(Vec::new(), || "in sync".to_owned()),
             false => Diff::Changes(vec![Change::missing("x", "y")]),
         };
         let steps = document.steps().iter().map(|step| ObservedStep {
             id: step.id.clone(),
-            seen: Ok(diff()),
+            result: Ok(diff()),
         });
         Ok(Observed {
             steps: steps.collect(),
@@ -251,11 +244,11 @@ impl Host for FakeHost {
         })
     }
 
-    async fn bring(
+    async fn deliver(
         &mut self,
         _: &[Sha256],
         _: &Blobs,
-        _: &(dyn Fn(Bringing<'_>) + Sync),
+        _: &(dyn Fn(BlobProgress<'_>) + Sync),
     ) -> Result<(), RunError> {
         Ok(())
     }
@@ -270,16 +263,16 @@ impl Host for FakeHost {
         self.converged.push(document.stage());
         if document.stage() == Stage::Join {
             let name = casement_plan::windows::BOOTSTRAP_TOKEN.parse().unwrap();
-            self.heard_secret = !secrets.reveal(&[name]).await?.is_empty();
+            self.got_secret = !secrets.reveal(&[name]).await?.is_empty();
         }
-        (self.hears)(document)?;
-        // Others have their turn meanwhile.
+        (self.on_converge)(document)?;
+        // Lets the other hosts run.
         tokio::task::yield_now().await;
         let tally = Tally {
             changed: 1,
             ..Tally::default()
         };
-        match self.fails {
+        match self.failing_stage {
             Some(stage) if stage == document.stage() => Err(RunError::Failed {
                 host: self.name.clone(),
                 tally,
@@ -292,7 +285,7 @@ impl Host for FakeHost {
         Ok(Tally::default())
     }
 
-    async fn leave(self) -> Result<(), RunError> {
+    async fn retire(self) -> Result<(), RunError> {
         Ok(())
     }
 }
@@ -302,14 +295,14 @@ fn cluster() -> Cluster {
 }
 
 fn run(api: &FakeApi, hosts: &mut [FakeHost]) -> Vec<HostOutcome> {
-    run_with(api, hosts, None, &Stop::default())
+    run_with(api, hosts, None, &CancelToken::default())
 }
 
 fn run_with(
     api: &FakeApi,
     hosts: &mut [FakeHost],
     max_unavailable: Option<u16>,
-    stop: &Stop,
+    cancel: &CancelToken,
 ) -> Vec<HostOutcome> {
     let programs = Program::ALL.iter().map(|program| {
         let blob = Blob {
@@ -329,19 +322,19 @@ fn run_with(
         blobs: &Blobs::new(),
         api,
         run: "run",
-        stop,
-        at_once: AtOnce::default(),
-        unavailable: Unavailable::at_most(max_unavailable),
-        tell: &|_: Happening<'_>| {},
+        cancel,
+        concurrency: Concurrency::default(),
+        unavailable: UnavailableLimit::at_most(max_unavailable),
+        on_event: &|_: RunEvent<'_>| {},
     };
     let runtime = tokio::runtime::Builder::new_current_thread()
         .build()
         .unwrap();
-    runtime.block_on(apply.carry_out(hosts)).unwrap()
+    runtime.block_on(apply.run(hosts)).unwrap()
 }
 
 #[test]
-fn a_host_goes_through_all_stages_and_its_token_does_not_outlive_the_join() {
+fn a_host_passes_all_stages_and_its_token_is_deleted_after_the_join() {
     let api = FakeApi::default();
     let mut hosts = [FakeHost::new("win1")];
     let outcomes = run(&api, &mut hosts);
@@ -350,18 +343,18 @@ fn a_host_goes_through_all_stages_and_its_token_does_not_outlive_the_join() {
         hosts[0].converged,
         [Stage::Prepare, Stage::Join, Stage::Network]
     );
-    assert!(hosts[0].heard_secret);
-    let asked = api.asked.lock().unwrap().clone();
+    assert!(hosts[0].got_secret);
+    let calls = api.calls.lock().unwrap().clone();
     assert_eq!(
-        asked,
+        calls,
         [
-            "attend win1",
-            "mint win1",
-            "revoke win1",
+            "watch join win1",
+            "create token win1",
+            "delete token win1",
             "joined win1",
             "schedulable win1 false",
             "taint win1 os=windows:NoSchedule",
-            "sweep win1",
+            "delete leftovers win1",
             "ready win1",
             "schedulable win1 true",
         ]
@@ -369,48 +362,51 @@ fn a_host_goes_through_all_stages_and_its_token_does_not_outlive_the_join() {
 }
 
 #[test]
-fn a_token_is_taken_back_when_the_join_fails() {
+fn a_failed_join_deletes_its_token() {
     let api = FakeApi::default();
     let mut hosts = [FakeHost::new("win1")];
-    hosts[0].fails = Some(Stage::Join);
+    hosts[0].failing_stage = Some(Stage::Join);
     let outcomes = run(&api, &mut hosts);
     assert!(outcomes[0].result.is_err());
-    assert!(api.asked("revoke win1"));
-    assert!(!api.asked("ready win1"));
+    assert!(api.was_called("delete token win1"));
+    assert!(!api.was_called("ready win1"));
 }
 
 #[test]
-fn a_host_that_fails_does_not_stop_the_others() {
+fn a_failing_host_does_not_stop_the_others() {
     let api = FakeApi::default();
     let mut hosts = [FakeHost::new("win1"), FakeHost::new("win2")];
-    hosts[0].fails = Some(Stage::Prepare);
+    hosts[0].failing_stage = Some(Stage::Prepare);
     let outcomes = run(&api, &mut hosts);
     assert!(outcomes[0].result.is_err());
     assert!(outcomes[1].result.is_ok());
-    assert!(!api.asked("mint win1"));
-    assert!(api.asked("ready win2"));
+    assert!(!api.was_called("create token win1"));
+    assert!(api.was_called("ready win2"));
 }
 
 #[test]
-fn a_host_that_is_right_costs_no_token_and_no_change() {
+fn a_host_in_sync_gets_no_token_and_no_change() {
     let api = FakeApi::default();
     let mut hosts = [FakeHost::new("win1")];
-    hosts[0].right = true;
+    hosts[0].in_sync = true;
     let outcomes = run(&api, &mut hosts);
     assert_eq!(*outcomes[0].result.as_ref().unwrap(), 0);
     assert!(hosts[0].converged.is_empty());
-    assert!(!api.asked("mint win1"));
-    assert!(api.asked("sweep win1"), "a killed run may have left one");
-    assert!(!api.asked("schedulable win1 false"));
+    assert!(!api.was_called("create token win1"));
+    assert!(
+        api.was_called("delete leftovers win1"),
+        "a killed run may have left a token"
+    );
+    assert!(!api.was_called("schedulable win1 false"));
 }
 
 #[test]
-fn a_reboot_is_told_with_the_time_that_it_may_take() {
+fn a_reboot_is_announced_with_its_timeout() {
     let document = casement_plan::windows::prepare(
         &cluster(),
         &cluster().spec.hosts[0],
         &Inputs {
-            open_programs: true,
+            allow_missing_programs: true,
             ..Inputs::default()
         },
     );
@@ -419,14 +415,18 @@ fn a_reboot_is_told_with_the_time_that_it_may_take() {
         run: "r".parse().unwrap(),
         sequence: 1,
         at: 0,
-        what: What::StepBegan {
+        kind: EventKind::StepBegan {
             id: id.parse().unwrap(),
+            name: String::new(),
             changes: Vec::new(),
             disruptive: true,
         },
     };
-    let told = crate::job::going_away(&document, &began("reboot"));
-    let text = "reboots for the feature Containers; it has 40 minutes to come back";
-    assert_eq!(told.as_deref(), Some(text));
-    assert_eq!(crate::job::going_away(&document, &began("dir-base")), None);
+    let notice = crate::job::reboot_notice(&document, &began("reboot"));
+    let text = "rebooting for the feature Containers; timeout 40 min";
+    assert_eq!(notice.as_deref(), Some(text));
+    assert_eq!(
+        crate::job::reboot_notice(&document, &began("dir-base")),
+        None
+    );
 }

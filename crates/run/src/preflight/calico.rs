@@ -1,41 +1,40 @@
-//! What Calico has to be set to so that Windows nodes can take part. casement does
-//! not change it: it is the owner's to choose when all pods get other addresses.
+//! The Calico settings that Windows nodes need. casement does not change them: only the
+//! cluster's owner can decide when all pods get new addresses.
 
 use casement_cluster::{CalicoFacts, CalicoPool};
 use casement_diag::Problem;
 use casement_spec::Cluster;
 
-/// Everything of Calico's settings that is in the way.
-pub fn unfit(cluster: &Cluster, calico: &CalicoFacts) -> Vec<Problem> {
+pub fn preflight(cluster: &Cluster, calico: &CalicoFacts) -> Vec<Problem> {
     let everywhere = calico.pools.iter().filter(|pool| !pool.some_nodes);
     let mut problems: Vec<Problem> = everywhere.filter_map(tunnel).collect();
     if calico.pools.is_empty() {
         problems.push(Problem::new(
             "CAS-FIT-014",
-            "the cluster's API has no IPPool of Calico's in use",
-            "make an IPPool with `vxlanMode: Always`; Calico for Windows reads it from the \
-             Kubernetes API, not from an etcd of Calico's own",
+            "the cluster has no enabled Calico IPPool",
+            "create an IPPool with `vxlanMode: Always`; Calico for Windows reads it from the \
+             Kubernetes API, not from Calico's own etcd",
         ));
     }
     if !calico.strict_affinity {
         problems.push(
             Problem::new(
                 "CAS-FIT-012",
-                "Calico lets nodes take addresses from each other's blocks: pods on Windows with \
-                 such an address are not reached",
+                "Calico lets nodes borrow addresses from each other's blocks: Windows pods with \
+                 such an address are unreachable",
                 "kubectl patch ipamconfigs.crd.projectcalico.org default --type merge -p \
                  '{\"spec\":{\"strictAffinity\":true}}'; `calicoctl ipam configure \
-                 --strictaffinity=true` makes it where there is none",
+                 --strictaffinity=true` creates it if it does not exist",
             )
-            .seen("cluster", "`strictAffinity: false`")
-            .seen("needed", "`strictAffinity: true`"),
+            .detail("cluster", "`strictAffinity: false`")
+            .detail("needed", "`strictAffinity: true`"),
         );
     }
-    problems.extend(numbers(cluster, calico));
+    problems.extend(vxlan_settings(cluster, calico));
     problems
 }
 
-/// A pool whose packets Windows cannot read.
+/// A pool with an encapsulation that Windows does not support.
 fn tunnel(pool: &CalicoPool) -> Option<Problem> {
     if pool.ipip == "Never" && pool.vxlan == "Always" {
         return None;
@@ -49,32 +48,32 @@ fn tunnel(pool: &CalicoPool) -> Option<Problem> {
     } = pool;
     let problem = Problem::new(
         "CAS-FIT-011",
-        format!("the IPPool `{name}` ({cidr}) moves packets in a way that Windows does not know"),
+        format!("the IPPool `{name}` ({cidr}) uses an encapsulation that Windows does not support"),
         format!(
-            "choose the hour: connections of pods break; kubectl patch \
+            "in a maintenance window, since pod connections break, run: kubectl patch \
              ippools.crd.projectcalico.org {name} --type merge -p \
              '{{\"spec\":{{\"ipipMode\":\"Never\",\"vxlanMode\":\"Always\"}}}}'"
         ),
     );
     let found = format!("`ipipMode: {ipip}, vxlanMode: {vxlan}`");
-    let problem = problem.seen("cluster", found);
-    Some(problem.seen("needed", "`ipipMode: Never, vxlanMode: Always`"))
+    let problem = problem.detail("cluster", found);
+    Some(problem.detail("needed", "`ipipMode: Never, vxlanMode: Always`"))
 }
 
-fn numbers(cluster: &Cluster, calico: &CalicoFacts) -> Option<Problem> {
-    let wanted = cluster.spec.network.backend.vxlan()?;
-    let wanted = (wanted.vni.get(), wanted.port);
+fn vxlan_settings(cluster: &Cluster, calico: &CalicoFacts) -> Option<Problem> {
+    let expected = cluster.spec.network.backend.vxlan()?;
+    let expected = (expected.vni.get(), expected.port);
     let found = (calico.vni, calico.port);
-    if wanted == found {
+    if expected == found {
         return None;
     }
-    let said = |(vni, port): (u32, u16)| format!("`vni: {vni}, port: {port}`");
+    let text = |(vni, port): (u32, u16)| format!("`vni: {vni}, port: {port}`");
     let problem = Problem::new(
         "CAS-FIT-013",
-        "Calico's VXLAN has other numbers than the file",
-        "write those of Calico's FelixConfiguration into `network`; Windows needs a VNI of 4096 \
-         or more",
+        "Calico's VXLAN settings differ from the cluster file",
+        "copy VNI and port from Calico's FelixConfiguration to `network`; Windows needs a VNI \
+         of at least 4096",
     );
-    let problem = problem.seen("cluster", said(found));
-    Some(problem.seen("file", said(wanted)))
+    let problem = problem.detail("cluster", text(found));
+    Some(problem.detail("file", text(expected)))
 }

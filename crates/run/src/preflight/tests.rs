@@ -1,4 +1,4 @@
-use casement_cluster::{CalicoFacts, CalicoPool, Cni, NetConfSeen, ObjectRef};
+use casement_cluster::{CalicoFacts, CalicoPool, Cni, ObjectRef, ObservedNetConf};
 
 use super::*;
 
@@ -10,11 +10,11 @@ fn spec(mode: &str, version: &str) -> Cluster {
          - {{name: win1, address: 10.3.0.4, os: windows-2022}}\n"
     );
     let loaded = casement_source::load_bytes("cluster.yaml", text.as_bytes());
-    loaded.cluster.expect("the file is right")
+    loaded.cluster.expect("the file is valid")
 }
 
-fn facts(cni: Option<&str>) -> ClusterFacts {
-    ClusterFacts {
+fn facts(cni: Option<&str>) -> ObservedCluster {
+    ObservedCluster {
         server: "https://10.3.0.1:6443".to_owned(),
         version: "v1.36.3".to_owned(),
         endpoint: "10.3.0.1:6443".to_owned(),
@@ -39,7 +39,7 @@ fn flannel(backend: &str, network: &str) -> FlannelFacts {
         daemon_set: ObjectRef::new("apps/v1", "DaemonSet", Some("kube-flannel"), "x"),
         selectors: Vec::new(),
         text: String::new(),
-        net_conf: NetConfSeen {
+        net_conf: ObservedNetConf {
             network: network.to_owned(),
             backend: backend.to_owned(),
             vni: 1,
@@ -56,42 +56,47 @@ fn codes(problems: &[Problem]) -> Vec<&str> {
 }
 
 #[test]
-fn a_cluster_as_the_file_says_is_fit() {
+fn a_matching_cluster_has_no_problems() {
     let (overlay, routes) = (
         spec("flannel-overlay", "1.36.3"),
         spec("l3-routes", "1.36.3"),
     );
     let found = flannel("vxlan", "10.244.0.0/16");
-    assert_eq!(unfit(&overlay, &facts(Some("flannel")), Some(&found)), []);
-    assert_eq!(unfit(&routes, &facts(None), None), []);
+    assert_eq!(
+        preflight(&overlay, &facts(Some("flannel")), Some(&found)),
+        []
+    );
+    assert_eq!(preflight(&routes, &facts(None), None), []);
 }
 
 #[test]
-fn a_pod_network_that_cannot_carry_windows_is_named() {
-    let problems = unfit(&spec("l3-routes", "1.36.3"), &facts(Some("Cilium")), None);
+fn a_pod_network_without_windows_support_is_named() {
+    let problems = preflight(&spec("l3-routes", "1.36.3"), &facts(Some("Cilium")), None);
     assert_eq!(codes(&problems), ["CAS-FIT-003"]);
     assert!(
-        problems[0].what.starts_with("Cilium cannot carry"),
+        problems[0]
+            .what
+            .starts_with("Cilium does not support Windows"),
         "{}",
         problems[0]
     );
-    let problems = unfit(
+    let problems = preflight(
         &spec("flannel-overlay", "1.36.3"),
         &facts(Some("Calico")),
         None,
     );
     assert_eq!(codes(&problems), ["CAS-FIT-004"]);
-    assert!(problems[0].remedy.contains("calico-vxlan"));
-    let problems = unfit(&spec("flannel-overlay", "1.36.3"), &facts(None), None);
+    assert!(problems[0].help.contains("calico-vxlan"));
+    let problems = preflight(&spec("flannel-overlay", "1.36.3"), &facts(None), None);
     assert_eq!(codes(&problems), ["CAS-FIT-004"]);
 }
 
 #[test]
-fn a_kubelet_newer_than_the_server_or_much_older_is_told() {
+fn kubelet_version_skew_is_checked() {
     let at = |server: &str, kubelet: &str| {
         let mut facts = facts(None);
         facts.version = server.to_owned();
-        codes_of(&unfit(&spec("l3-routes", kubelet), &facts, None))
+        codes_of(&preflight(&spec("l3-routes", kubelet), &facts, None))
     };
     assert_eq!(at("v1.35.1", "1.36.3"), ["CAS-FIT-001"]);
     assert_eq!(at("v1.36.3", "1.32.0"), ["CAS-FIT-001"]);
@@ -105,13 +110,13 @@ fn codes_of(problems: &[Problem]) -> Vec<String> {
 }
 
 #[test]
-fn all_that_differs_is_told_at_once() {
+fn all_differences_are_reported_together() {
     let mut facts = facts(Some("flannel"));
     facts.pod_cidrs = vec!["10.10.0.0/16".to_owned()];
     facts.service_cidrs = vec!["10.97.0.0/16".to_owned()];
     let mut found = flannel("host-gw", "10.10.0.0/16");
     found.net_conf.ipv6 = true;
-    let problems = unfit(&spec("flannel-overlay", "1.36.3"), &facts, Some(&found));
+    let problems = preflight(&spec("flannel-overlay", "1.36.3"), &facts, Some(&found));
     assert_eq!(
         codes(&problems),
         [
@@ -124,7 +129,7 @@ fn all_that_differs_is_told_at_once() {
     );
     for problem in &problems {
         assert!(
-            !problem.remedy.is_empty() && !problem.seen.is_empty(),
+            !problem.help.is_empty() && !problem.detail.is_empty(),
             "{problem}"
         );
     }
@@ -146,30 +151,34 @@ fn calico(ipip: &str, vxlan: &str) -> CalicoFacts {
 }
 
 #[test]
-fn a_calico_that_windows_cannot_join_is_told_with_both_values() {
+fn unsuitable_calico_settings_are_reported_with_both_values() {
     let spec = spec("calico-vxlan", "1.36.3");
-    let told = |calico: &CalicoFacts| {
-        let problems = calico::unfit(&spec, calico);
+    let reported = |calico: &CalicoFacts| {
+        let problems = calico::preflight(&spec, calico);
         codes(&problems).join(" ")
     };
-    assert_eq!(told(&calico("Never", "Always")), "");
+    assert_eq!(reported(&calico("Never", "Always")), "");
     for (ipip, vxlan) in [
         ("Always", "Never"),
         ("Never", "CrossSubnet"),
         ("Never", "Never"),
     ] {
-        assert_eq!(told(&calico(ipip, vxlan)), "CAS-FIT-011", "{ipip} {vxlan}");
+        assert_eq!(
+            reported(&calico(ipip, vxlan)),
+            "CAS-FIT-011",
+            "{ipip} {vxlan}"
+        );
     }
     let mut other = calico("Never", "Always");
     other.strict_affinity = false;
     other.port = 8472;
-    assert_eq!(told(&other), "CAS-FIT-012 CAS-FIT-013");
-    let problems = calico::unfit(&spec, &other);
+    assert_eq!(reported(&other), "CAS-FIT-012 CAS-FIT-013");
+    let problems = calico::preflight(&spec, &other);
     let text = problems[1].to_string();
     assert!(text.contains("8472") && text.contains("4789"), "{text}");
     other = calico("Always", "Never");
     other.pools[0].some_nodes = true;
-    assert_eq!(told(&other), "", "it is for other nodes");
+    assert_eq!(reported(&other), "", "the pool is for other nodes");
     other.pools.clear();
-    assert_eq!(told(&other), "CAS-FIT-014");
+    assert_eq!(reported(&other), "CAS-FIT-014");
 }

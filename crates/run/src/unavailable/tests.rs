@@ -1,9 +1,9 @@
-//! Who waits, for whom, and for how long.
+//! Which hosts wait for a permit, and when it is released.
 
 use casement_resource::wire::ObservedStep;
 use casement_resource::{
-    Change, Diff, Directory, Hostname, NodeDocument, Reboot, Resource, ResourceId, Stage, Step,
-    WaitsForBoot,
+    Change, Diff, Directory, Hostname, NodeDocument, PendingChange, Reboot, Resource, ResourceId,
+    Stage, Step,
 };
 
 use super::*;
@@ -24,108 +24,111 @@ fn folder(path: &str) -> Resource {
     })
 }
 
-/// A folder, one whose making cuts the connection, and a reboot for a new name.
+/// A folder, one whose creation drops the connection, and a reboot for a new host name.
 fn document() -> NodeDocument {
     let name = "win1".to_owned();
     let reboot = Reboot {
         reason: "the host's name".to_owned(),
-        waits: vec![WaitsForBoot::Hostname],
+        waits: vec![PendingChange::Hostname],
         allowed: true,
         timeout_seconds: 60,
         back_seconds: 600,
     };
     let steps = vec![
         step("plain", &[], false, folder(r"C:\a")),
-        step("cuts", &[], true, folder(r"C:\b")),
+        step("disruptive", &[], true, folder(r"C:\b")),
         step("name", &[], false, Resource::Hostname(Hostname { name })),
         step("reboot", &["name"], true, Resource::Reboot(reboot)),
     ];
     NodeDocument::new("win1".to_owned(), Stage::Prepare, steps).unwrap()
 }
 
-fn seen(differing: &[&str]) -> Observed {
-    let diff = |id: &ResourceId| match differing.contains(&id.as_str()) {
+fn observed(pending: &[&str]) -> Observed {
+    let diff = |id: &ResourceId| match pending.contains(&id.as_str()) {
         true => Diff::Changes(vec![Change::missing("x", "y")]),
-        false => Diff::right("right"),
+        false => Diff::unchanged("in sync"),
     };
     let document = document();
     let steps = document.steps().iter().map(|step| ObservedStep {
         id: step.id.clone(),
-        seen: Ok(diff(&step.id)),
+        result: Ok(diff(&step.id)),
     });
     Observed {
         steps: steps.collect(),
         missing: Vec::new(),
-        kept: Diff::right("right"),
+        kept: Diff::unchanged("in sync"),
     }
 }
 
 #[test]
-fn a_reboot_counts_before_anything_waits_for_it() {
-    let goes = |differing: &[&str]| goes_away(&document(), &seen(differing));
-    assert!(!goes(&[]) && !goes(&["plain"]));
-    assert!(goes(&["cuts"]) && goes(&["reboot"]));
-    assert!(goes(&["name"]), "it is renamed, and boots for that");
+fn pending_step_before_a_reboot_makes_the_host_unavailable() {
+    let unavailable = |pending: &[&str]| makes_unavailable(&document(), &observed(pending));
+    assert!(!unavailable(&[]) && !unavailable(&["plain"]));
+    assert!(unavailable(&["disruptive"]) && unavailable(&["reboot"]));
+    assert!(unavailable(&["name"]), "a new host name needs the reboot");
 }
 
-/// Whether a host may leave without waiting.
-async fn leaves(away: &mut Away<'_>, differing: &[&str]) -> Option<Result<(), RunError>> {
-    let (document, seen) = (document(), seen(differing));
+/// `None` if the host has to wait.
+async fn acquire(
+    permit: &mut UnavailablePermit<'_>,
+    pending: &[&str],
+) -> Option<Result<(), RunError>> {
+    let (document, observed) = (document(), observed(pending));
     let waits = std::cell::Cell::new(false);
-    let leave = away.leave(&document, &seen, || waits.set(true));
-    let left = tokio::select! {
+    let acquire = permit.acquire(&document, &observed, || waits.set(true));
+    let acquired = tokio::select! {
         biased;
-        left = leave => Some(left),
+        acquired = acquire => Some(acquired),
         () = std::future::ready(()) => None,
     };
-    assert_eq!(left.is_none(), waits.get(), "who waits says so");
-    left
+    assert_eq!(acquired.is_none(), waits.get(), "a wait is reported");
+    acquired
 }
 
 #[tokio::test]
-async fn so_many_may_leave_and_the_next_when_one_is_back() {
-    let unavailable = Unavailable::at_most(Some(2));
+async fn a_released_permit_lets_the_next_host_proceed() {
+    let unavailable = UnavailableLimit::at_most(Some(2));
     let mut hosts = [
         unavailable.host(),
         unavailable.host(),
         unavailable.host(),
         unavailable.host(),
     ];
-    assert!(leaves(&mut hosts[0], &["cuts"]).await.is_some());
-    assert!(leaves(&mut hosts[1], &["cuts"]).await.is_some());
-    assert!(leaves(&mut hosts[2], &["cuts"]).await.is_none());
-    assert!(leaves(&mut hosts[3], &["plain"]).await.is_some());
-    assert!(!hosts[3].counts(), "what does not take it away is free");
+    assert!(acquire(&mut hosts[0], &["disruptive"]).await.is_some());
+    assert!(acquire(&mut hosts[1], &["disruptive"]).await.is_some());
+    assert!(acquire(&mut hosts[2], &["disruptive"]).await.is_none());
+    assert!(acquire(&mut hosts[3], &["plain"]).await.is_some());
+    assert!(!hosts[3].is_held(), "a harmless change needs no permit");
     assert!(
-        leaves(&mut hosts[0], &["cuts"]).await.is_some(),
-        "it is away already"
+        acquire(&mut hosts[0], &["disruptive"]).await.is_some(),
+        "it holds a permit already"
     );
-    hosts[0].back();
-    assert!(leaves(&mut hosts[2], &["cuts"]).await.is_some());
-    assert!(leaves(&mut hosts[0], &["cuts"]).await.is_none());
+    hosts[0].release();
+    assert!(acquire(&mut hosts[2], &["disruptive"]).await.is_some());
+    assert!(acquire(&mut hosts[0], &["disruptive"]).await.is_none());
 }
 
 #[tokio::test]
-async fn a_lost_host_keeps_its_place_and_nobody_waits_for_the_last_one() {
-    let unavailable = Unavailable::at_most(Some(2));
+async fn a_failed_host_keeps_its_permit_and_waiting_hosts_are_skipped() {
+    let unavailable = UnavailableLimit::at_most(Some(2));
     let (mut first, mut second, mut third) =
         (unavailable.host(), unavailable.host(), unavailable.host());
-    assert!(leaves(&mut first, &["cuts"]).await.is_some());
-    first.lost();
-    assert!(leaves(&mut second, &["cuts"]).await.is_some());
-    assert!(leaves(&mut third, &["cuts"]).await.is_none());
-    second.lost();
-    let refused = leaves(&mut third, &["cuts"]).await;
-    assert!(matches!(refused, Some(Err(RunError::LeftAlone { .. }))));
-    assert!(leaves(&mut third, &["plain"]).await.is_some());
+    assert!(acquire(&mut first, &["disruptive"]).await.is_some());
+    first.keep();
+    assert!(acquire(&mut second, &["disruptive"]).await.is_some());
+    assert!(acquire(&mut third, &["disruptive"]).await.is_none());
+    second.keep();
+    let refused = acquire(&mut third, &["disruptive"]).await;
+    assert!(matches!(refused, Some(Err(RunError::Skipped { .. }))));
+    assert!(acquire(&mut third, &["plain"]).await.is_some());
 }
 
 #[tokio::test]
-async fn without_a_number_nobody_waits() {
-    let unavailable = Unavailable::at_most(None);
+async fn no_limit_means_no_wait() {
+    let unavailable = UnavailableLimit::at_most(None);
     for _ in 0..3 {
-        let mut away = unavailable.host();
-        assert!(leaves(&mut away, &["cuts"]).await.is_some());
-        assert!(!away.counts());
+        let mut permit = unavailable.host();
+        assert!(acquire(&mut permit, &["disruptive"]).await.is_some());
+        assert!(!permit.is_held());
     }
 }

@@ -1,74 +1,80 @@
-//! Server-side apply: an object is merged with what is there, and whoever applied
-//! a field owns it.
+//! Server-side apply: merges an object with the live one and records field ownership.
 
 use serde_json::{Map, Value};
 
-use super::fields::{self, Fields};
+use super::fields::{self, FieldSet};
 use super::managers::{self, Entry, Manager};
-use super::refusal::{Cause, Refusal};
-use super::shape::{self, Shape};
+use super::merge_type::{self, MergeType};
+use super::status_error::{Cause, StatusError};
 
-/// What applying comes to: the object with its managers, before the server's own
-/// defaults. Fields that the manager applied earlier and leaves out now are gone,
-/// unless somebody else holds them too.
-pub(super) fn applied(
+/// Returns the merged object with its managers, before defaulting. Fields that the manager
+/// applied before and omits now are removed, unless another manager owns them too.
+pub(super) fn server_side_apply(
     live: &Value,
-    wanted: &Value,
+    desired: &Value,
     manager: &Manager,
     force: bool,
-) -> Result<Value, Refusal> {
-    let content = managers::content(wanted);
-    let ours = Fields::of(&content, false);
+) -> Result<Value, StatusError> {
+    let content = managers::content(desired);
+    let ours = FieldSet::of(&content, false);
     let mut entries = managers::entries(live);
-    let mut result = merged("", live, &content);
+    let mut result = merge("", live, &content);
 
-    let changed = Fields::changed(&managers::content(live), &managers::content(&result));
-    let disputed: Vec<(String, Fields)> = entries
+    let changed = FieldSet::changed(&managers::content(live), &managers::content(&result));
+    let conflicts: Vec<(String, FieldSet)> = entries
         .iter()
         .filter(|entry| !entry.is(manager, true))
-        .map(|entry| (entry.called(), entry.fields.common(&changed).common(&ours)))
+        .map(|entry| {
+            (
+                entry.display_name(),
+                entry.fields.intersection(&changed).intersection(&ours),
+            )
+        })
         .filter(|(_, fields)| !fields.is_empty())
         .collect();
-    if !disputed.is_empty() && !force {
-        return Err(conflict(disputed));
+    if !conflicts.is_empty() && !force {
+        return Err(conflict(conflicts));
     }
     for entry in &mut entries {
         if !entry.is(manager, true) {
-            entry.fields = entry.fields.minus(&changed.common(&ours));
+            entry.fields = entry.fields.difference(&changed.intersection(&ours));
         }
     }
 
-    let held = |entry: &&Entry| entry.is(manager, true);
-    let earlier = entries.iter().find(held).map(|entry| entry.fields.clone());
+    let is_own = |entry: &&Entry| entry.is(manager, true);
+    let earlier = entries
+        .iter()
+        .find(is_own)
+        .map(|entry| entry.fields.clone());
     let mut kept = ours.clone();
-    for entry in entries.iter().filter(|entry| !held(entry)) {
+    for entry in entries.iter().filter(|entry| !is_own(entry)) {
         kept.union(&entry.fields);
     }
     if let Some(earlier) = earlier {
-        remove(&mut result, "", &earlier.minus(&kept), &kept);
+        remove_fields(&mut result, "", &earlier.difference(&kept), &kept);
     }
-    let changes = managers::content(&result) != managers::content(live);
-    managers::note_apply(&mut entries, manager, &ours, changes);
+    let changed_value = managers::content(&result) != managers::content(live);
+    managers::record_apply(&mut entries, manager, &ours, changed_value);
     managers::set_entries(&mut result, entries);
     Ok(result)
 }
 
-fn conflict(mut disputed: Vec<(String, Fields)>) -> Refusal {
-    disputed.sort_by(|(one, _), (other, _)| one.cmp(other));
-    let causes: Vec<Cause> = disputed
+fn conflict(mut conflicts: Vec<(String, FieldSet)>) -> StatusError {
+    conflicts.sort_by(|(one, _), (other, _)| one.cmp(other));
+    let causes: Vec<Cause> = conflicts
         .iter()
-        .flat_map(|(called, fields)| {
+        .flat_map(|(display_name, fields)| {
             let paths = fields.paths().into_iter();
-            paths.map(move |path| Cause::conflict(called, &path))
+            paths.map(move |path| Cause::conflict(display_name, &path))
         })
         .collect();
-    let told: Vec<String> = disputed
+    let lines: Vec<String> = conflicts
         .iter()
-        .map(|(called, fields)| {
+        .map(|(display_name, fields)| {
             let paths = fields.paths();
             match paths.as_slice() {
-                [one] if causes.len() == 1 => format!("conflict with {called}: {one}"),
-                several => format!("conflicts with {called}:\n- {}", several.join("\n- ")),
+                [one] if causes.len() == 1 => format!("conflict with {display_name}: {one}"),
+                several => format!("conflicts with {display_name}:\n- {}", several.join("\n- ")),
             }
         })
         .collect();
@@ -76,90 +82,94 @@ fn conflict(mut disputed: Vec<(String, Fields)>) -> Refusal {
         1 => "1 conflict".to_owned(),
         several => format!("{several} conflicts"),
     };
-    let message = format!("Apply failed with {count}: {}", told.join("\n"));
-    Refusal::owned_by_others(message, &causes)
+    let message = format!("Apply failed with {count}: {}", lines.join("\n"));
+    StatusError::apply_conflict(message, &causes)
 }
 
-fn merged(field: &str, live: &Value, wanted: &Value) -> Value {
-    match (shape::of(field, wanted), live, wanted) {
-        (Shape::Fields, Value::Object(live), Value::Object(wanted)) => {
+fn merge(field: &str, live: &Value, desired: &Value) -> Value {
+    match (merge_type::of(field, desired), live, desired) {
+        (MergeType::Granular, Value::Object(live), Value::Object(desired)) => {
             let mut result = live.clone();
-            for (key, value) in wanted {
+            for (key, value) in desired {
                 let value = match live.get(key) {
-                    Some(live) => merged(key, live, value),
+                    Some(live) => merge(key, live, value),
                     None => value.clone(),
                 };
                 result.insert(key.clone(), value);
             }
             Value::Object(result)
         }
-        (Shape::Keyed(keys), Value::Array(items), Value::Array(wanted_items)) => {
-            let key = |item: &Value| shape::key_of(item, keys);
+        (MergeType::Keyed(keys), Value::Array(items), Value::Array(desired_items)) => {
+            let key = |item: &Value| merge_type::key_of(item, keys);
             let mut result: Vec<Value> = items
                 .iter()
-                .map(|item| match fields::find(wanted, &key(item), keys) {
-                    Some(wanted) => merged("", item, wanted),
+                .map(|item| match fields::find(desired, &key(item), keys) {
+                    Some(desired) => merge("", item, desired),
                     None => item.clone(),
                 })
                 .collect();
-            let new = wanted_items
+            let new = desired_items
                 .iter()
                 .filter(|item| fields::find(live, &key(item), keys).is_none());
             result.extend(new.cloned());
             Value::Array(result)
         }
-        (Shape::Set, Value::Array(held), Value::Array(values)) => {
-            let mut result = held.clone();
-            result.extend(values.iter().filter(|value| !held.contains(value)).cloned());
+        (MergeType::Set, Value::Array(items), Value::Array(values)) => {
+            let mut result = items.clone();
+            result.extend(
+                values
+                    .iter()
+                    .filter(|value| !items.contains(value))
+                    .cloned(),
+            );
             Value::Array(result)
         }
-        _ => wanted.clone(),
+        _ => desired.clone(),
     }
 }
 
-/// Takes fields away. Objects that this empties go too, and items that nobody
-/// holds anything of.
-fn remove(value: &mut Value, field: &str, gone: &Fields, kept: &Fields) {
-    let shape = shape::of(field, value);
-    let nothing = Fields::default();
-    match (shape, value) {
-        (Shape::Fields, Value::Object(object)) => {
-            for (step, below) in gone.below() {
+/// Removes fields, objects that become empty, and list items without an owner.
+fn remove_fields(value: &mut Value, field: &str, removed: &FieldSet, kept: &FieldSet) {
+    let merge_type = merge_type::of(field, value);
+    let nothing = FieldSet::default();
+    match (merge_type, value) {
+        (MergeType::Granular, Value::Object(object)) => {
+            for (step, child) in removed.children() {
                 let Some(key) = step.strip_prefix("f:") else {
                     continue;
                 };
-                let kept = kept.at(step).unwrap_or(&nothing);
-                let Some(held) = object.get_mut(key) else {
+                let kept = kept.child(step).unwrap_or(&nothing);
+                let Some(child_value) = object.get_mut(key) else {
                     continue;
                 };
-                let leaf = below.is_here() && below.below().next().is_none();
+                let leaf = child.is_member() && child.children().next().is_none();
                 if leaf && kept.is_empty() {
                     object.remove(key);
                     continue;
                 }
-                remove(held, key, below, kept);
-                if is_empty(held) && kept.is_empty() {
+                remove_fields(child_value, key, child, kept);
+                if is_empty(child_value) && kept.is_empty() {
                     object.remove(key);
                 }
             }
         }
-        (Shape::Keyed(keys), Value::Array(items)) => {
+        (MergeType::Keyed(keys), Value::Array(items)) => {
             items.retain_mut(|item| {
-                let step = format!("k:{}", shape::key_of(item, keys));
-                let Some(below) = gone.at(&step) else {
+                let step = format!("k:{}", merge_type::key_of(item, keys));
+                let Some(child) = removed.child(&step) else {
                     return true;
                 };
-                match kept.at(&step) {
+                match kept.child(&step) {
                     Some(kept) => {
-                        remove(item, "", below, kept);
+                        remove_fields(item, "", child, kept);
                         true
                     }
-                    None => !below.is_here(),
+                    None => !child.is_member(),
                 }
             });
         }
-        (Shape::Set, Value::Array(items)) => {
-            items.retain(|item| gone.at(&format!("v:{item}")).is_none());
+        (MergeType::Set, Value::Array(items)) => {
+            items.retain(|item| removed.child(&format!("v:{item}")).is_none());
         }
         _ => {}
     }
@@ -192,50 +202,51 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_longer_applied_goes_unless_somebody_else_holds_it() {
+    fn omitted_field_is_removed_unless_another_manager_owns_it() {
         let live = json!({"metadata": {"name": "x"}});
         let one = manager("one");
         let first = data(json!({"a": "1", "b": "1"}));
-        let live = applied(&live, &first, &one, false).unwrap();
+        let live = server_side_apply(&live, &first, &one, false).unwrap();
         let shared = data(json!({"b": "1"}));
-        let live = applied(&live, &shared, &manager("two"), false).unwrap();
-        let live = applied(&live, &data(json!({"c": "1"})), &one, false).unwrap();
+        let live = server_side_apply(&live, &shared, &manager("two"), false).unwrap();
+        let live = server_side_apply(&live, &data(json!({"c": "1"})), &one, false).unwrap();
         assert_eq!(live["data"], json!({"b": "1", "c": "1"}));
         let none = json!({"metadata": {"name": "x"}});
-        let live = applied(&live, &none, &one, false).unwrap();
-        let live = applied(&live, &none, &manager("two"), false).unwrap();
+        let live = server_side_apply(&live, &none, &one, false).unwrap();
+        let live = server_side_apply(&live, &none, &manager("two"), false).unwrap();
         assert_eq!(live, none);
     }
 
     #[test]
-    fn a_second_manager_conflicts_and_may_force() {
+    fn second_manager_conflicts_unless_forced() {
         let live = json!({"metadata": {"name": "x"}});
-        let live = applied(&live, &data(json!({"a": "1"})), &manager("one"), false).unwrap();
-        let wanted = data(json!({"a": "2"}));
-        let refusal = applied(&live, &wanted, &manager("two"), false).unwrap_err();
+        let live =
+            server_side_apply(&live, &data(json!({"a": "1"})), &manager("one"), false).unwrap();
+        let desired = data(json!({"a": "2"}));
+        let status_error = server_side_apply(&live, &desired, &manager("two"), false).unwrap_err();
         assert_eq!(
-            refusal.message,
+            status_error.message,
             "Apply failed with 1 conflict: conflict with \"one\": .data.a"
         );
-        let live = applied(&live, &wanted, &manager("two"), true).unwrap();
+        let live = server_side_apply(&live, &desired, &manager("two"), true).unwrap();
         assert_eq!(live["data"]["a"], "2");
         assert_eq!(managers::entries(&live).len(), 1);
     }
 
     #[test]
-    fn containers_are_merged_by_name_and_a_list_of_taints_is_replaced() {
+    fn containers_merge_by_name_and_taints_are_replaced() {
         let pod = |containers: Value| json!({"metadata": {}, "spec": {"containers": containers}});
         let live = pod(json!([{"name": "a", "image": "1"}, {"name": "b"}]));
-        let wanted = pod(json!([{"name": "a", "image": "2"}, {"name": "c"}]));
-        let live = applied(&live, &wanted, &manager("one"), false).unwrap();
+        let desired = pod(json!([{"name": "a", "image": "2"}, {"name": "c"}]));
+        let live = server_side_apply(&live, &desired, &manager("one"), false).unwrap();
         let names = json!([{"name": "a", "image": "2"}, {"name": "b"}, {"name": "c"}]);
         assert_eq!(live["spec"]["containers"], names);
         let less = pod(json!([{"name": "a", "image": "2"}]));
-        let live = applied(&live, &less, &manager("one"), false).unwrap();
+        let live = server_side_apply(&live, &less, &manager("one"), false).unwrap();
         let names = json!([{"name": "a", "image": "2"}, {"name": "b"}]);
         assert_eq!(live["spec"]["containers"], names);
         let node = |taint: &str| json!({"metadata": {}, "spec": {"taints": [{"key": taint}]}});
-        let tainted = applied(&node("x"), &node("y"), &manager("one"), false).unwrap();
+        let tainted = server_side_apply(&node("x"), &node("y"), &manager("one"), false).unwrap();
         assert_eq!(tainted["spec"]["taints"], json!([{"key": "y"}]));
     }
 }

@@ -1,14 +1,13 @@
-//! Requests for certificates: who asked, who is approved without a person, and the
-//! signature.
+//! CertificateSigningRequests: requestor, auto-approval and signing.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
 use super::defaults::{fill, put};
+use super::hooks::edit;
 use super::pki::{self, Pki};
-use super::reactions::edit;
-use super::rights::{self, Act, User};
+use super::rbac::{self, ResourceAttributes, User};
 use super::state::State;
 use super::store::Key;
 use super::time;
@@ -16,19 +15,18 @@ use super::time;
 const KUBELET_CLIENT: &str = "kubernetes.io/kube-apiserver-client-kubelet";
 const CLIENT: &str = "kubernetes.io/kube-apiserver-client";
 
-/// Whoever asked is written down by the server, whatever the request says.
-pub(super) fn note_requestor(user: &User, object: &mut Value) {
+/// The server sets the requestor, ignoring what the request contains.
+pub(super) fn set_requestor(user: &User, object: &mut Value) {
     put(object, &["spec", "username"], json!(user.name));
     put(object, &["spec", "groups"], json!(user.groups));
 }
 
-/// Approves a kubelet's request where the cluster's roles say so, and signs what is
-/// approved.
+/// Approves a kubelet's request if RBAC allows it, and signs approved requests.
 pub(super) fn approve_and_sign(state: &mut State, pki: &Pki, key: &Key) {
     let Some(request) = state.store.get(key).cloned() else {
         return;
     };
-    if decided(&request).is_none() && is_auto_approved(state, &request) {
+    if decision(&request).is_none() && is_auto_approved(state, &request) {
         let now = time::now();
         let condition = json!({
             "type": "Approved", "status": "True", "reason": "AutoApproved",
@@ -47,14 +45,14 @@ fn sign(state: &mut State, pki: &Pki, key: &Key) {
         return;
     };
     let signer = request["spec"]["signerName"].as_str().unwrap_or_default();
-    let waits = decided(&request) == Some(true)
+    let is_pending = decision(&request) == Some(true)
         && request["status"]["certificate"].is_null()
         && [KUBELET_CLIENT, CLIENT].contains(&signer);
-    let text = text(&request);
-    let Some(text) = text.filter(|_| waits) else {
+    let pem_request = pem_request(&request);
+    let Some(pem_request) = pem_request.filter(|_| is_pending) else {
         return;
     };
-    match pki.sign(&text) {
+    match pki.sign(&pem_request) {
         Ok(certificate) => edit(state, key, "status", |object| {
             let certificate = STANDARD.encode(certificate);
             put(object, &["status", "certificate"], json!(certificate));
@@ -73,8 +71,8 @@ fn sign(state: &mut State, pki: &Pki, key: &Key) {
     }
 }
 
-/// Whether it was approved or denied; none if neither yet.
-fn decided(request: &Value) -> Option<bool> {
+/// Whether it was approved or denied; `None` if neither.
+fn decision(request: &Value) -> Option<bool> {
     let conditions = request["status"]["conditions"].as_array();
     let conditions = conditions.into_iter().flatten();
     conditions
@@ -86,8 +84,7 @@ fn decided(request: &Value) -> Option<bool> {
         })
 }
 
-/// The text of the request itself.
-fn text(request: &Value) -> Option<String> {
+fn pem_request(request: &Value) -> Option<String> {
     let encoded = request["spec"]["request"].as_str()?;
     String::from_utf8(STANDARD.decode(encoded).ok()?).ok()
 }
@@ -98,15 +95,20 @@ fn is_auto_approved(state: &State, request: &Value) -> bool {
         let list = spec[key].as_array().into_iter().flatten();
         list.filter_map(Value::as_str).map(str::to_owned).collect()
     };
-    let Some((name, groups)) = text(request).as_deref().and_then(pki::requested) else {
+    let Some((name, groups)) = pem_request(request)
+        .as_deref()
+        .and_then(pki::requested_subject)
+    else {
         return false;
     };
-    let usual = ["key encipherment", "digital signature", "client auth"];
+    let allowed_usages = ["key encipherment", "digital signature", "client auth"];
     let usages = texts("usages");
     let for_kubelet = spec["signerName"] == KUBELET_CLIENT
         && name.starts_with("system:node:")
         && groups == ["system:nodes"]
-        && usages.iter().all(|usage| usual.contains(&usage.as_str()))
+        && usages
+            .iter()
+            .all(|usage| allowed_usages.contains(&usage.as_str()))
         && usages.iter().any(|usage| usage == "client auth");
     let user = User {
         name: spec["username"].as_str().unwrap_or_default().to_owned(),
@@ -116,11 +118,11 @@ fn is_auto_approved(state: &State, request: &Value) -> bool {
         true => "certificatesigningrequests/selfnodeclient",
         false => "certificatesigningrequests/nodeclient",
     };
-    let act = Act {
+    let attributes = ResourceAttributes {
         verb: "create",
         group: "certificates.k8s.io",
         resource,
-        ..Act::default()
+        ..ResourceAttributes::default()
     };
-    for_kubelet && rights::allowed(&state.store, &user, &act)
+    for_kubelet && rbac::is_allowed(&state.store, &user, &attributes)
 }

@@ -1,33 +1,32 @@
-//! Bodies into objects of their kind.
+//! Decodes request bodies into objects of their kind.
 
 use serde_json::Value;
 
 use super::kinds::Kind;
-use super::refusal::Refusal;
+use super::status_error::StatusError;
 
-/// What becomes of fields that the kind does not have.
+/// Handling of unknown fields.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Unknown {
-    Ignored,
-    Warned,
-    Refused,
+pub(super) enum FieldValidation {
+    Ignore,
+    Warn,
+    Strict,
 }
 
-impl Unknown {
-    /// By the parameter `fieldValidation`.
+impl FieldValidation {
+    /// From the query parameter `fieldValidation`.
     pub(super) fn read(text: &str) -> Self {
         match text {
-            "Ignore" => Self::Ignored,
-            "Strict" => Self::Refused,
-            _ => Self::Warned,
+            "Ignore" => Self::Ignore,
+            "Strict" => Self::Strict,
+            _ => Self::Warn,
         }
     }
 }
 
-/// Reads a body as JSON.
-pub(super) fn json(kind: &Kind, body: &[u8]) -> Result<Value, Refusal> {
+pub(super) fn json(kind: &Kind, body: &[u8]) -> Result<Value, StatusError> {
     serde_json::from_slice(body).map_err(|error| {
-        Refusal::bad_request(format!(
+        StatusError::bad_request(format!(
             "the object provided is unrecognized (must be of type {}): couldn't get \
              version/kind; json parse error: {error}",
             kind.kind
@@ -35,49 +34,49 @@ pub(super) fn json(kind: &Kind, body: &[u8]) -> Result<Value, Refusal> {
     })
 }
 
-/// The object as its kind has it, and warnings.
+/// The decoded object and warnings.
 pub(super) fn object(
     kind: &Kind,
     body: Value,
-    unknown: Unknown,
-) -> Result<(Value, Vec<String>), Refusal> {
-    let called = |key: &str, own: &str| body[key].as_str().unwrap_or(own).to_owned();
-    let said = (
-        called("kind", kind.kind),
-        called("apiVersion", &kind.api_version()),
+    validation: FieldValidation,
+) -> Result<(Value, Vec<String>), StatusError> {
+    let text_or = |key: &str, default: &str| body[key].as_str().unwrap_or(default).to_owned();
+    let declared = (
+        text_or("kind", kind.kind),
+        text_or("apiVersion", &kind.api_version()),
     );
-    let (_, version) = said.1.rsplit_once('/').unwrap_or(("", &said.1));
-    let refused = |why: String| {
-        Refusal::bad_request(format!(
-            "{} in version \"{version}\" cannot be handled as a {}: {why}",
-            said.0, kind.kind
+    let (_, version) = declared.1.rsplit_once('/').unwrap_or(("", &declared.1));
+    let rejected = |message: String| {
+        StatusError::bad_request(format!(
+            "{} in version \"{version}\" cannot be handled as a {}: {message}",
+            declared.0, kind.kind
         ))
     };
-    if said != (kind.kind.to_owned(), kind.api_version()) {
-        return Err(refused("unknown conversion".to_owned()));
+    if declared != (kind.kind.to_owned(), kind.api_version()) {
+        return Err(rejected("unknown conversion".to_owned()));
     }
     let decoded = kind
         .decode(body.clone())
-        .map_err(|error| refused(error.to_string()))?;
+        .map_err(|error| rejected(error.to_string()))?;
     let mut paths = Vec::new();
-    if unknown != Unknown::Ignored {
-        lost(&body, &decoded, "", &mut paths);
+    if validation != FieldValidation::Ignore {
+        collect_unknown(&body, &decoded, "", &mut paths);
     }
-    let told = paths
+    let messages = paths
         .into_iter()
         .map(|path| format!("unknown field \"{path}\""));
-    let told: Vec<String> = told.collect();
-    if unknown == Unknown::Refused && !told.is_empty() {
-        let told = told.join(", ");
-        return Err(refused(format!("strict decoding error: {told}")));
+    let messages: Vec<String> = messages.collect();
+    if validation == FieldValidation::Strict && !messages.is_empty() {
+        let list = messages.join(", ");
+        return Err(rejected(format!("strict decoding error: {list}")));
     }
     let mut decoded = decoded;
     drop_empty(&mut decoded);
-    Ok((decoded, told))
+    Ok((decoded, messages))
 }
 
-/// Empty lists and maps are the same as none. An empty object of fields is not: it
-/// may say that something is there.
+/// Removes empty lists and maps, which equal absent ones. Empty structs are kept: their
+/// presence can have a meaning.
 fn drop_empty(value: &mut Value) {
     const MAPS: &[&str] = &[
         "allocatable",
@@ -105,38 +104,37 @@ fn drop_empty(value: &mut Value) {
     }
 }
 
-/// The same for a part of an object, as it is applied: nothing is added that the
-/// body does not have, and what the kind does not have cannot be owned.
-pub(super) fn part(kind: &Kind, body: Value) -> Result<Value, Refusal> {
-    let (decoded, _) = object(kind, body.clone(), Unknown::Ignored)?;
-    let mut undeclared = Vec::new();
-    let whole = kind.decode(body.clone()).unwrap_or_default();
-    lost(&body, &whole, "", &mut undeclared);
-    match undeclared.first() {
-        Some(field) => Err(Refusal::undeclared(kind, &body, field)),
-        None => Ok(within(decoded, &body)),
+/// Decodes an applied configuration: adds nothing to the body, and rejects unknown fields.
+pub(super) fn applied(kind: &Kind, body: Value) -> Result<Value, StatusError> {
+    let (decoded, _) = object(kind, body.clone(), FieldValidation::Ignore)?;
+    let mut unknown_fields = Vec::new();
+    let full = kind.decode(body.clone()).unwrap_or_default();
+    collect_unknown(&body, &full, "", &mut unknown_fields);
+    match unknown_fields.first() {
+        Some(field) => Err(StatusError::undeclared_field(kind, &body, field)),
+        None => Ok(restrict_to(decoded, &body)),
     }
 }
 
-fn within(decoded: Value, body: &Value) -> Value {
+fn restrict_to(decoded: Value, body: &Value) -> Value {
     match (decoded, body) {
         (Value::Object(decoded), Value::Object(body)) => decoded
             .into_iter()
             .filter_map(|(key, value)| {
-                let value = within(value, body.get(&key)?);
+                let value = restrict_to(value, body.get(&key)?);
                 Some((key, value))
             })
             .collect(),
         (Value::Array(decoded), Value::Array(body)) => decoded
             .into_iter()
             .zip(body)
-            .map(|(value, body)| within(value, body))
+            .map(|(value, body)| restrict_to(value, body))
             .collect(),
         (decoded, _) => decoded,
     }
 }
 
-fn lost(body: &Value, decoded: &Value, path: &str, paths: &mut Vec<String>) {
+fn collect_unknown(body: &Value, decoded: &Value, path: &str, paths: &mut Vec<String>) {
     match (body, decoded) {
         (Value::Object(body), Value::Object(decoded)) => {
             for (key, value) in body.iter().filter(|(_, value)| !value.is_null()) {
@@ -145,14 +143,14 @@ fn lost(body: &Value, decoded: &Value, path: &str, paths: &mut Vec<String>) {
                     path => format!("{path}.{key}"),
                 };
                 match decoded.get(key) {
-                    Some(decoded) => lost(value, decoded, &path, paths),
+                    Some(decoded) => collect_unknown(value, decoded, &path, paths),
                     None => paths.push(path),
                 }
             }
         }
         (Value::Array(body), Value::Array(decoded)) => {
-            for (at, (body, decoded)) in body.iter().zip(decoded).enumerate() {
-                lost(body, decoded, &format!("{path}[{at}]"), paths);
+            for (index, (body, decoded)) in body.iter().zip(decoded).enumerate() {
+                collect_unknown(body, decoded, &format!("{path}[{index}]"), paths);
             }
         }
         _ => {}
@@ -163,35 +161,35 @@ fn lost(body: &Value, decoded: &Value, path: &str, paths: &mut Vec<String>) {
 mod tests {
     use serde_json::json;
 
-    use super::super::kinds::named;
+    use super::super::kinds::by_name;
     use super::*;
 
     #[test]
-    fn unknown_fields_are_warned_of_or_refused_with_their_place() {
-        let kind = named("DaemonSet").unwrap();
+    fn unknown_fields_are_warned_about_or_rejected_with_their_path() {
+        let kind = by_name("DaemonSet").unwrap();
         let set = json!({"spec": {"template": {"spec": {"containers": [{"nome": "x"}]}}}});
         let path = "spec.template.spec.containers[0].nome";
-        let (_, warnings) = object(kind, set.clone(), Unknown::Warned).unwrap();
+        let (_, warnings) = object(kind, set.clone(), FieldValidation::Warn).unwrap();
         assert_eq!(warnings, [format!("unknown field \"{path}\"")]);
-        let refusal = object(kind, set.clone(), Unknown::Refused).unwrap_err();
+        let status_error = object(kind, set.clone(), FieldValidation::Strict).unwrap_err();
         assert_eq!(
-            refusal.message,
+            status_error.message,
             format!(
                 "DaemonSet in version \"v1\" cannot be handled as a DaemonSet: strict decoding \
                  error: unknown field \"{path}\""
             )
         );
-        let (_, warnings) = object(kind, set, Unknown::Ignored).unwrap();
+        let (_, warnings) = object(kind, set, FieldValidation::Ignore).unwrap();
         assert!(warnings.is_empty());
     }
 
     #[test]
-    fn a_part_holds_no_more_than_was_said() {
-        let kind = named("DaemonSet").unwrap();
+    fn applied_configuration_gains_no_fields() {
+        let kind = by_name("DaemonSet").unwrap();
         let body = json!({
             "apiVersion": "apps/v1", "kind": "DaemonSet", "metadata": {"name": "x"},
             "spec": {"template": {"spec": {"nodeSelector": {"a": "b"}}}},
         });
-        assert_eq!(part(kind, body.clone()).unwrap(), body);
+        assert_eq!(applied(kind, body.clone()).unwrap(), body);
     }
 }

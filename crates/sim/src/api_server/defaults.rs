@@ -1,5 +1,4 @@
-//! What the server fills in: the defaults that make an object comparable with one
-//! of a real server.
+//! Defaulting, as in a real API server.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -7,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::kinds::Kind;
 
-/// Puts a value where none is; makes the objects on the way.
+/// Sets a value if it is absent; creates parent objects.
 pub(super) fn fill(object: &mut Value, path: &[&str], value: Value) {
     match path {
         [] => {
@@ -27,18 +26,17 @@ pub(super) fn fill(object: &mut Value, path: &[&str], value: Value) {
     }
 }
 
-/// Puts a value there, whatever was there before.
+/// Sets a value, replacing an existing one.
 pub(super) fn put(object: &mut Value, path: &[&str], value: Value) {
     fill(object, path, Value::Null);
-    let place = path
+    let slot = path
         .iter()
         .try_fold(object, |object, key| object.get_mut(*key));
-    if let Some(place) = place {
-        *place = value;
+    if let Some(slot) = slot {
+        *slot = value;
     }
 }
 
-/// Fills in what the kind's defaults say.
 pub(super) fn set(kind: &Kind, object: &mut Value) {
     match kind.kind {
         "Secret" => secret(object),
@@ -106,7 +104,7 @@ pub(super) fn set(kind: &Kind, object: &mut Value) {
     }
 }
 
-/// Fills in what the server says of an object, and nobody owns.
+/// Fills in fields that the server sets and no manager owns.
 pub(super) fn set_unowned(kind: &Kind, object: &mut Value) {
     match kind.kind {
         "Namespace" => {
@@ -249,11 +247,11 @@ fn pod(spec: &mut Value) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::kinds::named;
+    use super::super::kinds::by_name;
     use super::*;
 
     #[test]
-    fn values_that_are_there_stay() {
+    fn existing_values_are_kept() {
         let mut object = json!({"a": {"b": 1}});
         fill(&mut object, &["a", "b"], json!(2));
         fill(&mut object, &["a", "c", "d"], json!(3));
@@ -263,10 +261,10 @@ mod tests {
     }
 
     #[test]
-    fn plain_text_of_a_secret_is_encoded() {
+    fn string_data_of_a_secret_is_encoded() {
         let mut object = json!({"stringData": {"a": "b"}, "data": {"c": "ZA=="}});
-        set(named("Secret").unwrap(), &mut object);
-        let wanted = json!({"data": {"a": "Yg==", "c": "ZA=="}, "type": "Opaque"});
-        assert_eq!(object, wanted);
+        set(by_name("Secret").unwrap(), &mut object);
+        let expected = json!({"data": {"a": "Yg==", "c": "ZA=="}, "type": "Opaque"});
+        assert_eq!(object, expected);
     }
 }

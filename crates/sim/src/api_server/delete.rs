@@ -1,5 +1,4 @@
-//! Deleting: preconditions, finalizers, the grace of running pods, and what goes
-//! along.
+//! Deletion: preconditions, finalizers, grace periods of running pods, dependents.
 
 use std::sync::Arc;
 
@@ -7,25 +6,23 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
 use super::defaults::put;
-use super::reactions;
-use super::refusal::Refusal;
+use super::hooks;
+use super::status_error::StatusError;
 use super::time;
-use super::write::{Place, Writer};
+use super::write::{ObjectRef, Writer};
 
-/// Kinds whose deletion answers with the object, not with a Status.
-const ANSWERED_WITH_THE_OBJECT: &[&str] = &["Namespace", "Pod", "Service", "ServiceAccount"];
+/// Kinds whose deletion returns the object instead of a Status.
+const RETURNED_ON_DELETE: &[&str] = &["Namespace", "Pod", "Service", "ServiceAccount"];
 
-/// How something is deleted.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Deletion {
+pub(super) struct DeleteOptions {
     uid: Option<String>,
     version: Option<String>,
     grace: Option<i64>,
     orphan: bool,
 }
 
-impl Deletion {
-    /// From the body, if there is one, and the query.
+impl DeleteOptions {
     pub(super) fn read(body: &Value, grace: &str, propagation: &str) -> Self {
         let text = |pointer: &str| body.pointer(pointer).and_then(Value::as_str);
         let policy = text("/propagationPolicy").unwrap_or(propagation);
@@ -41,23 +38,27 @@ impl Deletion {
 }
 
 impl Writer<'_> {
-    /// Deletes an object, or marks it where somebody has to agree first.
-    pub(super) fn delete(&mut self, place: &Place, how: &Deletion) -> Result<Value, Refusal> {
-        let kind = place.kind;
-        let live = self.state.store.get(&place.key).cloned();
-        let live = live.ok_or_else(|| Refusal::not_found(kind, &place.key.name))?;
-        self.demand_preconditions(place, &live, how)?;
+    /// Deletes an object, or marks it if finalizers or a grace period delay the deletion.
+    pub(super) fn delete(
+        &mut self,
+        target: &ObjectRef,
+        options: &DeleteOptions,
+    ) -> Result<Value, StatusError> {
+        let kind = target.kind;
+        let live = self.state.store.get(&target.key).cloned();
+        let live = live.ok_or_else(|| StatusError::not_found(kind, &target.key.name))?;
+        self.check_preconditions(target, &live, options)?;
         if self.dry_run {
-            return Ok(answer(place, &live));
+            return Ok(response(target, &live));
         }
         let finalizers = live["metadata"]["finalizers"].as_array();
-        let held = finalizers.is_some_and(|list| !list.is_empty());
-        let grace = grace(place, &live, how);
-        if held || grace > 0 {
-            return Ok(self.mark(place, &live, grace));
+        let blocked = finalizers.is_some_and(|list| !list.is_empty());
+        let grace = grace(target, &live, options);
+        if blocked || grace > 0 {
+            return Ok(self.mark_deleted(target, &live, grace));
         }
         if kind.kind == "Namespace" {
-            return Ok(self.empty_namespace(place, &live));
+            return Ok(self.delete_namespace(target, &live));
         }
         let mut last = Value::clone(&live);
         if kind.kind == "Pod" {
@@ -72,48 +73,56 @@ impl Writer<'_> {
                 json!(0),
             );
         }
-        reactions::remove(self.state, &place.key, !how.orphan);
-        Ok(answer(place, &last))
+        hooks::remove(self.state, &target.key, !options.orphan);
+        Ok(response(target, &last))
     }
 
-    fn demand_preconditions(
+    fn check_preconditions(
         &self,
-        place: &Place,
+        target: &ObjectRef,
         live: &Value,
-        how: &Deletion,
-    ) -> Result<(), Refusal> {
-        let differs = |wanted: &Option<String>, key: &str| {
-            let held = live["metadata"][key]
+        options: &DeleteOptions,
+    ) -> Result<(), StatusError> {
+        let differs = |expected: &Option<String>, key: &str| {
+            let actual = live["metadata"][key]
                 .as_str()
                 .unwrap_or_default()
                 .to_owned();
-            let wanted = wanted.clone().filter(|wanted| *wanted != held)?;
-            Some((wanted, held))
+            let expected = expected.clone().filter(|expected| *expected != actual)?;
+            Some((expected, actual))
         };
-        if let Some((wanted, held)) = differs(&how.uid, "uid") {
-            let why = format!(
-                "the UID in the precondition ({wanted}) does not match the UID in record ({held}). \
-                 The object might have been deleted and then recreated"
+        if let Some((expected, actual)) = differs(&options.uid, "uid") {
+            let message = format!(
+                "the UID in the precondition ({expected}) does not match the UID in record \
+                 ({actual}). The object might have been deleted and then recreated"
             );
-            return Err(Refusal::precondition(place.kind, &place.key.name, &why));
+            return Err(StatusError::precondition_failed(
+                target.kind,
+                &target.key.name,
+                &message,
+            ));
         }
-        if let Some((wanted, held)) = differs(&how.version, "resourceVersion") {
-            let why = format!(
-                "the ResourceVersion in the precondition ({wanted}) does not match the \
-                 ResourceVersion in record ({held}). The object might have been modified"
+        if let Some((expected, actual)) = differs(&options.version, "resourceVersion") {
+            let message = format!(
+                "the ResourceVersion in the precondition ({expected}) does not match the \
+                 ResourceVersion in record ({actual}). The object might have been modified"
             );
-            return Err(Refusal::precondition(place.kind, &place.key.name, &why));
+            return Err(StatusError::precondition_failed(
+                target.kind,
+                &target.key.name,
+                &message,
+            ));
         }
         Ok(())
     }
 
-    /// It goes once its finalizers are gone, or its kubelet says so.
-    fn mark(&mut self, place: &Place, live: &Arc<Value>, grace: i64) -> Value {
+    /// It is removed once its finalizers are gone or its kubelet confirms.
+    fn mark_deleted(&mut self, target: &ObjectRef, live: &Arc<Value>, grace: i64) -> Value {
         if live["metadata"].get("deletionTimestamp").is_some() {
             return Value::clone(live);
         }
         let end = Timestamp::now().saturating_add(SignedDuration::from_secs(grace));
-        let end = end.map_or_else(|_| time::now(), time::written);
+        let end = end.map_or_else(|_| time::now(), time::format_seconds);
         let mut marked = Value::clone(live);
         put(&mut marked, &["metadata", "deletionTimestamp"], json!(end));
         put(
@@ -128,11 +137,11 @@ impl Writer<'_> {
                 json!(generation + 1),
             );
         }
-        Value::clone(&self.state.store.put(place.key.clone(), marked))
+        Value::clone(&self.state.store.put(target.key.clone(), marked))
     }
 
-    /// Everything in it goes with it, at once.
-    fn empty_namespace(&mut self, place: &Place, live: &Value) -> Value {
+    /// Removes the namespace and everything in it at once.
+    fn delete_namespace(&mut self, target: &ObjectRef, live: &Value) -> Value {
         let mut marked = live.clone();
         put(
             &mut marked,
@@ -140,47 +149,47 @@ impl Writer<'_> {
             json!(time::now()),
         );
         put(&mut marked, &["status", "phase"], json!("Terminating"));
-        let marked = self.state.store.put(place.key.clone(), marked);
-        let inside: Vec<_> = self
+        let marked = self.state.store.put(target.key.clone(), marked);
+        let contents: Vec<_> = self
             .state
             .store
             .everything()
-            .filter(|(key, _)| key.namespace == place.key.name)
+            .filter(|(key, _)| key.namespace == target.key.name)
             .map(|(key, _)| key.clone())
             .collect();
-        for key in inside {
+        for key in contents {
             self.state.store.remove(&key);
         }
-        self.state.store.remove(&place.key);
+        self.state.store.remove(&target.key);
         Value::clone(&marked)
     }
 }
 
-/// A pod that runs somewhere is given time; its kubelet deletes it with none.
-fn grace(place: &Place, live: &Value, how: &Deletion) -> i64 {
+/// A scheduled pod has a grace period; its kubelet then deletes it with 0.
+fn grace(target: &ObjectRef, live: &Value, options: &DeleteOptions) -> i64 {
     let bound = live["spec"]["nodeName"]
         .as_str()
         .is_some_and(|node| !node.is_empty());
-    let over = matches!(
+    let finished = matches!(
         live["status"]["phase"].as_str(),
         Some("Succeeded" | "Failed")
     );
-    if place.kind.kind != "Pod" || !bound || over {
+    if target.kind.kind != "Pod" || !bound || finished {
         return 0;
     }
     let own = live["spec"]["terminationGracePeriodSeconds"].as_i64();
-    how.grace.or(own).unwrap_or(30)
+    options.grace.or(own).unwrap_or(30)
 }
 
-fn answer(place: &Place, last: &Value) -> Value {
-    if ANSWERED_WITH_THE_OBJECT.contains(&place.kind.kind) {
+fn response(target: &ObjectRef, last: &Value) -> Value {
+    if RETURNED_ON_DELETE.contains(&target.kind.kind) {
         return last.clone();
     }
     let mut details = json!({
-        "name": place.key.name, "kind": place.kind.plural, "uid": last["metadata"]["uid"],
+        "name": target.key.name, "kind": target.kind.plural, "uid": last["metadata"]["uid"],
     });
-    if !place.kind.group.is_empty() {
-        put(&mut details, &["group"], json!(place.kind.group));
+    if !target.kind.group.is_empty() {
+        put(&mut details, &["group"], json!(target.kind.group));
     }
     json!({
         "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success",

@@ -1,4 +1,4 @@
-//! What kubectl asks before anything else: versions, groups, kinds, health.
+//! Discovery and health endpoints: versions, groups, resources.
 
 use std::collections::BTreeSet;
 
@@ -19,8 +19,7 @@ const VERBS: &[&str] = &[
     "watch",
 ];
 
-/// Subresources beyond `status`: of which kind, what they are called, their own
-/// kind, their verbs.
+/// Subresources besides `status`: parent kind, name, own kind, verbs.
 pub(super) const SUBRESOURCES: &[(&str, &str, &str, &[&str])] = &[
     (
         "CertificateSigningRequest",
@@ -33,18 +32,17 @@ pub(super) const SUBRESOURCES: &[(&str, &str, &str, &[&str])] = &[
     ("ServiceAccount", "token", "TokenRequest", &["create"]),
 ];
 
-/// What is said under a path that is no resource.
-pub(super) enum Said {
+/// Response body of a non-resource path.
+pub(super) enum DiscoveryBody {
     Json(Value),
     Text(&'static str),
 }
 
-/// The answer, if there is something.
-pub(super) fn say(server: &Server, path: &str) -> Option<Said> {
+pub(super) fn respond(server: &Server, path: &str) -> Option<DiscoveryBody> {
     let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
-    let said = match parts.as_slice() {
+    let body = match parts.as_slice() {
         ["version"] => version(&server.version),
-        ["healthz" | "livez" | "readyz", ..] => return Some(Said::Text("ok")),
+        ["healthz" | "livez" | "readyz", ..] => return Some(DiscoveryBody::Text("ok")),
         ["api"] => json!({
             "kind": "APIVersions", "versions": ["v1"],
             "serverAddressByClientCIDRs": [
@@ -57,20 +55,19 @@ pub(super) fn say(server: &Server, path: &str) -> Option<Said> {
             json!({"kind": "APIGroupList", "apiVersion": "v1", "groups": groups})
         }
         ["apis", name] if groups().contains(name) => {
-            let mut said = group(name);
-            if let Some(fields) = said.as_object_mut() {
+            let mut body = group(name);
+            if let Some(fields) = body.as_object_mut() {
                 fields.insert("kind".to_owned(), json!("APIGroup"));
                 fields.insert("apiVersion".to_owned(), json!("v1"));
             }
-            said
+            body
         }
         ["apis", name, "v1"] if groups().contains(name) => resources(name),
         _ => return None,
     };
-    Some(Said::Json(said))
+    Some(DiscoveryBody::Json(body))
 }
 
-/// Whether a group and version is served.
 pub(super) fn is_served(group: &str, version: &str) -> bool {
     version == "v1" && (group.is_empty() || groups().contains(group))
 }
@@ -97,17 +94,17 @@ fn resources(group: &str) -> Value {
         let own = kind.status.then_some(own);
         let others = SUBRESOURCES.iter().filter(|(of, ..)| *of == kind.kind);
         let others = others.map(|(_, name, kind, verbs)| (*name, *kind, *verbs));
-        for (name, called, verbs) in own.into_iter().chain(others) {
+        for (name, subresource_kind, verbs) in own.into_iter().chain(others) {
             let mut entry = json!({
                 "name": format!("{}/{name}", kind.plural), "singularName": "",
-                "namespaced": kind.namespaced, "kind": called, "verbs": verbs,
+                "namespaced": kind.namespaced, "kind": subresource_kind, "verbs": verbs,
             });
-            let foreign = match called {
+            let other_group = match subresource_kind {
                 "Eviction" => Some("policy"),
                 "TokenRequest" => Some("authentication.k8s.io"),
                 _ => None,
             };
-            if let (Some(group), Some(fields)) = (foreign, entry.as_object_mut()) {
+            if let (Some(group), Some(fields)) = (other_group, entry.as_object_mut()) {
                 fields.insert("group".to_owned(), json!(group));
                 fields.insert("version".to_owned(), json!("v1"));
             }
@@ -136,8 +133,8 @@ fn resource(kind: &Kind) -> Value {
     });
     let workload = ["DaemonSet", "Deployment", "Pod", "ReplicaSet", "Service"];
     if let Some(fields) = entry.as_object_mut() {
-        if !kind.short.is_empty() {
-            fields.insert("shortNames".to_owned(), json!(kind.short));
+        if !kind.short_names.is_empty() {
+            fields.insert("shortNames".to_owned(), json!(kind.short_names));
         }
         if workload.contains(&kind.kind) {
             fields.insert("categories".to_owned(), json!(["all"]));

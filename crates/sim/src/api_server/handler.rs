@@ -1,4 +1,4 @@
-//! From a request to its answer.
+//! Handles a request: authorization, then dispatch to discovery, reviews or a resource.
 
 use std::sync::Arc;
 
@@ -7,183 +7,187 @@ use hyper::{Method, StatusCode};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
-use super::discovery::{self, Said};
+use super::discovery::{self, DiscoveryBody};
 use super::kinds::Kind;
-use super::refusal::Refusal;
+use super::rbac::{self, User};
 use super::reviews::{self, REVIEWS};
-use super::rights::{self, User};
 use super::route::{Query, Resource, Target};
 use super::selector::Selector;
 use super::state::Server;
+use super::status_error::StatusError;
 use super::store::Key;
 use super::view::View;
 
-/// A request, read to its end.
-pub(super) struct Call {
+pub(super) struct ApiRequest {
     pub(super) method: Method,
     pub(super) target: Target,
     pub(super) query: Query,
     pub(super) user: User,
-    /// The client's own name, which owns what it writes unless it says otherwise.
+    /// Product name in `User-Agent`: the default field manager.
     pub(super) agent: String,
     pub(super) accept: String,
     pub(super) content_type: String,
     pub(super) body: Bytes,
 }
 
-/// What goes back.
-pub(super) enum Answer {
-    /// An object, and warnings beside it.
+pub(super) enum ApiResponse {
+    /// An object and `Warning` headers.
     Json(StatusCode, Value, Vec<String>),
     Text(StatusCode, &'static str),
-    /// Lines, one for each event.
+    /// One line per event.
     Watch(mpsc::Receiver<Bytes>),
 }
 
-impl From<Refusal> for Answer {
-    fn from(refusal: Refusal) -> Self {
-        Self::Json(refusal.code, refusal.status(), Vec::new())
+impl From<StatusError> for ApiResponse {
+    fn from(status_error: StatusError) -> Self {
+        Self::Json(status_error.code, status_error.status(), Vec::new())
     }
 }
 
-/// Answers a request whose user is known.
-pub(super) fn answer(server: &Arc<Server>, call: &Call) -> Answer {
-    let answered = match &call.target {
-        Target::Plain(path) => return plain(server, call, path),
-        Target::Resource(resource) => asked(server, call, resource),
+pub(super) fn handle(server: &Arc<Server>, request: &ApiRequest) -> ApiResponse {
+    let response = match &request.target {
+        Target::NonResource(path) => return handle_path(server, request, path),
+        Target::Resource(resource) => handle_resource(server, request, resource),
     };
-    answered.unwrap_or_else(Answer::from)
+    response.unwrap_or_else(ApiResponse::from)
 }
 
-fn plain(server: &Server, call: &Call, path: &str) -> Answer {
-    if !rights::may_read(&server.state().store, &call.user, path) {
-        let verb = call.method.as_str().to_lowercase();
+fn handle_path(server: &Server, request: &ApiRequest, path: &str) -> ApiResponse {
+    if !rbac::can_read_path(&server.state().store, &request.user, path) {
+        let verb = request.method.as_str().to_lowercase();
         let message = format!(
             "forbidden: User \"{}\" cannot {verb} path \"{path}\"",
-            call.user.name
+            request.user.name
         );
-        return Refusal::forbidden(message, json!({})).into();
+        return StatusError::forbidden(message, json!({})).into();
     }
-    match discovery::say(server, path) {
-        Some(Said::Json(value)) => Answer::Json(StatusCode::OK, value, Vec::new()),
-        Some(Said::Text(text)) => Answer::Text(StatusCode::OK, text),
-        None => Answer::Text(StatusCode::NOT_FOUND, "404 page not found\n"),
+    match discovery::respond(server, path) {
+        Some(DiscoveryBody::Json(value)) => ApiResponse::Json(StatusCode::OK, value, Vec::new()),
+        Some(DiscoveryBody::Text(text)) => ApiResponse::Text(StatusCode::OK, text),
+        None => ApiResponse::Text(StatusCode::NOT_FOUND, "404 page not found\n"),
     }
 }
 
-fn asked(server: &Arc<Server>, call: &Call, resource: &Resource) -> Result<Answer, Refusal> {
-    let Some(verb) = resource.verb(&call.method, &call.query) else {
-        return Err(Refusal::method_not_allowed());
+fn handle_resource(
+    server: &Arc<Server>,
+    request: &ApiRequest,
+    resource: &Resource,
+) -> Result<ApiResponse, StatusError> {
+    let Some(verb) = resource.verb(&request.method, &request.query) else {
+        return Err(StatusError::method_not_allowed());
     };
-    demand_right(server, call, resource, verb)?;
+    authorize(server, request, resource, verb)?;
     if !discovery::is_served(&resource.group, &resource.version) {
-        return Ok(Answer::Text(StatusCode::NOT_FOUND, "404 page not found\n"));
+        return Ok(ApiResponse::Text(
+            StatusCode::NOT_FOUND,
+            "404 page not found\n",
+        ));
     }
     let mut reviews = REVIEWS.iter();
-    let is_asked =
+    let is_requested =
         |review: &&(&str, &str, &str)| review.0 == resource.group && review.1 == resource.plural;
-    if let Some((_, plural, _)) = reviews.find(is_asked) {
-        if call.method != Method::POST {
-            return Err(Refusal::method_not_allowed());
+    if let Some((_, plural, _)) = reviews.find(is_requested) {
+        if request.method != Method::POST {
+            return Err(StatusError::method_not_allowed());
         }
-        let said = reviews::answer(&server.state(), &call.user, plural, call.json()?);
-        return Ok(Answer::Json(StatusCode::CREATED, said, Vec::new()));
+        let review = reviews::respond(&server.state(), &request.user, plural, request.json()?);
+        return Ok(ApiResponse::Json(StatusCode::CREATED, review, Vec::new()));
     }
-    let kind = resource.kind().ok_or_else(Refusal::no_such_resource)?;
-    // Objects of a namespace are named with it, others without.
+    let kind = resource
+        .kind()
+        .ok_or_else(StatusError::resource_not_found)?;
+    // The path has a namespace exactly for namespaced kinds.
     let misplaced = kind.namespaced != resource.namespace.is_some();
     if misplaced && (resource.name.is_some() || !kind.namespaced) {
-        return Err(Refusal::no_such_resource());
+        return Err(StatusError::resource_not_found());
     }
-    let asked = Asked {
-        call,
+    let request = ResourceRequest {
+        request,
         resource,
         kind,
-        view: View::read(&call.accept, call.query.get("includeObject"))?,
+        view: View::read(&request.accept, request.query.get("includeObject"))?,
     };
     match verb {
-        "get" => asked.get(server),
-        "list" => asked.list(server),
-        "watch" => asked.watch(server),
-        _ => asked.change(server),
+        "get" => request.get(server),
+        "list" => request.list(server),
+        "watch" => request.watch(server),
+        _ => request.mutate(server),
     }
 }
 
-fn demand_right(
+fn authorize(
     server: &Server,
-    call: &Call,
+    request: &ApiRequest,
     resource: &Resource,
     verb: &str,
-) -> Result<(), Refusal> {
+) -> Result<(), StatusError> {
     let full = match &resource.subresource {
         Some(subresource) => format!("{}/{subresource}", resource.plural),
         None => resource.plural.clone(),
     };
-    let act = rights::act(resource, verb, &full);
+    let attributes = rbac::attributes(resource, verb, &full);
     let state = server.state();
-    if rights::allowed(&state.store, &call.user, &act) {
+    if rbac::is_allowed(&state.store, &request.user, &attributes) {
         return Ok(());
     }
-    // A list of one name needs no more than the right to that name.
-    let fields = call.query.get("fieldSelector");
+    // Listing a single name needs only permission for that name.
+    let fields = request.query.get("fieldSelector");
     let selector = resource.kind().map(|kind| Selector::read(kind, "", fields));
     let selector = selector.transpose()?.unwrap_or_default();
-    let named = rights::Act {
-        name: selector.name().unwrap_or(act.name),
-        ..act
+    let named = rbac::ResourceAttributes {
+        name: selector.name().unwrap_or(attributes.name),
+        ..attributes
     };
-    match rights::allowed(&state.store, &call.user, &named) {
+    match rbac::is_allowed(&state.store, &request.user, &named) {
         true => Ok(()),
-        false => Err(rights::forbidden(&call.user, &act)),
+        false => Err(rbac::forbidden(&request.user, &attributes)),
     }
 }
 
-impl Call {
-    /// The media type of the body, parameters aside.
+impl ApiRequest {
+    /// The media type of the body, without parameters.
     pub(super) fn media(&self) -> &str {
         let media = self.content_type.split(';').next();
         media.unwrap_or_default().trim()
     }
 
-    /// The body as JSON.
-    pub(super) fn json(&self) -> Result<Value, Refusal> {
+    pub(super) fn json(&self) -> Result<Value, StatusError> {
         if !["", "application/json"].contains(&self.media()) {
-            return Err(Refusal::unsupported_media_type(
+            return Err(StatusError::unsupported_media_type(
                 "the body of the request was in an unknown format - accepted media types \
                  include: application/json",
             ));
         }
         serde_json::from_slice(&self.body)
-            .map_err(|error| Refusal::bad_request(format!("json parse error: {error}")))
+            .map_err(|error| StatusError::bad_request(format!("json parse error: {error}")))
     }
 }
 
-/// A request for a kind that is served, by somebody who may.
-pub(super) struct Asked<'a> {
-    pub(super) call: &'a Call,
+/// An authorized request for a served kind.
+pub(super) struct ResourceRequest<'a> {
+    pub(super) request: &'a ApiRequest,
     pub(super) resource: &'a Resource,
     pub(super) kind: &'static Kind,
     pub(super) view: View,
 }
 
-impl Asked<'_> {
-    /// The object that is meant; without a name, where its like are.
+impl ResourceRequest<'_> {
+    /// Key of the requested object; without a name, of its collection.
     pub(super) fn key(&self) -> Key {
         let namespace = self.resource.namespace.as_deref().unwrap_or_default();
         let name = self.resource.name.as_deref().unwrap_or_default();
         Key::new(self.kind, namespace, name)
     }
 
-    /// The part of it that is meant; empty for the whole.
-    pub(super) fn part(&self) -> &str {
+    /// Empty for the object itself.
+    pub(super) fn subresource(&self) -> &str {
         self.resource.subresource.as_deref().unwrap_or_default()
     }
 
-    /// Refuses parts that are no objects themselves. One that a real server has is
-    /// told apart from one that none has.
-    pub(super) fn demand_readable(&self) -> Result<(), Refusal> {
-        let part = self.part();
-        let readable = match part {
+    /// Rejects subresources that cannot be read.
+    pub(super) fn check_readable(&self) -> Result<(), StatusError> {
+        let subresource = self.subresource();
+        let readable = match subresource {
             "" => true,
             "status" => self.kind.status,
             "approval" => self.kind.kind == "CertificateSigningRequest",
@@ -191,12 +195,12 @@ impl Asked<'_> {
         };
         match readable {
             true => Ok(()),
-            false => Err(self.unknown_part()),
+            false => Err(self.unknown_subresource()),
         }
     }
 
-    pub(super) fn unknown_part(&self) -> Refusal {
-        const REAL: &[&str] = &[
+    pub(super) fn unknown_subresource(&self) -> StatusError {
+        const UPSTREAM: &[&str] = &[
             "attach",
             "ephemeralcontainers",
             "exec",
@@ -207,11 +211,13 @@ impl Asked<'_> {
             "resize",
             "scale",
         ];
-        let part = self.part();
-        let first = part.split('/').next().unwrap_or_default();
-        match REAL.contains(&first) {
-            true => Refusal::not_in_the_lab(&format!("{}/{part}", self.kind.resource())),
-            false => Refusal::no_such_resource(),
+        let subresource = self.subresource();
+        let first = subresource.split('/').next().unwrap_or_default();
+        match UPSTREAM.contains(&first) {
+            true => {
+                StatusError::not_implemented(&format!("{}/{subresource}", self.kind.resource()))
+            }
+            false => StatusError::resource_not_found(),
         }
     }
 }

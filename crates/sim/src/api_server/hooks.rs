@@ -1,72 +1,73 @@
-//! What admission and the controllers of a real cluster do at once to what is
-//! written, as far as casement waits for it. No workload is run by them: Pods come
-//! from whoever models a kubelet.
+//! Reactions to writes: what admission and controllers of a real cluster do at once, as far
+//! as casement waits for it. They run no workloads; Pods are run by the kubelet model.
 
 use std::sync::Arc;
 
 use serde_json::{Value, json};
 
+use super::csr;
 use super::defaults::{fill, put, set_unowned};
 use super::kinds::{self, Kind};
 use super::managers::{self, Manager};
 use super::pki::Pki;
-use super::refusal::Refusal;
-use super::requests;
-use super::rights::User;
+use super::rbac::User;
 use super::state::State;
+use super::status_error::StatusError;
 use super::store::Key;
 
-/// Before an object is made: what its maker is said to have written.
+/// Before a create: fields that its manager will own.
 pub(super) fn before_create(user: &User, kind: &Kind, object: &mut Value) {
     match kind.kind {
-        "CertificateSigningRequest" => requests::note_requestor(user, object),
-        "DaemonSet" => note_template(object, 1),
+        "CertificateSigningRequest" => csr::set_requestor(user, object),
+        "DaemonSet" => set_template_generation(object, 1),
         _ => {}
     }
 }
 
-/// Before an object is made: what nobody is said to have written.
-pub(super) fn furnish(state: &State, kind: &Kind, object: &mut Value) -> Result<(), Refusal> {
+/// Before a create: fields that no manager owns.
+pub(super) fn set_server_fields(
+    state: &State,
+    kind: &Kind,
+    object: &mut Value,
+) -> Result<(), StatusError> {
     match kind.kind {
-        "Node" => taint_until_ready(object),
-        "Service" => give_address(state, object)?,
+        "Node" => add_not_ready_taint(object),
+        "Service" => allocate_cluster_ip(state, object)?,
         _ => {}
     }
     set_unowned(kind, object);
     Ok(())
 }
 
-/// Before an object is changed.
-pub(super) fn count_generations(kind: &Kind, new: &mut Value, live: &Value) {
+pub(super) fn update_generation(kind: &Kind, new: &mut Value, live: &Value) {
     if !kind.generation || new["spec"] == live["spec"] {
         return;
     }
     let generation = live["metadata"]["generation"].as_i64().unwrap_or(0) + 1;
     put(new, &["metadata", "generation"], json!(generation));
     if kind.kind == "DaemonSet" && new["spec"]["template"] != live["spec"]["template"] {
-        note_template(new, generation);
+        set_template_generation(new, generation);
     }
 }
 
-/// After an object was written.
 pub(super) fn after_write(state: &mut State, pki: &Pki, kind: &Kind, key: &Key) {
     match kind.kind {
-        "Node" => give_pod_network(state, key),
-        "CertificateSigningRequest" => requests::approve_and_sign(state, pki, key),
-        "Namespace" => furnish_namespace(state, pki, &key.name),
+        "Node" => allocate_pod_cidr(state, key),
+        "CertificateSigningRequest" => csr::approve_and_sign(state, pki, key),
+        "Namespace" => create_namespace_defaults(state, pki, &key.name),
         _ => {}
     }
 }
 
-/// Takes an object away, and with it what it owns and what ran on it.
+/// Removes an object, its dependents, and the pods on a Node.
 pub(super) fn remove(state: &mut State, key: &Key, with_dependents: bool) {
-    let Some(gone) = state.store.remove(key) else {
+    let Some(removed) = state.store.remove(key) else {
         return;
     };
     if !with_dependents {
         return;
     }
-    let uid = gone["metadata"]["uid"].clone();
+    let uid = removed["metadata"]["uid"].clone();
     let owned = |object: &Value| {
         let owners = object["metadata"]["ownerReferences"].as_array();
         owners
@@ -74,13 +75,13 @@ pub(super) fn remove(state: &mut State, key: &Key, with_dependents: bool) {
             .flatten()
             .any(|owner| owner["uid"] == uid)
     };
-    let ran_there = |other: &Key, object: &Value| {
+    let ran_on_node = |other: &Key, object: &Value| {
         key.plural == "nodes" && other.plural == "pods" && object["spec"]["nodeName"] == key.name
     };
     let dependents: Vec<Key> = state
         .store
         .everything()
-        .filter(|(other, object)| owned(object) || ran_there(other, object))
+        .filter(|(other, object)| owned(object) || ran_on_node(other, object))
         .map(|(other, _)| other.clone())
         .collect();
     for dependent in dependents {
@@ -88,7 +89,7 @@ pub(super) fn remove(state: &mut State, key: &Key, with_dependents: bool) {
     }
 }
 
-/// Changes an object as one of the controllers; nothing if it is gone.
+/// Changes an object as a controller, if it exists.
 pub(super) fn edit(state: &mut State, key: &Key, subresource: &str, edit: impl FnOnce(&mut Value)) {
     let (Some(live), Some(kind)) = (
         state.store.get(key).cloned(),
@@ -103,14 +104,14 @@ pub(super) fn edit(state: &mut State, key: &Key, subresource: &str, edit: impl F
         subresource: subresource.to_owned(),
         api_version: kind.api_version(),
     };
-    managers::note_update(Some(&live), &mut new, &manager);
+    managers::record_update(Some(&live), &mut new, &manager);
     if new != *live {
         state.store.put(key.clone(), new);
     }
 }
 
-/// A new node takes no pods before its kubelet says that it is Ready.
-fn taint_until_ready(object: &mut Value) {
+/// A new node accepts no pods until its kubelet reports Ready.
+fn add_not_ready_taint(object: &mut Value) {
     let taint = json!({"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"});
     fill(object, &["spec", "taints"], json!([]));
     if let Some(Value::Array(taints)) = object.pointer_mut("/spec/taints")
@@ -120,7 +121,7 @@ fn taint_until_ready(object: &mut Value) {
     }
 }
 
-fn give_address(state: &State, object: &mut Value) -> Result<(), Refusal> {
+fn allocate_cluster_ip(state: &State, object: &mut Value) -> Result<(), StatusError> {
     if object["spec"]["type"] == "ExternalName" {
         return Ok(());
     }
@@ -129,19 +130,19 @@ fn give_address(state: &State, object: &mut Value) -> Result<(), Refusal> {
         .unwrap_or_default()
         .is_empty()
     {
-        let free = state.free_service_address();
-        let free = free.ok_or_else(|| Refusal::internal("the range of services is full"))?;
+        let free = state.next_cluster_ip();
+        let free = free.ok_or_else(|| StatusError::internal("the range of services is full"))?;
         put(object, &["spec", "clusterIP"], json!(free.to_string()));
     }
     let address = object["spec"]["clusterIP"].clone();
     fill(object, &["spec", "clusterIPs"], json!([address]));
     fill(object, &["spec", "ipFamilies"], json!(["IPv4"]));
     fill(object, &["spec", "ipFamilyPolicy"], json!("SingleStack"));
-    give_node_ports(state, object)
+    allocate_node_ports(state, object)
 }
 
-/// A port of every node for each port of the Service, where its type has them.
-fn give_node_ports(state: &State, object: &mut Value) -> Result<(), Refusal> {
+/// Allocates a node port for each port of the Service, if its type has them.
+fn allocate_node_ports(state: &State, object: &mut Value) -> Result<(), StatusError> {
     let kind = object["spec"]["type"].as_str().unwrap_or_default();
     match kind {
         "NodePort" => {}
@@ -158,14 +159,15 @@ fn give_node_ports(state: &State, object: &mut Value) -> Result<(), Refusal> {
     for port in ports.and_then(Value::as_array_mut).into_iter().flatten() {
         if port["nodePort"].as_u64().unwrap_or(0) == 0 {
             let free = free.next();
-            let free = free.ok_or_else(|| Refusal::internal("the range of node ports is full"))?;
+            let free =
+                free.ok_or_else(|| StatusError::internal("the range of node ports is full"))?;
             put(port, &["nodePort"], json!(free));
         }
     }
     Ok(())
 }
 
-fn note_template(object: &mut Value, generation: i64) {
+fn set_template_generation(object: &mut Value, generation: i64) {
     let key = "deprecated.daemonset.template.generation";
     put(
         object,
@@ -174,14 +176,14 @@ fn note_template(object: &mut Value, generation: i64) {
     );
 }
 
-fn give_pod_network(state: &mut State, key: &Key) {
+fn allocate_pod_cidr(state: &mut State, key: &Key) {
     if state
         .get("Node", "", &key.name)
         .is_none_or(|node| node["spec"]["podCIDR"].is_string())
     {
         return;
     }
-    let Some(network) = state.free_pod_network() else {
+    let Some(network) = state.next_pod_cidr() else {
         return;
     };
     edit(state, key, "", |node| {
@@ -190,7 +192,7 @@ fn give_pod_network(state: &mut State, key: &Key) {
     });
 }
 
-fn furnish_namespace(state: &mut State, pki: &Pki, namespace: &str) {
+fn create_namespace_defaults(state: &mut State, pki: &Pki, namespace: &str) {
     let account = json!({"apiVersion": "v1", "kind": "ServiceAccount"});
     let ca = json!({
         "apiVersion": "v1", "kind": "ConfigMap", "data": {"ca.crt": pki.ca_pem()},
@@ -199,7 +201,7 @@ fn furnish_namespace(state: &mut State, pki: &Pki, namespace: &str) {
         ("ServiceAccount", "default", account),
         ("ConfigMap", "kube-root-ca.crt", ca),
     ] {
-        let Some(kind) = kinds::named(kind) else {
+        let Some(kind) = kinds::by_name(kind) else {
             continue;
         };
         let key = Key::new(kind, namespace, name);
@@ -213,7 +215,7 @@ fn furnish_namespace(state: &mut State, pki: &Pki, namespace: &str) {
             }),
         );
         if state.store.get(&key).is_none() {
-            let _made: Arc<Value> = state.store.put(key, object);
+            let _stored: Arc<Value> = state.store.put(key, object);
         }
     }
 }

@@ -1,5 +1,4 @@
-//! The kinds that are served, and the shape of each as Kubernetes' own types
-//! have it.
+//! The served kinds, with their k8s-openapi types.
 
 use k8s_openapi::api::{
     apps::v1 as apps, certificates::v1 as certificates, coordination::v1 as coordination,
@@ -9,26 +8,25 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-/// What the server knows of a kind.
 pub(super) struct Kind {
-    /// The API group; empty for the core.
+    /// Empty for the core group.
     pub(super) group: &'static str,
     pub(super) version: &'static str,
     pub(super) kind: &'static str,
     pub(super) plural: &'static str,
-    pub(super) short: &'static [&'static str],
+    pub(super) short_names: &'static [&'static str],
     pub(super) namespaced: bool,
-    /// Whether `/status` is apart from the rest.
+    /// Whether `/status` is a subresource.
     pub(super) status: bool,
-    /// Whether a change of `spec` counts `metadata.generation` up.
+    /// Whether a change of `spec` increments `metadata.generation`.
     pub(super) generation: bool,
-    /// Fields that a field selector may name, beyond name and namespace.
+    /// Fields allowed in field selectors besides name and namespace.
     pub(super) fields: &'static [&'static str],
-    through: fn(Value) -> Result<Value, serde_json::Error>,
+    decoder: fn(Value) -> Result<Value, serde_json::Error>,
 }
 
 impl Kind {
-    /// `apps/v1`.
+    /// For example `apps/v1`.
     pub(super) fn api_version(&self) -> String {
         match self.group {
             "" => self.version.to_owned(),
@@ -36,7 +34,7 @@ impl Kind {
         }
     }
 
-    /// `daemonsets.apps`, as errors name it.
+    /// For example `daemonsets.apps`, as in error messages.
     pub(super) fn resource(&self) -> String {
         match self.group {
             "" => self.plural.to_owned(),
@@ -48,73 +46,71 @@ impl Kind {
         self.kind.to_lowercase()
     }
 
-    /// The object as its type has it: fields of the wrong type are an error,
-    /// fields that the type does not know are gone.
+    /// Converts the object through its type: a wrong field type is an error, unknown fields
+    /// are dropped.
     pub(super) fn decode(&self, object: Value) -> Result<Value, serde_json::Error> {
-        (self.through)(object)
+        (self.decoder)(object)
     }
 }
 
-/// The kind of a group and a plural.
 pub(super) fn find(group: &str, plural: &str) -> Option<&'static Kind> {
     KINDS
         .iter()
         .find(|kind| kind.group == group && kind.plural == plural)
 }
 
-/// The kind by its own name; names are unique among those served.
-pub(super) fn named(name: &str) -> Option<&'static Kind> {
+/// Kind names are unique among the served kinds.
+pub(super) fn by_name(name: &str) -> Option<&'static Kind> {
     KINDS.iter().find(|kind| kind.kind == name)
 }
 
-fn through<T: DeserializeOwned + Serialize>(object: Value) -> Result<Value, serde_json::Error> {
+fn round_trip<T: DeserializeOwned + Serialize>(object: Value) -> Result<Value, serde_json::Error> {
     serde_json::to_value(serde_json::from_value::<T>(object)?)
 }
 
 const RBAC: &str = "rbac.authorization.k8s.io";
 
-const fn plain(
+const fn namespaced_kind(
     group: &'static str,
     kind: &'static str,
     plural: &'static str,
-    through: fn(Value) -> Result<Value, serde_json::Error>,
+    decoder: fn(Value) -> Result<Value, serde_json::Error>,
 ) -> Kind {
     Kind {
         group,
         version: "v1",
         kind,
         plural,
-        short: &[],
+        short_names: &[],
         namespaced: true,
         status: false,
         generation: false,
         fields: &[],
-        through,
+        decoder,
     }
 }
 
-/// A kind of Calico's, as its CustomResourceDefinitions have it. Its fields are
-/// nobody's to check.
+/// A custom resource of Calico, whose fields are not validated.
 const fn custom(kind: &'static str, plural: &'static str) -> Kind {
     Kind {
         namespaced: false,
         generation: true,
-        ..plain("crd.projectcalico.org", kind, plural, Ok)
+        ..namespaced_kind("crd.projectcalico.org", kind, plural, Ok)
     }
 }
 
-/// Every kind, ordered by group and plural as discovery lists them.
+/// Ordered by group and plural, as discovery lists them.
 pub(super) static KINDS: &[Kind] = &[
     Kind {
-        short: &["cm"],
-        ..plain("", "ConfigMap", "configmaps", through::<core::ConfigMap>)
+        short_names: &["cm"],
+        ..namespaced_kind("", "ConfigMap", "configmaps", round_trip::<core::ConfigMap>)
     },
     Kind {
-        short: &["ep"],
-        ..plain("", "Endpoints", "endpoints", through::<core::Endpoints>)
+        short_names: &["ep"],
+        ..namespaced_kind("", "Endpoints", "endpoints", round_trip::<core::Endpoints>)
     },
     Kind {
-        short: &["ev"],
+        short_names: &["ev"],
         fields: &[
             "involvedObject.kind",
             "involvedObject.namespace",
@@ -123,24 +119,24 @@ pub(super) static KINDS: &[Kind] = &[
             "reason",
             "type",
         ],
-        ..plain("", "Event", "events", through::<core::Event>)
+        ..namespaced_kind("", "Event", "events", round_trip::<core::Event>)
     },
     Kind {
-        short: &["ns"],
+        short_names: &["ns"],
         namespaced: false,
         status: true,
         fields: &["status.phase"],
-        ..plain("", "Namespace", "namespaces", through::<core::Namespace>)
+        ..namespaced_kind("", "Namespace", "namespaces", round_trip::<core::Namespace>)
     },
     Kind {
-        short: &["no"],
+        short_names: &["no"],
         namespaced: false,
         status: true,
         fields: &["spec.unschedulable"],
-        ..plain("", "Node", "nodes", through::<core::Node>)
+        ..namespaced_kind("", "Node", "nodes", round_trip::<core::Node>)
     },
     Kind {
-        short: &["po"],
+        short_names: &["po"],
         status: true,
         generation: true,
         fields: &[
@@ -149,121 +145,121 @@ pub(super) static KINDS: &[Kind] = &[
             "status.phase",
             "status.podIP",
         ],
-        ..plain("", "Pod", "pods", through::<core::Pod>)
+        ..namespaced_kind("", "Pod", "pods", round_trip::<core::Pod>)
     },
     Kind {
         fields: &["type"],
-        ..plain("", "Secret", "secrets", through::<core::Secret>)
+        ..namespaced_kind("", "Secret", "secrets", round_trip::<core::Secret>)
     },
     Kind {
-        short: &["sa"],
-        ..plain(
+        short_names: &["sa"],
+        ..namespaced_kind(
             "",
             "ServiceAccount",
             "serviceaccounts",
-            through::<core::ServiceAccount>,
+            round_trip::<core::ServiceAccount>,
         )
     },
     Kind {
-        short: &["svc"],
+        short_names: &["svc"],
         status: true,
         fields: &["spec.clusterIP", "spec.type"],
-        ..plain("", "Service", "services", through::<core::Service>)
+        ..namespaced_kind("", "Service", "services", round_trip::<core::Service>)
     },
     Kind {
-        short: &["ds"],
+        short_names: &["ds"],
         status: true,
         generation: true,
-        ..plain(
+        ..namespaced_kind(
             "apps",
             "DaemonSet",
             "daemonsets",
-            through::<apps::DaemonSet>,
+            round_trip::<apps::DaemonSet>,
         )
     },
     Kind {
-        short: &["deploy"],
+        short_names: &["deploy"],
         status: true,
         generation: true,
-        ..plain(
+        ..namespaced_kind(
             "apps",
             "Deployment",
             "deployments",
-            through::<apps::Deployment>,
+            round_trip::<apps::Deployment>,
         )
     },
     Kind {
-        short: &["rs"],
+        short_names: &["rs"],
         status: true,
         generation: true,
-        ..plain(
+        ..namespaced_kind(
             "apps",
             "ReplicaSet",
             "replicasets",
-            through::<apps::ReplicaSet>,
+            round_trip::<apps::ReplicaSet>,
         )
     },
     Kind {
-        short: &["csr"],
+        short_names: &["csr"],
         namespaced: false,
         status: true,
         fields: &["spec.signerName"],
-        ..plain(
+        ..namespaced_kind(
             "certificates.k8s.io",
             "CertificateSigningRequest",
             "certificatesigningrequests",
-            through::<certificates::CertificateSigningRequest>,
+            round_trip::<certificates::CertificateSigningRequest>,
         )
     },
-    plain(
+    namespaced_kind(
         "coordination.k8s.io",
         "Lease",
         "leases",
-        through::<coordination::Lease>,
+        round_trip::<coordination::Lease>,
     ),
     custom("FelixConfiguration", "felixconfigurations"),
     custom("IPAMConfig", "ipamconfigs"),
     custom("IPPool", "ippools"),
-    plain(
+    namespaced_kind(
         "discovery.k8s.io",
         "EndpointSlice",
         "endpointslices",
-        through::<discovery::EndpointSlice>,
+        round_trip::<discovery::EndpointSlice>,
     ),
     Kind {
         namespaced: false,
-        ..plain(
+        ..namespaced_kind(
             "node.k8s.io",
             "RuntimeClass",
             "runtimeclasses",
-            through::<node::RuntimeClass>,
+            round_trip::<node::RuntimeClass>,
         )
     },
     Kind {
         namespaced: false,
-        ..plain(
+        ..namespaced_kind(
             RBAC,
             "ClusterRoleBinding",
             "clusterrolebindings",
-            through::<rbac::ClusterRoleBinding>,
+            round_trip::<rbac::ClusterRoleBinding>,
         )
     },
     Kind {
         namespaced: false,
-        ..plain(
+        ..namespaced_kind(
             RBAC,
             "ClusterRole",
             "clusterroles",
-            through::<rbac::ClusterRole>,
+            round_trip::<rbac::ClusterRole>,
         )
     },
-    plain(
+    namespaced_kind(
         RBAC,
         "RoleBinding",
         "rolebindings",
-        through::<rbac::RoleBinding>,
+        round_trip::<rbac::RoleBinding>,
     ),
-    plain(RBAC, "Role", "roles", through::<rbac::Role>),
+    namespaced_kind(RBAC, "Role", "roles", round_trip::<rbac::Role>),
 ];
 
 #[cfg(test)]
@@ -273,7 +269,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_of_kinds_are_unique() {
+    fn kind_names_are_unique() {
         for kind in KINDS {
             let same = KINDS.iter().filter(|other| other.kind == kind.kind);
             assert_eq!(same.count(), 1, "{}", kind.kind);
@@ -282,13 +278,13 @@ mod tests {
     }
 
     #[test]
-    fn a_type_drops_what_it_does_not_know_and_refuses_what_is_wrong() {
-        let kind = named("ConfigMap").unwrap();
+    fn decode_drops_unknown_fields_and_rejects_wrong_types() {
+        let kind = by_name("ConfigMap").unwrap();
         let read = kind
             .decode(json!({"metadata": {"name": "x"}, "dato": {}}))
             .unwrap();
-        let wanted = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "x"}});
-        assert_eq!(read, wanted);
+        let expected = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "x"}});
+        assert_eq!(read, expected);
         assert!(kind.decode(json!({"data": {"x": 1}})).is_err());
         assert!(kind.decode(json!({"kind": "Secret"})).is_err());
     }

@@ -1,11 +1,10 @@
-//! `metadata.managedFields`: who wrote which field last, and who applied it.
+//! `metadata.managedFields`: which manager updated or applied which field.
 
 use serde_json::{Map, Value, json};
 
-use super::fields::Fields;
+use super::fields::FieldSet;
 use super::time;
 
-/// Who writes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Manager {
     pub(super) name: String,
@@ -13,13 +12,13 @@ pub(super) struct Manager {
     pub(super) api_version: String,
 }
 
-/// What one manager has written in one way.
+/// Fields of one manager and operation.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Entry {
     manager: Manager,
     applied: bool,
     time: String,
-    pub(super) fields: Fields,
+    pub(super) fields: FieldSet,
 }
 
 impl Entry {
@@ -27,8 +26,7 @@ impl Entry {
         self.manager == *manager && self.applied == applied
     }
 
-    /// As conflicts name it.
-    pub(super) fn called(&self) -> String {
+    pub(super) fn display_name(&self) -> String {
         let Manager {
             name,
             subresource,
@@ -54,17 +52,17 @@ impl Entry {
             },
             applied: text("operation") == "Apply",
             time: text("time"),
-            fields: Fields::read(&value["fieldsV1"]),
+            fields: FieldSet::from_fields_v1(&value["fieldsV1"]),
         }
     }
 
-    fn written(&self) -> Value {
+    fn to_json(&self) -> Value {
         let mut value = json!({
             "manager": self.manager.name,
             "operation": if self.applied { "Apply" } else { "Update" },
             "apiVersion": self.manager.api_version,
             "fieldsType": "FieldsV1",
-            "fieldsV1": self.fields.written(),
+            "fieldsV1": self.fields.to_fields_v1(),
         });
         if let (false, Some(fields)) = (self.manager.subresource.is_empty(), value.as_object_mut())
         {
@@ -77,13 +75,12 @@ impl Entry {
     }
 }
 
-/// The entries of an object.
 pub(super) fn entries(object: &Value) -> Vec<Entry> {
     let list = object["metadata"]["managedFields"].as_array();
     list.into_iter().flatten().map(Entry::read).collect()
 }
 
-/// Writes the entries into an object; those that own nothing go.
+/// Writes the entries into an object, without those that own nothing.
 pub(super) fn set_entries(object: &mut Value, mut entries: Vec<Entry>) {
     entries.retain(|entry| !entry.fields.is_empty());
     entries.sort_by(|one, other| {
@@ -92,7 +89,7 @@ pub(super) fn set_entries(object: &mut Value, mut entries: Vec<Entry>) {
             .cmp(&order(other))
             .then_with(|| one.manager.name.cmp(&other.manager.name))
     });
-    let list: Vec<Value> = entries.iter().map(Entry::written).collect();
+    let list: Vec<Value> = entries.iter().map(Entry::to_json).collect();
     let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) else {
         return;
     };
@@ -102,26 +99,26 @@ pub(super) fn set_entries(object: &mut Value, mut entries: Vec<Entry>) {
     };
 }
 
-/// Notes a create, an update or a patch: what it changed is the manager's now, and
-/// nobody else's; what it removed is nobody's.
-pub(super) fn note_update(old: Option<&Value>, new: &mut Value, manager: &Manager) {
-    // Of these a real server keeps no notes either.
+/// Records a create, update or patch: the manager becomes the only owner of changed fields;
+/// removed fields lose their owners.
+pub(super) fn record_update(old: Option<&Value>, new: &mut Value, manager: &Manager) {
+    // A real server records no managers for these either.
     if new["kind"] == "CertificateSigningRequest" {
         return;
     }
     let before = old.map(content).unwrap_or_else(|| json!({}));
     let after = content(new);
-    let changed = Fields::changed(&before, &after);
-    let gone = Fields::of(&before, true).minus(&Fields::of(&after, true));
+    let changed = FieldSet::changed(&before, &after);
+    let removed = FieldSet::of(&before, true).difference(&FieldSet::of(&after, true));
     let mut entries = old.map(entries).unwrap_or_default();
-    if changed.is_empty() && gone.is_empty() {
+    if changed.is_empty() && removed.is_empty() {
         set_entries(new, entries);
         return;
     }
     for entry in &mut entries {
-        entry.fields = entry.fields.minus(&gone);
+        entry.fields = entry.fields.difference(&removed);
         if !entry.is(manager, false) {
-            entry.fields = entry.fields.minus(&changed);
+            entry.fields = entry.fields.difference(&changed);
         }
     }
     let now = time::now();
@@ -140,19 +137,19 @@ pub(super) fn note_update(old: Option<&Value>, new: &mut Value, manager: &Manage
     set_entries(new, entries);
 }
 
-/// Notes what a manager applies. An apply that changes no value is not dated.
-pub(super) fn note_apply(
+/// Records an apply. One that changes no value keeps its time.
+pub(super) fn record_apply(
     entries: &mut Vec<Entry>,
     manager: &Manager,
-    fields: &Fields,
-    changes: bool,
+    fields: &FieldSet,
+    changed_value: bool,
 ) {
-    let at = entries.iter().position(|entry| entry.is(manager, true));
-    let before = at.map(|at| entries.remove(at).time);
+    let index = entries.iter().position(|entry| entry.is(manager, true));
+    let before = index.map(|index| entries.remove(index).time);
     entries.push(Entry {
         manager: manager.clone(),
         applied: true,
-        time: match changes {
+        time: match changed_value {
             true => time::now(),
             false => before.unwrap_or_default(),
         },
@@ -160,13 +157,13 @@ pub(super) fn note_apply(
     });
 }
 
-/// What can be owned of an object: not what names it or what the server keeps.
+/// The fields that can be owned: not identity, and not server-managed metadata.
 pub(super) fn content(object: &Value) -> Value {
     let mut content = object.as_object().cloned().unwrap_or_default();
     content.remove("apiVersion");
     content.remove("kind");
     if let Some(metadata) = content.get_mut("metadata").and_then(Value::as_object_mut) {
-        for kept in [
+        for field in [
             "name",
             "namespace",
             "uid",
@@ -177,7 +174,7 @@ pub(super) fn content(object: &Value) -> Value {
             "deletionGracePeriodSeconds",
             "managedFields",
         ] {
-            metadata.remove(kept);
+            metadata.remove(field);
         }
         if metadata.is_empty() {
             content.remove("metadata");
@@ -216,17 +213,17 @@ mod tests {
     }
 
     #[test]
-    fn a_changed_field_changes_hands_and_a_removed_one_is_nobodys() {
+    fn changed_field_gets_a_new_owner_and_removed_field_none() {
         let mut first = json!({"metadata": {"name": "x"}, "data": {"a": "1", "b": "1"}});
-        note_update(None, &mut first, &manager("one"));
+        record_update(None, &mut first, &manager("one"));
         assert_eq!(owned(&first, "one"), [".data", ".data.a", ".data.b"]);
         let mut second = first.clone();
         second["data"] = json!({"a": "2"});
-        note_update(Some(&first), &mut second, &manager("two"));
+        record_update(Some(&first), &mut second, &manager("two"));
         assert_eq!(owned(&second, "one"), [".data"]);
         assert_eq!(owned(&second, "two"), [".data.a"]);
         let mut same = second.clone();
-        note_update(Some(&second), &mut same, &manager("three"));
+        record_update(Some(&second), &mut same, &manager("three"));
         assert_eq!(same, second);
     }
 }

@@ -1,22 +1,21 @@
-//! Which lists are merged by key and which values are replaced whole, in
-//! server-side apply and in strategic merge patches.
+//! How values merge in server-side apply and strategic merge patches: which lists merge by
+//! key and which values are atomic.
 //!
-//! By the name of the field: among the kinds that are served, a name has one
-//! shape, but for the ports of containers and of Services, which their items tell.
+//! Decided by field name, which is unambiguous among the served kinds except for the ports
+//! of containers and Services; their items tell them apart.
 
 use serde_json::{Value, json};
 
-/// How a value is owned and merged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Shape {
-    /// As a whole.
+pub(super) enum MergeType {
+    /// Replaced as a whole.
     Atomic,
-    /// Field by field.
-    Fields,
-    /// Item by item, told apart by these fields; the second is for server-side
-    /// apply only.
+    /// Merged field by field.
+    Granular,
+    /// Merged item by item, identified by these fields; only server-side apply uses the
+    /// second one.
     Keyed(&'static [&'static str]),
-    /// Value by value.
+    /// Merged value by value.
     Set,
 }
 
@@ -56,42 +55,40 @@ const KEYED: &[(&str, &[&str])] = &[
 
 const SETS: &[&str] = &["finalizers", "podCIDRs"];
 
-/// The shape of a field's value.
-pub(super) fn of(field: &str, value: &Value) -> Shape {
+pub(super) fn of(field: &str, value: &Value) -> MergeType {
     match value {
-        Value::Object(_) if ATOMIC_OBJECTS.contains(&field) => Shape::Atomic,
-        Value::Object(_) => Shape::Fields,
-        Value::Array(_) if SETS.contains(&field) => Shape::Set,
+        Value::Object(_) if ATOMIC_OBJECTS.contains(&field) => MergeType::Atomic,
+        Value::Object(_) => MergeType::Granular,
+        Value::Array(_) if SETS.contains(&field) => MergeType::Set,
         Value::Array(items) if field == "ports" => ports(items),
         Value::Array(items) => {
-            let known = KEYED.iter().find(|(name, _)| *name == field);
-            match known {
-                Some((_, keys)) if has_keys(items, keys) => Shape::Keyed(keys),
-                _ => Shape::Atomic,
+            let entry = KEYED.iter().find(|(name, _)| *name == field);
+            match entry {
+                Some((_, keys)) if has_keys(items, keys) => MergeType::Keyed(keys),
+                _ => MergeType::Atomic,
             }
         }
-        _ => Shape::Atomic,
+        _ => MergeType::Atomic,
     }
 }
 
-fn ports(items: &[Value]) -> Shape {
+fn ports(items: &[Value]) -> MergeType {
     const CONTAINER: &[&str] = &["containerPort", "protocol"];
     const SERVICE: &[&str] = &["port", "protocol"];
     let has = |key: &'static str| items.iter().all(|item| item.get(key).is_some());
     match () {
-        () if has("containerPort") => Shape::Keyed(CONTAINER),
-        () if has("port") => Shape::Keyed(SERVICE),
-        () => Shape::Atomic,
+        () if has("containerPort") => MergeType::Keyed(CONTAINER),
+        () if has("port") => MergeType::Keyed(SERVICE),
+        () => MergeType::Atomic,
     }
 }
 
-/// An item without its key cannot be told apart: then the list is one value.
+/// A list with an item without its key is atomic.
 fn has_keys(items: &[Value], keys: &[&str]) -> bool {
     let first = keys.first().copied().unwrap_or_default();
     items.iter().all(|item| item.get(first).is_some())
 }
 
-/// What tells an item apart.
 pub(super) fn key_of(item: &Value, keys: &[&str]) -> Value {
     let pairs = keys.iter().map(|key| {
         let value = match item.get(key) {
@@ -109,20 +106,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ports_are_told_by_their_items() {
+    fn port_lists_are_distinguished_by_their_items() {
         let port = json!([{"port": 80}]);
-        assert_eq!(of("ports", &port), Shape::Keyed(&["port", "protocol"]));
+        assert_eq!(of("ports", &port), MergeType::Keyed(&["port", "protocol"]));
         let keys = key_of(
             &json!({"containerPort": 80}),
             &["containerPort", "protocol"],
         );
         assert_eq!(keys, json!({"containerPort": 80, "protocol": "TCP"}));
-        assert_eq!(of("ports", &json!([{"name": "x"}])), Shape::Atomic);
+        assert_eq!(of("ports", &json!([{"name": "x"}])), MergeType::Atomic);
     }
 
     #[test]
-    fn an_item_without_its_key_makes_the_list_one_value() {
-        assert_eq!(of("containers", &json!([{"image": "x"}])), Shape::Atomic);
-        assert_eq!(of("taints", &json!([{"key": "x"}])), Shape::Atomic);
+    fn list_with_an_item_without_key_is_atomic() {
+        assert_eq!(
+            of("containers", &json!([{"image": "x"}])),
+            MergeType::Atomic
+        );
+        assert_eq!(of("taints", &json!([{"key": "x"}])), MergeType::Atomic);
     }
 }

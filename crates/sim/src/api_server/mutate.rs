@@ -1,148 +1,151 @@
-//! Requests that change something, by method and part.
+//! Create, update, patch and delete requests.
 
 use hyper::{Method, StatusCode};
 use serde_json::{Value, json};
 
-use super::answer::{Answer, Asked};
-use super::decode::{self, Unknown};
-use super::delete::Deletion;
-use super::patch::Form;
-use super::refusal::Refusal;
+use super::decode::{self, FieldValidation};
+use super::delete::DeleteOptions;
+use super::handler::{ApiResponse, ResourceRequest};
+use super::patch::PatchType;
 use super::reviews;
 use super::state::Server;
+use super::status_error::StatusError;
 use super::store::Key;
 use super::view::View;
-use super::write::{Place, Writer, Written};
+use super::write::{ObjectRef, WriteOutcome, Writer};
 
-type Done = Result<(StatusCode, Value), Refusal>;
+type MutationResult = Result<(StatusCode, Value), StatusError>;
 
-impl Asked<'_> {
-    pub(super) fn change(&self, server: &Server) -> Result<Answer, Refusal> {
-        let query = &self.call.query;
+impl ResourceRequest<'_> {
+    pub(super) fn mutate(&self, server: &Server) -> Result<ApiResponse, StatusError> {
+        let query = &self.request.query;
         let manager = match query.get("fieldManager") {
-            "" => self.call.agent.as_str(),
-            given => given,
+            "" => self.request.agent.as_str(),
+            manager => manager,
         };
         let mut state = server.state();
         let mut writer = Writer {
             state: &mut state,
             pki: &server.pki,
-            user: &self.call.user,
+            user: &self.request.user,
             manager: manager.to_owned(),
             dry_run: query.dry_run(),
-            unknown: Unknown::read(query.get("fieldValidation")),
+            field_validation: FieldValidation::read(query.get("fieldValidation")),
             warnings: Vec::new(),
         };
-        let place = Place {
+        let target = ObjectRef {
             kind: self.kind,
             key: self.key(),
-            subresource: self.part().to_owned(),
+            subresource: self.subresource().to_owned(),
         };
-        let (code, value) = match self.call.method {
-            Method::POST => self.post(&mut writer, &place)?,
-            Method::PUT => self.put(&mut writer, &place)?,
-            Method::PATCH => self.patch(&mut writer, &place)?,
-            Method::DELETE if self.part().is_empty() => self.delete(&mut writer, &place)?,
-            _ => return Err(Refusal::method_not_allowed()),
+        let (code, value) = match self.request.method {
+            Method::POST => self.post(&mut writer, &target)?,
+            Method::PUT => self.put(&mut writer, &target)?,
+            Method::PATCH => self.patch(&mut writer, &target)?,
+            Method::DELETE if self.subresource().is_empty() => self.delete(&mut writer, &target)?,
+            _ => return Err(StatusError::method_not_allowed()),
         };
-        Ok(Answer::Json(code, value, writer.warnings))
+        Ok(ApiResponse::Json(code, value, writer.warnings))
     }
 
-    fn post(&self, writer: &mut Writer<'_>, place: &Place) -> Done {
-        let made = match (self.kind.kind, self.part()) {
+    fn post(&self, writer: &mut Writer<'_>, target: &ObjectRef) -> MutationResult {
+        let created = match (self.kind.kind, self.subresource()) {
             (_, "") => {
                 let misplaced = self.kind.namespaced && self.resource.namespace.is_none();
                 if self.resource.name.is_some() || misplaced {
-                    return Err(Refusal::method_not_allowed());
+                    return Err(StatusError::method_not_allowed());
                 }
-                let made = writer.create(place, self.object()?)?;
-                self.view.one(self.kind, &made)
+                let created = writer.create(target, self.object()?)?;
+                self.view.one(self.kind, &created)
             }
-            ("ServiceAccount", "token") => writer.token(place, self.call.json()?)?,
-            ("Pod", "binding") => writer.bind(place, &self.call.json()?)?,
-            ("Pod", "eviction") => writer.evict(place, &self.call.json()?)?,
-            _ => return Err(self.unknown_part()),
+            ("ServiceAccount", "token") => writer.token(target, self.request.json()?)?,
+            ("Pod", "binding") => writer.bind(target, &self.request.json()?)?,
+            ("Pod", "eviction") => writer.evict(target, &self.request.json()?)?,
+            _ => return Err(self.unknown_subresource()),
         };
-        Ok((StatusCode::CREATED, made))
+        Ok((StatusCode::CREATED, created))
     }
 
-    fn put(&self, writer: &mut Writer<'_>, place: &Place) -> Done {
-        self.demand_change_of_one(writer, place)?;
-        let written = writer.replace(place, self.object()?)?;
+    fn put(&self, writer: &mut Writer<'_>, target: &ObjectRef) -> MutationResult {
+        self.check_single_object(writer, target)?;
+        let written = writer.replace(target, self.object()?)?;
         Ok((StatusCode::OK, self.view.one(self.kind, &written)))
     }
 
-    fn patch(&self, writer: &mut Writer<'_>, place: &Place) -> Done {
-        self.demand_change_of_one(writer, place)?;
-        let form = Form::of(self.call.media())?;
-        let body: Value = serde_json::from_slice(&self.call.body)
-            .map_err(|error| Refusal::bad_request(format!("error decoding patch: {error}")))?;
-        let (code, written) = match form {
-            Form::Apply => {
-                if self.call.query.get("fieldManager").is_empty() {
-                    return Err(Refusal::apply_without_manager());
+    fn patch(&self, writer: &mut Writer<'_>, target: &ObjectRef) -> MutationResult {
+        self.check_single_object(writer, target)?;
+        let patch_type = PatchType::of(self.request.media())?;
+        let body: Value = serde_json::from_slice(&self.request.body)
+            .map_err(|error| StatusError::bad_request(format!("error decoding patch: {error}")))?;
+        let (code, written) = match patch_type {
+            PatchType::Apply => {
+                if self.request.query.get("fieldManager").is_empty() {
+                    return Err(StatusError::apply_without_manager());
                 }
-                match writer.apply(place, body, self.call.query.is("force"))? {
-                    Written::Created(object) => (StatusCode::CREATED, object),
-                    Written::Changed(object) => (StatusCode::OK, object),
+                match writer.apply(target, body, self.request.query.is("force"))? {
+                    WriteOutcome::Created(object) => (StatusCode::CREATED, object),
+                    WriteOutcome::Changed(object) => (StatusCode::OK, object),
                 }
             }
-            form => (StatusCode::OK, writer.patch(place, form, body)?),
+            patch_type => (StatusCode::OK, writer.patch(target, patch_type, body)?),
         };
         Ok((code, self.view.one(self.kind, &written)))
     }
 
-    fn demand_change_of_one(&self, writer: &Writer<'_>, place: &Place) -> Result<(), Refusal> {
+    fn check_single_object(
+        &self,
+        writer: &Writer<'_>,
+        target: &ObjectRef,
+    ) -> Result<(), StatusError> {
         if self.resource.name.is_none() {
-            return Err(Refusal::method_not_allowed());
+            return Err(StatusError::method_not_allowed());
         }
-        self.demand_readable()?;
-        match self.part() {
-            "approval" => reviews::demand_approval(writer.state, writer.user, &place.key),
+        self.check_readable()?;
+        match self.subresource() {
+            "approval" => reviews::authorize_approval(writer.state, writer.user, &target.key),
             _ => Ok(()),
         }
     }
 
-    /// The body, which must be an object.
-    fn object(&self) -> Result<Value, Refusal> {
-        match self.call.media() {
-            "" | "application/json" => decode::json(self.kind, &self.call.body),
-            _ => self.call.json(),
+    fn object(&self) -> Result<Value, StatusError> {
+        match self.request.media() {
+            "" | "application/json" => decode::json(self.kind, &self.request.body),
+            _ => self.request.json(),
         }
     }
 
-    fn delete(&self, writer: &mut Writer<'_>, place: &Place) -> Done {
-        let body = match self.call.body.is_empty() {
+    fn delete(&self, writer: &mut Writer<'_>, target: &ObjectRef) -> MutationResult {
+        let body = match self.request.body.is_empty() {
             true => Value::Null,
-            false => self.call.json()?,
+            false => self.request.json()?,
         };
-        let query = &self.call.query;
+        let query = &self.request.query;
         let (grace, policy) = (
             query.get("gracePeriodSeconds"),
             query.get("propagationPolicy"),
         );
-        let how = Deletion::read(&body, grace, policy);
+        let options = DeleteOptions::read(&body, grace, policy);
         if self.resource.name.is_some() {
-            return Ok((StatusCode::OK, writer.delete(place, &how)?));
+            return Ok((StatusCode::OK, writer.delete(target, &options)?));
         }
         let selector = self.selector()?;
-        let here =
-            |key: &Key| place.key.namespace.is_empty() || key.namespace == place.key.namespace;
+        let in_namespace =
+            |key: &Key| target.key.namespace.is_empty() || key.namespace == target.key.namespace;
         let all = writer.state.store.all(self.kind);
-        let meant = all.filter(|(key, object)| here(key) && selector.fits(object));
-        let meant: Vec<(Key, Value)> = meant
+        let selected = all.filter(|(key, object)| in_namespace(key) && selector.matches(object));
+        let selected: Vec<(Key, Value)> = selected
             .map(|(key, object)| (key.clone(), Value::clone(object)))
             .collect();
-        for (key, _) in &meant {
-            let place = Place {
+        for (key, _) in &selected {
+            let target = ObjectRef {
                 key: key.clone(),
-                ..place.clone()
+                ..target.clone()
             };
-            writer.delete(&place, &how)?;
+            writer.delete(&target, &options)?;
         }
-        let gone: Vec<&Value> = meant.iter().map(|(_, object)| object).collect();
+        let deleted: Vec<&Value> = selected.iter().map(|(_, object)| object).collect();
         let version = writer.state.store.revision().to_string();
-        let list = View::Object.list(self.kind, &gone, json!({"resourceVersion": version}));
+        let list = View::Object.list(self.kind, &deleted, json!({"resourceVersion": version}));
         Ok((StatusCode::OK, list))
     }
 }

@@ -3,58 +3,61 @@
 use json_patch::{Patch, PatchOperation};
 use serde_json::Value;
 
-use super::refusal::Refusal;
+use super::status_error::StatusError;
 use super::strategic;
 
-/// How a patch is written down.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Form {
+pub(super) enum PatchType {
     Json,
     Merge,
     Strategic,
     Apply,
 }
 
-impl Form {
-    /// By content type, parameters aside.
-    pub(super) fn of(content_type: &str) -> Result<Self, Refusal> {
+impl PatchType {
+    /// From a content type, whose parameters are ignored.
+    pub(super) fn of(content_type: &str) -> Result<Self, StatusError> {
         let media = content_type.split(';').next().unwrap_or_default().trim();
         match media {
             "application/json-patch+json" => Ok(Self::Json),
             "application/merge-patch+json" => Ok(Self::Merge),
             "application/strategic-merge-patch+json" => Ok(Self::Strategic),
             "application/apply-patch+yaml" => Ok(Self::Apply),
-            _ => Err(Refusal::unsupported_patch()),
+            _ => Err(StatusError::unsupported_patch()),
         }
     }
 }
 
-/// The object with the patch on it.
-pub(super) fn patched(live: &Value, form: Form, patch: Value) -> Result<Value, Refusal> {
+pub(super) fn apply_patch(
+    live: &Value,
+    patch_type: PatchType,
+    patch: Value,
+) -> Result<Value, StatusError> {
     let mut object = live.clone();
-    match form {
-        Form::Json => {
-            let patch: Patch = serde_json::from_value(patch)
-                .map_err(|error| Refusal::bad_request(format!("error decoding patch: {error}")))?;
+    match patch_type {
+        PatchType::Json => {
+            let patch: Patch = serde_json::from_value(patch).map_err(|error| {
+                StatusError::bad_request(format!("error decoding patch: {error}"))
+            })?;
             for operation in patch.0 {
-                step(&mut object, operation)?;
+                apply_operation(&mut object, operation)?;
             }
         }
-        Form::Merge | Form::Apply => json_patch::merge(&mut object, &patch),
-        Form::Strategic => strategic::merge(&mut object, &patch),
+        PatchType::Merge | PatchType::Apply => json_patch::merge(&mut object, &patch),
+        PatchType::Strategic => strategic::merge(&mut object, &patch),
     }
     Ok(object)
 }
 
-fn step(object: &mut Value, operation: PatchOperation) -> Result<(), Refusal> {
-    // Kubernetes takes a test for null as "not there".
+fn apply_operation(object: &mut Value, operation: PatchOperation) -> Result<(), StatusError> {
+    // Kubernetes treats a test for null as "absent".
     if let PatchOperation::Test(test) = &operation
         && test.value.is_null()
         && object.pointer(test.path.as_str()).is_none()
     {
         return Ok(());
     }
-    json_patch::patch(object, &[operation]).map_err(|_| Refusal::patch_does_not_fit())
+    json_patch::patch(object, &[operation]).map_err(|_| StatusError::patch_not_applicable())
 }
 
 #[cfg(test)]
@@ -64,24 +67,27 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_failed_test_changes_nothing() {
+    fn failed_test_rejects_the_patch() {
         let live = json!({"a": {"b": 1}});
         let patch = |value: Value| {
             let list = json!([
                 {"op": "add", "path": "/a/c", "value": 2},
                 {"op": "test", "path": "/a/b", "value": value},
             ]);
-            patched(&live, Form::Json, list)
+            apply_patch(&live, PatchType::Json, list)
         };
         assert_eq!(patch(json!(1)).unwrap(), json!({"a": {"b": 1, "c": 2}}));
-        assert_eq!(patch(json!(3)).unwrap_err(), Refusal::patch_does_not_fit());
+        assert_eq!(
+            patch(json!(3)).unwrap_err(),
+            StatusError::patch_not_applicable()
+        );
     }
 
     #[test]
-    fn a_test_for_null_means_not_there() {
+    fn null_test_means_absent() {
         let test = |path: &str| {
             let list = json!([{"op": "test", "path": path, "value": null}]);
-            patched(&json!({"a": 1}), Form::Json, list)
+            apply_patch(&json!({"a": 1}), PatchType::Json, list)
         };
         assert!(test("/b").is_ok());
         assert!(test("/a").is_err());

@@ -1,5 +1,4 @@
-//! The cluster's CA, what it issues, and how clients are told from their
-//! certificates.
+//! The cluster's CA, its certificates, and client authentication by certificate.
 
 use std::sync::Arc;
 
@@ -21,9 +20,8 @@ use tokio_rustls::rustls::{
 use x509_parser::prelude::{FromDer as _, X509Certificate, X509Name};
 
 use super::ApiError;
-use super::rights::User;
+use super::rbac::User;
 
-/// The CA and the API server's own certificate.
 pub(super) struct Pki {
     ca: CertifiedIssuer<'static, KeyPair>,
     verifier: Arc<dyn ClientCertVerifier>,
@@ -52,9 +50,9 @@ impl Pki {
         self.ca.pem()
     }
 
-    /// What the server needs to be trusted under these names. Client certificates
-    /// are welcome, and judged when a request comes: a bad one is a 401, as on a
-    /// real server, not a broken handshake.
+    /// TLS configuration with a server certificate for these names. Client certificates are
+    /// optional and checked per request: an invalid one causes a 401, as on a real server,
+    /// not a failed handshake.
     pub(super) fn server(&self, names: Vec<String>) -> Result<ServerConfig, ApiError> {
         let mut leaf = params("kube-apiserver", names)?;
         leaf.key_usages = vec![KeyUsagePurpose::DigitalSignature];
@@ -64,25 +62,25 @@ impl Pki {
         let key = PrivateKeyDer::from_pem_slice(key.serialize_pem().as_bytes())?;
         let config = ServerConfig::builder_with_provider(ring::default_provider().into())
             .with_safe_default_protocol_versions()?
-            .with_client_cert_verifier(Arc::new(Welcome(Arc::clone(&self.verifier))))
+            .with_client_cert_verifier(Arc::new(AcceptAnyClient(Arc::clone(&self.verifier))))
             .with_single_cert(vec![certificate.der().clone()], key)?;
         Ok(config)
     }
 
-    /// Whom a certificate speaks for: the common name and the organisations.
-    /// None if it is not of this CA, or not valid now.
+    /// The user in a certificate: common name and organizations. `None` if it is not issued
+    /// by this CA or not valid now.
     pub(super) fn user(&self, chain: &[CertificateDer<'_>]) -> Option<User> {
-        let (own, between) = chain.split_first()?;
+        let (own, intermediates) = chain.split_first()?;
         let verified = self
             .verifier
-            .verify_client_cert(own, between, UnixTime::now());
+            .verify_client_cert(own, intermediates, UnixTime::now());
         verified.ok()?;
         let (_, certificate) = X509Certificate::from_der(own).ok()?;
         let (name, groups) = subject(certificate.subject())?;
         Some(User { name, groups })
     }
 
-    /// A kubeconfig for a user of the CA's making.
+    /// A kubeconfig with a new client certificate.
     pub(super) fn kubeconfig(&self, server: &str, user: &User) -> Result<String, ApiError> {
         let mut leaf = params(&user.name, Vec::new())?;
         for group in &user.groups {
@@ -120,7 +118,6 @@ users:
         ))
     }
 
-    /// Signs a request for a client certificate.
     pub(super) fn sign(&self, request: &str) -> Result<String, rcgen::Error> {
         let mut request = CertificateSigningRequestParams::from_pem(request)?;
         let params = &mut request.params;
@@ -132,8 +129,8 @@ users:
     }
 }
 
-/// The common name and the organisations of a request for a certificate.
-pub(super) fn requested(request: &str) -> Option<(String, Vec<String>)> {
+/// Common name and organizations in a certificate signing request.
+pub(super) fn requested_subject(request: &str) -> Option<(String, Vec<String>)> {
     let (_, pem) = x509_parser::pem::parse_x509_pem(request.as_bytes()).ok()?;
     let parsed =
         x509_parser::certification_request::X509CertificationRequest::from_der(&pem.contents);
@@ -148,7 +145,7 @@ fn subject(name: &X509Name<'_>) -> Option<(String, Vec<String>)> {
     Some((common, groups.collect()))
 }
 
-/// A lab is younger than this and shorter than that, whatever its clock says.
+/// The validity period is wide enough for any clock and lifetime of a lab.
 fn params(common_name: &str, names: Vec<String>) -> Result<CertificateParams, ApiError> {
     let mut params = CertificateParams::new(names)?;
     params.distinguished_name = rcgen::DistinguishedName::new();
@@ -161,11 +158,11 @@ fn params(common_name: &str, names: Vec<String>) -> Result<CertificateParams, Ap
     Ok(params)
 }
 
-/// Takes any certificate whose key its bearer has; [`Pki::user`] judges it.
+/// Accepts any certificate if the client has its key; [`Pki::user`] verifies it.
 #[derive(Debug)]
-struct Welcome(Arc<dyn ClientCertVerifier>);
+struct AcceptAnyClient(Arc<dyn ClientCertVerifier>);
 
-impl ClientCertVerifier for Welcome {
+impl ClientCertVerifier for AcceptAnyClient {
     fn client_auth_mandatory(&self) -> bool {
         false
     }
@@ -177,7 +174,7 @@ impl ClientCertVerifier for Welcome {
     fn verify_client_cert(
         &self,
         _own: &CertificateDer<'_>,
-        _between: &[CertificateDer<'_>],
+        _intermediates: &[CertificateDer<'_>],
         _now: UnixTime,
     ) -> Result<ClientCertVerified, rustls::Error> {
         Ok(ClientCertVerified::assertion())
@@ -187,18 +184,20 @@ impl ClientCertVerifier for Welcome {
         &self,
         message: &[u8],
         certificate: &CertificateDer<'_>,
-        signed: &DigitallySignedStruct,
+        signature: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        self.0.verify_tls12_signature(message, certificate, signed)
+        self.0
+            .verify_tls12_signature(message, certificate, signature)
     }
 
     fn verify_tls13_signature(
         &self,
         message: &[u8],
         certificate: &CertificateDer<'_>,
-        signed: &DigitallySignedStruct,
+        signature: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        self.0.verify_tls13_signature(message, certificate, signed)
+        self.0
+            .verify_tls13_signature(message, certificate, signature)
     }
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {

@@ -1,16 +1,15 @@
-//! Who may do what: Role-based access control over the stored roles and bindings.
+//! Role-based access control over the stored roles and bindings.
 //!
-//! There is no Node authorizer: the seed binds the role `system:node` to the group
-//! of all nodes instead, so that a node may read what is another's.
+//! There is no Node authorizer: the seed binds the role `system:node` to the group of all
+//! nodes instead, so that a node can read objects of other nodes.
 
 use serde_json::{Value, json};
 
 use super::kinds::{self, Kind};
-use super::refusal::Refusal;
 use super::route::Resource;
+use super::status_error::StatusError;
 use super::store::Store;
 
-/// Whoever asks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct User {
     pub(super) name: String,
@@ -25,7 +24,7 @@ impl User {
         }
     }
 
-    /// The one group that no role has to say anything about.
+    /// Members of this group bypass RBAC.
     fn is_privileged(&self) -> bool {
         self.groups.iter().any(|group| group == "system:masters")
     }
@@ -48,29 +47,28 @@ impl User {
     }
 }
 
-/// One thing to be allowed.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Act<'a> {
+pub(super) struct ResourceAttributes<'a> {
     pub(super) verb: &'a str,
     pub(super) group: &'a str,
-    /// The plural, and the subresource after a slash.
+    /// The plural, with `/subresource` if there is one.
     pub(super) resource: &'a str,
-    /// Empty: in the whole cluster.
+    /// Empty for cluster scope.
     pub(super) namespace: &'a str,
     pub(super) name: &'a str,
 }
 
-/// Whether the stored roles allow it.
-pub(super) fn allowed(store: &Store, user: &User, act: &Act<'_>) -> bool {
-    user.is_privileged() || rules_of(store, user, act.namespace).any(|rule| grants(rule, act))
+pub(super) fn is_allowed(store: &Store, user: &User, attributes: &ResourceAttributes<'_>) -> bool {
+    user.is_privileged()
+        || rules_of(store, user, attributes.namespace).any(|rule| allows(rule, attributes))
 }
 
-/// Whether a path that is no resource may be read.
-pub(super) fn may_read(store: &Store, user: &User, path: &str) -> bool {
+/// Whether a non-resource path may be read.
+pub(super) fn can_read_path(store: &Store, user: &User, path: &str) -> bool {
     let by_rule = |rule: &Value| {
         let urls = rule["nonResourceURLs"].as_array();
         let mut urls = urls.into_iter().flatten().filter_map(Value::as_str);
-        holds(&rule["verbs"], "get")
+        contains(&rule["verbs"], "get")
             && urls.any(|url| match url.strip_suffix('*') {
                 Some(start) => path.starts_with(start),
                 None => path == url,
@@ -79,47 +77,57 @@ pub(super) fn may_read(store: &Store, user: &User, path: &str) -> bool {
     user.is_privileged() || rules_of(store, user, "").any(by_rule)
 }
 
-/// The refusal of an act, as the real server words it.
-pub(super) fn forbidden(user: &User, act: &Act<'_>) -> Refusal {
-    let (plural, _) = act.resource.split_once('/').unwrap_or((act.resource, ""));
-    let full = match act.group {
+/// The 403 error, as the real server words it.
+pub(super) fn forbidden(user: &User, attributes: &ResourceAttributes<'_>) -> StatusError {
+    let (plural, _) = attributes
+        .resource
+        .split_once('/')
+        .unwrap_or((attributes.resource, ""));
+    let full = match attributes.group {
         "" => plural.to_owned(),
         group => format!("{plural}.{group}"),
     };
-    let subject = match act.name {
+    let subject = match attributes.name {
         "" => full,
         name => format!("{full} \"{name}\""),
     };
-    let place = match act.namespace {
+    let scope = match attributes.namespace {
         "" => "at the cluster scope".to_owned(),
         namespace => format!("in the namespace \"{namespace}\""),
     };
     let message = format!(
-        "{subject} is forbidden: User \"{}\" cannot {} resource \"{}\" in API group \"{}\" {place}",
-        user.name, act.verb, act.resource, act.group
+        "{subject} is forbidden: User \"{}\" cannot {} resource \"{}\" in API group \"{}\" {scope}",
+        user.name, attributes.verb, attributes.resource, attributes.group
     );
-    let details = [("name", act.name), ("group", act.group), ("kind", plural)];
+    let details = [
+        ("name", attributes.name),
+        ("group", attributes.group),
+        ("kind", plural),
+    ];
     let details = details.into_iter().filter(|(_, text)| !text.is_empty());
     let details = details.map(|(key, text)| (key.to_owned(), json!(text)));
-    Refusal::forbidden(message, details.collect())
+    StatusError::forbidden(message, details.collect())
 }
 
-/// Refuses what is not allowed.
-pub(super) fn demand(store: &Store, user: &User, act: &Act<'_>) -> Result<(), Refusal> {
-    match allowed(store, user, act) {
+pub(super) fn authorize(
+    store: &Store,
+    user: &User,
+    attributes: &ResourceAttributes<'_>,
+) -> Result<(), StatusError> {
+    match is_allowed(store, user, attributes) {
         true => Ok(()),
-        false => Err(forbidden(user, act)),
+        false => Err(forbidden(user, attributes)),
     }
 }
 
-/// A role or binding must not give more than its maker has, unless the maker may
-/// `bind` or `escalate` it.
-pub(super) fn demand_no_escalation(
+/// A role or binding must not grant more than its author has, unless the author may `bind`
+/// or `escalate` it.
+pub(super) fn check_escalation(
     store: &Store,
     user: &User,
     kind: &Kind,
     object: &Value,
-) -> Result<(), Refusal> {
+) -> Result<(), StatusError> {
     let namespace = object["metadata"]["namespace"].as_str().unwrap_or_default();
     let name = object["metadata"]["name"].as_str().unwrap_or_default();
     let (role, verb) = match kind.kind {
@@ -133,7 +141,7 @@ pub(super) fn demand_no_escalation(
         }
         _ => return Ok(()),
     };
-    let act = Act {
+    let attributes = ResourceAttributes {
         verb,
         group: kind.group,
         resource: role.0,
@@ -146,7 +154,9 @@ pub(super) fn demand_no_escalation(
     };
     let rules = rules.as_ref().and_then(Value::as_array);
     let mut rules = rules.into_iter().flatten();
-    if allowed(store, user, &act) || rules.all(|rule| covers(store, user, namespace, rule)) {
+    if is_allowed(store, user, &attributes)
+        || rules.all(|rule| covers(store, user, namespace, rule))
+    {
         return Ok(());
     }
     let message = format!(
@@ -157,10 +167,10 @@ pub(super) fn demand_no_escalation(
         user.groups
     );
     let details = json!({"name": name, "group": kind.group, "kind": kind.plural});
-    Err(Refusal::forbidden(message, details))
+    Err(StatusError::forbidden(message, details))
 }
 
-/// Whether the user has all that a rule gives.
+/// Whether the user has every permission of a rule.
 fn covers(store: &Store, user: &User, namespace: &str, rule: &Value) -> bool {
     let texts = |key: &str| -> Vec<&str> {
         let list = rule[key].as_array().into_iter().flatten();
@@ -176,18 +186,18 @@ fn covers(store: &Store, user: &User, namespace: &str, rule: &Value) -> bool {
         let resources = groups.iter().all(|group| {
             resources.iter().all(|resource| {
                 names.iter().all(|name| {
-                    let act = Act {
+                    let attributes = ResourceAttributes {
                         verb,
                         group,
                         resource,
                         namespace,
                         name,
                     };
-                    allowed(store, user, &act)
+                    is_allowed(store, user, &attributes)
                 })
             })
         });
-        resources && urls.iter().all(|url| may_read(store, user, url))
+        resources && urls.iter().all(|url| can_read_path(store, user, url))
     })
 }
 
@@ -196,11 +206,13 @@ fn rules_of<'a>(
     user: &'a User,
     namespace: &'a str,
 ) -> impl Iterator<Item = &'a Value> {
-    let bindings = |name| kinds::named(name).map(|kind| store.all(kind));
-    let wide = bindings("ClusterRoleBinding").into_iter().flatten();
-    let narrow = bindings("RoleBinding").into_iter().flatten();
-    let narrow = narrow.filter(move |(key, _)| !namespace.is_empty() && key.namespace == namespace);
-    wide.chain(narrow)
+    let bindings = |name| kinds::by_name(name).map(|kind| store.all(kind));
+    let cluster_bindings = bindings("ClusterRoleBinding").into_iter().flatten();
+    let namespace_bindings = bindings("RoleBinding").into_iter().flatten();
+    let namespace_bindings = namespace_bindings
+        .filter(move |(key, _)| !namespace.is_empty() && key.namespace == namespace);
+    cluster_bindings
+        .chain(namespace_bindings)
         .filter(|(_, binding)| {
             let subjects = binding["subjects"].as_array().into_iter().flatten();
             subjects.into_iter().any(|subject| user.is_subject(subject))
@@ -211,41 +223,47 @@ fn rules_of<'a>(
 }
 
 fn role_rules<'a>(store: &'a Store, reference: &Value, namespace: &str) -> Option<&'a Value> {
-    let kind = kinds::named(reference["kind"].as_str()?)?;
+    let kind = kinds::by_name(reference["kind"].as_str()?)?;
     let namespace = if kind.namespaced { namespace } else { "" };
     let key = super::store::Key::new(kind, namespace, reference["name"].as_str()?);
     store.get(&key).map(|role| &role["rules"])
 }
 
-fn holds(list: &Value, wanted: &str) -> bool {
+fn contains(list: &Value, expected: &str) -> bool {
     let list = list.as_array().into_iter().flatten();
     let mut list = list.filter_map(Value::as_str);
-    list.any(|held| held == "*" || held == wanted)
+    list.any(|value| value == "*" || value == expected)
 }
 
-fn grants(rule: &Value, act: &Act<'_>) -> bool {
-    let every = act
+fn allows(rule: &Value, attributes: &ResourceAttributes<'_>) -> bool {
+    let any_parent = attributes
         .resource
         .split_once('/')
         .map(|(_, sub)| format!("*/{sub}"));
-    let resource = holds(&rule["resources"], act.resource)
-        || every.is_some_and(|every| holds(&rule["resources"], &every));
+    let resource = contains(&rule["resources"], attributes.resource)
+        || any_parent.is_some_and(|any_parent| contains(&rule["resources"], &any_parent));
     let named = match rule["resourceNames"].as_array() {
-        Some(names) if !names.is_empty() => names.iter().any(|name| name == act.name),
+        Some(names) if !names.is_empty() => names.iter().any(|name| name == attributes.name),
         _ => true,
     };
-    holds(&rule["verbs"], act.verb) && holds(&rule["apiGroups"], act.group) && resource && named
+    contains(&rule["verbs"], attributes.verb)
+        && contains(&rule["apiGroups"], attributes.group)
+        && resource
+        && named
 }
 
-/// The act behind a request for a resource.
-pub(super) fn act<'a>(resource: &'a Resource, verb: &'a str, full: &'a str) -> Act<'a> {
-    // A namespace is its own: rights within it are rights to it.
-    let of_namespace = resource.plural == "namespaces" && resource.group.is_empty();
-    let namespace = match of_namespace {
+pub(super) fn attributes<'a>(
+    resource: &'a Resource,
+    verb: &'a str,
+    full: &'a str,
+) -> ResourceAttributes<'a> {
+    // Permissions inside a namespace apply to the Namespace object itself.
+    let is_namespace = resource.plural == "namespaces" && resource.group.is_empty();
+    let namespace = match is_namespace {
         true => resource.name.as_deref(),
         false => resource.namespace.as_deref(),
     };
-    Act {
+    ResourceAttributes {
         verb,
         group: &resource.group,
         resource: full,

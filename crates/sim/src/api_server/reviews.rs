@@ -1,21 +1,21 @@
-//! Questions and calls that store nothing: access reviews, who one is, tokens of
-//! service accounts, bindings and evictions of pods.
+//! Requests that store no object of their own: access reviews, self reviews, service account
+//! tokens, pod bindings and evictions.
 
 use hyper::StatusCode;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
 use super::defaults::put;
-use super::delete::Deletion;
+use super::delete::DeleteOptions;
 use super::kinds;
-use super::refusal::Refusal;
-use super::rights::{self, Act, User};
+use super::rbac::{self, ResourceAttributes, User};
 use super::state::State;
+use super::status_error::StatusError;
 use super::store::Key;
 use super::time;
-use super::write::{Place, Writer, chance};
+use super::write::{ObjectRef, Writer, random_hex};
 
-/// Groups and plurals that are only ever created, and answered at once.
+/// Group, plural and kind of resources that support only `create`.
 pub(super) const REVIEWS: &[(&str, &str, &str)] = &[
     (
         "authentication.k8s.io",
@@ -34,8 +34,7 @@ pub(super) const REVIEWS: &[(&str, &str, &str)] = &[
     ),
 ];
 
-/// Answers a review.
-pub(super) fn answer(state: &State, user: &User, plural: &str, body: Value) -> Value {
+pub(super) fn respond(state: &State, user: &User, plural: &str, body: Value) -> Value {
     let mut review = body;
     match plural {
         "selfsubjectreviews" => {
@@ -43,7 +42,7 @@ pub(super) fn answer(state: &State, user: &User, plural: &str, body: Value) -> V
             put(&mut review, &["status"], json!({"userInfo": info}));
         }
         "selfsubjectaccessreviews" => {
-            let allowed = is_allowed(state, user, &review["spec"]);
+            let allowed = review_allows(state, user, &review["spec"]);
             put(&mut review, &["status"], json!({"allowed": allowed}));
         }
         _ => {
@@ -56,77 +55,76 @@ pub(super) fn answer(state: &State, user: &User, plural: &str, body: Value) -> V
                     .map(str::to_owned)
                     .collect(),
             };
-            let allowed = is_allowed(state, &other, spec);
+            let allowed = review_allows(state, &other, spec);
             put(&mut review, &["status"], json!({"allowed": allowed}));
         }
     }
     review
 }
 
-fn is_allowed(state: &State, user: &User, spec: &Value) -> bool {
+fn review_allows(state: &State, user: &User, spec: &Value) -> bool {
     if let Some(path) = spec["nonResourceAttributes"]["path"].as_str() {
-        return rights::may_read(&state.store, user, path);
+        return rbac::can_read_path(&state.store, user, path);
     }
-    let wanted = &spec["resourceAttributes"];
-    let text = |key: &str| wanted[key].as_str().unwrap_or_default();
+    let resource_attributes = &spec["resourceAttributes"];
+    let text = |key: &str| resource_attributes[key].as_str().unwrap_or_default();
     let resource = match text("subresource") {
         "" => text("resource").to_owned(),
         subresource => format!("{}/{subresource}", text("resource")),
     };
-    let act = Act {
+    let attributes = ResourceAttributes {
         verb: text("verb"),
         group: text("group"),
         resource: &resource,
         namespace: text("namespace"),
         name: text("name"),
     };
-    rights::allowed(&state.store, user, &act)
+    rbac::is_allowed(&state.store, user, &attributes)
 }
 
 impl Writer<'_> {
-    /// A token for a service account.
-    pub(super) fn token(&mut self, place: &Place, body: Value) -> Result<Value, Refusal> {
-        if self.state.store.get(&place.key).is_none() {
-            return Err(Refusal::not_found(place.kind, &place.key.name));
+    pub(super) fn token(&mut self, target: &ObjectRef, body: Value) -> Result<Value, StatusError> {
+        if self.state.store.get(&target.key).is_none() {
+            return Err(StatusError::not_found(target.kind, &target.key.name));
         }
-        let namespace = &place.key.namespace;
+        let namespace = &target.key.namespace;
         let user = User::new(
-            &format!("system:serviceaccount:{namespace}:{}", place.key.name),
+            &format!("system:serviceaccount:{namespace}:{}", target.key.name),
             &[
                 "system:serviceaccounts",
                 &format!("system:serviceaccounts:{namespace}"),
             ],
         );
-        let token = chance::<24>()?;
+        let token = random_hex::<24>()?;
         self.state.accounts.insert(token.clone(), user);
-        let asked = body["spec"]["expirationSeconds"].as_i64().unwrap_or(3600);
-        let end = Timestamp::now().saturating_add(SignedDuration::from_secs(asked));
-        let end = end.map_or_else(|_| time::now(), time::written);
+        let requested_seconds = body["spec"]["expirationSeconds"].as_i64().unwrap_or(3600);
+        let end = Timestamp::now().saturating_add(SignedDuration::from_secs(requested_seconds));
+        let end = end.map_or_else(|_| time::now(), time::format_seconds);
         let audiences = match body["spec"]["audiences"].as_array() {
-            Some(given) => json!(given),
+            Some(audiences) => json!(audiences),
             None => json!(["https://kubernetes.default.svc.cluster.local"]),
         };
         Ok(json!({
             "apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest",
-            "metadata": {"name": place.key.name, "namespace": namespace},
-            "spec": {"audiences": audiences, "expirationSeconds": asked},
+            "metadata": {"name": target.key.name, "namespace": namespace},
+            "spec": {"audiences": audiences, "expirationSeconds": requested_seconds},
             "status": {"token": token, "expirationTimestamp": end},
         }))
     }
 
-    /// Puts a pod on a node, as a scheduler does.
-    pub(super) fn bind(&mut self, place: &Place, body: &Value) -> Result<Value, Refusal> {
-        let live = self.state.store.get(&place.key).cloned();
-        let live = live.ok_or_else(|| Refusal::not_found(place.kind, &place.key.name))?;
+    /// Binds a pod to a node, as a scheduler does.
+    pub(super) fn bind(&mut self, target: &ObjectRef, body: &Value) -> Result<Value, StatusError> {
+        let live = self.state.store.get(&target.key).cloned();
+        let live = live.ok_or_else(|| StatusError::not_found(target.kind, &target.key.name))?;
         let node = body["target"]["name"].as_str().unwrap_or_default();
         if node.is_empty() {
-            return Err(Refusal::bad_request("target.name: Required value"));
+            return Err(StatusError::bad_request("target.name: Required value"));
         }
         if live["spec"]["nodeName"]
             .as_str()
             .is_some_and(|bound| !bound.is_empty())
         {
-            return Err(Refusal::already_exists(place.kind, &place.key.name));
+            return Err(StatusError::already_exists(target.kind, &target.key.name));
         }
         let mut bound = Value::clone(&live);
         put(&mut bound, &["spec", "nodeName"], json!(node));
@@ -134,49 +132,49 @@ impl Writer<'_> {
             "type": "PodScheduled", "status": "True", "lastTransitionTime": time::now(),
         });
         put(&mut bound, &["status", "conditions"], json!([condition]));
-        self.state.store.put(place.key.clone(), bound);
-        Ok(done())
+        self.state.store.put(target.key.clone(), bound);
+        Ok(created_status())
     }
 
     /// Deletes a pod, as a drain does. There are no disruption budgets.
-    pub(super) fn evict(&mut self, place: &Place, body: &Value) -> Result<Value, Refusal> {
-        let how = Deletion::read(&body["deleteOptions"], "", "");
-        self.delete(place, &how)?;
-        Ok(done())
+    pub(super) fn evict(&mut self, target: &ObjectRef, body: &Value) -> Result<Value, StatusError> {
+        let options = DeleteOptions::read(&body["deleteOptions"], "", "");
+        self.delete(target, &options)?;
+        Ok(created_status())
     }
 }
 
-fn done() -> Value {
+fn created_status() -> Value {
     json!({
         "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success",
         "code": StatusCode::CREATED.as_u16(),
     })
 }
 
-/// Whether a certificate may be approved: a right of its own for each signer.
-pub(super) fn demand_approval(state: &State, user: &User, key: &Key) -> Result<(), Refusal> {
+/// Approving needs permission for the request's signer.
+pub(super) fn authorize_approval(state: &State, user: &User, key: &Key) -> Result<(), StatusError> {
     let request = state.store.get(key);
     let signer = request.and_then(|request| request["spec"]["signerName"].as_str());
     let Some(signer) = signer.filter(|_| kinds::find(key.group, key.plural).is_some()) else {
         return Ok(());
     };
-    let act = Act {
+    let attributes = ResourceAttributes {
         verb: "approve",
         group: key.group,
         resource: "signers",
         namespace: "",
         name: signer,
     };
-    let every = signer
+    let domain_wildcard = signer
         .split_once('/')
         .map(|(domain, _)| format!("{domain}/*"));
-    let every = every.unwrap_or_default();
-    let wide = Act {
-        name: &every,
-        ..act
+    let domain_wildcard = domain_wildcard.unwrap_or_default();
+    let any_of_domain = ResourceAttributes {
+        name: &domain_wildcard,
+        ..attributes
     };
-    match rights::allowed(&state.store, user, &wide) {
+    match rbac::is_allowed(&state.store, user, &any_of_domain) {
         true => Ok(()),
-        false => rights::demand(&state.store, user, &act),
+        false => rbac::authorize(&state.store, user, &attributes),
     }
 }

@@ -1,19 +1,18 @@
-//! From a method, a path and a query to what is asked for.
+//! Parses paths and queries.
 
 use hyper::Method;
 
 use super::kinds::{self, Kind};
 
-/// What a path names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Target {
-    /// An object, or all objects, of some kind.
+    /// An object or a collection.
     Resource(Resource),
-    /// Anything else: discovery, version, health.
-    Plain(String),
+    /// Discovery, version, health.
+    NonResource(String),
 }
 
-/// An object, or all objects, of some kind, which need not be served.
+/// An object or a collection, of a kind that may not be served.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Resource {
     pub(super) group: String,
@@ -29,7 +28,7 @@ impl Resource {
         kinds::find(&self.group, &self.plural).filter(|kind| kind.version == self.version)
     }
 
-    /// What is wanted, in the words of RBAC.
+    /// The RBAC verb.
     pub(super) fn verb(&self, method: &Method, query: &Query) -> Option<&'static str> {
         let named = self.name.is_some();
         Some(match *method {
@@ -46,18 +45,17 @@ impl Resource {
     }
 }
 
-/// Reads a path.
-pub(super) fn target(path: &str) -> Target {
+pub(super) fn parse_path(path: &str) -> Target {
     let parts: Vec<String> = path
         .split('/')
         .filter(|part| !part.is_empty())
-        .map(decoded)
+        .map(percent_decode)
         .collect();
     let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
     let (group, version, rest) = match parts.as_slice() {
         ["api", version, rest @ ..] => ("", *version, rest),
         ["apis", group, version, rest @ ..] => (*group, *version, rest),
-        _ => return Target::Plain(path.to_owned()),
+        _ => return Target::NonResource(path.to_owned()),
     };
     let text = |text: &str| Some(text.to_owned());
     let mut resource = Resource {
@@ -66,7 +64,7 @@ pub(super) fn target(path: &str) -> Target {
         ..Resource::default()
     };
     let rest = match rest {
-        ["namespaces", namespace, plural, after @ ..] if !is_part_of_namespace(plural) => {
+        ["namespaces", namespace, plural, after @ ..] if !is_namespace_subresource(plural) => {
             resource.namespace = text(namespace);
             resource.plural = (*plural).to_owned();
             after
@@ -75,7 +73,7 @@ pub(super) fn target(path: &str) -> Target {
             resource.plural = (*plural).to_owned();
             after
         }
-        [] => return Target::Plain(path.to_owned()),
+        [] => return Target::NonResource(path.to_owned()),
     };
     match rest {
         [] => {}
@@ -88,12 +86,11 @@ pub(super) fn target(path: &str) -> Target {
     Target::Resource(resource)
 }
 
-/// `/namespaces/x/status` is of the namespace itself.
-fn is_part_of_namespace(part: &str) -> bool {
+/// `/namespaces/x/status` belongs to the Namespace object.
+fn is_namespace_subresource(part: &str) -> bool {
     matches!(part, "status" | "finalize")
 }
 
-/// The query's parameters.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Query(Vec<(String, String)>);
 
@@ -102,7 +99,10 @@ impl Query {
         let pairs = text.split('&').filter(|pair| !pair.is_empty());
         let pairs = pairs.map(|pair| {
             let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
-            (decoded(key), decoded(&value.replace('+', " ")))
+            (
+                percent_decode(key),
+                percent_decode(&value.replace('+', " ")),
+            )
         });
         Self(pairs.collect())
     }
@@ -125,7 +125,7 @@ impl Query {
     }
 }
 
-fn decoded(text: &str) -> String {
+fn percent_decode(text: &str) -> String {
     let mut bytes = Vec::new();
     let mut rest = text.as_bytes();
     while let [first, after @ ..] = rest {
@@ -148,14 +148,14 @@ mod tests {
     use super::*;
 
     fn resource(path: &str) -> Resource {
-        match target(path) {
+        match parse_path(path) {
             Target::Resource(resource) => resource,
-            Target::Plain(path) => panic!("{path} is plain"),
+            Target::NonResource(path) => panic!("{path} is not a resource"),
         }
     }
 
     #[test]
-    fn paths_are_read_as_kubernetes_builds_them() {
+    fn resource_paths_are_parsed() {
         let node = resource("/api/v1/nodes/n1/status");
         assert_eq!(node.name.as_deref(), Some("n1"));
         assert_eq!(node.subresource.as_deref(), Some("status"));
@@ -163,16 +163,19 @@ mod tests {
         let set = resource("/apis/apps/v1/namespaces/shop/daemonsets/casement%3Ax");
         assert_eq!(set.namespace.as_deref(), Some("shop"));
         assert_eq!(set.name.as_deref(), Some("casement:x"));
-        let space = resource("/api/v1/namespaces/shop");
+        let namespace = resource("/api/v1/namespaces/shop");
         assert_eq!(
-            (space.plural.as_str(), space.namespace),
+            (namespace.plural.as_str(), namespace.namespace),
             ("namespaces", None)
         );
-        let space = resource("/api/v1/namespaces/shop/status");
-        assert_eq!(space.subresource.as_deref(), Some("status"));
+        let namespace = resource("/api/v1/namespaces/shop/status");
+        assert_eq!(namespace.subresource.as_deref(), Some("status"));
         let all = resource("/apis/apps/v1/daemonsets");
         assert_eq!((all.namespace, all.name), (None, None));
-        assert!(matches!(target("/apis/apps/v1"), Target::Plain(_)));
+        assert!(matches!(
+            parse_path("/apis/apps/v1"),
+            Target::NonResource(_)
+        ));
         assert!(resource("/apis/apps/v2/daemonsets").kind().is_none());
     }
 

@@ -1,5 +1,5 @@
-//! The cluster that is there from the start: what kubeadm and flannel leave behind,
-//! from a short description.
+//! The initial cluster: the objects that kubeadm and flannel create, from a short
+//! description.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
@@ -7,74 +7,67 @@ use ipnet::Ipv4Net;
 use serde_json::Value;
 
 use super::ApiError;
-use super::decode::Unknown;
+use super::decode::FieldValidation;
 use super::kinds;
 use super::pki::Pki;
-use super::rights::User;
+use super::rbac::User;
 use super::state::{Server, State};
 use super::store::{Key, Store};
-use super::write::{Place, Writer};
+use super::write::{ObjectRef, Writer};
 
-/// The version that the server reports unless a seed says otherwise.
-const KUBERNETES: &str = "v1.36.3";
+/// Default version.
+const DEFAULT_VERSION: &str = "v1.36.3";
 
 mod nodes;
 mod objects;
 mod roles;
 
-/// A kubeadm-made cluster in a few words.
 #[derive(Debug, Clone)]
 pub struct Seed {
-    /// Where the server answers; port 0 is any free one.
+    /// Listen address; port 0 picks a free port.
     pub listen: SocketAddr,
-    /// Further names and addresses that clients may know it by.
+    /// Additional names and addresses for the server certificate.
     pub names: Vec<String>,
-    /// Its version, with its `v`.
+    /// Kubernetes version with the leading `v`.
     pub kubernetes: String,
-    /// The pods' network.
     pub pod_network: Ipv4Net,
-    /// The services' network.
     pub service_network: Ipv4Net,
-    /// The address of the cluster's DNS.
     pub dns: Ipv4Addr,
-    /// `cluster.local` and its like.
+    /// For example `cluster.local`.
     pub domain: String,
-    /// The pod network's agent, if it is flannel.
+    /// Set if flannel is the pod network.
     pub flannel: Option<Flannel>,
-    /// The nodes that are there and Ready.
+    /// Nodes that exist and are Ready at the start.
     pub nodes: Vec<SeedNode>,
-    /// Whether kubelets that bootstrap are approved without a person, as kubeadm
-    /// has it.
-    pub approves_kubelets: bool,
+    /// Whether certificate requests of bootstrapping kubelets are auto-approved, as kubeadm
+    /// sets it up.
+    pub auto_approve_kubelets: bool,
 }
 
-/// Flannel, as its own manifest installs it.
+/// flannel as installed by its own manifest.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Flannel {
-    /// The VXLAN's number: 1 unless somebody changed it.
+    /// 1 by default.
     pub vni: u32,
-    /// The VXLAN's UDP port: 8472 unless somebody changed it.
+    /// UDP port, 8472 by default.
     pub port: u16,
 }
 
 /// A Linux node that is Ready from the start.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SeedNode {
-    /// Its name.
     pub name: String,
-    /// Its internal address.
     pub address: Ipv4Addr,
-    /// Whether it is of the control plane.
     pub control_plane: bool,
 }
 
 impl Default for Seed {
-    /// The cluster that the real control plane of a lab is, with one Linux node.
+    /// Like the real control plane of a lab, with one Linux node.
     fn default() -> Self {
         Self {
             listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
             names: Vec::new(),
-            kubernetes: KUBERNETES.to_owned(),
+            kubernetes: DEFAULT_VERSION.to_owned(),
             pod_network: network([10, 244, 0, 0], 16),
             service_network: network([10, 96, 0, 0], 16),
             dns: Ipv4Addr::new(10, 96, 0, 10),
@@ -85,23 +78,22 @@ impl Default for Seed {
                 address: Ipv4Addr::new(198, 18, 0, 11),
                 control_plane: false,
             }],
-            approves_kubelets: true,
+            auto_approve_kubelets: true,
         }
     }
 }
 
-/// Prefixes that are constants above.
 fn network(address: [u8; 4], length: u8) -> Ipv4Net {
     Ipv4Net::new_assert(address.into(), length)
 }
 
 impl Seed {
-    /// Every name that the server's certificate is for.
+    /// Subject alternative names of the server certificate.
     pub(super) fn names(&self, address: SocketAddr) -> Vec<String> {
         let mut names = vec!["localhost".to_owned(), "kubernetes".to_owned()];
         names.push("kubernetes.default.svc".to_owned());
         names.push(format!("kubernetes.default.svc.{}", self.domain));
-        names.push(self.first_service().to_string());
+        names.push(self.api_service_ip().to_string());
         names.push(match address.ip() {
             ip if ip.is_unspecified() => IpAddr::from(Ipv4Addr::LOCALHOST).to_string(),
             ip => ip.to_string(),
@@ -111,7 +103,7 @@ impl Seed {
     }
 
     /// The address of the API server's own Service.
-    fn first_service(&self) -> Ipv4Addr {
+    fn api_service_ip(&self) -> Ipv4Addr {
         self.service_network
             .hosts()
             .next()
@@ -119,7 +111,6 @@ impl Seed {
     }
 }
 
-/// A server that holds the seed.
 pub(super) fn server(seed: &Seed, address: SocketAddr, pki: Pki) -> Result<Server, ApiError> {
     let mut state = State {
         store: Store::new(),
@@ -133,12 +124,12 @@ pub(super) fn server(seed: &Seed, address: SocketAddr, pki: Pki) -> Result<Serve
         .chain(objects::all(seed, &address, &pki.ca_pem()))
         .chain(nodes::all(seed));
     for object in objects {
-        plant(&mut state, &pki, object)?;
+        create_object(&mut state, &pki, object)?;
     }
     Ok(Server::new(pki, seed.kubernetes.clone(), address, state))
 }
 
-fn plant(state: &mut State, pki: &Pki, object: Value) -> Result<(), ApiError> {
+fn create_object(state: &mut State, pki: &Pki, object: Value) -> Result<(), ApiError> {
     let text = |pointer: &str| {
         object
             .pointer(pointer)
@@ -146,14 +137,14 @@ fn plant(state: &mut State, pki: &Pki, object: Value) -> Result<(), ApiError> {
             .unwrap_or_default()
     };
     let (kind, name) = (text("/kind"), text("/metadata/name"));
-    let refused = |why: String| ApiError::Seed {
+    let rejected = |reason: String| ApiError::Seed {
         object: format!("{kind} {name}"),
-        why,
+        reason,
     };
-    let known = kinds::named(kind).ok_or_else(|| refused("its kind is not served".to_owned()))?;
-    let place = Place {
-        kind: known,
-        key: Key::new(known, text("/metadata/namespace"), name),
+    let kind_info = kinds::by_name(kind).ok_or_else(|| rejected("kind not served".to_owned()))?;
+    let target = ObjectRef {
+        kind: kind_info,
+        key: Key::new(kind_info, text("/metadata/namespace"), name),
         subresource: String::new(),
     };
     let kubeadm = User::new("kubernetes-super-admin", &["system:masters"]);
@@ -163,15 +154,15 @@ fn plant(state: &mut State, pki: &Pki, object: Value) -> Result<(), ApiError> {
         user: &kubeadm,
         manager: "kubeadm".to_owned(),
         dry_run: false,
-        unknown: Unknown::Refused,
+        field_validation: FieldValidation::Strict,
         warnings: Vec::new(),
     };
-    // A new namespace brings an account with it.
-    if writer.state.store.get(&place.key).is_some() {
+    // Creating a namespace has already created its service account.
+    if writer.state.store.get(&target.key).is_some() {
         return Ok(());
     }
-    let planted = writer.create(&place, object.clone());
-    planted
+    let created = writer.create(&target, object.clone());
+    created
         .map(drop)
-        .map_err(|refusal| refused(refusal.message))
+        .map_err(|status_error| rejected(status_error.message))
 }

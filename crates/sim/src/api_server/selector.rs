@@ -3,9 +3,8 @@
 use serde_json::Value;
 
 use super::kinds::Kind;
-use super::refusal::Refusal;
+use super::status_error::StatusError;
 
-/// What an object must be like to be meant.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Selector {
     labels: Vec<Requirement>,
@@ -21,22 +20,22 @@ enum Requirement {
 }
 
 impl Selector {
-    /// Reads both; an empty text asks for nothing.
-    pub(super) fn read(kind: &Kind, labels: &str, fields: &str) -> Result<Self, Refusal> {
+    /// Parses both; an empty text selects everything.
+    pub(super) fn read(kind: &Kind, labels: &str, fields: &str) -> Result<Self, StatusError> {
         let mut selector = Self {
-            labels: requirements(labels)?,
+            labels: parse_requirements(labels)?,
             fields: Vec::new(),
         };
         for part in fields.split(',').filter(|part| !part.is_empty()) {
-            let (field, equal, value) = equation(part).ok_or_else(|| {
-                Refusal::bad_request(format!(
+            let (field, equal, value) = parse_comparison(part).ok_or_else(|| {
+                StatusError::bad_request(format!(
                     "invalid selector: '{part}'; can't understand '{part}'"
                 ))
             })?;
-            let known = ["metadata.name", "metadata.namespace"];
-            if !known.contains(&field) && !kind.fields.contains(&field) {
+            let always_supported = ["metadata.name", "metadata.namespace"];
+            if !always_supported.contains(&field) && !kind.fields.contains(&field) {
                 let message = format!("field label not supported: {field}");
-                return Err(Refusal::bad_request(message));
+                return Err(StatusError::bad_request(message));
             }
             selector
                 .fields
@@ -45,7 +44,7 @@ impl Selector {
         Ok(selector)
     }
 
-    /// The one name that is meant, if the selector says so.
+    /// The name, if the selector requires exactly one.
     pub(super) fn name(&self) -> Option<&str> {
         let mut named = self.fields.iter();
         named
@@ -53,34 +52,36 @@ impl Selector {
             .map(|(_, _, name)| name.as_str())
     }
 
-    pub(super) fn fits(&self, object: &Value) -> bool {
+    pub(super) fn matches(&self, object: &Value) -> bool {
         let labels = &object["metadata"]["labels"];
         self.labels
             .iter()
-            .all(|requirement| requirement.fits(labels))
+            .all(|requirement| requirement.matches(labels))
             && self
                 .fields
                 .iter()
-                .all(|(field, equal, wanted)| (text_of(object, field) == *wanted) == *equal)
+                .all(|(field, equal, expected)| (field_text(object, field) == *expected) == *equal)
     }
 }
 
 impl Requirement {
-    fn fits(&self, labels: &Value) -> bool {
-        let held = |key: &str| labels.get(key).and_then(Value::as_str);
+    fn matches(&self, labels: &Value) -> bool {
+        let value = |key: &str| labels.get(key).and_then(Value::as_str);
         match self {
-            Self::Exists(key) => held(key).is_some(),
-            Self::Absent(key) => held(key).is_none(),
-            Self::In(key, values) => held(key).is_some_and(|held| values.iter().any(|v| v == held)),
+            Self::Exists(key) => value(key).is_some(),
+            Self::Absent(key) => value(key).is_none(),
+            Self::In(key, values) => {
+                value(key).is_some_and(|value| values.iter().any(|v| v == value))
+            }
             Self::NotIn(key, values) => {
-                !held(key).is_some_and(|held| values.iter().any(|v| v == held))
+                !value(key).is_some_and(|value| values.iter().any(|v| v == value))
             }
         }
     }
 }
 
-/// A field as a field selector sees it; what is absent is empty or false.
-fn text_of(object: &Value, field: &str) -> String {
+/// A field's text for comparison; an absent field is empty or `false`.
+fn field_text(object: &Value, field: &str) -> String {
     let pointer = format!("/{}", field.replace('.', "/"));
     match object.pointer(&pointer) {
         Some(Value::String(text)) => text.clone(),
@@ -90,7 +91,7 @@ fn text_of(object: &Value, field: &str) -> String {
     }
 }
 
-fn equation(text: &str) -> Option<(&str, bool, &str)> {
+fn parse_comparison(text: &str) -> Option<(&str, bool, &str)> {
     let (left, equal, right) = match text.split_once("!=") {
         Some((left, right)) => (left, false, right),
         None => {
@@ -101,11 +102,11 @@ fn equation(text: &str) -> Option<(&str, bool, &str)> {
     Some((left.trim(), equal, right.trim()))
 }
 
-fn requirements(text: &str) -> Result<Vec<Requirement>, Refusal> {
+fn parse_requirements(text: &str) -> Result<Vec<Requirement>, StatusError> {
     let mut found = Vec::new();
     let mut rest = text.trim();
     while !rest.is_empty() {
-        // A comma inside parentheses belongs to the set.
+        // A comma inside parentheses separates values of a set.
         let mut depth = 0;
         let end = rest.find(|character| {
             match character {
@@ -119,30 +120,30 @@ fn requirements(text: &str) -> Result<Vec<Requirement>, Refusal> {
             Some(end) => rest.split_at(end),
             None => (rest, ""),
         };
-        found.push(requirement(part.trim())?);
+        found.push(parse_requirement(part.trim())?);
         rest = after.trim_start_matches(',').trim();
     }
     Ok(found)
 }
 
-fn requirement(part: &str) -> Result<Requirement, Refusal> {
+fn parse_requirement(part: &str) -> Result<Requirement, StatusError> {
     if let Some(key) = part.strip_prefix('!') {
         return Ok(Requirement::Absent(key.trim().to_owned()));
     }
-    if let Some((key, equal, value)) = equation(part) {
+    if let Some((key, equal, value)) = parse_comparison(part) {
         let values = vec![value.to_owned()];
         return Ok(match equal {
             true => Requirement::In(key.to_owned(), values),
             false => Requirement::NotIn(key.to_owned(), values),
         });
     }
-    let mut words = part.splitn(2, char::is_whitespace);
-    let key = words.next().unwrap_or_default().to_owned();
-    let Some(rest) = words.next().map(str::trim) else {
+    let mut tokens = part.splitn(2, char::is_whitespace);
+    let key = tokens.next().unwrap_or_default().to_owned();
+    let Some(rest) = tokens.next().map(str::trim) else {
         return Ok(Requirement::Exists(key));
     };
-    let set = |word: &str| {
-        let list = rest.strip_prefix(word)?.trim();
+    let set = |operator: &str| {
+        let list = rest.strip_prefix(operator)?.trim();
         let list = list.strip_prefix('(')?.strip_suffix(')')?;
         Some(
             list.split(',')
@@ -154,9 +155,9 @@ fn requirement(part: &str) -> Result<Requirement, Refusal> {
         (Some(values), _) => Ok(Requirement::In(key, values)),
         (_, Some(values)) => Ok(Requirement::NotIn(key, values)),
         _ => {
-            let word = rest.split_whitespace().next().unwrap_or_default();
-            Err(Refusal::bad_request(format!(
-                "unable to parse requirement: found '{word}', expected: in, notin, =, ==, !=, gt, lt"
+            let token = rest.split_whitespace().next().unwrap_or_default();
+            Err(StatusError::bad_request(format!(
+                "unable to parse requirement: found '{token}', expected: in, notin, =, ==, !=, gt, lt"
             )))
         }
     }
@@ -166,20 +167,22 @@ fn requirement(part: &str) -> Result<Requirement, Refusal> {
 mod tests {
     use serde_json::json;
 
-    use super::super::kinds::named;
+    use super::super::kinds::by_name;
     use super::*;
 
-    fn fits(labels: &str, fields: &str) -> bool {
+    fn matches(labels: &str, fields: &str) -> bool {
         let object = json!({
             "metadata": {"name": "p", "labels": {"a": "1", "b": ""}},
             "spec": {"nodeName": "n"},
         });
-        let kind = named("Pod").unwrap();
-        Selector::read(kind, labels, fields).unwrap().fits(&object)
+        let kind = by_name("Pod").unwrap();
+        Selector::read(kind, labels, fields)
+            .unwrap()
+            .matches(&object)
     }
 
     #[test]
-    fn labels_are_selected_by_equality_sets_and_presence() {
+    fn labels_match_by_equality_sets_and_presence() {
         for yes in [
             "",
             "a",
@@ -190,28 +193,28 @@ mod tests {
             "a!=2",
             "c!=1",
         ] {
-            assert!(fits(yes, ""), "{yes}");
+            assert!(matches(yes, ""), "{yes}");
         }
         for no in ["c", "a=2", "!a", "a notin (1)", "a in (2)", "a=1,c", "b=x"] {
-            assert!(!fits(no, ""), "{no}");
+            assert!(!matches(no, ""), "{no}");
         }
     }
 
     #[test]
-    fn fields_are_selected_by_equality() {
-        assert!(fits("", "spec.nodeName=n,metadata.name=p"));
-        assert!(fits("", "status.phase!=Succeeded"));
-        assert!(!fits("", "spec.nodeName=m"));
+    fn fields_match_by_equality() {
+        assert!(matches("", "spec.nodeName=n,metadata.name=p"));
+        assert!(matches("", "status.phase!=Succeeded"));
+        assert!(!matches("", "spec.nodeName=m"));
     }
 
     #[test]
-    fn what_cannot_be_read_is_refused_in_kubernetes_words() {
-        let kind = named("Node").unwrap();
-        let told = |labels, fields| Selector::read(kind, labels, fields).unwrap_err().message;
+    fn invalid_selectors_get_kubernetes_errors() {
+        let kind = by_name("Node").unwrap();
+        let error = |labels, fields| Selector::read(kind, labels, fields).unwrap_err().message;
         assert_eq!(
-            told("", "spec.foo=1"),
+            error("", "spec.foo=1"),
             "field label not supported: spec.foo"
         );
-        assert!(told("a foo", "").starts_with("unable to parse requirement: found 'foo'"));
+        assert!(error("a foo", "").starts_with("unable to parse requirement: found 'foo'"));
     }
 }

@@ -1,4 +1,4 @@
-//! Connections: TLS, who is at the other end, HTTP.
+//! Connections: TLS, authentication, HTTP.
 
 use std::convert::Infallible;
 use std::io;
@@ -21,54 +21,58 @@ use tokio::sync::mpsc;
 use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
 
-use super::answer::{Answer, Call, answer};
-use super::refusal::Refusal;
-use super::rights::User;
+use super::handler::{ApiRequest, ApiResponse, handle};
+use super::rbac::User;
 use super::route::{self, Query};
 use super::state::Server;
+use super::status_error::StatusError;
 
-/// How long a client may take for its handshake.
-const HANDSHAKE: Duration = Duration::from_secs(10);
-/// No object is larger.
-const LARGEST: usize = 3 * 1024 * 1024;
+/// Limit for the TLS handshake.
+const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
+const MAX_BODY_BYTES: usize = 3 * 1024 * 1024;
 
-/// Serves until the task is dropped.
 pub(super) async fn serve(listener: TcpListener, acceptor: TlsAcceptor, server: Arc<Server>) {
     loop {
         match listener.accept().await {
             Ok((client, _)) => {
                 let (acceptor, server) = (acceptor.clone(), Arc::clone(&server));
-                // A client that breaks off, or does not trust us, is its own affair.
-                tokio::spawn(async move { talk(client, &acceptor, &server).await });
+                // Errors of one connection do not matter to the server.
+                tokio::spawn(async move { serve_connection(client, &acceptor, &server).await });
             }
-            // Out of file descriptors, or a client that was gone at once.
+            // Out of file descriptors, or the client has already disconnected.
             Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
         }
     }
 }
 
-/// What the client's certificate says.
 #[derive(Clone)]
-enum Shown {
-    Nothing,
-    Good(User),
-    Bad,
+enum ClientCertificate {
+    Missing,
+    Valid(User),
+    Invalid,
 }
 
-async fn talk(client: TcpStream, acceptor: &TlsAcceptor, server: &Arc<Server>) -> io::Result<()> {
-    // Watches are short lines, each of which somebody waits for.
+async fn serve_connection(
+    client: TcpStream,
+    acceptor: &TlsAcceptor,
+    server: &Arc<Server>,
+) -> io::Result<()> {
+    // Watch events are short lines that clients wait for.
     client.set_nodelay(true)?;
-    let stream = timeout(HANDSHAKE, acceptor.accept(client)).await??;
+    let stream = timeout(HANDSHAKE_TIMEOUT, acceptor.accept(client)).await??;
     let (_, session) = stream.get_ref();
-    let shown = match session.peer_certificates() {
-        None => Shown::Nothing,
-        Some(chain) => server.pki.user(chain).map_or(Shown::Bad, Shown::Good),
+    let certificate = match session.peer_certificates() {
+        None => ClientCertificate::Missing,
+        Some(chain) => server
+            .pki
+            .user(chain)
+            .map_or(ClientCertificate::Invalid, ClientCertificate::Valid),
     };
     let service = service_fn(|request: Request<Incoming>| {
-        let shown = shown.clone();
+        let certificate = certificate.clone();
         async move {
-            let answered = answered(server, shown, request).await;
-            Ok::<_, Infallible>(response(answered))
+            let api_response = respond(server, certificate, request).await;
+            Ok::<_, Infallible>(response(api_response))
         }
     });
     hyper::server::conn::http1::Builder::new()
@@ -77,9 +81,13 @@ async fn talk(client: TcpStream, acceptor: &TlsAcceptor, server: &Arc<Server>) -
         .map_err(io::Error::other)
 }
 
-async fn answered(server: &Arc<Server>, shown: Shown, request: Request<Incoming>) -> Answer {
-    let Some(user) = user(server, shown, request.headers()) else {
-        return Refusal::unauthorized().into();
+async fn respond(
+    server: &Arc<Server>,
+    certificate: ClientCertificate,
+    request: Request<Incoming>,
+) -> ApiResponse {
+    let Some(user) = authenticate(server, certificate, request.headers()) else {
+        return StatusError::unauthorized().into();
     };
     let header = |name: HeaderName| {
         let value = request.headers().get(name);
@@ -92,13 +100,16 @@ async fn answered(server: &Arc<Server>, shown: Shown, request: Request<Incoming>
     let agent = agent.split('/').next().unwrap_or_default().to_owned();
     let (accept, content_type) = (header(ACCEPT), header(CONTENT_TYPE));
     let method = request.method().clone();
-    let target = route::target(request.uri().path());
+    let target = route::parse_path(request.uri().path());
     let query = Query::read(request.uri().query().unwrap_or_default());
-    let body = match Limited::new(request.into_body(), LARGEST).collect().await {
+    let body = match Limited::new(request.into_body(), MAX_BODY_BYTES)
+        .collect()
+        .await
+    {
         Ok(body) => body.to_bytes(),
-        Err(error) => return Refusal::bad_request(error.to_string()).into(),
+        Err(error) => return StatusError::bad_request(error.to_string()).into(),
     };
-    let call = Call {
+    let request = ApiRequest {
         method,
         target,
         query,
@@ -108,36 +119,40 @@ async fn answered(server: &Arc<Server>, shown: Shown, request: Request<Incoming>
         content_type,
         body,
     };
-    answer(server, &call)
+    handle(server, &request)
 }
 
-/// None: whoever it is cannot show it.
-fn user(server: &Server, shown: Shown, headers: &HeaderMap) -> Option<User> {
-    let mut user = match (shown, headers.get(AUTHORIZATION)) {
-        (Shown::Good(user), _) => user,
-        (Shown::Nothing | Shown::Bad, Some(value)) => {
+/// `None` if authentication fails.
+fn authenticate(
+    server: &Server,
+    certificate: ClientCertificate,
+    headers: &HeaderMap,
+) -> Option<User> {
+    let mut user = match (certificate, headers.get(AUTHORIZATION)) {
+        (ClientCertificate::Valid(user), _) => user,
+        (ClientCertificate::Missing | ClientCertificate::Invalid, Some(value)) => {
             let token = value.to_str().ok()?.strip_prefix("Bearer ")?;
-            server.state().bearer(token.trim())?
+            server.state().user_for_token(token.trim())?
         }
-        (Shown::Bad, None) => return None,
-        (Shown::Nothing, None) => {
+        (ClientCertificate::Invalid, None) => return None,
+        (ClientCertificate::Missing, None) => {
             return Some(User::new("system:anonymous", &["system:unauthenticated"]));
         }
     };
-    let known = "system:authenticated";
-    if !user.groups.iter().any(|group| group == known) {
-        user.groups.push(known.to_owned());
+    let authenticated = "system:authenticated";
+    if !user.groups.iter().any(|group| group == authenticated) {
+        user.groups.push(authenticated.to_owned());
     }
     Some(user)
 }
 
-/// A body that is there at once, or comes line by line.
-enum Content {
+/// A complete body, or lines of a watch.
+enum ResponseBody {
     Whole(Option<Bytes>),
     Lines(mpsc::Receiver<Bytes>),
 }
 
-impl Body for Content {
+impl Body for ResponseBody {
     type Data = Bytes;
     type Error = Infallible;
 
@@ -153,19 +168,19 @@ impl Body for Content {
     }
 }
 
-fn response(answer: Answer) -> Response<Content> {
+fn response(api_response: ApiResponse) -> Response<ResponseBody> {
     let json = HeaderValue::from_static("application/json");
-    let (code, kind, content, warnings) = match answer {
-        Answer::Json(code, value, warnings) => {
-            let content = Content::Whole(Some(value.to_string().into()));
+    let (code, kind, content, warnings) = match api_response {
+        ApiResponse::Json(code, value, warnings) => {
+            let content = ResponseBody::Whole(Some(value.to_string().into()));
             (code, json, content, warnings)
         }
-        Answer::Text(code, text) => {
+        ApiResponse::Text(code, text) => {
             let kind = HeaderValue::from_static("text/plain; charset=utf-8");
-            let content = Content::Whole(Some(Bytes::from_static(text.as_bytes())));
+            let content = ResponseBody::Whole(Some(Bytes::from_static(text.as_bytes())));
             (code, kind, content, Vec::new())
         }
-        Answer::Watch(lines) => (StatusCode::OK, json, Content::Lines(lines), Vec::new()),
+        ApiResponse::Watch(lines) => (StatusCode::OK, json, ResponseBody::Lines(lines), Vec::new()),
     };
     let mut response = Response::new(content);
     *response.status_mut() = code;

@@ -1,4 +1,4 @@
-//! All that the server holds, and who a request comes from.
+//! The server's state, token authentication, and address allocation.
 
 use std::collections::{BTreeMap, HashSet};
 use std::net::Ipv4Addr;
@@ -12,24 +12,22 @@ use serde_json::Value;
 
 use super::kinds;
 use super::pki::Pki;
-use super::rights::User;
+use super::rbac::User;
 use super::store::{Key, Store};
 use super::time;
 
-/// The server, as its connections share it.
 pub(super) struct Server {
     pub(super) pki: Pki,
-    /// Its version, with its `v`.
+    /// With the leading `v`.
     pub(super) version: String,
-    /// Where it answers (`127.0.0.1:6443`).
+    /// For example `127.0.0.1:6443`.
     pub(super) address: String,
     state: Mutex<State>,
 }
 
-/// What changes.
 pub(super) struct State {
     pub(super) store: Store,
-    /// Service accounts by the tokens they were given.
+    /// Service accounts by token.
     pub(super) accounts: BTreeMap<String, User>,
     pub(super) pod_network: Ipv4Net,
     pub(super) service_network: Ipv4Net,
@@ -45,33 +43,33 @@ impl Server {
         }
     }
 
-    /// A panic while it was held leaves whole objects behind: each write is one call
-    /// of the store.
+    /// Poisoning is ignored: each write is a single call of the store, so a panic leaves no
+    /// partial object.
     pub(super) fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl State {
-    /// Who the bearer of a token is, but for the group of all who are known.
-    pub(super) fn bearer(&self, token: &str) -> Option<User> {
+    /// The user of a token, without the group `system:authenticated`.
+    pub(super) fn user_for_token(&self, token: &str) -> Option<User> {
         self.accounts
             .get(token)
             .cloned()
-            .or_else(|| self.bootstrapper(token))
+            .or_else(|| self.bootstrap_user(token))
     }
 
-    fn bootstrapper(&self, token: &str) -> Option<User> {
+    fn bootstrap_user(&self, token: &str) -> Option<User> {
         let (id, secret) = token.split_once('.')?;
-        let kind = kinds::named("Secret")?;
+        let kind = kinds::by_name("Secret")?;
         let name = format!("bootstrap-token-{id}");
-        let held = self.store.get(&Key::new(kind, "kube-system", &name))?;
+        let secret_object = self.store.get(&Key::new(kind, "kube-system", &name))?;
         let text = |key: &str| {
-            let bytes = STANDARD.decode(held["data"][key].as_str()?).ok()?;
+            let bytes = STANDARD.decode(secret_object["data"][key].as_str()?).ok()?;
             String::from_utf8(bytes).ok()
         };
-        let expired = |text: String| time::read(&text).is_none_or(|end| end <= Timestamp::now());
-        let usable = held["type"] == "bootstrap.kubernetes.io/token"
+        let expired = |text: String| time::parse(&text).is_none_or(|end| end <= Timestamp::now());
+        let usable = secret_object["type"] == "bootstrap.kubernetes.io/token"
             && text("token-id").as_deref() == Some(id)
             && text("token-secret").as_deref() == Some(secret)
             && text("usage-bootstrap-authentication").as_deref() == Some("true")
@@ -87,9 +85,9 @@ impl State {
         usable.then_some(user)
     }
 
-    /// The next /24 of the pods' network that no node has.
-    pub(super) fn free_pod_network(&self) -> Option<Ipv4Net> {
-        let nodes = kinds::named("Node")?;
+    /// The next /24 of the pod network that no node uses.
+    pub(super) fn next_pod_cidr(&self) -> Option<Ipv4Net> {
+        let nodes = kinds::by_name("Node")?;
         let taken: HashSet<&str> = self
             .store
             .all(nodes)
@@ -100,9 +98,9 @@ impl State {
         subnets.find(|subnet| !taken.contains(subnet.to_string().as_str()))
     }
 
-    /// The next address that no Service has, beyond those that are given by hand.
-    pub(super) fn free_service_address(&self) -> Option<Ipv4Addr> {
-        let services = kinds::named("Service")?;
+    /// The next unused address, after the first 32, which are for static assignment.
+    pub(super) fn next_cluster_ip(&self) -> Option<Ipv4Addr> {
+        let services = kinds::by_name("Service")?;
         let taken: Vec<&str> = self
             .store
             .all(services)
@@ -112,9 +110,9 @@ impl State {
         hosts.find(|host| !taken.contains(&host.to_string().as_str()))
     }
 
-    /// The ports of nodes that no Service has, as far as one may need them.
+    /// Up to 64 unused node ports, enough for one Service.
     pub(super) fn free_node_ports(&self) -> Vec<u64> {
-        let services = kinds::named("Service").into_iter();
+        let services = kinds::by_name("Service").into_iter();
         let services = services.flat_map(|kind| self.store.all(kind));
         let ports = services.flat_map(|(_, service)| service["spec"]["ports"].as_array());
         let taken: Vec<u64> = ports
@@ -125,9 +123,8 @@ impl State {
         free.take(64).collect()
     }
 
-    /// An object by kind, namespace and name.
     pub(super) fn get(&self, kind: &str, namespace: &str, name: &str) -> Option<&Value> {
-        let kind = kinds::named(kind)?;
+        let kind = kinds::by_name(kind)?;
         let found = self.store.get(&Key::new(kind, namespace, name))?;
         Some(found)
     }

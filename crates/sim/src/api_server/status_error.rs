@@ -1,20 +1,18 @@
-//! Refusals in the words of Kubernetes: a `Status` with reason, details, code.
+//! API errors as Kubernetes words them: a `Status` with reason, details, code.
 
 use hyper::StatusCode;
 use serde_json::{Map, Value, json};
 
 use super::kinds::Kind;
 
-/// A request that is not done, and why.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Refusal {
+pub(super) struct StatusError {
     pub(super) code: StatusCode,
     reason: &'static str,
     pub(super) message: String,
     details: Option<Value>,
 }
 
-/// One field that is wrong.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Cause {
     reason: &'static str,
@@ -23,10 +21,10 @@ pub(super) struct Cause {
 }
 
 impl Cause {
-    pub(super) fn required(field: &str, why: &str) -> Self {
-        let message = match why {
+    pub(super) fn required(field: &str, detail: &str) -> Self {
+        let message = match detail {
             "" => "Required value".to_owned(),
-            why => format!("Required value: {why}"),
+            detail => format!("Required value: {detail}"),
         };
         Self {
             reason: "FieldValueRequired",
@@ -35,10 +33,10 @@ impl Cause {
         }
     }
 
-    pub(super) fn invalid(field: &str, value: &Value, why: &str) -> Self {
+    pub(super) fn invalid(field: &str, value: &Value, detail: &str) -> Self {
         Self {
             reason: "FieldValueInvalid",
-            message: format!("Invalid value: {value}: {why}"),
+            message: format!("Invalid value: {value}: {detail}"),
             field: field.to_owned(),
         }
     }
@@ -56,7 +54,7 @@ impl Cause {
     }
 }
 
-impl Refusal {
+impl StatusError {
     fn new(code: StatusCode, reason: &'static str, message: impl Into<String>) -> Self {
         Self {
             code,
@@ -66,9 +64,9 @@ impl Refusal {
         }
     }
 
-    fn about(mut self, kind: &Kind, called: &str, name: &str) -> Self {
+    fn about(mut self, kind: &Kind, kind_name: &str, name: &str) -> Self {
         let mut details = Map::new();
-        for (key, text) in [("name", name), ("group", kind.group), ("kind", called)] {
+        for (key, text) in [("name", name), ("group", kind.group), ("kind", kind_name)] {
             if !text.is_empty() {
                 details.insert(key.to_owned(), json!(text));
             }
@@ -87,8 +85,7 @@ impl Refusal {
         Self::new(StatusCode::NOT_FOUND, "NotFound", message).about(kind, kind.plural, name)
     }
 
-    /// Nothing is served under this path.
-    pub(super) fn no_such_resource() -> Self {
+    pub(super) fn resource_not_found() -> Self {
         let message = "the server could not find the requested resource";
         Self::new(StatusCode::NOT_FOUND, "NotFound", message).with_details(json!({}))
     }
@@ -98,64 +95,63 @@ impl Refusal {
         Self::new(StatusCode::CONFLICT, "AlreadyExists", message).about(kind, kind.plural, name)
     }
 
-    /// Somebody was faster.
-    pub(super) fn modified(kind: &Kind, name: &str) -> Self {
-        let why = "the object has been modified; please apply your changes to the latest \
+    /// The resource version has changed.
+    pub(super) fn conflict(kind: &Kind, name: &str) -> Self {
+        let detail = "the object has been modified; please apply your changes to the latest \
                    version and try again";
         let message = format!(
-            "Operation cannot be fulfilled on {} \"{name}\": {why}",
+            "Operation cannot be fulfilled on {} \"{name}\": {detail}",
             kind.resource()
         );
         Self::new(StatusCode::CONFLICT, "Conflict", message).about(kind, kind.plural, name)
     }
 
-    /// A precondition of a deletion does not hold.
-    pub(super) fn precondition(kind: &Kind, name: &str, why: &str) -> Self {
-        let called = match kind.group {
+    /// A precondition of a deletion is not met.
+    pub(super) fn precondition_failed(kind: &Kind, name: &str, detail: &str) -> Self {
+        let kind_name = match kind.group {
             "" => kind.kind.to_owned(),
             group => format!("{}.{group}", kind.kind),
         };
-        let message = format!("Operation cannot be fulfilled on {called} \"{name}\": {why}");
+        let message = format!("Operation cannot be fulfilled on {kind_name} \"{name}\": {detail}");
         Self::new(StatusCode::CONFLICT, "Conflict", message).about(kind, kind.kind, name)
     }
 
-    /// Others own fields that an apply would change.
-    pub(super) fn owned_by_others(message: String, causes: &[Cause]) -> Self {
+    /// An apply would change fields of other managers.
+    pub(super) fn apply_conflict(message: String, causes: &[Cause]) -> Self {
         let causes: Vec<Value> = causes.iter().map(Cause::value).collect();
         Self::new(StatusCode::CONFLICT, "Conflict", message)
             .with_details(json!({ "causes": causes }))
     }
 
     pub(super) fn invalid(kind: &Kind, name: &str, causes: &[Cause]) -> Self {
-        let called = match kind.group {
+        let kind_name = match kind.group {
             "" => kind.kind.to_owned(),
             group => format!("{}.{group}", kind.kind),
         };
-        let told: Vec<String> = causes
+        let messages: Vec<String> = causes
             .iter()
             .map(|cause| format!("{}: {}", cause.field, cause.message))
             .collect();
-        let told = match told.as_slice() {
+        let list = match messages.as_slice() {
             [one] => one.clone(),
             several => format!("[{}]", several.join(", ")),
         };
-        let message = format!("{called} \"{name}\" is invalid: {told}");
-        let mut refusal = Self::new(StatusCode::UNPROCESSABLE_ENTITY, "Invalid", message)
+        let message = format!("{kind_name} \"{name}\" is invalid: {list}");
+        let mut status_error = Self::new(StatusCode::UNPROCESSABLE_ENTITY, "Invalid", message)
             .about(kind, kind.kind, name);
-        if let Some(Value::Object(details)) = &mut refusal.details {
+        if let Some(Value::Object(details)) = &mut status_error.details {
             let causes = causes.iter().map(Cause::value).collect();
             details.insert("causes".to_owned(), Value::Array(causes));
         }
-        refusal
+        status_error
     }
 
-    /// A patch that does not fit: a failed `test`, a path that is not there.
-    pub(super) fn patch_does_not_fit() -> Self {
+    /// A failed `test` or a missing path.
+    pub(super) fn patch_not_applicable() -> Self {
         let message = "the server rejected our request due to an error in our request";
         Self::new(StatusCode::UNPROCESSABLE_ENTITY, "Invalid", message).with_details(json!({}))
     }
 
-    /// An apply must say whose it is.
     pub(super) fn apply_without_manager() -> Self {
         let cause = Cause::required("fieldManager", "is required for apply patch");
         let message = format!(
@@ -175,7 +171,6 @@ impl Refusal {
         Self::new(StatusCode::UNAUTHORIZED, "Unauthorized", "Unauthorized")
     }
 
-    /// `details` as the target gives them.
     pub(super) fn forbidden(message: String, details: Value) -> Self {
         Self::new(StatusCode::FORBIDDEN, "Forbidden", message).with_details(details)
     }
@@ -198,8 +193,8 @@ impl Refusal {
         Self::unsupported_media_type("415: Unsupported Media Type").with_details(json!({}))
     }
 
-    /// An apply of a field that the kind does not have.
-    pub(super) fn undeclared(kind: &Kind, object: &Value, field: &str) -> Self {
+    /// An apply with an unknown field.
+    pub(super) fn undeclared_field(kind: &Kind, object: &Value, field: &str) -> Self {
         let text = |key: &str| object["metadata"][key].as_str().unwrap_or_default();
         let message = format!(
             "failed to create typed patch object ({}/{}; {}/{}, Kind={}): .{field}: field not \
@@ -219,15 +214,15 @@ impl Refusal {
         Self::new(StatusCode::NOT_ACCEPTABLE, "NotAcceptable", message)
     }
 
-    /// A version that is no longer in the history.
-    pub(super) fn expired(asked: u64, oldest: u64) -> Self {
-        let message = format!("too old resource version: {asked} ({oldest})");
+    /// The resource version is no longer in the history.
+    pub(super) fn expired(requested: u64, oldest: u64) -> Self {
+        let message = format!("too old resource version: {requested} ({oldest})");
         Self::new(StatusCode::GONE, "Expired", message)
     }
 
-    /// The lab itself does not do this: see docs/lab.md.
-    pub(super) fn not_in_the_lab(what: &str) -> Self {
-        let message = format!("the lab's embedded API server does not serve {what}");
+    /// Not supported by the embedded server: see docs/lab.md.
+    pub(super) fn not_implemented(resource: &str) -> Self {
+        let message = format!("the lab's embedded API server does not serve {resource}");
         Self::new(StatusCode::NOT_IMPLEMENTED, "NotImplemented", message)
     }
 
@@ -236,7 +231,6 @@ impl Refusal {
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, "InternalError", message)
     }
 
-    /// The object that goes over the wire.
     pub(super) fn status(&self) -> Value {
         let mut status = json!({
             "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",

@@ -1,5 +1,4 @@
-//! The objects, with one revision for every write, and the recent history that
-//! watches are resumed from.
+//! All objects, with a revision per write, and the recent history for resuming watches.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -9,15 +8,14 @@ use tokio::sync::watch;
 
 use super::kinds::Kind;
 
-/// How many writes a watch may lie behind.
+/// Writes that a watch can be behind.
 const HISTORY: usize = 4096;
 
-/// Which object.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Key {
     pub(super) group: &'static str,
     pub(super) plural: &'static str,
-    /// Empty for objects of the whole cluster.
+    /// Empty for cluster-scoped objects.
     pub(super) namespace: String,
     pub(super) name: String,
 }
@@ -37,22 +35,21 @@ impl Key {
     }
 }
 
-/// One write; both sides, so that a selector can tell who came and who went.
+/// One write, with both states, so that selectors can detect additions and removals.
 #[derive(Debug, Clone)]
 pub(super) struct Event {
     pub(super) revision: u64,
     pub(super) key: Key,
     pub(super) before: Option<Arc<Value>>,
-    /// None: it was deleted.
+    /// `None` if the object was deleted.
     pub(super) after: Option<Arc<Value>>,
 }
 
-/// All objects.
 pub(super) struct Store {
     objects: BTreeMap<Key, Arc<Value>>,
     revision: u64,
     history: VecDeque<Event>,
-    news: watch::Sender<u64>,
+    latest: watch::Sender<u64>,
 }
 
 impl Store {
@@ -61,25 +58,23 @@ impl Store {
             objects: BTreeMap::new(),
             revision: 1,
             history: VecDeque::new(),
-            news: watch::Sender::new(1),
+            latest: watch::Sender::new(1),
         }
     }
 
-    /// The latest revision.
     pub(super) fn revision(&self) -> u64 {
         self.revision
     }
 
-    /// Tells of every write from now on.
-    pub(super) fn news(&self) -> watch::Receiver<u64> {
-        self.news.subscribe()
+    pub(super) fn subscribe(&self) -> watch::Receiver<u64> {
+        self.latest.subscribe()
     }
 
     pub(super) fn get(&self, key: &Key) -> Option<&Arc<Value>> {
         self.objects.get(key)
     }
 
-    /// The objects of a kind, by namespace and name.
+    /// Objects of a kind, ordered by namespace and name.
     pub(super) fn all(
         &self,
         kind: &'static Kind,
@@ -89,33 +84,32 @@ impl Store {
             .take_while(move |(key, _)| key.is_of(kind))
     }
 
-    /// Every object, whatever its kind.
     pub(super) fn everything(&self) -> impl Iterator<Item = (&Key, &Arc<Value>)> {
         self.objects.iter()
     }
 
-    /// Writes an object, with the next revision in its metadata.
+    /// Stores an object with the next revision in its metadata.
     pub(super) fn put(&mut self, key: Key, mut object: Value) -> Arc<Value> {
         self.revision += 1;
         stamp(&mut object, self.revision);
         let object = Arc::new(object);
         let before = self.objects.insert(key.clone(), Arc::clone(&object));
-        self.tell(key, before, Some(Arc::clone(&object)));
+        self.record(key, before, Some(Arc::clone(&object)));
         object
     }
 
-    /// Takes an object away; it goes with a revision of its own.
+    /// Removes an object; the removal has its own revision.
     pub(super) fn remove(&mut self, key: &Key) -> Option<Arc<Value>> {
         let before = self.objects.remove(key)?;
         self.revision += 1;
         let mut last = Value::clone(&before);
         stamp(&mut last, self.revision);
         let last = Arc::new(last);
-        self.tell(key.clone(), Some(Arc::clone(&last)), None);
+        self.record(key.clone(), Some(Arc::clone(&last)), None);
         Some(last)
     }
 
-    fn tell(&mut self, key: Key, before: Option<Arc<Value>>, after: Option<Arc<Value>>) {
+    fn record(&mut self, key: Key, before: Option<Arc<Value>>, after: Option<Arc<Value>>) {
         self.history.push_back(Event {
             revision: self.revision,
             key,
@@ -125,11 +119,11 @@ impl Store {
         if self.history.len() > HISTORY {
             self.history.pop_front();
         }
-        self.news.send_replace(self.revision);
+        self.latest.send_replace(self.revision);
     }
 
-    /// What was written after a revision; an error with the oldest revision that
-    /// can be resumed from, if that is too long ago.
+    /// Events after a revision. If it is too old, the error is the oldest revision that can be
+    /// resumed from.
     pub(super) fn since(&self, revision: u64) -> Result<impl Iterator<Item = &Event>, u64> {
         let oldest = self
             .history
@@ -153,11 +147,11 @@ fn stamp(object: &mut Value, revision: u64) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::kinds::named;
+    use super::super::kinds::by_name;
     use super::*;
 
     fn key(name: &str) -> Key {
-        Key::new(named("ConfigMap").unwrap(), "default", name)
+        Key::new(by_name("ConfigMap").unwrap(), "default", name)
     }
 
     fn object() -> Value {
@@ -165,21 +159,21 @@ mod tests {
     }
 
     #[test]
-    fn every_write_has_a_revision_and_can_be_resumed_from() {
+    fn every_write_has_a_revision_to_resume_from() {
         let mut store = Store::new();
         let start = store.revision();
         let one = store.put(key("a"), object());
         store.put(key("b"), object());
         store.remove(&key("a")).unwrap();
         assert_eq!(one["metadata"]["resourceVersion"], (start + 1).to_string());
-        let told: Vec<_> = store.since(start + 1).unwrap().collect();
-        assert_eq!(told.len(), 2);
-        assert!(told[1].after.is_none() && told[1].revision == start + 3);
+        let events: Vec<_> = store.since(start + 1).unwrap().collect();
+        assert_eq!(events.len(), 2);
+        assert!(events[1].after.is_none() && events[1].revision == start + 3);
         assert_eq!(store.since(store.revision()).unwrap().count(), 0);
     }
 
     #[test]
-    fn what_is_older_than_the_history_is_told_as_that() {
+    fn revision_older_than_the_history_is_an_error() {
         let mut store = Store::new();
         for _ in 0..=HISTORY {
             store.put(key("a"), object());

@@ -1,22 +1,25 @@
-//! Strategic merge patches, as `kubectl apply`, `label`, `cordon` and `edit` send
-//! them: lists with a key are merged item by item, and `$`-directives are obeyed.
+//! Strategic merge patches, as `kubectl apply`, `label`, `cordon` and `edit` send them:
+//! keyed lists merge item by item, and `$` directives are supported.
 
 use serde_json::{Map, Value};
 
-use super::shape::{self, Shape};
+use super::merge_type::{self, MergeType};
 
 const PATCH: &str = "$patch";
 const RETAIN: &str = "$retainKeys";
 const ORDER: &str = "$setElementOrder/";
 const DELETE: &str = "$deleteFromPrimitiveList/";
 
-/// Merges a patch into an object.
 pub(super) fn merge(object: &mut Value, patch: &Value) {
     let Value::Object(patch) = patch else {
         *object = patch.clone();
         return;
     };
-    if patch.get(PATCH).is_some_and(|word| word == "replace") || !object.is_object() {
+    if patch
+        .get(PATCH)
+        .is_some_and(|directive| directive == "replace")
+        || !object.is_object()
+    {
         *object = Value::Object(Map::new());
     }
     let Value::Object(fields) = object else {
@@ -27,7 +30,7 @@ pub(super) fn merge(object: &mut Value, patch: &Value) {
     }
     for (key, value) in patch {
         if let Some(list) = key.strip_prefix(DELETE) {
-            take_values(fields.get_mut(list), value);
+            remove_values(fields.get_mut(list), value);
         } else if !key.starts_with('$') {
             merge_field(fields, key, value);
         }
@@ -46,18 +49,22 @@ fn merge_field(fields: &mut Map<String, Value>, key: &str, value: &Value) {
         Value::Null => {
             fields.remove(key);
         }
-        Value::Object(patch) if patch.get(PATCH).is_some_and(|word| word == "delete") => {
+        Value::Object(patch)
+            if patch
+                .get(PATCH)
+                .is_some_and(|directive| directive == "delete") =>
+        {
             fields.remove(key);
         }
         Value::Object(_) => {
-            let held = fields.entry(key.to_owned()).or_insert(Value::Null);
-            merge(held, value);
+            let current = fields.entry(key.to_owned()).or_insert(Value::Null);
+            merge(current, value);
         }
         Value::Array(patch) => {
-            let held = fields
+            let current = fields
                 .entry(key.to_owned())
                 .or_insert_with(|| Value::Array(Vec::new()));
-            merge_list(held, key, patch);
+            merge_list(current, key, patch);
         }
         value => {
             fields.insert(key.to_owned(), value.clone());
@@ -65,21 +72,21 @@ fn merge_field(fields: &mut Map<String, Value>, key: &str, value: &Value) {
     }
 }
 
-fn merge_list(held: &mut Value, field: &str, patch: &[Value]) {
-    let words = |item: &Value| item.get(PATCH).and_then(Value::as_str).map(str::to_owned);
+fn merge_list(current: &mut Value, field: &str, patch: &[Value]) {
+    let directive = |item: &Value| item.get(PATCH).and_then(Value::as_str).map(str::to_owned);
     let plain: Vec<Value> = patch
         .iter()
-        .filter(|item| words(item).as_deref() != Some("replace"))
+        .filter(|item| directive(item).as_deref() != Some("replace"))
         .cloned()
         .collect();
     let replaced = plain.len() < patch.len();
-    let shape = shape::of(field, &Value::Array(plain.clone()));
-    match (shape, held) {
-        (Shape::Keyed(keys), Value::Array(items)) if !replaced => {
+    let merge_type = merge_type::of(field, &Value::Array(plain.clone()));
+    match (merge_type, current) {
+        (MergeType::Keyed(keys), Value::Array(items)) if !replaced => {
             let key = keys.first().copied().unwrap_or_default();
             for patch in &plain {
                 let same = |item: &Value| item.get(key) == patch.get(key);
-                if words(patch).as_deref() == Some("delete") {
+                if directive(patch).as_deref() == Some("delete") {
                     items.retain(|item| !same(item));
                     continue;
                 }
@@ -93,38 +100,38 @@ fn merge_list(held: &mut Value, field: &str, patch: &[Value]) {
                 }
             }
         }
-        (Shape::Set, Value::Array(items)) if !replaced => {
+        (MergeType::Set, Value::Array(items)) if !replaced => {
             let new = plain.into_iter().filter(|value| !items.contains(value));
             let new: Vec<Value> = new.collect();
             items.extend(new);
         }
-        (_, held) => *held = Value::Array(plain),
+        (_, current) => *current = Value::Array(plain),
     }
 }
 
-fn take_values(held: Option<&mut Value>, values: &Value) {
-    if let (Some(Value::Array(items)), Value::Array(values)) = (held, values) {
+fn remove_values(current: Option<&mut Value>, values: &Value) {
+    if let (Some(Value::Array(items)), Value::Array(values)) = (current, values) {
         items.retain(|item| !values.contains(item));
     }
 }
 
-/// Items that the order does not name keep their places behind the others.
+/// Items missing in the order keep their relative order at the end.
 fn sort(items: &mut [Value], field: &str, order: &Value) {
     let Value::Array(order) = order else {
         return;
     };
-    let shape = shape::of(field, &Value::Array(items.to_vec()));
-    let place = |item: &Value| {
-        let found = order.iter().position(|wanted| match shape {
-            Shape::Keyed(keys) => {
+    let merge_type = merge_type::of(field, &Value::Array(items.to_vec()));
+    let position = |item: &Value| {
+        let found = order.iter().position(|expected| match merge_type {
+            MergeType::Keyed(keys) => {
                 let key = keys.first().copied().unwrap_or_default();
-                wanted.get(key) == item.get(key)
+                expected.get(key) == item.get(key)
             }
-            _ => wanted == item,
+            _ => expected == item,
         });
         found.unwrap_or(usize::MAX)
     };
-    items.sort_by_key(place);
+    items.sort_by_key(position);
 }
 
 #[cfg(test)]
@@ -150,20 +157,20 @@ mod tests {
                 {"name": "c"},
             ],
         });
-        let wanted = json!({"containers": [{"name": "c"}, {"name": "a", "image": "2"}]});
-        assert_eq!(merged(object, patch), wanted);
+        let expected = json!({"containers": [{"name": "c"}, {"name": "a", "image": "2"}]});
+        assert_eq!(merged(object, patch), expected);
     }
 
     #[test]
     fn taints_are_replaced_and_null_removes() {
         let object = json!({"taints": [{"key": "a"}], "labels": {"x": "1", "y": "1"}});
         let patch = json!({"taints": [{"key": "b"}], "labels": {"x": null, "z": "1"}});
-        let wanted = json!({"taints": [{"key": "b"}], "labels": {"y": "1", "z": "1"}});
-        assert_eq!(merged(object, patch), wanted);
+        let expected = json!({"taints": [{"key": "b"}], "labels": {"y": "1", "z": "1"}});
+        assert_eq!(merged(object, patch), expected);
     }
 
     #[test]
-    fn directives_replace_retain_and_take_values() {
+    fn directives_replace_retain_and_remove_values() {
         let object =
             json!({"a": {"x": 1, "y": 2}, "s": {"x": 1, "y": 2}, "finalizers": ["p", "q"]});
         let patch = json!({
@@ -172,7 +179,7 @@ mod tests {
             "$deleteFromPrimitiveList/finalizers": ["p"],
             "finalizers": ["r"],
         });
-        let wanted = json!({"a": {"z": 3}, "s": {"y": 2}, "finalizers": ["q", "r"]});
-        assert_eq!(merged(object, patch), wanted);
+        let expected = json!({"a": {"z": 3}, "s": {"y": 2}, "finalizers": ["q", "r"]});
+        assert_eq!(merged(object, patch), expected);
     }
 }

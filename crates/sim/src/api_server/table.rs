@@ -1,4 +1,4 @@
-//! Objects as the rows that `kubectl get` shows.
+//! Tables, as `kubectl get` requests them.
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -8,7 +8,7 @@ use super::time;
 
 mod cells;
 
-/// How the objects in rows are given along.
+/// Which part of an object its row includes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Include {
     Nothing,
@@ -17,7 +17,7 @@ pub(super) enum Include {
 }
 
 impl Include {
-    /// By the parameter `includeObject`.
+    /// From the query parameter `includeObject`.
     pub(super) fn read(text: &str) -> Self {
         match text {
             "None" => Self::Nothing,
@@ -27,7 +27,6 @@ impl Include {
     }
 }
 
-/// A table of objects.
 pub(super) fn table<'a>(
     kind: &Kind,
     objects: impl IntoIterator<Item = &'a Value>,
@@ -50,13 +49,13 @@ pub(super) fn table<'a>(
         .into_iter()
         .map(|object| {
             let mut row = json!({"cells": cells::of(kind, object, now)});
-            let shown = match include {
+            let included = match include {
                 Include::Nothing => Value::Null,
                 Include::Metadata => partial(object),
                 Include::Object => object.clone(),
             };
-            if let (false, Some(fields)) = (shown.is_null(), row.as_object_mut()) {
-                fields.insert("object".to_owned(), shown);
+            if let (false, Some(fields)) = (included.is_null(), row.as_object_mut()) {
+                fields.insert("object".to_owned(), included);
             }
             row
         })
@@ -67,7 +66,6 @@ pub(super) fn table<'a>(
     })
 }
 
-/// An object's metadata alone.
 pub(super) fn partial(object: &Value) -> Value {
     json!({
         "kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1",
@@ -75,19 +73,18 @@ pub(super) fn partial(object: &Value) -> Value {
     })
 }
 
-/// How long ago an object was made.
 fn age(object: &Value, now: Timestamp) -> Value {
     since(&object["metadata"]["creationTimestamp"], now)
 }
 
 fn since(then: &Value, now: Timestamp) -> Value {
-    match then.as_str().and_then(time::read) {
+    match then.as_str().and_then(time::parse) {
         Some(then) => json!(time::age(then, now)),
         None => json!("<unknown>"),
     }
 }
 
-/// The names of the columns; a plus marks those that only `-o wide` shows.
+/// Column names; `+` marks those that only `-o wide` shows.
 fn columns(kind: &Kind) -> &'static str {
     match kind.kind {
         "Node" => {
@@ -121,7 +118,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_kind_has_as_many_cells_as_columns_even_when_empty() {
+    fn every_kind_has_one_cell_per_column() {
         for kind in KINDS {
             let object = json!({"metadata": {"name": "x"}});
             let table = table(kind, [&object], json!({}), Include::Nothing);

@@ -1,13 +1,17 @@
-//! What an object must hold, as far as casement and its tests lean on it. The real
-//! server checks far more.
+//! Validation of objects, as far as casement and its tests depend on it. The real server
+//! checks far more.
 
 use serde_json::{Value, json};
 
 use super::kinds::Kind;
-use super::refusal::{Cause, Refusal};
+use super::status_error::{Cause, StatusError};
 
-/// Refuses an object that the real server would refuse for the same reason.
-pub(super) fn check(kind: &Kind, object: &Value, old: Option<&Value>) -> Result<(), Refusal> {
+/// Rejects only objects that the real server rejects with the same error.
+pub(super) fn validate(
+    kind: &Kind,
+    object: &Value,
+    old: Option<&Value>,
+) -> Result<(), StatusError> {
     let name = object["metadata"]["name"].as_str().unwrap_or_default();
     let mut causes = Vec::new();
     if old.is_none() {
@@ -19,21 +23,21 @@ pub(super) fn check(kind: &Kind, object: &Value, old: Option<&Value>) -> Result<
     causes.extend(content(kind, object));
     match causes.is_empty() {
         true => Ok(()),
-        false => Err(Refusal::invalid(kind, name, &causes)),
+        false => Err(StatusError::invalid(kind, name, &causes)),
     }
 }
 
 fn name_cause(kind: &Kind, name: &str) -> Option<Cause> {
     if name.is_empty() {
-        let why = "name or generateName is required";
-        return Some(Cause::required("metadata.name", why));
+        let detail = "name or generateName is required";
+        return Some(Cause::required("metadata.name", detail));
     }
-    // Names of roles are parts of paths, and nothing else.
+    // Role names only have to be valid path segments.
     if kind.group == "rbac.authorization.k8s.io" {
         return (name.contains(['/', '%']) || matches!(name, "." | ".."))
             .then(|| Cause::invalid("metadata.name", &json!(name), "may not contain '/' or '%'"));
     }
-    let fits = |part: &str| {
+    let is_valid = |part: &str| {
         let inner = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
         let bytes = part.as_bytes();
         let edges = [bytes.first(), bytes.last()];
@@ -42,14 +46,14 @@ fn name_cause(kind: &Kind, name: &str) -> Option<Cause> {
             .all(|byte| byte.is_some_and(|byte| inner(*byte)))
             && bytes.iter().all(|byte| inner(*byte) || *byte == b'-')
     };
-    if name.len() <= 253 && name.split('.').all(fits) {
+    if name.len() <= 253 && name.split('.').all(is_valid) {
         return None;
     }
-    let why = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric \
+    let detail = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric \
                characters, '-' or '.', and must start and end with an alphanumeric character \
                (e.g. 'example.com', regex used for validation is \
                '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
-    Some(Cause::invalid("metadata.name", &json!(name), why))
+    Some(Cause::invalid("metadata.name", &json!(name), detail))
 }
 
 fn immutable(kind: &Kind, object: &Value, old: &Value) -> Vec<Cause> {
@@ -77,8 +81,8 @@ fn immutable(kind: &Kind, object: &Value, old: &Value) -> Vec<Cause> {
         ));
     }
     if object["immutable"] == json!(null) && old["immutable"] == true {
-        let why = "field is immutable when `immutable` is set";
-        causes.push(Cause::invalid("immutable", &Value::Null, why));
+        let detail = "field is immutable when `immutable` is set";
+        causes.push(Cause::invalid("immutable", &Value::Null, detail));
     }
     causes
 }
@@ -90,8 +94,12 @@ fn content(kind: &Kind, object: &Value) -> Vec<Cause> {
             let mut causes = Vec::new();
             let labels = &spec["template"]["metadata"]["labels"];
             if !selects(&spec["selector"], labels) {
-                let why = "`selector` does not match template `labels`";
-                causes.push(Cause::invalid("spec.template.metadata.labels", labels, why));
+                let detail = "`selector` does not match template `labels`";
+                causes.push(Cause::invalid(
+                    "spec.template.metadata.labels",
+                    labels,
+                    detail,
+                ));
             }
             causes.extend(containers("spec.template.spec", &spec["template"]["spec"]));
             causes
@@ -114,7 +122,7 @@ fn content(kind: &Kind, object: &Value) -> Vec<Cause> {
                 .iter()
                 .enumerate()
                 .filter(|(_, port)| is_missing(&port["name"]))
-                .map(|(at, _)| Cause::required(&format!("spec.ports[{at}].name"), ""))
+                .map(|(index, _)| Cause::required(&format!("spec.ports[{index}].name"), ""))
                 .collect(),
             Some(ports) if !ports.is_empty() => Vec::new(),
             _ if spec["clusterIP"] == "None" || spec["type"] == "ExternalName" => Vec::new(),
@@ -144,10 +152,10 @@ fn containers(path: &str, spec: &Value) -> Vec<Cause> {
         return vec![Cause::required(&format!("{path}.containers"), "")];
     }
     let mut causes = Vec::new();
-    for (at, container) in list.iter().enumerate() {
+    for (index, container) in list.iter().enumerate() {
         for key in ["name", "image"] {
             if is_missing(&container[key]) {
-                let field = format!("{path}.containers[{at}].{key}");
+                let field = format!("{path}.containers[{index}].{key}");
                 causes.push(Cause::required(&field, ""));
             }
         }
@@ -155,13 +163,13 @@ fn containers(path: &str, spec: &Value) -> Vec<Cause> {
     causes
 }
 
-/// A selector of labels that are equal; one with expressions is trusted.
+/// Checks `matchLabels`; a selector with expressions is accepted.
 fn selects(selector: &Value, labels: &Value) -> bool {
     if selector["matchExpressions"].is_array() {
         return true;
     }
     match selector["matchLabels"].as_object() {
-        Some(wanted) if !wanted.is_empty() => wanted
+        Some(expected) if !expected.is_empty() => expected
             .iter()
             .all(|(key, value)| labels.get(key) == Some(value)),
         _ => false,
@@ -170,46 +178,51 @@ fn selects(selector: &Value, labels: &Value) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::kinds::named;
+    use super::super::kinds::by_name;
     use super::*;
 
-    fn told(kind: &str, object: Value, old: Option<&Value>) -> String {
-        let kind = named(kind).unwrap();
-        check(kind, &object, old)
+    fn error_message(kind: &str, object: Value, old: Option<&Value>) -> String {
+        let kind = by_name(kind).unwrap();
+        validate(kind, &object, old)
             .err()
-            .map(|refusal| refusal.message)
+            .map(|status_error| status_error.message)
             .unwrap_or_default()
     }
 
     #[test]
-    fn names_are_checked_by_their_kind() {
+    fn name_rules_depend_on_the_kind() {
         let name = |name: &str| json!({"metadata": {"name": name}});
-        assert_eq!(told("ConfigMap", name("kube-root-ca.crt"), None), "");
-        assert!(told("ConfigMap", name("A_b"), None).contains("RFC 1123"));
-        assert!(told("ConfigMap", name(""), None).contains("generateName is required"));
-        assert_eq!(told("ClusterRole", name("system:node"), None), "");
-        assert!(told("ClusterRole", name("a/b"), None).contains("may not contain"));
+        assert_eq!(
+            error_message("ConfigMap", name("kube-root-ca.crt"), None),
+            ""
+        );
+        assert!(error_message("ConfigMap", name("A_b"), None).contains("RFC 1123"));
+        assert!(error_message("ConfigMap", name(""), None).contains("generateName is required"));
+        assert_eq!(error_message("ClusterRole", name("system:node"), None), "");
+        assert!(error_message("ClusterRole", name("a/b"), None).contains("may not contain"));
     }
 
     #[test]
-    fn a_set_needs_labels_that_its_selector_finds_and_images() {
+    fn daemon_set_needs_matching_labels_and_images() {
         let set = |labels: Value, container: Value| {
             json!({"metadata": {"name": "x"}, "spec": {
                 "selector": {"matchLabels": {"a": "d"}},
                 "template": {"metadata": {"labels": labels}, "spec": {"containers": [container]}},
             }})
         };
-        let right = set(json!({"a": "d"}), json!({"name": "c", "image": "i"}));
-        assert_eq!(told("DaemonSet", right.clone(), None), "");
-        let wrong = set(json!({"a": "x"}), json!({"name": "c"}));
+        let validation = set(json!({"a": "d"}), json!({"name": "c", "image": "i"}));
+        assert_eq!(error_message("DaemonSet", validation.clone(), None), "");
+        let invalid = set(json!({"a": "x"}), json!({"name": "c"}));
         assert_eq!(
-            told("DaemonSet", wrong, None),
+            error_message("DaemonSet", invalid, None),
             "DaemonSet.apps \"x\" is invalid: [spec.template.metadata.labels: Invalid value: \
              {\"a\":\"x\"}: `selector` does not match template `labels`, \
              spec.template.spec.containers[0].image: Required value]"
         );
-        let mut other = right.clone();
+        let mut other = validation.clone();
         other["spec"]["selector"] = json!({"matchLabels": {"a": "d", "b": "e"}});
-        assert!(told("DaemonSet", other, Some(&right)).contains("field is immutable"));
+        assert!(
+            error_message("DaemonSet", other, Some(&validation)).contains("field is immutable")
+        );
     }
 }

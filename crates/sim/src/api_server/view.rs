@@ -1,12 +1,11 @@
-//! In which form a client wants its answer.
+//! The representation that a client requests with `Accept`.
 
 use serde_json::{Value, json};
 
 use super::kinds::Kind;
-use super::refusal::Refusal;
+use super::status_error::StatusError;
 use super::table::{self, Include};
 
-/// A form of objects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum View {
     Object,
@@ -15,8 +14,8 @@ pub(super) enum View {
 }
 
 impl View {
-    /// The first form in `Accept` that is served.
-    pub(super) fn read(accept: &str, include: &str) -> Result<Self, Refusal> {
+    /// The first supported representation in `Accept`.
+    pub(super) fn read(accept: &str, include: &str) -> Result<Self, StatusError> {
         if accept.trim().is_empty() {
             return Ok(Self::Object);
         }
@@ -33,7 +32,7 @@ impl View {
                 None => Some(Self::Object),
             }
         });
-        found.ok_or_else(Refusal::not_acceptable)
+        found.ok_or_else(StatusError::not_acceptable)
     }
 
     pub(super) fn one(self, kind: &Kind, object: &Value) -> Value {
@@ -82,7 +81,7 @@ impl View {
     }
 }
 
-/// In a list, the list says of what kind its items are.
+/// List items have no `apiVersion` and `kind`.
 fn untyped(object: &Value) -> Value {
     let mut object = object.clone();
     if let Some(fields) = object.as_object_mut() {
@@ -97,16 +96,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_form_that_is_served_is_taken() {
+    fn first_supported_representation_is_used() {
         let read = |accept| View::read(accept, "");
         let table = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json";
         assert_eq!(read(table), Ok(View::Table(Include::Metadata)));
         assert_eq!(read(""), Ok(View::Object));
         assert_eq!(read("*/*"), Ok(View::Object));
-        let binary = "application/vnd.kubernetes.protobuf,application/json";
-        assert_eq!(read(binary), Ok(View::Object));
+        let protobuf_first = "application/vnd.kubernetes.protobuf,application/json";
+        assert_eq!(read(protobuf_first), Ok(View::Object));
         assert!(read("application/vnd.kubernetes.protobuf").is_err());
-        let newer = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
-        assert!(read(newer).is_err());
+        let aggregated_discovery =
+            "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
+        assert!(read(aggregated_discovery).is_err());
     }
 }

@@ -1,4 +1,4 @@
-//! Watches: what was written since a revision, then whatever comes.
+//! Watches: events since a revision, then new events.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,78 +9,79 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout_at};
 
 use super::kinds::Kind;
-use super::refusal::Refusal;
 use super::route::Query;
 use super::selector::Selector;
 use super::state::Server;
+use super::status_error::StatusError;
 use super::store::Event;
 use super::view::View;
 
-/// How often a client that wants bookmarks is told where it is.
-const BOOKMARK: Duration = Duration::from_secs(60);
-/// A watch ends after this, and is resumed by its client.
-const LONGEST: u64 = 1800;
+/// Interval of bookmarks.
+const BOOKMARK_INTERVAL: Duration = Duration::from_secs(60);
+/// Maximum duration of a watch in seconds; clients then reconnect.
+const MAX_SECONDS: u64 = 1800;
 
-/// What is watched.
 pub(super) struct Watch {
     pub(super) kind: &'static Kind,
-    /// None: in every namespace.
+    /// `None` for all namespaces.
     pub(super) namespace: Option<String>,
     pub(super) selector: Selector,
     pub(super) view: View,
 }
 
-/// How it goes on.
-struct Course {
+struct WatchProgress {
     from: u64,
     end: Instant,
     bookmarks: bool,
 }
 
 impl Watch {
-    /// Starts a watch; the lines of its answer come out of the receiver.
+    /// Starts a watch; the receiver yields the lines of the response.
     pub(super) fn start(
         self,
         server: &Arc<Server>,
         query: &Query,
-    ) -> Result<mpsc::Receiver<Bytes>, Refusal> {
-        let (news, first, from) = {
+    ) -> Result<mpsc::Receiver<Bytes>, StatusError> {
+        let (changes, initial, from) = {
             let state = server.state();
-            let asked = query.get("resourceVersion");
+            let version = query.get("resourceVersion");
             let now = state.store.revision();
-            let (lines, from) = match asked.parse::<u64>() {
+            let (lines, from) = match version.parse::<u64>() {
                 Ok(revision) if revision > 0 && !query.is("sendInitialEvents") => {
-                    // Looked at once here, so that what is too old is told at once.
-                    let known = state.store.since(revision).map(drop);
-                    match known {
+                    // Check now, so that a revision that is too old fails at once.
+                    let available = state.store.since(revision).map(drop);
+                    match available {
                         Ok(()) => (Vec::new(), revision),
-                        Err(oldest) => (vec![failed(&Refusal::expired(revision, oldest))], 0),
+                        Err(oldest) => {
+                            (vec![error_line(&StatusError::expired(revision, oldest))], 0)
+                        }
                     }
                 }
-                Err(_) if !asked.is_empty() => {
-                    let message = format!("resourceVersion: Invalid value: \"{asked}\"");
-                    return Err(Refusal::bad_request(message));
+                Err(_) if !version.is_empty() => {
+                    let message = format!("resourceVersion: Invalid value: \"{version}\"");
+                    return Err(StatusError::bad_request(message));
                 }
                 _ => {
-                    let met = state.store.all(self.kind);
-                    let met = met.filter(|(key, object)| self.means(&key.namespace, object));
-                    let lines = met.map(|(_, object)| self.line("ADDED", object));
+                    let existing = state.store.all(self.kind);
+                    let existing =
+                        existing.filter(|(key, object)| self.selects(&key.namespace, object));
+                    let lines = existing.map(|(_, object)| self.line("ADDED", object));
                     (lines.collect(), now)
                 }
             };
-            (state.store.news(), lines, from)
+            (state.store.subscribe(), lines, from)
         };
         let bookmarks = query.is("allowWatchBookmarks");
-        let mut first = first;
+        let mut initial = initial;
         if query.is("sendInitialEvents") && bookmarks {
-            first.push(self.bookmark(from, true));
+            initial.push(self.bookmark(from, true));
         }
         let limit = query
             .get("timeoutSeconds")
             .parse()
-            .unwrap_or(LONGEST)
-            .min(LONGEST);
-        let course = Course {
+            .unwrap_or(MAX_SECONDS)
+            .min(MAX_SECONDS);
+        let progress = WatchProgress {
             from,
             end: Instant::now() + Duration::from_secs(limit),
             bookmarks,
@@ -88,13 +89,13 @@ impl Watch {
         let (lines, receiver) = mpsc::channel(64);
         let server = Arc::clone(server);
         tokio::spawn(async move {
-            for line in first {
+            for line in initial {
                 if lines.send(line).await.is_err() {
                     return;
                 }
             }
-            if course.from > 0 {
-                self.follow(&server, news, &lines, course).await;
+            if progress.from > 0 {
+                self.follow(&server, changes, &lines, progress).await;
             }
         });
         Ok(receiver)
@@ -103,16 +104,16 @@ impl Watch {
     async fn follow(
         &self,
         server: &Server,
-        mut news: tokio::sync::watch::Receiver<u64>,
+        mut changes: tokio::sync::watch::Receiver<u64>,
         lines: &mpsc::Sender<Bytes>,
-        course: Course,
+        progress: WatchProgress,
     ) {
-        let mut from = course.from;
-        let mut bookmark = Instant::now() + BOOKMARK;
+        let mut from = progress.from;
+        let mut bookmark = Instant::now() + BOOKMARK_INTERVAL;
         loop {
-            news.mark_unchanged();
-            let told = self.since(server, &mut from);
-            for line in told {
+            changes.mark_unchanged();
+            let new_lines = self.since(server, &mut from);
+            for line in new_lines {
                 if lines.send(line).await.is_err() {
                     return;
                 }
@@ -120,11 +121,11 @@ impl Watch {
             if from == 0 {
                 return;
             }
-            let wake = course.end.min(bookmark);
-            let gone = tokio::select! {
-                woken = timeout_at(wake, news.changed()) => {
-                    if woken.is_err() && bookmark <= Instant::now() && course.bookmarks {
-                        bookmark = Instant::now() + BOOKMARK;
+            let wake = progress.end.min(bookmark);
+            let closed = tokio::select! {
+                change = timeout_at(wake, changes.changed()) => {
+                    if change.is_err() && bookmark <= Instant::now() && progress.bookmarks {
+                        bookmark = Instant::now() + BOOKMARK_INTERVAL;
                         lines.send(self.bookmark(from, false)).await.is_err()
                     } else {
                         false
@@ -132,19 +133,19 @@ impl Watch {
                 }
                 () = lines.closed() => true,
             };
-            if gone || Instant::now() >= course.end {
+            if closed || Instant::now() >= progress.end {
                 return;
             }
         }
     }
 
-    /// The lines since a revision, which moves on; 0 ends the watch.
+    /// Lines since `from`, which is advanced; 0 ends the watch.
     fn since(&self, server: &Server, from: &mut u64) -> Vec<Bytes> {
         let state = server.state();
         let lines = match state.store.since(*from) {
-            Ok(events) => events.filter_map(|event| self.told(event)).collect(),
+            Ok(events) => events.filter_map(|event| self.event_line(event)).collect(),
             Err(oldest) => {
-                let line = failed(&Refusal::expired(*from, oldest));
+                let line = error_line(&StatusError::expired(*from, oldest));
                 *from = 0;
                 return vec![line];
             }
@@ -153,18 +154,18 @@ impl Watch {
         lines
     }
 
-    /// A change that brings an object into the selection is an addition to those
-    /// who watch, and one that takes it out a deletion.
-    fn told(&self, event: &Event) -> Option<Bytes> {
+    /// A change that brings an object into the selection is sent as ADDED, one that removes it
+    /// from the selection as DELETED.
+    fn event_line(&self, event: &Event) -> Option<Bytes> {
         if !event.key.is_of(self.kind) {
             return None;
         }
-        let meant = |object: &Option<Arc<Value>>| {
+        let if_selected = |object: &Option<Arc<Value>>| {
             let object = object.as_ref()?;
-            self.means(&event.key.namespace, object)
+            self.selects(&event.key.namespace, object)
                 .then(|| Arc::clone(object))
         };
-        match (meant(&event.before), meant(&event.after)) {
+        match (if_selected(&event.before), if_selected(&event.after)) {
             (None, Some(after)) => Some(self.line("ADDED", &after)),
             (Some(_), Some(after)) => Some(self.line("MODIFIED", &after)),
             (Some(before), None) => {
@@ -177,34 +178,34 @@ impl Watch {
         }
     }
 
-    fn means(&self, namespace: &str, object: &Value) -> bool {
+    fn selects(&self, namespace: &str, object: &Value) -> bool {
         self.namespace
             .as_ref()
-            .is_none_or(|wanted| wanted == namespace)
-            && self.selector.fits(object)
+            .is_none_or(|expected| expected == namespace)
+            && self.selector.matches(object)
     }
 
     fn line(&self, kind: &str, object: &Value) -> Bytes {
-        let shown = self.view.one(self.kind, object);
-        line(json!({"type": kind, "object": shown}))
+        let body = self.view.one(self.kind, object);
+        line(json!({"type": kind, "object": body}))
     }
 
-    fn bookmark(&self, revision: u64, first: bool) -> Bytes {
+    fn bookmark(&self, revision: u64, initial: bool) -> Bytes {
         let mut object = json!({
             "kind": self.kind.kind, "apiVersion": self.kind.api_version(),
             "metadata": {"resourceVersion": revision.to_string()},
         });
-        if first {
-            let note = json!({"k8s.io/initial-events-end": "true"});
-            super::defaults::put(&mut object, &["metadata", "annotations"], note);
+        if initial {
+            let annotation = json!({"k8s.io/initial-events-end": "true"});
+            super::defaults::put(&mut object, &["metadata", "annotations"], annotation);
         }
-        let shown = self.view.bookmark(object);
-        line(json!({"type": "BOOKMARK", "object": shown}))
+        let body = self.view.bookmark(object);
+        line(json!({"type": "BOOKMARK", "object": body}))
     }
 }
 
-fn failed(refusal: &Refusal) -> Bytes {
-    line(json!({"type": "ERROR", "object": refusal.status()}))
+fn error_line(status_error: &StatusError) -> Bytes {
+    line(json!({"type": "ERROR", "object": status_error.status()}))
 }
 
 fn line(event: Value) -> Bytes {

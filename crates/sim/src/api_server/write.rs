@@ -1,99 +1,103 @@
-//! Creating, changing and deleting objects, one request at a time.
+//! Creates, replaces, patches and applies objects.
 
 use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::decode::{self, Unknown};
+use super::decode::{self, FieldValidation};
 use super::defaults::{fill, put, set as set_defaults};
+use super::hooks;
 use super::kinds::Kind;
 use super::managers::{self, Manager};
-use super::patch::{self, Form};
+use super::patch::{self, PatchType};
 use super::pki::Pki;
-use super::reactions;
-use super::refusal::Refusal;
-use super::rights::{self, Act, User};
+use super::rbac::{self, ResourceAttributes, User};
 use super::state::State;
+use super::status_error::StatusError;
 use super::store::Key;
-use super::{apply, time, valid};
+use super::{apply, time, validation};
 
-/// Someone who writes.
 pub(super) struct Writer<'a> {
     pub(super) state: &'a mut State,
     pub(super) pki: &'a Pki,
     pub(super) user: &'a User,
-    /// The name that fields are owned under.
+    /// The field manager.
     pub(super) manager: String,
     pub(super) dry_run: bool,
-    pub(super) unknown: Unknown,
-    /// What the answer warns of.
+    pub(super) field_validation: FieldValidation,
     pub(super) warnings: Vec<String>,
 }
 
-/// An object of a kind, and the part of it that is meant.
+/// An object or one of its subresources.
 #[derive(Clone)]
-pub(super) struct Place {
+pub(super) struct ObjectRef {
     pub(super) kind: &'static Kind,
     pub(super) key: Key,
     /// `status`, `approval`; empty for the object itself.
     pub(super) subresource: String,
 }
 
-/// Whether an object is new.
-pub(super) enum Written {
+pub(super) enum WriteOutcome {
     Created(Arc<Value>),
     Changed(Arc<Value>),
 }
 
 impl Writer<'_> {
-    fn manager(&self, place: &Place) -> Manager {
+    fn manager(&self, target: &ObjectRef) -> Manager {
         Manager {
             name: self.manager.clone(),
-            subresource: place.subresource.clone(),
-            api_version: place.kind.api_version(),
+            subresource: target.subresource.clone(),
+            api_version: target.kind.api_version(),
         }
     }
 
-    /// Makes an object; its key has no name yet.
-    pub(super) fn create(&mut self, place: &Place, body: Value) -> Result<Arc<Value>, Refusal> {
-        let (mut object, warnings) = decode::object(place.kind, body, self.unknown)?;
+    /// Creates an object; the name comes from the body.
+    pub(super) fn create(
+        &mut self,
+        target: &ObjectRef,
+        body: Value,
+    ) -> Result<Arc<Value>, StatusError> {
+        let (mut object, warnings) = decode::object(target.kind, body, self.field_validation)?;
         self.warnings.extend(warnings);
-        let given = object["metadata"]["namespace"].as_str().unwrap_or_default();
-        if !given.is_empty() && given != place.key.namespace {
-            return Err(Refusal::bad_request(
+        let namespace = object["metadata"]["namespace"].as_str().unwrap_or_default();
+        if !namespace.is_empty() && namespace != target.key.namespace {
+            return Err(StatusError::bad_request(
                 "the namespace of the provided object does not match the namespace sent on the request",
             ));
         }
         if object["metadata"]
             .get("resourceVersion")
-            .is_some_and(|held| held != "")
+            .is_some_and(|version| version != "")
         {
-            return Err(Refusal::bad_request(
+            return Err(StatusError::bad_request(
                 "resourceVersion should not be set on objects to be created",
             ));
         }
-        if let (Value::Null, Some(start)) = (
+        if let (Value::Null, Some(prefix)) = (
             &object["metadata"]["name"],
             object["metadata"]["generateName"].as_str(),
         ) {
-            let name = self.made_up(place, start)?;
+            let name = self.generate_name(target, prefix)?;
             put(&mut object, &["metadata", "name"], json!(name));
         }
-        let manager = self.manager(place);
-        self.insert(place, object, |object| {
-            managers::note_update(None, object, &manager)
+        let manager = self.manager(target);
+        self.insert(target, object, |object| {
+            managers::record_update(None, object, &manager)
         })
     }
 
-    /// A name that nobody has, as far as a few tries find one.
-    fn made_up(&self, place: &Place, start: &str) -> Result<String, Refusal> {
+    /// An unused name, after a limited number of tries.
+    fn generate_name(&self, target: &ObjectRef, prefix: &str) -> Result<String, StatusError> {
         const TRIES: usize = 8;
         let mut name = String::new();
         for _ in 0..TRIES {
-            name = format!("{start}{}", chance::<3>()?.get(..5).unwrap_or_default());
+            name = format!(
+                "{prefix}{}",
+                random_hex::<3>()?.get(..5).unwrap_or_default()
+            );
             let key = Key {
                 name: name.clone(),
-                ..place.key.clone()
+                ..target.key.clone()
             };
             if self.state.store.get(&key).is_none() {
                 break;
@@ -102,30 +106,30 @@ impl Writer<'_> {
         Ok(name)
     }
 
-    /// Everything that is common to a creation and the apply of what is not there.
+    /// The common part of a create and an apply of a new object.
     fn insert(
         &mut self,
-        place: &Place,
+        target: &ObjectRef,
         mut object: Value,
-        note: impl FnOnce(&mut Value),
-    ) -> Result<Arc<Value>, Refusal> {
-        let kind = place.kind;
+        record: impl FnOnce(&mut Value),
+    ) -> Result<Arc<Value>, StatusError> {
+        let kind = target.kind;
         let key = Key {
             name: object["metadata"]["name"]
                 .as_str()
                 .unwrap_or_default()
                 .to_owned(),
-            ..place.key.clone()
+            ..target.key.clone()
         };
-        self.demand_namespace(&key)?;
+        self.check_namespace(&key)?;
         if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
-            for own in [
+            for field in [
                 "managedFields",
                 "resourceVersion",
                 "deletionTimestamp",
                 "selfLink",
             ] {
-                metadata.remove(own);
+                metadata.remove(field);
             }
         }
         if !key.namespace.is_empty() {
@@ -135,7 +139,7 @@ impl Writer<'_> {
                 json!(key.namespace),
             );
         }
-        // A kubelet registers its Node with a status; nobody else's is taken.
+        // A kubelet registers its Node with a status; for other kinds it is ignored.
         if kind.status
             && kind.kind != "Node"
             && let Some(fields) = object.as_object_mut()
@@ -143,17 +147,17 @@ impl Writer<'_> {
             fields.remove("status");
         }
         set_defaults(kind, &mut object);
-        reactions::before_create(self.user, kind, &mut object);
-        valid::check(kind, &object, None)?;
-        rights::demand_no_escalation(&self.state.store, self.user, kind, &object)?;
+        hooks::before_create(self.user, kind, &mut object);
+        validation::validate(kind, &object, None)?;
+        rbac::check_escalation(&self.state.store, self.user, kind, &object)?;
         if self.state.store.get(&key).is_some() {
-            return Err(Refusal::already_exists(kind, &key.name));
+            return Err(StatusError::already_exists(kind, &key.name));
         }
         if kind.generation {
             put(&mut object, &["metadata", "generation"], json!(1));
         }
-        note(&mut object);
-        reactions::furnish(self.state, kind, &mut object)?;
+        record(&mut object);
+        hooks::set_server_fields(self.state, kind, &mut object)?;
         put(&mut object, &["metadata", "uid"], json!(uid()?));
         put(
             &mut object,
@@ -163,148 +167,151 @@ impl Writer<'_> {
         if self.dry_run {
             return Ok(Arc::new(object));
         }
-        let made = self.state.store.put(key.clone(), object);
-        reactions::after_write(self.state, self.pki, kind, &key);
-        Ok(made)
+        let created = self.state.store.put(key.clone(), object);
+        hooks::after_write(self.state, self.pki, kind, &key);
+        Ok(created)
     }
 
-    fn demand_namespace(&self, key: &Key) -> Result<(), Refusal> {
-        let kind = super::kinds::named("Namespace");
+    fn check_namespace(&self, key: &Key) -> Result<(), StatusError> {
+        let kind = super::kinds::by_name("Namespace");
         let Some(kind) = kind.filter(|_| !key.namespace.is_empty()) else {
             return Ok(());
         };
         match self.state.get("Namespace", "", &key.namespace) {
             Some(_) => Ok(()),
-            None => Err(Refusal::not_found(kind, &key.namespace)),
+            None => Err(StatusError::not_found(kind, &key.namespace)),
         }
     }
 
-    fn live(&self, place: &Place) -> Result<Arc<Value>, Refusal> {
-        let live = self.state.store.get(&place.key).cloned();
-        live.ok_or_else(|| Refusal::not_found(place.kind, &place.key.name))
+    fn live(&self, target: &ObjectRef) -> Result<Arc<Value>, StatusError> {
+        let live = self.state.store.get(&target.key).cloned();
+        live.ok_or_else(|| StatusError::not_found(target.kind, &target.key.name))
     }
 
-    /// Replaces an object, or the part of it that is meant.
-    pub(super) fn replace(&mut self, place: &Place, body: Value) -> Result<Arc<Value>, Refusal> {
-        let (object, warnings) = decode::object(place.kind, body, self.unknown)?;
+    /// Replaces an object or a subresource.
+    pub(super) fn replace(
+        &mut self,
+        target: &ObjectRef,
+        body: Value,
+    ) -> Result<Arc<Value>, StatusError> {
+        let (object, warnings) = decode::object(target.kind, body, self.field_validation)?;
         self.warnings.extend(warnings);
         let name = object["metadata"]["name"].as_str().unwrap_or_default();
-        if name != place.key.name {
-            return Err(Refusal::bad_request(format!(
+        if name != target.key.name {
+            return Err(StatusError::bad_request(format!(
                 "the name of the object ({name}) does not match the name on the URL ({})",
-                place.key.name
+                target.key.name
             )));
         }
-        let live = self.live(place)?;
-        let manager = self.manager(place);
-        self.commit(place, &live, object, |new| {
-            managers::note_update(Some(&live), new, &manager)
+        let live = self.live(target)?;
+        let manager = self.manager(target);
+        self.commit(target, &live, object, |new| {
+            managers::record_update(Some(&live), new, &manager)
         })
     }
 
-    /// Patches an object that is there.
     pub(super) fn patch(
         &mut self,
-        place: &Place,
-        form: Form,
+        target: &ObjectRef,
+        patch_type: PatchType,
         patch: Value,
-    ) -> Result<Arc<Value>, Refusal> {
-        let live = self.live(place)?;
-        let patched = patch::patched(&live, form, patch)?;
-        let (object, warnings) = decode::object(place.kind, patched, self.unknown)?;
+    ) -> Result<Arc<Value>, StatusError> {
+        let live = self.live(target)?;
+        let patched = patch::apply_patch(&live, patch_type, patch)?;
+        let (object, warnings) = decode::object(target.kind, patched, self.field_validation)?;
         self.warnings.extend(warnings);
-        let manager = self.manager(place);
-        self.commit(place, &live, object, |new| {
-            managers::note_update(Some(&live), new, &manager)
+        let manager = self.manager(target);
+        self.commit(target, &live, object, |new| {
+            managers::record_update(Some(&live), new, &manager)
         })
     }
 
-    /// Applies an object, which need not be there.
+    /// Server-side apply; creates the object if it does not exist.
     pub(super) fn apply(
         &mut self,
-        place: &Place,
+        target: &ObjectRef,
         body: Value,
         force: bool,
-    ) -> Result<Written, Refusal> {
-        let said = |key: &str| body[key].as_str().unwrap_or_default();
-        if said("apiVersion").is_empty() || said("kind").is_empty() {
-            let (group, version) = said("apiVersion")
+    ) -> Result<WriteOutcome, StatusError> {
+        let text = |key: &str| body[key].as_str().unwrap_or_default();
+        if text("apiVersion").is_empty() || text("kind").is_empty() {
+            let (group, version) = text("apiVersion")
                 .split_once('/')
-                .unwrap_or(("", said("apiVersion")));
+                .unwrap_or(("", text("apiVersion")));
             let message = format!(
                 "invalid object type: {group}/{version}, Kind={}",
-                said("kind")
+                text("kind")
             );
-            return Err(Refusal::bad_request(message));
+            return Err(StatusError::bad_request(message));
         }
-        let mut wanted = decode::part(place.kind, body)?;
-        put(&mut wanted, &["metadata", "name"], json!(place.key.name));
-        let manager = self.manager(place);
-        let Some(live) = self.state.store.get(&place.key).cloned() else {
-            return self.apply_new(place, &wanted, &manager);
+        let mut desired = decode::applied(target.kind, body)?;
+        put(&mut desired, &["metadata", "name"], json!(target.key.name));
+        let manager = self.manager(target);
+        let Some(live) = self.state.store.get(&target.key).cloned() else {
+            return self.apply_new(target, &desired, &manager);
         };
-        let version = wanted["metadata"]["resourceVersion"]
+        let version = desired["metadata"]["resourceVersion"]
             .as_str()
             .unwrap_or_default()
             .to_owned();
         if !version.is_empty() && live["metadata"]["resourceVersion"] != version {
-            return Err(Refusal::modified(place.kind, &place.key.name));
+            return Err(StatusError::conflict(target.kind, &target.key.name));
         }
-        let result = apply::applied(&live, &wanted, &manager, force)?;
+        let result = apply::server_side_apply(&live, &desired, &manager, force)?;
         let entries = managers::entries(&result);
-        let changed = self.commit(place, &live, result, |new| {
+        let changed = self.commit(target, &live, result, |new| {
             managers::set_entries(new, entries)
         })?;
-        Ok(Written::Changed(changed))
+        Ok(WriteOutcome::Changed(changed))
     }
 
     fn apply_new(
         &mut self,
-        place: &Place,
-        wanted: &Value,
+        target: &ObjectRef,
+        desired: &Value,
         manager: &Manager,
-    ) -> Result<Written, Refusal> {
-        if !place.subresource.is_empty() {
-            return Err(Refusal::not_found(place.kind, &place.key.name));
+    ) -> Result<WriteOutcome, StatusError> {
+        if !target.subresource.is_empty() {
+            return Err(StatusError::not_found(target.kind, &target.key.name));
         }
-        let act = Act {
+        let attributes = ResourceAttributes {
             verb: "create",
-            group: place.kind.group,
-            resource: place.kind.plural,
-            namespace: &place.key.namespace,
-            name: &place.key.name,
+            group: target.kind.group,
+            resource: target.kind.plural,
+            namespace: &target.key.namespace,
+            name: &target.key.name,
         };
-        rights::demand(&self.state.store, self.user, &act)?;
+        rbac::authorize(&self.state.store, self.user, &attributes)?;
         let empty = json!({
-            "apiVersion": place.kind.api_version(), "kind": place.kind.kind,
-            "metadata": {"name": place.key.name},
+            "apiVersion": target.kind.api_version(), "kind": target.kind.kind,
+            "metadata": {"name": target.key.name},
         });
-        let result = apply::applied(&empty, wanted, manager, false)?;
+        let result = apply::server_side_apply(&empty, desired, manager, false)?;
         let entries = managers::entries(&result);
-        let (object, _) = decode::object(place.kind, result, Unknown::Ignored)?;
-        let made = self.insert(place, object, |object| {
+        let (object, _) = decode::object(target.kind, result, FieldValidation::Ignore)?;
+        let created = self.insert(target, object, |object| {
             managers::set_entries(object, entries)
         })?;
-        Ok(Written::Created(made))
+        Ok(WriteOutcome::Created(created))
     }
 
-    /// Puts a changed object in its place, with what the server keeps to itself.
+    /// Stores a changed object; server-managed metadata is kept.
     fn commit(
         &mut self,
-        place: &Place,
+        target: &ObjectRef,
         live: &Value,
-        wanted: Value,
-        note: impl FnOnce(&mut Value),
-    ) -> Result<Arc<Value>, Refusal> {
-        let kind = place.kind;
-        let version = wanted["metadata"]["resourceVersion"]
+        desired: Value,
+        record: impl FnOnce(&mut Value),
+    ) -> Result<Arc<Value>, StatusError> {
+        let kind = target.kind;
+        let version = desired["metadata"]["resourceVersion"]
             .as_str()
             .unwrap_or_default();
         if !version.is_empty() && live["metadata"]["resourceVersion"] != version {
-            return Err(Refusal::modified(kind, &place.key.name));
+            return Err(StatusError::conflict(kind, &target.key.name));
         }
-        let mut new = limited(place, live, wanted);
-        for own in [
+        let mut new = merge_subresource(target, live, desired);
+        for field in [
             "name",
             "namespace",
             "uid",
@@ -314,42 +321,47 @@ impl Writer<'_> {
             "generation",
             "resourceVersion",
         ] {
-            match live["metadata"].get(own) {
-                Some(value) => put(&mut new, &["metadata", own], value.clone()),
+            match live["metadata"].get(field) {
+                Some(value) => put(&mut new, &["metadata", field], value.clone()),
                 None => {
                     if let Some(metadata) = new.get_mut("metadata").and_then(Value::as_object_mut) {
-                        metadata.remove(own);
+                        metadata.remove(field);
                     }
                 }
             }
         }
         set_defaults(kind, &mut new);
-        valid::check(kind, &new, Some(live))?;
+        validation::validate(kind, &new, Some(live))?;
         if kind.group == "rbac.authorization.k8s.io" && new["rules"] != live["rules"] {
-            rights::demand_no_escalation(&self.state.store, self.user, kind, &new)?;
+            rbac::check_escalation(&self.state.store, self.user, kind, &new)?;
         }
-        note(&mut new);
-        reactions::count_generations(kind, &mut new, live);
+        record(&mut new);
+        hooks::update_generation(kind, &mut new, live);
         if new == *live {
-            return self.live(place);
+            return self.live(target);
         }
         if self.dry_run {
             return Ok(Arc::new(new));
         }
-        let written = self.state.store.put(place.key.clone(), new);
-        reactions::after_write(self.state, self.pki, kind, &place.key);
+        let written = self.state.store.put(target.key.clone(), new);
+        hooks::after_write(self.state, self.pki, kind, &target.key);
         let finalizers = written["metadata"]["finalizers"].as_array();
         let done = finalizers.is_none_or(Vec::is_empty);
         if written["metadata"].get("deletionTimestamp").is_some() && done && kind.kind != "Pod" {
-            reactions::remove(self.state, &place.key, true);
+            hooks::remove(self.state, &target.key, true);
         }
-        Ok(self.state.store.get(&place.key).cloned().unwrap_or(written))
+        Ok(self
+            .state
+            .store
+            .get(&target.key)
+            .cloned()
+            .unwrap_or(written))
     }
 }
 
-/// The object with only that part changed which is meant.
-fn limited(place: &Place, live: &Value, wanted: Value) -> Value {
-    let part = |from: &Value, into: &mut Value, key: &str| {
+/// The live object with only the targeted subresource changed.
+fn merge_subresource(target: &ObjectRef, live: &Value, desired: Value) -> Value {
+    let copy_field = |from: &Value, into: &mut Value, key: &str| {
         if let Some(fields) = into.as_object_mut() {
             match from.get(key) {
                 Some(value) => fields.insert(key.to_owned(), value.clone()),
@@ -357,29 +369,29 @@ fn limited(place: &Place, live: &Value, wanted: Value) -> Value {
             };
         }
     };
-    match place.subresource.as_str() {
+    match target.subresource.as_str() {
         "" => {
-            let mut new = wanted;
-            if place.kind.status {
-                part(live, &mut new, "status");
+            let mut new = desired;
+            if target.kind.status {
+                copy_field(live, &mut new, "status");
             }
             new
         }
         "approval" => {
             let mut new = live.clone();
-            let conditions = wanted["status"]["conditions"].clone();
+            let conditions = desired["status"]["conditions"].clone();
             fill(&mut new, &["status"], json!({}));
             put(&mut new, &["status", "conditions"], conditions);
             new
         }
         _ => {
             let mut new = live.clone();
-            part(&wanted, &mut new, "status");
-            // Kubelets set annotations of their Node along with its status.
+            copy_field(&desired, &mut new, "status");
+            // Kubelets set annotations of their Node together with its status.
             for key in ["labels", "annotations", "managedFields"] {
-                if let (Some(from), Some(into)) = (wanted.get("metadata"), new.get_mut("metadata"))
+                if let (Some(from), Some(into)) = (desired.get("metadata"), new.get_mut("metadata"))
                 {
-                    part(from, into, key);
+                    copy_field(from, into, key);
                 }
             }
             new
@@ -387,13 +399,12 @@ fn limited(place: &Place, live: &Value, wanted: Value) -> Value {
     }
 }
 
-/// Random hexadecimal digits.
-pub(super) fn chance<const N: usize>() -> Result<String, Refusal> {
-    crate::random::hex::<N>().map_err(|problem| Refusal::internal(problem.to_string()))
+pub(super) fn random_hex<const N: usize>() -> Result<String, StatusError> {
+    crate::random::hex::<N>().map_err(|error| StatusError::internal(error.to_string()))
 }
 
-pub(super) fn uid() -> Result<String, Refusal> {
-    let digits = chance::<16>()?;
+pub(super) fn uid() -> Result<String, StatusError> {
+    let digits = random_hex::<16>()?;
     let part = |from: usize, to: usize| digits.get(from..to).unwrap_or_default();
     Ok(format!(
         "{}-{}-4{}-a{}-{}",
@@ -412,11 +423,11 @@ mod tests {
     use crate::api_server::seed::{self, Seed};
 
     #[test]
-    fn names_that_the_server_makes_up_are_free() {
+    fn generated_names_are_unique() {
         let seed = Seed::default();
         let pki = Pki::new().unwrap();
         let server = seed::server(&seed, seed.listen, pki).unwrap();
-        let user = User::new("somebody", &["system:masters"]);
+        let user = User::new("test-user", &["system:masters"]);
         let mut state = server.state();
         let mut writer = Writer {
             state: &mut state,
@@ -424,11 +435,11 @@ mod tests {
             user: &user,
             manager: "test".to_owned(),
             dry_run: false,
-            unknown: Unknown::Refused,
+            field_validation: FieldValidation::Strict,
             warnings: Vec::new(),
         };
-        let kind = kinds::named("ConfigMap").unwrap();
-        let place = Place {
+        let kind = kinds::by_name("ConfigMap").unwrap();
+        let target = ObjectRef {
             kind,
             key: Key::new(kind, "default", ""),
             subresource: String::new(),
@@ -436,9 +447,9 @@ mod tests {
         let map = json!({
             "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"generateName": "map-"},
         });
-        // Of so many, some would have the name of another.
+        // Enough for collisions of random names.
         for _ in 0..4000 {
-            writer.create(&place, map.clone()).unwrap();
+            writer.create(&target, map.clone()).unwrap();
         }
     }
 }

@@ -1,12 +1,11 @@
-//! The cluster file that a person would have written for simulated hosts.
+//! The cluster file for simulated hosts, as a user would write it.
 
 use std::fmt::Write as _;
 
-use super::{SimNetwork, SimShape, windows_of};
+use super::{SimNetwork, SimOptions, windows_of};
 use crate::api_server::Seed;
 use crate::{SimHost, SimSystem};
 
-/// The programs that every Windows node gets.
 const PROGRAMS: [&str; 6] = [
     "kubelet",
     "kubeadm",
@@ -16,23 +15,21 @@ const PROGRAMS: [&str; 6] = [
     "host-local",
 ];
 
-/// The programs of a Windows node.
 pub(super) fn programs(network: &SimNetwork) -> impl Iterator<Item = &'static str> {
-    let more: &[&str] = match network {
+    let extra: &[&str] = match network {
         SimNetwork::Routes => &["win-bridge"],
         SimNetwork::Overlay(_) => &["flanneld", "flannel", "win-overlay"],
     };
-    PROGRAMS.iter().chain(more).copied()
+    PROGRAMS.iter().chain(extra).copied()
 }
 
-/// The file.
-pub(super) fn text(hosts: &[SimHost], seed: &Seed, shape: &SimShape) -> String {
-    let mode = match shape.network {
+pub(super) fn text(hosts: &[SimHost], seed: &Seed, options: &SimOptions) -> String {
+    let mode = match options.network {
         SimNetwork::Routes => "l3-routes",
         SimNetwork::Overlay(_) => "flannel-overlay",
     };
     let mut text = format!(
-        "# A cluster of simulated hosts, made by `casement demo`.\n\
+        "# A cluster of simulated hosts, created by `casement demo`.\n\
          apiVersion: casement.dev/v1alpha1\nkind: Cluster\nmetadata:\n  name: demo\nspec:\n  \
          kubernetes:\n    version: {}\n    podCidr: {}\n    serviceCidr: {}\n  \
          existing:\n    kubeconfig: ./admin.conf\n  network:\n    mode: {mode}\n  hosts:\n",
@@ -40,9 +37,9 @@ pub(super) fn text(hosts: &[SimHost], seed: &Seed, shape: &SimShape) -> String {
         seed.pod_network,
         seed.service_network,
     );
-    for (place, host) in hosts.iter().enumerate() {
+    for (index, host) in hosts.iter().enumerate() {
         let (spec, port) = (host.spec(), host.port());
-        let (name, address, managed) = (&spec.name, spec.address, shape.linux_managed);
+        let (name, address, managed) = (&spec.name, spec.address, options.linux_managed);
         // Writing to a String cannot fail.
         let _ = match spec.system {
             SimSystem::Linux => writeln!(
@@ -54,16 +51,16 @@ pub(super) fn text(hosts: &[SimHost], seed: &Seed, shape: &SimShape) -> String {
                 text,
                 "    - {{name: {name}, address: {address}, os: windows-{}, roles: [worker],\n       \
                  access: {{ssh: {{port: {port}}}}}}}",
-                windows_of(place).0
+                windows_of(index).0
             ),
         };
     }
-    if !shape.repair {
+    if !options.repair {
         text += "  windows:\n    repair: report\n";
     }
     text += "  access:\n    ssh:\n      user: Administrator\n      key: ./id_ed25519\n      \
              knownHosts: ./known_hosts\n  artifacts:\n    overrides:\n";
-    for program in programs(&shape.network) {
+    for program in programs(&options.network) {
         text += &format!("      {program}: ./programs/{program}.exe\n");
     }
     text

@@ -1,62 +1,66 @@
-//! Pods of DaemonSets: one on each node that fits, whatever state the node is in.
+//! Pods of DaemonSets: one on each eligible node, ready or not.
 
 use serde_json::{Value, json};
 
 use super::{is_ready, text, tolerates};
 use crate::programs::client::Client;
 
-/// Makes a DaemonSet have a pod on each node that is its own to run on.
-pub(super) async fn keep(
+pub(super) async fn reconcile(
     admin: &Client,
     set: &Value,
     nodes: &[Value],
     pods: &[Value],
 ) -> Result<(), String> {
-    let (space, uid) = (text(set, "/metadata/namespace"), &set["metadata"]["uid"]);
+    let (namespace, uid) = (text(set, "/metadata/namespace"), &set["metadata"]["uid"]);
     let own = |pod: &&Value| {
         let owners = pod["metadata"]["ownerReferences"].as_array();
         owners.is_some_and(|owners| owners.iter().any(|it| it["uid"] == *uid))
     };
     let own: Vec<&Value> = pods.iter().filter(own).collect();
-    let path = format!("/api/v1/namespaces/{space}/pods");
-    let (mut wanted, mut ready) = (0, 0);
+    let path = format!("/api/v1/namespaces/{namespace}/pods");
+    let (mut desired, mut ready) = (0, 0);
     for node in nodes {
         let name = text(node, "/metadata/name");
-        let on_it = own.iter().find(|it| text(it, "/spec/nodeName") == name);
-        match (fits(set, node), on_it) {
+        let existing = own.iter().find(|it| text(it, "/spec/nodeName") == name);
+        match (is_eligible(set, node), existing) {
             (true, None) => {
                 admin.send("POST", &path, &pod_of(set, name)).await?;
             }
             (false, Some(pod)) if pod["metadata"]["deletionTimestamp"].is_null() => {
                 let path = format!("{path}/{}", text(pod, "/metadata/name"));
-                admin.ask("DELETE", &path, None).await?;
+                admin.request("DELETE", &path, None).await?;
             }
             _ => {}
         }
-        wanted += u32::from(fits(set, node));
-        ready += u32::from(on_it.is_some_and(|pod| is_ready(pod)));
+        desired += u32::from(is_eligible(set, node));
+        ready += u32::from(existing.is_some_and(|pod| is_ready(pod)));
     }
-    tell(admin, set, wanted, ready).await
+    update_status(admin, set, desired, ready).await
 }
 
-async fn tell(admin: &Client, set: &Value, wanted: u32, ready: u32) -> Result<(), String> {
+async fn update_status(
+    admin: &Client,
+    set: &Value,
+    desired: u32,
+    ready: u32,
+) -> Result<(), String> {
     let (status, generation) = (&set["status"], &set["metadata"]["generation"]);
-    let same = status["desiredNumberScheduled"] == wanted
+    let same = status["desiredNumberScheduled"] == desired
         && status["numberReady"] == ready
         && status["observedGeneration"] == *generation;
     if same {
         return Ok(());
     }
-    let (space, name) = (
+    let (namespace, name) = (
         text(set, "/metadata/namespace"),
         text(set, "/metadata/name"),
     );
-    let path = format!("/apis/apps/v1/namespaces/{space}/daemonsets/{name}/status");
+    let path = format!("/apis/apps/v1/namespaces/{namespace}/daemonsets/{name}/status");
     let patch = json!({"status": {
-        "observedGeneration": generation, "desiredNumberScheduled": wanted,
-        "currentNumberScheduled": wanted, "updatedNumberScheduled": wanted,
+        "observedGeneration": generation, "desiredNumberScheduled": desired,
+        "currentNumberScheduled": desired, "updatedNumberScheduled": desired,
         "numberMisscheduled": 0, "numberReady": ready, "numberAvailable": ready,
-        "numberUnavailable": wanted.saturating_sub(ready),
+        "numberUnavailable": desired.saturating_sub(ready),
     }});
     admin.send("PATCH", &path, &patch).await.map(drop)
 }
@@ -79,23 +83,24 @@ fn pod_of(set: &Value, node: &str) -> Value {
     })
 }
 
-/// Pods of DaemonSets go where others wait: to nodes that are not Ready, cordoned
-/// or without a network.
-fn fits(set: &Value, node: &Value) -> bool {
+/// DaemonSet pods also run on nodes that are NotReady, cordoned or without a network.
+fn is_eligible(set: &Value, node: &Value) -> bool {
     let (template, labels) = (&set["spec"]["template"], &node["metadata"]["labels"]);
     let selector = template["spec"]["nodeSelector"].as_object();
     let mut selector = selector.into_iter().flatten();
     let selected = selector.all(|(key, value)| labels[key] == *value);
     let mut taints = node["spec"]["taints"].as_array().into_iter().flatten();
-    let own = |taint: &Value| {
+    let is_node_condition = |taint: &Value| {
         let key = taint["key"].as_str().unwrap_or_default();
         key.starts_with("node.kubernetes.io/")
     };
-    selected && drawn(template, labels) && taints.all(|it| own(it) || tolerates(template, it))
+    selected
+        && matches_affinity(template, labels)
+        && taints.all(|it| is_node_condition(it) || tolerates(template, it))
 }
 
-/// What `nodeAffinity` says, as far as the DaemonSets of these clusters use it.
-fn drawn(template: &Value, labels: &Value) -> bool {
+/// Evaluates the part of `nodeAffinity` that the DaemonSets of these clusters use.
+fn matches_affinity(template: &Value, labels: &Value) -> bool {
     let terms = template.pointer(
         "/spec/affinity/nodeAffinity/requiredDuringSchedulingIgnoredDuringExecution\
          /nodeSelectorTerms",
@@ -108,10 +113,10 @@ fn drawn(template: &Value, labels: &Value) -> bool {
         all.all(|it| {
             let found = &labels[it["key"].as_str().unwrap_or_default()];
             let values = it["values"].as_array();
-            let named = values.is_some_and(|values| values.contains(found));
+            let listed = values.is_some_and(|values| values.contains(found));
             match it["operator"].as_str() {
-                Some("In") => named,
-                Some("NotIn") => !named,
+                Some("In") => listed,
+                Some("NotIn") => !listed,
                 Some("Exists") => !found.is_null(),
                 Some("DoesNotExist") => found.is_null(),
                 _ => false,
@@ -136,30 +141,30 @@ mod tests {
     }
 
     #[test]
-    fn a_pod_goes_to_nodes_that_are_not_ready_and_not_past_a_taint() {
+    fn pod_runs_on_not_ready_nodes_but_respects_taints() {
         let not_ready = json!([{"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}]);
         let windows = json!([{"key": "os", "value": "windows", "effect": "NoSchedule"}]);
         let plain = set(json!({}));
-        assert!(fits(&plain, &node("linux", not_ready)));
-        assert!(!fits(&plain, &node("windows", windows.clone())));
+        assert!(is_eligible(&plain, &node("linux", not_ready)));
+        assert!(!is_eligible(&plain, &node("windows", windows.clone())));
         let tolerant = set(json!({"tolerations": [{"operator": "Exists"}]}));
-        assert!(fits(&tolerant, &node("windows", windows.clone())));
+        assert!(is_eligible(&tolerant, &node("windows", windows.clone())));
         let for_linux = set(json!({
             "tolerations": [{"operator": "Exists"}],
             "nodeSelector": {"kubernetes.io/os": "linux"},
         }));
-        assert!(!fits(&for_linux, &node("windows", windows)));
+        assert!(!is_eligible(&for_linux, &node("windows", windows)));
     }
 
     #[test]
-    fn an_affinity_for_linux_keeps_windows_out() {
+    fn linux_affinity_excludes_windows_nodes() {
         let expression = json!({"key": "kubernetes.io/os", "operator": "In", "values": ["linux"]});
         let set = set(json!({"affinity": {"nodeAffinity": {
             "requiredDuringSchedulingIgnoredDuringExecution": {
                 "nodeSelectorTerms": [{"matchExpressions": [expression]}],
             },
         }}}));
-        assert!(fits(&set, &node("linux", json!([]))));
-        assert!(!fits(&set, &node("windows", json!([]))));
+        assert!(is_eligible(&set, &node("linux", json!([]))));
+        assert!(!is_eligible(&set, &node("windows", json!([]))));
     }
 }

@@ -1,4 +1,4 @@
-//! The addresses behind Services: an EndpointSlice for each that selects pods.
+//! One EndpointSlice for each Service with a selector.
 
 use serde_json::{Value, json};
 
@@ -7,8 +7,7 @@ use crate::programs::client::Client;
 
 const SLICES: &str = "/apis/discovery.k8s.io/v1/endpointslices";
 
-/// Makes every Service's slice say which pods there are now.
-pub(super) async fn keep(admin: &Client, pods: &[Value]) -> Result<(), String> {
+pub(super) async fn reconcile(admin: &Client, pods: &[Value]) -> Result<(), String> {
     let services = items(admin, "/api/v1/services").await?;
     let slices = items(admin, SLICES).await?;
     for service in &services {
@@ -17,14 +16,14 @@ pub(super) async fn keep(admin: &Client, pods: &[Value]) -> Result<(), String> {
             continue;
         }
         let endpoints = endpoints(service, pods);
-        let of_it = |slice: &&Value| {
+        let is_owned = |slice: &&Value| {
             let owners = slice["metadata"]["ownerReferences"].as_array();
             let owner = &service["metadata"]["uid"];
             owners.is_some_and(|owners| owners.iter().any(|it| it["uid"] == *owner))
         };
-        let space = text(service, "/metadata/namespace");
-        let path = format!("/apis/discovery.k8s.io/v1/namespaces/{space}/endpointslices");
-        match slices.iter().find(of_it) {
+        let namespace = text(service, "/metadata/namespace");
+        let path = format!("/apis/discovery.k8s.io/v1/namespaces/{namespace}/endpointslices");
+        match slices.iter().find(is_owned) {
             Some(slice) if slice["endpoints"] == endpoints => {}
             Some(slice) => {
                 let path = format!("{path}/{}", text(slice, "/metadata/name"));
@@ -40,17 +39,18 @@ pub(super) async fn keep(admin: &Client, pods: &[Value]) -> Result<(), String> {
     Ok(())
 }
 
-/// The pods that a Service selects, once they have an address.
+/// The selected pods that have an address.
 fn endpoints(service: &Value, pods: &[Value]) -> Value {
-    let space = &service["metadata"]["namespace"];
+    let namespace = &service["metadata"]["namespace"];
     let selector = service["spec"]["selector"].as_object();
     let selected = pods.iter().filter(|pod| {
         let labels = &pod["metadata"]["labels"];
         let mut selector = selector.into_iter().flatten();
-        pod["metadata"]["namespace"] == *space && selector.all(|(key, value)| labels[key] == *value)
+        pod["metadata"]["namespace"] == *namespace
+            && selector.all(|(key, value)| labels[key] == *value)
     });
-    let there = selected.filter(|pod| pod["metadata"]["deletionTimestamp"].is_null());
-    let endpoints = there.filter_map(|pod| {
+    let alive = selected.filter(|pod| pod["metadata"]["deletionTimestamp"].is_null());
+    let endpoints = alive.filter_map(|pod| {
         let address = pod["status"]["podIP"].as_str()?;
         let (ready, meta) = (is_ready(pod), &pod["metadata"]);
         Some(json!({
@@ -100,18 +100,18 @@ mod tests {
     use super::*;
 
     fn pod(labels: Value, address: Option<&str>, ready: bool) -> Value {
-        let word = if ready { "True" } else { "False" };
+        let status = if ready { "True" } else { "False" };
         json!({
             "metadata": {"name": "p", "namespace": "default", "labels": labels},
             "spec": {"nodeName": "win1"},
             "status": {
-                "podIP": address, "conditions": [{"type": "Ready", "status": word}],
+                "podIP": address, "conditions": [{"type": "Ready", "status": status}],
             },
         })
     }
 
     #[test]
-    fn a_service_has_the_pods_that_all_its_labels_select() {
+    fn endpoints_are_the_pods_that_match_all_labels() {
         let service = json!({
             "metadata": {"name": "web", "namespace": "default"},
             "spec": {"selector": {"app": "web", "os": "windows"}},

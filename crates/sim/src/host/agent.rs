@@ -1,14 +1,14 @@
 //! `casement-node channel` of a simulated host: a thread of this process.
 //!
-//! No program is brought there: the agent that is asked for by its hash answers.
+//! No binary is uploaded: the agent with the requested hash is assumed to be there.
 
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use casement_node::backstage::{Backstage, Duplex};
-use casement_node::channel::Channel as AgentChannel;
+use casement_node::channel::ChannelServer;
 use casement_node::platform::Result;
+use casement_node::service_client::{Duplex, ServiceClient};
 use casement_resource::Sha256;
 use russh::server::{Handle, Msg};
 use russh::{Channel, ChannelId};
@@ -16,14 +16,13 @@ use tokio_util::io::SyncIoBridge;
 
 use super::{Inner, cuts};
 
-/// What fits between the agent and SSH before one waits for the other.
-const PIPE: usize = 64 * 1024;
-/// How long the agent's last words may take.
-const LAST_WORDS: Duration = Duration::from_secs(2);
+/// Bytes buffered between the agent and SSH in each direction.
+const PIPE_BYTES: usize = 64 * 1024;
+/// Limit for sending the agent's remaining output after it has ended.
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// The hash of the agent that a command line starts, if it starts one: its folder
-/// is named after it.
-pub fn named_in(line: &str) -> Option<Sha256> {
+/// The hash of the agent that a command line starts, which is the name of its directory.
+pub fn agent_hash(line: &str) -> Option<Sha256> {
     let line = line.trim();
     let program = line.strip_suffix(" channel")?;
     let path = program.trim_matches(['"', '\'', '&', ' ']);
@@ -35,26 +34,26 @@ pub fn named_in(line: &str) -> Option<Sha256> {
     names.next()?.parse().ok()
 }
 
-/// The service `casement`, which is not started for one who only looks, or who takes it
-/// away.
+/// The service `casement`, started only when a client connects: reading or retiring it
+/// does not start it.
 pub(crate) struct OnDemand(pub(crate) Arc<Inner>);
 
-impl Backstage for OnDemand {
+impl ServiceClient for OnDemand {
     fn connect(&self) -> Result<Duplex> {
-        self.0.backstage().connect()
+        self.0.service_client().connect()
     }
 
     fn retire(&self) -> Result<()> {
-        // Whoever comes after a cut takes away what this one would.
-        self.0.sim.outlive();
-        let door = self.0.door().clone();
-        door.map_or(Ok(()), |door| door.retire())
+        // Ends here after a disconnect: the next session retires the service.
+        self.0.sim.check_session();
+        let service = self.0.sim_service().clone();
+        service.map_or(Ok(()), |service| service.retire())
     }
 }
 
-/// Speaks with the controller until one of both hangs up. The agent's threads know
-/// nothing of the runtime that carries SSH: two pipes are between them.
-pub fn converse(
+/// Serves the controller until either side disconnects. The agent's threads do not use
+/// the tokio runtime of SSH, so two pipes connect them.
+pub fn serve_channel(
     host: &Arc<Inner>,
     hash: Sha256,
     channel: Channel<Msg>,
@@ -64,51 +63,51 @@ pub fn converse(
     let host = Arc::clone(host);
     let runtime = tokio::runtime::Handle::current();
     let (from_controller, to_controller) = tokio::io::split(channel.into_stream());
-    let (input, into_agent) = tokio::io::duplex(PIPE);
-    let (out_of_agent, output) = tokio::io::duplex(PIPE);
-    let connections = host.scissors.connections();
-    let inwards = tokio::spawn(cuts::pass(
+    let (input, agent_stdin) = tokio::io::duplex(PIPE_BYTES);
+    let (agent_stdout, output) = tokio::io::duplex(PIPE_BYTES);
+    let generation = host.cuts.generation();
+    let inbound = tokio::spawn(cuts::forward_lines(
         Arc::clone(&host),
-        connections,
+        generation,
         from_controller,
-        into_agent,
-        // The pipe has it.
+        agent_stdin,
+        // Nothing to wait for: the pipe has buffered the line.
         std::future::ready(()),
     ));
     let controller = ssh.clone();
-    let outwards = tokio::spawn(cuts::pass(
+    let outbound = tokio::spawn(cuts::forward_lines(
         Arc::clone(&host),
-        connections,
-        out_of_agent,
+        generation,
+        agent_stdout,
         to_controller,
-        // Whatever the answer is: it comes after all that was said before.
+        // The reply, success or not, arrives after everything sent before it.
         async move {
             let _ = controller.forward_tcpip(String::new(), 0).await;
         },
     ));
     let bridge = runtime.clone();
-    let (ended, end) = tokio::sync::oneshot::channel();
+    let (exited, exit) = tokio::sync::oneshot::channel();
     thread::spawn(move || {
         let mut input = SyncIoBridge::new_with_handle(input, bridge.clone());
         let output = SyncIoBridge::new_with_handle(output, bridge);
-        let agent = AgentChannel {
+        let agent = ChannelServer {
             platform: &*host.sim,
             layout: &host.layout,
-            backstage: Arc::new(OnDemand(Arc::clone(&host))),
+            service_client: Arc::new(OnDemand(Arc::clone(&host))),
             agent: hash,
             allowed: Ok(()),
         };
-        // sshd kills it when its connection is gone.
+        // sshd kills the process when its connection is closed.
         let run = || agent.run(&mut input, Box::new(output)).is_err();
         let status = u32::from(host.sim.in_session(run));
-        let _ = ended.send(status);
+        let _ = exited.send(status);
     });
     runtime.spawn(async move {
-        let status = end.await.unwrap_or(1);
-        // What the agent said last goes before its end.
-        let _ = tokio::time::timeout(LAST_WORDS, outwards).await;
-        inwards.abort();
-        // The connection may be gone.
+        let status = exit.await.unwrap_or(1);
+        // Send the agent's remaining output before its exit status.
+        let _ = tokio::time::timeout(DRAIN_TIMEOUT, outbound).await;
+        inbound.abort();
+        // The connection may be closed already.
         let _ = ssh.exit_status_request(id, status).await;
         let _ = ssh.eof(id).await;
         let _ = ssh.close(id).await;
@@ -120,7 +119,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_agent_is_known_by_its_folder() {
+    fn agent_hash_is_read_from_its_directory_name() {
         let hash = Sha256::of(b"agent");
         let lines = [
             format!(r#""C:\Program Files\casement\agent\{hash}\casement-node.exe" channel"#),
@@ -128,9 +127,9 @@ mod tests {
             format!("/var/lib/casement/agent/{hash}/casement-node channel"),
         ];
         for line in lines {
-            assert_eq!(named_in(&line), Some(hash), "{line}");
+            assert_eq!(agent_hash(&line), Some(hash), "{line}");
         }
-        assert_eq!(named_in("casement-node channel"), None);
-        assert_eq!(named_in(&format!("/x/{hash}/other channel")), None);
+        assert_eq!(agent_hash("casement-node channel"), None);
+        assert_eq!(agent_hash(&format!("/x/{hash}/other channel")), None);
     }
 }

@@ -1,11 +1,11 @@
-//! A simulated host for whoever comes another way than over SSH: its disk, and the
-//! agent's programs on it. Who may come, and how, is that way's own affair.
+//! Access to a simulated host without SSH: its disk and the agent's programs on it.
+//! Authentication and transport are up to the caller.
 
 use std::io::{Read, Write};
 use std::path::Path;
 use std::sync::Arc;
 
-use casement_node::channel::Channel;
+use casement_node::channel::ChannelServer;
 use casement_node::receive::receive;
 use casement_node::state::Layout;
 use casement_resource::{Blob, Sha256};
@@ -14,7 +14,6 @@ use tokio::task::AbortHandle;
 use super::Inner;
 use super::agent::OnDemand;
 
-/// A way to a simulated host that is not SSH.
 #[derive(Clone)]
 pub struct Console {
     host: Arc<Inner>,
@@ -27,57 +26,55 @@ impl Console {
         }
     }
 
-    /// Its drive C, or its root.
     #[must_use]
     pub fn disk(&self) -> &Path {
         &self.host.disk
     }
 
-    /// Where its agent keeps things.
     #[must_use]
     pub fn layout(&self) -> &Layout {
         &self.host.layout
     }
 
-    /// How many lines controllers and the agent have said to each other.
+    /// Lines exchanged between controllers and the agent so far.
     #[must_use]
     pub fn lines(&self) -> u64 {
-        self.host.scissors.lines()
+        self.host.cuts.lines()
     }
 
-    /// How often it was booted: no program from before runs on.
+    /// Number of boots. No program survives a boot.
     #[must_use]
     pub fn boots(&self) -> u32 {
         self.host.sim.world().boot
     }
 
-    /// A connection that is lost when the host's network goes.
-    pub fn carry(&self, wire: AbortHandle) {
-        self.host.carry(wire);
+    /// Registers a connection that is closed when the host's network fails.
+    pub fn track_connection(&self, connection: AbortHandle) {
+        self.host.track_connection(connection);
     }
 
-    /// `casement-node channel` of the agent with this hash, until one of both hangs
-    /// up; whether it ended well.
+    /// Runs `casement-node channel` of the agent with this hash until either side
+    /// disconnects. Returns whether it succeeded.
     pub fn channel(
         &self,
         agent: Sha256,
         input: &mut dyn Read,
         output: Box<dyn Write + Send>,
     ) -> bool {
-        self.host.power.wait();
-        let channel = Channel {
+        self.host.power.wait_until_up();
+        let channel = ChannelServer {
             platform: &*self.host.sim,
             layout: &self.host.layout,
-            backstage: Arc::new(OnDemand(Arc::clone(&self.host))),
+            service_client: Arc::new(OnDemand(Arc::clone(&self.host))),
             agent,
             allowed: Ok(()),
         };
         channel.run(input, output).is_ok()
     }
 
-    /// `casement-node receive`: a blob that comes as lines; whether it ended well.
+    /// Runs `casement-node receive` for a blob sent as lines. Returns whether it succeeded.
     pub fn receive(&self, expected: &Blob, input: &mut dyn Read, output: &mut dyn Write) -> bool {
-        self.host.power.wait();
+        self.host.power.wait_until_up();
         receive(&*self.host.sim, &self.host.layout, expected, input, output).is_ok()
     }
 }

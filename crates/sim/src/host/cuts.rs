@@ -1,5 +1,5 @@
-//! Cuts of a host's connections at chosen lines of what controllers and its agent say to
-//! each other: a test can try every one of them.
+//! Cuts a host's connections at chosen lines of the protocol between controllers and its
+//! agent, so that a test can try each line.
 
 use std::collections::VecDeque;
 use std::future::Future;
@@ -9,92 +9,86 @@ use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncWrite, AsyncWriteExt as _,
 
 use super::{Inner, SimHost};
 
-/// A cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cut {
-    /// The line that it comes at: both directions and all connections are counted
-    /// together, from 1.
+    /// Line number from 1, counted over both directions and all connections.
     pub line: u64,
-    /// Whether that line still arrives.
+    /// Whether that line is still delivered.
     pub arrives: bool,
 }
 
-/// The lines that have passed, and the cuts to come.
+/// Counts forwarded lines and holds the pending cuts.
 #[derive(Default)]
-pub(crate) struct Scissors(Mutex<Passed>);
+pub(crate) struct CutSchedule(Mutex<CutState>);
 
 #[derive(Default)]
-struct Passed {
+struct CutState {
     lines: u64,
     cuts: VecDeque<Cut>,
-    /// How often the connections were cut: who spoke before says nothing more.
-    connections: u64,
+    /// Incremented at each cut: connections of an older generation are dead.
+    generation: u64,
 }
 
-/// What becomes of a line.
-enum Fate {
-    Passes,
+enum CutOutcome {
+    Forward,
     CutAfter,
     CutBefore,
-    /// Its connection is gone already.
-    Gone,
+    /// The connection was cut before.
+    Disconnected,
 }
 
-impl Scissors {
-    fn lock(&self) -> MutexGuard<'_, Passed> {
+impl CutSchedule {
+    fn lock(&self) -> MutexGuard<'_, CutState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The connections are cut now.
     pub(crate) fn close(&self) {
-        self.lock().connections += 1;
+        self.lock().generation += 1;
     }
 
-    /// The number of the connections that are there now.
-    pub(crate) fn connections(&self) -> u64 {
-        self.lock().connections
+    pub(crate) fn generation(&self) -> u64 {
+        self.lock().generation
     }
 
     pub(crate) fn lines(&self) -> u64 {
         self.lock().lines
     }
 
-    fn next(&self, connections: u64) -> Fate {
-        let mut passed = self.lock();
-        if passed.connections != connections {
-            return Fate::Gone;
+    fn next(&self, generation: u64) -> CutOutcome {
+        let mut state = self.lock();
+        if state.generation != generation {
+            return CutOutcome::Disconnected;
         }
-        passed.lines += 1;
-        let now = passed.lines;
-        match passed.cuts.pop_front_if(|cut| cut.line <= now) {
-            None => Fate::Passes,
-            Some(cut) if cut.arrives => Fate::CutAfter,
-            Some(_) => Fate::CutBefore,
+        state.lines += 1;
+        let line = state.lines;
+        match state.cuts.pop_front_if(|cut| cut.line <= line) {
+            None => CutOutcome::Forward,
+            Some(cut) if cut.arrives => CutOutcome::CutAfter,
+            Some(_) => CutOutcome::CutBefore,
         }
     }
 }
 
 impl SimHost {
-    /// Cuts every connection at these lines, which are in order; lines are counted anew
-    /// from here.
+    /// Cuts every connection at these lines, which must be in ascending order. Restarts the
+    /// line count.
     pub fn cut_at(&self, cuts: &[Cut]) {
-        let mut passed = self.inner.scissors.lock();
-        passed.lines = 0;
-        passed.cuts = cuts.iter().copied().collect();
+        let mut state = self.inner.cuts.lock();
+        state.lines = 0;
+        state.cuts = cuts.iter().copied().collect();
     }
 
-    /// How many cuts have not come yet.
     #[must_use]
     pub fn cuts_left(&self) -> usize {
-        self.inner.scissors.lock().cuts.len()
+        self.inner.cuts.lock().cuts.len()
     }
 }
 
-/// Passes lines on until one of both sides has gone, or the connection was cut;
-/// `arrived` waits until the last one is there.
-pub(crate) async fn pass(
+/// Forwards lines until either side closes or the connection is cut; `arrived` resolves
+/// once the last line is delivered.
+pub(crate) async fn forward_lines(
     host: Arc<Inner>,
-    connections: u64,
+    generation: u64,
     from: impl AsyncRead + Unpin,
     mut to: impl AsyncWrite + Unpin,
     arrived: impl Future<Output = ()>,
@@ -102,20 +96,20 @@ pub(crate) async fn pass(
     let mut lines = BufReader::new(from);
     let mut line = Vec::new();
     while let Ok(1..) = lines.read_until(b'\n', &mut line).await {
-        let fate = host.scissors.next(connections);
-        if let Fate::Passes | Fate::CutAfter = fate
+        let outcome = host.cuts.next(generation);
+        if let CutOutcome::Forward | CutOutcome::CutAfter = outcome
             && (to.write_all(&line).await.is_err() || to.flush().await.is_err())
         {
             return;
         }
-        match fate {
-            Fate::Passes => line.clear(),
-            Fate::CutAfter => {
+        match outcome {
+            CutOutcome::Forward => line.clear(),
+            CutOutcome::CutAfter => {
                 arrived.await;
                 return host.cut();
             }
-            Fate::CutBefore => return host.cut(),
-            Fate::Gone => return,
+            CutOutcome::CutBefore => return host.cut(),
+            CutOutcome::Disconnected => return,
         }
     }
 }

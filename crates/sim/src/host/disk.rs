@@ -2,72 +2,77 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use casement_node::sim::{Sim, Thing, World};
+use casement_node::sim::{Sim, SimEntry, World};
 use casement_resource::HostPath;
 
-const WIDE: &str = "everybody";
+const UNRESTRICTED: &str = "everybody";
 
-/// What a program is that it finds on the disk: simulated hosts hold a line of text
-/// in its place.
-const STAND_IN: &str = "simulated program ";
+/// Program files on simulated hosts hold one line of text that starts with this.
+const PLACEHOLDER: &str = "simulated program ";
 
-/// The text of a file.
 pub(crate) fn text(world: &World, path: &str) -> Option<String> {
     let path: HostPath = path.parse().ok()?;
     match world.entries.get(&path)? {
-        (Thing::File(bytes), _) => String::from_utf8(bytes.clone()).ok(),
+        (SimEntry::File(bytes), _) => String::from_utf8(bytes.clone()).ok(),
         _ => None,
     }
 }
 
-/// The files of a folder whose names end so, by name.
-pub(crate) fn files_in(world: &World, folder: &str, endings: &[&str]) -> Vec<HostPath> {
-    let Ok(folder) = folder.parse::<HostPath>() else {
+/// Files of a directory with one of these suffixes, sorted by name.
+pub(crate) fn files_in(world: &World, dir: &str, suffixes: &[&str]) -> Vec<HostPath> {
+    let Ok(dir) = dir.parse::<HostPath>() else {
         return Vec::new();
     };
-    let inside = |path: &HostPath| path.parent().as_ref() == Some(&folder);
-    let ends = |path: &HostPath| endings.iter().any(|end| path.file_name().ends_with(end));
+    let is_inside = |path: &HostPath| path.parent().as_ref() == Some(&dir);
+    let has_suffix = |path: &HostPath| {
+        suffixes
+            .iter()
+            .any(|suffix| path.file_name().ends_with(suffix))
+    };
     let files = world.entries.iter();
-    let files = files.filter(|(_, (thing, _))| matches!(thing, Thing::File(_)));
+    let files = files.filter(|(_, (thing, _))| matches!(thing, SimEntry::File(_)));
     let files = files.map(|(path, _)| path);
     files
-        .filter(|path| inside(path) && ends(path))
+        .filter(|path| is_inside(path) && has_suffix(path))
         .cloned()
         .collect()
 }
 
-/// Writes a file, with the folders above it.
-pub(crate) fn put(sim: &Sim, path: &HostPath, text: &str) {
-    sim.meddle(|world| put_in(world, path, text));
+/// Writes a file and creates its parent directories.
+pub(crate) fn write(sim: &Sim, path: &HostPath, text: &str) {
+    sim.modify_world(|world| write_to(world, path, text));
 }
 
-/// The same in a world that is at hand.
-pub(crate) fn put_in(world: &mut World, path: &HostPath, text: &str) {
-    let mut folder = path.parent();
-    while let Some(above) = folder {
-        let entry = world.entries.entry(above.clone());
-        entry.or_insert((Thing::Directory, WIDE.to_owned()));
-        folder = above.parent();
+/// Like [`write`], in a world that is already borrowed.
+pub(crate) fn write_to(world: &mut World, path: &HostPath, text: &str) {
+    let mut dir = path.parent();
+    while let Some(parent) = dir {
+        let entry = world.entries.entry(parent.clone());
+        entry.or_insert((SimEntry::Directory, UNRESTRICTED.to_owned()));
+        dir = parent.parent();
     }
-    let file = Thing::File(text.as_bytes().to_vec());
-    world.entries.insert(path.clone(), (file, WIDE.to_owned()));
+    let file = SimEntry::File(text.as_bytes().to_vec());
+    world
+        .entries
+        .insert(path.clone(), (file, UNRESTRICTED.to_owned()));
 }
 
-/// What stands on a simulated host's disk in place of a program.
+/// Content of a program file on a simulated host.
 #[must_use]
-pub fn stand_in(program: &str, version: &str) -> String {
-    format!("{STAND_IN}{program} {version}\n")
+pub fn placeholder_program(program: &str, version: &str) -> String {
+    format!("{PLACEHOLDER}{program} {version}\n")
 }
 
-/// The version of a program that a host has, with its `v`; what else is there is
-/// nothing that a simulated host can run.
+/// The version of an installed program, with its `v`; `None` for a file that a simulated
+/// host cannot run.
 pub(crate) fn version_of(world: &World, path: &str) -> Option<String> {
     let text = text(world, path)?;
-    let words = text.trim().strip_prefix(STAND_IN)?;
-    words.split_once(' ').map(|(_, version)| version.to_owned())
+    let description = text.trim().strip_prefix(PLACEHOLDER)?;
+    description
+        .split_once(' ')
+        .map(|(_, version)| version.to_owned())
 }
 
-/// What a kubeconfig holds in base64.
-pub(crate) fn decoded(text: &str) -> Option<String> {
+pub(crate) fn decode_base64(text: &str) -> Option<String> {
     String::from_utf8(STANDARD.decode(text).ok()?).ok()
 }

@@ -1,5 +1,5 @@
-//! The power of a simulated host: it is taken and given back by a test, or the agent
-//! boots the host because Windows wants it.
+//! Power of a simulated host: switched off and on by a test, or cycled by the agent when
+//! Windows requires a reboot.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -11,22 +11,18 @@ use casement_resource::WindowsFeatureFacts;
 
 use super::{Inner, SimHost};
 
-/// How long a host is away when it boots. A real one takes minutes.
-const BOOT: Duration = Duration::from_millis(300);
+/// How long a reboot takes. A real one takes minutes.
+const BOOT_TIME: Duration = Duration::from_millis(300);
 
-/// What is known of a host's boots.
 pub(crate) struct Power {
-    /// Whether it had the service `casement` when its power went.
+    /// Whether the service `casement` was installed at power-off.
     installed: AtomicBool,
-    /// The last boot that was noticed.
     boot: AtomicU32,
-    /// Whether nobody answers there now.
     down: AtomicBool,
 }
 
 impl Power {
-    /// A host that stands since this boot.
-    pub(crate) fn since(boot: u32) -> Self {
+    pub(crate) fn new(boot: u32) -> Self {
         Self {
             installed: AtomicBool::default(),
             boot: AtomicU32::new(boot),
@@ -34,56 +30,53 @@ impl Power {
         }
     }
 
-    /// Whether nobody answers there now.
     pub(crate) fn is_down(&self) -> bool {
         self.down.load(Ordering::SeqCst)
     }
 
-    /// Waits until somebody answers.
-    pub(crate) fn wait(&self) {
+    pub(crate) fn wait_until_up(&self) {
         while self.is_down() {
-            thread::sleep(BOOT / 10);
+            thread::sleep(BOOT_TIME / 10);
         }
     }
 }
 
 impl SimHost {
-    /// Takes its power: connections are lost, and what HNS does not keep.
+    /// Switches the host off: connections and non-persistent HNS state are lost.
     pub fn power_off(&self) {
         self.inner.cut();
-        let door = self.inner.door().take();
+        let service = self.inner.sim_service().take();
         let power = &self.inner.power;
-        power.installed.store(door.is_some(), Ordering::SeqCst);
-        self.inner.sim.meddle(World::reboot);
+        power.installed.store(service.is_some(), Ordering::SeqCst);
+        self.inner.sim.modify_world(World::reboot);
         let boot = self.inner.sim.world().boot;
         power.boot.store(boot, Ordering::SeqCst);
     }
 
-    /// Gives it back: the service `casement` starts where it was installed.
+    /// Switches it on: the service `casement` starts if it was installed.
     pub fn power_on(&self) {
         if self.inner.power.installed.load(Ordering::SeqCst) {
-            self.inner.backstage();
+            self.inner.service_client();
         }
     }
 
-    /// Whether Windows waits for a boot to put its features where they are told to
-    /// be.
+    /// Whether Windows features wait for a reboot.
     #[must_use]
-    pub fn waits_for_boot(&self) -> bool {
+    pub fn needs_reboot(&self) -> bool {
         let now = self.inner.sim.world();
-        let mut settled = now.clone();
-        settle(&mut settled);
-        settled != now
+        let mut current = now.clone();
+        apply_pending_features(&mut current);
+        current != now
     }
 }
 
 impl Inner {
-    /// Every connection is gone; if that is because the host boots, its service goes
-    /// too, and is back with the host.
-    pub(crate) fn lose_connections(self: &Arc<Self>) {
+    /// Closes every connection. If the host reboots, its service stops as well and starts
+    /// again with the host.
+    pub(crate) fn handle_disconnect(self: &Arc<Self>) {
         let boot = self.sim.world().boot;
         let before = self.power.boot.swap(boot, Ordering::SeqCst);
-        // Nobody comes in between: the door is closed before they are thrown out.
+        // Refuse new connections before closing the open ones, so that none slips in.
         if boot != before {
             self.power.down.store(true, Ordering::SeqCst);
         }
@@ -91,25 +84,25 @@ impl Inner {
         if boot == before {
             return;
         }
-        self.door().take();
+        self.sim_service().take();
         let host = Arc::downgrade(self);
         thread::spawn(move || {
-            thread::sleep(BOOT);
+            thread::sleep(BOOT_TIME);
             if let Some(host) = host.upgrade() {
                 host.power.down.store(false, Ordering::SeqCst);
-                host.backstage();
+                host.service_client();
             }
         });
     }
 }
 
-/// Puts features where the next boot puts them.
-pub(crate) fn settle(world: &mut World) {
+/// Applies pending feature changes, as the next boot does.
+pub(crate) fn apply_pending_features(world: &mut World) {
     for feature in world.features.values_mut() {
         feature.state = match feature.state {
             WindowsFeatureFacts::OnAfterBoot => WindowsFeatureFacts::On,
             WindowsFeatureFacts::OffAfterBoot => WindowsFeatureFacts::Off,
-            settled => settled,
+            current => current,
         };
     }
 }

@@ -1,5 +1,5 @@
-//! The SSH server of a simulated host: one key or one password, the shell's few
-//! commands, SFTP.
+//! The SSH server of a simulated host: one key or one password, a few shell commands,
+//! SFTP.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -14,10 +14,10 @@ use tokio::net::TcpListener;
 use super::{Inner, SimSystem, agent, shell};
 use crate::sftp;
 
-/// What a shell says of a command that it does not have.
-const NOT_FOUND: u32 = 1;
+/// Exit code for an unknown command.
+const COMMAND_NOT_FOUND: u32 = 1;
 
-/// Lets sessions in until the host is gone.
+/// Accepts sessions until the host is dropped.
 pub async fn listen(listener: TcpListener, host: Arc<Inner>) {
     let config = Arc::new(Config {
         keys: vec![host.host_key.clone()],
@@ -28,31 +28,31 @@ pub async fn listen(listener: TcpListener, host: Arc<Inner>) {
         if host.power.is_down() {
             continue;
         }
-        // Between the socket and the session there is a wire that can be cut.
-        let (mut outside, inside) = tokio::io::duplex(256 * 1024);
-        let login = Login {
+        // A pipe between socket and session, so that the connection can be cut.
+        let (mut network_end, session_end) = tokio::io::duplex(256 * 1024);
+        let handler = SshHandler {
             host: Arc::clone(&host),
             channels: HashMap::new(),
         };
         let config = Arc::clone(&config);
-        let wire = tokio::spawn(async move {
-            let _ = tokio::io::copy_bidirectional(&mut stream, &mut outside).await;
+        let connection = tokio::spawn(async move {
+            let _ = tokio::io::copy_bidirectional(&mut stream, &mut network_end).await;
         });
-        host.carry(wire.abort_handle());
+        host.track_connection(connection.abort_handle());
         tokio::spawn(async move {
-            if let Ok(session) = run_stream(config, inside, login).await {
+            if let Ok(session) = run_stream(config, session_end, handler).await {
                 let _ = session.await;
             }
         });
     }
 }
 
-struct Login {
+struct SshHandler {
     host: Arc<Inner>,
     channels: HashMap<ChannelId, Channel<Msg>>,
 }
 
-impl Login {
+impl SshHandler {
     fn user(&self) -> &'static str {
         match self.host.spec.system {
             SimSystem::Windows => "Administrator",
@@ -60,15 +60,15 @@ impl Login {
         }
     }
 
-    fn verdict(&self, user: &str, proved: bool) -> Auth {
-        match proved && user.eq_ignore_ascii_case(self.user()) {
+    fn auth_result(&self, user: &str, authenticated: bool) -> Auth {
+        match authenticated && user.eq_ignore_ascii_case(self.user()) {
             true => Auth::Accept,
             false => Auth::reject(),
         }
     }
 }
 
-impl Handler for Login {
+impl Handler for SshHandler {
     type Error = russh::Error;
 
     async fn auth_publickey(
@@ -76,13 +76,13 @@ impl Handler for Login {
         user: &str,
         key: VerifiedPublicKey<'_>,
     ) -> Result<Auth, Self::Error> {
-        let known = key.public_key.key_data() == self.host.accepted.key_data();
-        Ok(self.verdict(user, known && self.host.password().is_none()))
+        let accepted = key.public_key.key_data() == self.host.accepted_key.key_data();
+        Ok(self.auth_result(user, accepted && self.host.password().is_none()))
     }
 
     async fn auth_password(&mut self, user: &str, password: &str) -> Result<Auth, Self::Error> {
-        let known = self.host.password();
-        Ok(self.verdict(user, known.is_some_and(|known| known == password)))
+        let accepted = self.host.password();
+        Ok(self.auth_result(user, accepted.is_some_and(|accepted| accepted == password)))
     }
 
     async fn channel_open_session(
@@ -128,31 +128,31 @@ impl Handler for Login {
         session.channel_success(id)?;
         let line = String::from_utf8_lossy(line).into_owned();
         let processor = self.host.processor.get();
-        if let Some(said) = processor.and_then(|it| shell::said_on(it, &line)) {
-            tokio::spawn(answer(line, Some(said), channel));
-        } else if let Some(hash) = agent::named_in(&line) {
-            agent::converse(&self.host, hash, channel, id, session.handle());
+        if let Some(result) = processor.and_then(|it| shell::run_without_agent(it, &line)) {
+            tokio::spawn(send_result(line, Some(result), channel));
+        } else if let Some(hash) = agent::agent_hash(&line) {
+            agent::serve_channel(&self.host, hash, channel, id, session.handle());
         } else {
-            let said = shell::said(&self.host.sim.world(), &line);
-            tokio::spawn(answer(line, said, channel));
+            let result = shell::run_line(&self.host.sim.world(), &line);
+            tokio::spawn(send_result(line, result, channel));
         }
         Ok(())
     }
 }
 
-/// What the shell says, or that it does not know such a command.
-async fn answer(line: String, said: Option<(u32, String)>, channel: Channel<Msg>) {
+/// Sends the output of a command, or an error for an unknown command.
+async fn send_result(line: String, result: Option<(u32, String)>, channel: Channel<Msg>) {
     let (_, writer) = channel.split();
-    let (code, text, stream) = match said {
+    let (code, text, stream) = match result {
         Some((0, text)) => (0, text, None),
         Some((code, text)) => (code, text, Some(1)),
         None => {
-            let said = format!("'{line}' is not recognized: this host is simulated\r\n");
-            (NOT_FOUND, said, Some(1))
+            let message = format!("'{line}' is not recognized: this host is simulated\r\n");
+            (COMMAND_NOT_FOUND, message, Some(1))
         }
     };
     let mut output = writer.make_writer_ext(stream);
-    // Whoever has hung up does not need the answer.
+    // The client may have disconnected.
     let _ = output.write_all(text.as_bytes()).await;
     let _ = writer.exit_status(code).await;
     let _ = writer.eof().await;

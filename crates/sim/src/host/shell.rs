@@ -1,15 +1,14 @@
-//! The few programs of a simulated Linux host that casement starts by name: `cat`
-//! for a look over SSH, `ip link` for the agent's last resort.
+//! The few programs of a simulated Linux host that casement starts by name: `cat` for
+//! reading over SSH, `ip link` as the agent's fallback.
 
-use casement_node::platform::{Ended, Program};
+use casement_node::platform::{Program, ProgramExit};
 use casement_node::sim::{Sim, World};
 use casement_resource::{LinkName, SysctlName};
 
 use super::{agent, disk};
 
-/// What a line typed into a host's shell gives: its exit code, and what it writes.
-/// None for what the host does not have.
-pub(crate) fn said(world: &World, line: &str) -> Option<(u32, String)> {
+/// Exit code and output of a shell command line; `None` for an unknown command.
+pub(crate) fn run_line(world: &World, line: &str) -> Option<(u32, String)> {
     let linux = world.linux.as_ref()?;
     let path = line.trim().strip_prefix("cat ")?.trim();
     let text = match path.strip_prefix("/proc/sys/") {
@@ -26,39 +25,38 @@ pub(crate) fn said(world: &World, line: &str) -> Option<(u32, String)> {
     })
 }
 
-/// What the shell of a host says whose processor runs no agent: what the host is, and
-/// that it cannot.
-pub(crate) fn said_on(processor: &str, line: &str) -> Option<(u32, String)> {
-    if agent::named_in(line).is_some() {
-        let said = "cannot execute binary file: Exec format error\n";
-        return Some((126, said.to_owned()));
+/// Exit code and output on a host whose CPU cannot run the agent.
+pub(crate) fn run_without_agent(processor: &str, line: &str) -> Option<(u32, String)> {
+    if agent::agent_hash(line).is_some() {
+        let output = "cannot execute binary file: Exec format error\n";
+        return Some((126, output.to_owned()));
     }
-    let asked = line.ends_with("uname -s -m");
-    asked.then(|| (0, format!("Linux {processor}\n")))
+    let is_uname = line.ends_with("uname -s -m");
+    is_uname.then(|| (0, format!("Linux {processor}\n")))
 }
 
 /// Runs `ip link show dev NAME` and `ip link delete dev NAME`.
-pub(crate) fn run(sim: &Sim, program: &Program) -> Option<Ended> {
-    let words: Vec<&str> = program.arguments.iter().map(String::as_str).collect();
-    let ["ip", "link", verb, "dev", name] = words.as_slice() else {
+pub(crate) fn run_ip_link(sim: &Sim, program: &Program) -> Option<ProgramExit> {
+    let arguments: Vec<&str> = program.arguments.iter().map(String::as_str).collect();
+    let ["ip", "link", verb, "dev", name] = arguments.as_slice() else {
         return None;
     };
     let link: LinkName = name.parse().ok()?;
-    let mut there = None;
-    sim.meddle(|world| {
+    let mut exists = None;
+    sim.modify_world(|world| {
         let links = world.linux.as_mut().map(|linux| &mut linux.links);
-        there = links.map(|links| match *verb {
+        exists = links.map(|links| match *verb {
             "delete" => links.remove(&link).is_some(),
             _ => links.contains_key(&link),
         });
     });
-    let (code, output) = match (there?, *verb) {
+    let (code, output) = match (exists?, *verb) {
         (true, "show") => (0, format!("7: {name}: <BROADCAST,MULTICAST,UP>\n")),
         (true, _) => (0, String::new()),
         (false, "show") => (1, format!("Device \"{name}\" does not exist.\n")),
         (false, _) => (1, format!("Cannot find device \"{name}\"\n")),
     };
-    Some(Ended {
+    Some(ProgramExit {
         code: Some(code),
         output,
     })
@@ -70,15 +68,16 @@ mod tests {
     use crate::{bare_linux, bare_windows};
 
     #[test]
-    fn a_look_shows_values_of_the_kernel_and_what_is_not_there() {
+    fn cat_prints_sysctl_values_and_reports_missing_files() {
         let world = bare_linux("lin1", [127, 18, 0, 21].into());
-        let forward = said(&world, "cat /proc/sys/net/ipv4/ip_forward");
+        let forward = run_line(&world, "cat /proc/sys/net/ipv4/ip_forward");
         assert_eq!(forward, Some((0, "0\n".to_owned())));
-        let (code, why) = said(&world, "cat /proc/sys/net/bridge/bridge-nf-call-iptables").unwrap();
+        let (code, output) =
+            run_line(&world, "cat /proc/sys/net/bridge/bridge-nf-call-iptables").unwrap();
         assert_eq!(code, 1);
-        assert!(why.contains("No such file"), "{why}");
-        assert_eq!(said(&world, "reboot"), None);
+        assert!(output.contains("No such file"), "{output}");
+        assert_eq!(run_line(&world, "reboot"), None);
         let windows = bare_windows("win1", [127, 18, 0, 11].into());
-        assert_eq!(said(&windows, "cat /etc/hosts"), None);
+        assert_eq!(run_line(&windows, "cat /etc/hosts"), None);
     }
 }

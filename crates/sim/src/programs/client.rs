@@ -1,5 +1,5 @@
-//! How the programs of simulated hosts speak to an API server: HTTPS, as a node
-//! does it, over a connection that stays open between requests.
+//! API client of the simulated programs: HTTPS over a connection that stays open between
+//! requests.
 
 use std::fmt::Display;
 use std::sync::Arc;
@@ -23,52 +23,47 @@ use tokio_rustls::rustls::{
     self, ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme,
 };
 
-/// Who asks.
-pub(crate) enum Who<'a> {
-    /// The bearer of a bootstrap token.
+pub(crate) enum Credentials<'a> {
     Token(&'a str),
-    /// A certificate with its key, in one PEM text as the kubelet keeps it.
+    /// A certificate and its key in one PEM text, as the kubelet stores them.
     Certificate(&'a str),
 }
 
-/// One who asks an API server.
 pub(crate) struct Client {
     server: String,
     tls: TlsConnector,
     token: Option<String>,
-    /// The connection that the last request has left open. Requests of one client
-    /// come one after the other.
-    open: Mutex<Option<SendRequest<Full<Bytes>>>>,
+    /// The open connection of the last request. Requests of one client are sequential.
+    connection: Mutex<Option<SendRequest<Full<Bytes>>>>,
 }
 
-/// What the server answered: the code, and the object.
-pub(crate) type Answer = (u16, Value);
+/// Status code and object.
+pub(crate) type Response = (u16, Value);
 
-/// The client of a program, for as long as what makes it who it is stays.
+/// The client of a program, reused until its identity changes.
 #[derive(Default)]
-pub(crate) struct Kept(Option<(Identity, Arc<Client>)>);
+pub(crate) struct CachedClient(Option<(Identity, Arc<Client>)>);
 
-/// What a program knows of the server and of itself.
+/// The server and credentials of a program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Identity {
-    /// An address with a port.
+    /// `address:port`.
     pub(crate) server: String,
-    /// The server's CA, PEM.
+    /// PEM of the server's CA.
     pub(crate) ca: String,
-    /// Its own certificate with its key, PEM.
+    /// PEM of the client certificate and its key.
     pub(crate) pem: String,
 }
 
-impl Kept {
-    /// The same client as before, or a new one for another identity.
+impl CachedClient {
     pub(crate) fn client(&mut self, identity: &Identity) -> Result<Arc<Client>, String> {
-        if let Some((of, client)) = &self.0
-            && of == identity
+        if let Some((current, client)) = &self.0
+            && current == identity
         {
             return Ok(Arc::clone(client));
         }
-        let who = Who::Certificate(&identity.pem);
-        let client = Client::new(&identity.server, &identity.ca, &who)?;
+        let credentials = Credentials::Certificate(&identity.pem);
+        let client = Client::new(&identity.server, &identity.ca, &credentials)?;
         let client = Arc::new(client);
         self.0 = Some((identity.clone(), Arc::clone(&client)));
         Ok(client)
@@ -76,15 +71,19 @@ impl Kept {
 }
 
 impl Client {
-    /// Somebody who knows the server's CA; `server` is an address with a port.
-    pub(crate) fn new(server: &str, ca: &str, who: &Who<'_>) -> Result<Self, String> {
+    /// A client that verifies the server's CA; `server` is `address:port`.
+    pub(crate) fn new(
+        server: &str,
+        ca: &str,
+        credentials: &Credentials<'_>,
+    ) -> Result<Self, String> {
         let mut roots = RootCertStore::empty();
         let ca = CertificateDer::from_pem_slice(ca.as_bytes()).map_err(|e| e.to_string())?;
         roots.add(ca).map_err(|e| e.to_string())?;
-        let config = builder()?.with_root_certificates(roots);
-        let (config, token) = match who {
-            Who::Token(token) => (config.with_no_client_auth(), Some((*token).to_owned())),
-            Who::Certificate(pem) => {
+        let config = config_builder()?.with_root_certificates(roots);
+        let (config, token) = match credentials {
+            Credentials::Token(token) => (config.with_no_client_auth(), Some((*token).to_owned())),
+            Credentials::Certificate(pem) => {
                 let certificates = CertificateDer::pem_slice_iter(pem.as_bytes());
                 let chain: Result<Vec<_>, _> = certificates.collect();
                 let chain = chain.map_err(|error| error.to_string())?;
@@ -98,47 +97,45 @@ impl Client {
             server: server.to_owned(),
             tls: TlsConnector::from(Arc::new(config)),
             token,
-            open: Mutex::default(),
+            connection: Mutex::default(),
         })
     }
 
-    /// Somebody who does not know the CA yet, as kubeadm before it has the pin
-    /// compared.
-    pub(crate) fn trusting(server: &str) -> Result<Self, String> {
-        let config = builder()?
+    /// A client that does not know the CA yet, as kubeadm before it compares the pin.
+    pub(crate) fn without_verification(server: &str) -> Result<Self, String> {
+        let config = config_builder()?
             .dangerous()
-            .with_custom_certificate_verifier(Arc::new(Trusting))
+            .with_custom_certificate_verifier(Arc::new(AcceptAnyServer))
             .with_no_client_auth();
         Ok(Self {
             server: server.to_owned(),
             tls: TlsConnector::from(Arc::new(config)),
             token: None,
-            open: Mutex::default(),
+            connection: Mutex::default(),
         })
     }
 
-    /// Asks, and reads the answer to its end.
-    pub(crate) async fn ask(
+    pub(crate) async fn request(
         &self,
         method: &str,
         path: &str,
         body: Option<&Value>,
-    ) -> Result<Answer, String> {
-        self.ask_as(method, path, content_type(method), body).await
+    ) -> Result<Response, String> {
+        self.request_with_type(method, path, content_type(method), body)
+            .await
     }
 
-    /// The same with a body of this type.
-    async fn ask_as(
+    async fn request_with_type(
         &self,
         method: &str,
         path: &str,
-        content: &str,
+        media_type: &str,
         body: Option<&Value>,
-    ) -> Result<Answer, String> {
+    ) -> Result<Response, String> {
         let body = body.map(Value::to_string).unwrap_or_default();
-        let mut open = self.open.lock().await;
-        // One that the server has closed meanwhile is as good as none.
-        let mut sender = match live(open.take()).await {
+        let mut connection = self.connection.lock().await;
+        // Reconnect if the server has closed the connection.
+        let mut sender = match reusable(connection.take()).await {
             Some(sender) => sender,
             None => self.connect().await?,
         };
@@ -147,34 +144,34 @@ impl Client {
             .uri(path)
             .header("host", self.host())
             .header("user-agent", "kubelet/simulated")
-            .header("content-type", content);
+            .header("content-type", media_type);
         if let Some(token) = &self.token {
             request = request.header("authorization", format!("Bearer {token}"));
         }
         let request = request.body(Full::new(Bytes::from(body)));
-        let request = request.map_err(|error| self.unreachable(&error))?;
+        let request = request.map_err(|error| self.failed(&error))?;
         let response = sender.send_request(request).await;
-        let response = response.map_err(|error| self.unreachable(&error))?;
+        let response = response.map_err(|error| self.failed(&error))?;
         let code = response.status().as_u16();
         let bytes = response.into_body().collect().await;
-        let bytes = bytes.map_err(|error| self.unreachable(&error))?.to_bytes();
-        *open = Some(sender);
+        let bytes = bytes.map_err(|error| self.failed(&error))?.to_bytes();
+        *connection = Some(sender);
         Ok((code, serde_json::from_slice(&bytes).unwrap_or(Value::Null)))
     }
 
     async fn connect(&self) -> Result<SendRequest<Full<Bytes>>, String> {
         let stream = TcpStream::connect(&self.server).await;
-        let stream = stream.map_err(|error| self.unreachable(&error))?;
+        let stream = stream.map_err(|error| self.failed(&error))?;
         let nodelay = stream.set_nodelay(true);
-        nodelay.map_err(|error| self.unreachable(&error))?;
+        nodelay.map_err(|error| self.failed(&error))?;
         let name = ServerName::try_from(self.host().to_owned());
-        let name = name.map_err(|error| self.unreachable(&error))?;
+        let name = name.map_err(|error| self.failed(&error))?;
         let stream = self.tls.connect(name, stream).await;
-        let stream = stream.map_err(|error| self.unreachable(&error))?;
-        let (sender, connection) = http1::handshake(TokioIo::new(stream))
+        let stream = stream.map_err(|error| self.failed(&error))?;
+        let (sender, driver) = http1::handshake(TokioIo::new(stream))
             .await
-            .map_err(|error| self.unreachable(&error))?;
-        tokio::spawn(connection);
+            .map_err(|error| self.failed(&error))?;
+        tokio::spawn(driver);
         Ok(sender)
     }
 
@@ -182,43 +179,46 @@ impl Client {
         self.server.rsplit_once(':').map_or("", |(host, _)| host)
     }
 
-    fn unreachable(&self, error: &dyn Display) -> String {
-        format!("the API server `{}` does not answer: {error}", self.server)
+    fn failed(&self, error: &dyn Display) -> String {
+        format!(
+            "request to the API server `{}` failed: {error}",
+            self.server
+        )
     }
 
-    /// Lays fields over an object as kubelets and flannel do it: conditions of
-    /// others stay.
-    pub(crate) async fn lay_over(&self, path: &str, patch: &Value) -> Result<Value, String> {
-        let content = "application/strategic-merge-patch+json";
-        refused(self.ask_as("PATCH", path, content, Some(patch)).await?)
+    /// Strategic merge patch, as kubelets and flannel send it: conditions of others are kept.
+    pub(crate) async fn strategic_patch(&self, path: &str, patch: &Value) -> Result<Value, String> {
+        let media_type = "application/strategic-merge-patch+json";
+        into_result(
+            self.request_with_type("PATCH", path, media_type, Some(patch))
+                .await?,
+        )
     }
 
-    /// Asks for something that must be there.
     pub(crate) async fn get(&self, path: &str) -> Result<Value, String> {
-        refused(self.ask("GET", path, None).await?)
+        into_result(self.request("GET", path, None).await?)
     }
 
-    /// Sends an object, which must be taken.
     pub(crate) async fn send(
         &self,
         method: &str,
         path: &str,
         body: &Value,
     ) -> Result<Value, String> {
-        refused(self.ask(method, path, Some(body)).await?)
+        into_result(self.request(method, path, Some(body)).await?)
     }
 }
 
-async fn live(sender: Option<SendRequest<Full<Bytes>>>) -> Option<SendRequest<Full<Bytes>>> {
+async fn reusable(sender: Option<SendRequest<Full<Bytes>>>) -> Option<SendRequest<Full<Bytes>>> {
     let mut sender = sender?;
     sender.ready().await.ok().map(|()| sender)
 }
 
-fn refused((code, answer): Answer) -> Result<Value, String> {
+fn into_result((code, body): Response) -> Result<Value, String> {
     if code < 300 {
-        return Ok(answer);
+        return Ok(body);
     }
-    let message = answer["message"].as_str().unwrap_or("no reason given");
+    let message = body["message"].as_str().unwrap_or("no reason given");
     Err(format!("{message} ({code})"))
 }
 
@@ -229,22 +229,22 @@ fn content_type(method: &str) -> &'static str {
     }
 }
 
-fn builder() -> Result<rustls::ConfigBuilder<ClientConfig, rustls::WantsVerifier>, String> {
+fn config_builder() -> Result<rustls::ConfigBuilder<ClientConfig, rustls::WantsVerifier>, String> {
     let provider: Arc<CryptoProvider> = ring::default_provider().into();
     ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
         .map_err(|error| error.to_string())
 }
 
-/// Believes any certificate; what is read this way is checked by its pin.
+/// Accepts any certificate; the caller checks the response against a pin.
 #[derive(Debug)]
-struct Trusting;
+struct AcceptAnyServer;
 
-impl ServerCertVerifier for Trusting {
+impl ServerCertVerifier for AcceptAnyServer {
     fn verify_server_cert(
         &self,
         _own: &CertificateDer<'_>,
-        _between: &[CertificateDer<'_>],
+        _intermediates: &[CertificateDer<'_>],
         _name: &ServerName<'_>,
         _ocsp: &[u8],
         _now: UnixTime,
@@ -256,24 +256,24 @@ impl ServerCertVerifier for Trusting {
         &self,
         message: &[u8],
         certificate: &CertificateDer<'_>,
-        signed: &DigitallySignedStruct,
+        signature: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        let known = ring::default_provider().signature_verification_algorithms;
-        verify_tls12_signature(message, certificate, signed, &known)
+        let algorithms = ring::default_provider().signature_verification_algorithms;
+        verify_tls12_signature(message, certificate, signature, &algorithms)
     }
 
     fn verify_tls13_signature(
         &self,
         message: &[u8],
         certificate: &CertificateDer<'_>,
-        signed: &DigitallySignedStruct,
+        signature: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        let known = ring::default_provider().signature_verification_algorithms;
-        rustls::crypto::verify_tls13_signature(message, certificate, signed, &known)
+        let algorithms = ring::default_provider().signature_verification_algorithms;
+        rustls::crypto::verify_tls13_signature(message, certificate, signature, &algorithms)
     }
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        let known = ring::default_provider().signature_verification_algorithms;
-        known.supported_schemes()
+        let algorithms = ring::default_provider().signature_verification_algorithms;
+        algorithms.supported_schemes()
     }
 }

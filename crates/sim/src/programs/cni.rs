@@ -1,5 +1,5 @@
-//! A model of CNI on a simulated host: the configuration that containerd finds,
-//! the plugins that it names, and what those need to put a pod in its network.
+//! A model of CNI on a simulated host: the configuration that containerd finds, the plugins
+//! it names, and what those need to attach a pod to its network.
 
 use std::net::IpAddr;
 
@@ -10,97 +10,94 @@ use serde_json::Value;
 use super::running;
 use crate::host::disk;
 
-/// Where flannel's plugin looks for what flannel's daemon has found out.
+/// Written by flannel's daemon, read by flannel's plugin.
 pub(crate) const SUBNET_FILE: &str = r"C:\run\flannel\subnet.env";
 
-/// What the CNI configuration of a host says.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cni {
-    /// The network that it names: on Windows that of HNS.
+    /// On Windows, the name of the HNS network.
     pub network: String,
-    /// The plugin that is called.
     pub plugin: String,
-    /// The one that it hands on to, if it does.
+    /// The plugin that it delegates to.
     pub delegate: Option<String>,
 }
 
 impl Cni {
-    /// The first configuration of a folder, if the programs that it names are there.
-    pub(crate) fn read(world: &World, folder: &str, programs: &[String]) -> Option<Self> {
-        let files = disk::files_in(world, folder, &[".conflist", ".conf"]);
+    /// The first configuration in a directory, if all its plugins are installed.
+    pub(crate) fn read(world: &World, dir: &str, bin_dirs: &[String]) -> Option<Self> {
+        let files = disk::files_in(world, dir, &[".conflist", ".conf"]);
         let text = disk::text(world, files.first()?.as_str())?;
         let conflist: Value = serde_json::from_str(&text).ok()?;
         let plugin = &conflist["plugins"][0];
-        let named = |value: &Value| value.as_str().map(str::to_owned);
+        let string = |value: &Value| value.as_str().map(str::to_owned);
         let cni = Self {
-            network: named(&conflist["name"])?,
-            plugin: named(&plugin["type"])?,
-            delegate: named(&plugin["delegate"]["type"]),
+            network: string(&conflist["name"])?,
+            plugin: string(&plugin["type"])?,
+            delegate: string(&plugin["delegate"]["type"]),
         };
-        let (separator, ending) = match world.linux {
+        let (separator, extension) = match world.linux {
             Some(_) => ('/', ""),
             None => ('\\', ".exe"),
         };
-        let is_there = |name: &String| {
-            let mut folders = programs.iter();
-            folders.any(|folder| {
-                let path = format!("{folder}{separator}{name}{ending}");
+        let is_installed = |name: &String| {
+            let mut dirs = bin_dirs.iter();
+            dirs.any(|dir| {
+                let path = format!("{dir}{separator}{name}{extension}");
                 disk::text(world, &path).is_some()
             })
         };
-        let whole = std::iter::once(&cni.plugin)
+        let complete = std::iter::once(&cni.plugin)
             .chain(&cni.delegate)
-            .all(is_there);
-        whole.then_some(cni)
+            .all(is_installed);
+        complete.then_some(cni)
     }
 
-    /// Why a pod of this host cannot be put in its network, if it cannot.
-    pub(crate) fn why_not(&self, world: &World) -> Option<String> {
+    /// The plugin's error for a new pod, if it cannot be attached to its network.
+    pub(crate) fn attach_error(&self, world: &World) -> Option<String> {
         if world.linux.is_some() {
             return None;
         }
-        let add = |why: String| format!("plugin type=\"{}\" failed (add): {why}", self.plugin);
+        let add = |error: String| format!("plugin type=\"{}\" failed (add): {error}", self.plugin);
         if self.plugin == "flannel" && subnet(world).is_none() {
             let missing =
                 "open /run/flannel/subnet.env: The system cannot find the file specified.";
             return Some(add(format!("loadFlannelSubnetEnv failed: {missing}")));
         }
         let network = &self.network;
-        let Some(found) = network_of(world, network) else {
+        let Some(found) = find_network(world, network) else {
             return Some(format!(
                 "failed to find HNSNetwork {network}: Network {network} not found"
             ));
         };
-        let overlay = self.end() == "win-overlay";
-        let fits = overlay == found.network_type.eq_ignore_ascii_case("overlay");
+        let overlay = self.main_plugin() == "win-overlay";
+        let matches = overlay == found.network_type.eq_ignore_ascii_case("overlay");
         let kind = &found.network_type;
-        (!fits).then(|| {
+        (!matches).then(|| {
             add(format!(
                 "network {network} is of an unexpected type: {kind}"
             ))
         })
     }
 
-    /// The plugin that does the work.
-    fn end(&self) -> &str {
+    fn main_plugin(&self) -> &str {
         self.delegate.as_deref().unwrap_or(&self.plugin)
     }
 
-    /// The addresses of this host's pods: flannel's plugin takes them from its
-    /// daemon, whatever the Node says.
-    pub(crate) fn pods(
+    /// The pod subnet of this host: flannel's plugin takes it from its daemon instead of the
+    /// Node.
+    pub(crate) fn pod_subnet(
         &self,
         world: &World,
-        of_node: Option<ipnet::Ipv4Net>,
+        node_subnet: Option<ipnet::Ipv4Net>,
     ) -> Option<ipnet::Ipv4Net> {
         match self.plugin == "flannel" && world.linux.is_none() {
             true => subnet(world),
-            false => of_node,
+            false => node_subnet,
         }
     }
 }
 
-/// The subnet that flannel's daemon has written down.
+/// The subnet in the file of flannel's daemon.
 fn subnet(world: &World) -> Option<ipnet::Ipv4Net> {
     let text = disk::text(world, SUBNET_FILE)?;
     let mut lines = text.lines();
@@ -108,17 +105,17 @@ fn subnet(world: &World) -> Option<ipnet::Ipv4Net> {
     value.parse().ok().map(|net: ipnet::Ipv4Net| net.trunc())
 }
 
-/// The HNS network of a name, whatever its case.
-pub(crate) fn network_of<'a>(world: &'a World, name: &str) -> Option<&'a HnsNetworkFacts> {
+/// Finds an HNS network by name, ignoring case.
+pub(crate) fn find_network<'a>(world: &'a World, name: &str) -> Option<&'a HnsNetworkFacts> {
     let mut networks = world.networks.iter();
     networks.find(|it| it.name.eq_ignore_ascii_case(name))
 }
 
-/// Gives a pod its endpoint in an HNS network, if that is there and there is still
-/// a kubelet that asks for it.
+/// Creates a pod's endpoint in an HNS network, if the network exists and the kubelet is
+/// still running.
 pub(crate) fn attach(sim: &Sim, network: &str, pod: &str, address: IpAddr) {
-    sim.meddle(|world| {
-        if network_of(world, network).is_none() || running(world, "kubelet").is_none() {
+    sim.modify_world(|world| {
+        if find_network(world, network).is_none() || running(world, "kubelet").is_none() {
             return;
         }
         let name = endpoint_name(pod, network);
@@ -136,13 +133,13 @@ pub(crate) fn attach(sim: &Sim, network: &str, pod: &str, address: IpAddr) {
     });
 }
 
-/// Takes the endpoint of a pod that is gone.
+/// Removes the endpoint of a deleted pod.
 pub(crate) fn detach(sim: &Sim, network: &str, pod: &str) {
     let name = endpoint_name(pod, network);
-    sim.meddle(|world| world.endpoints.retain(|it| it.name != name));
+    sim.modify_world(|world| world.endpoints.retain(|it| it.name != name));
 }
 
-/// As the CNI plugins of Windows call them.
+/// As named by the CNI plugins on Windows.
 fn endpoint_name(pod: &str, network: &str) -> String {
     format!("{pod}_{network}")
 }
@@ -172,25 +169,25 @@ mod tests {
     }
 
     #[test]
-    fn pods_of_an_overlay_need_flannels_word_and_a_network_of_that_kind() {
+    fn overlay_pods_need_the_subnet_file_and_an_overlay_network() {
         let mut world = bare_windows("win1", [127, 18, 0, 11].into());
-        let why = flannel().why_not(&world).unwrap();
-        assert!(why.contains("loadFlannelSubnetEnv"), "{why}");
+        let error = flannel().attach_error(&world).unwrap();
+        assert!(error.contains("loadFlannelSubnetEnv"), "{error}");
         let text = "FLANNEL_NETWORK=10.244.0.0/16\nFLANNEL_SUBNET=10.244.3.1/24\n";
-        disk::put_in(&mut world, &SUBNET_FILE.parse().unwrap(), text);
-        let why = flannel().why_not(&world).unwrap();
-        assert!(why.contains("flannel.4096 not found"), "{why}");
+        disk::write_to(&mut world, &SUBNET_FILE.parse().unwrap(), text);
+        let error = flannel().attach_error(&world).unwrap();
+        assert!(error.contains("flannel.4096 not found"), "{error}");
         world.networks = vec![network("L2Bridge")];
-        let why = flannel().why_not(&world).unwrap();
-        assert!(why.contains("unexpected type: L2Bridge"), "{why}");
+        let error = flannel().attach_error(&world).unwrap();
+        assert!(error.contains("unexpected type: L2Bridge"), "{error}");
         world.networks = vec![network("Overlay")];
-        assert_eq!(flannel().why_not(&world), None);
-        let pods = flannel().pods(&world, None);
+        assert_eq!(flannel().attach_error(&world), None);
+        let pods = flannel().pod_subnet(&world, None);
         assert_eq!(pods, Some("10.244.3.0/24".parse().unwrap()));
     }
 
     #[test]
-    fn a_pod_has_one_endpoint_while_its_network_is_there() {
+    fn pod_has_one_endpoint_while_its_network_exists() {
         let mut world = bare_windows("win1", [127, 18, 0, 11].into());
         world.networks = vec![network("Overlay")];
         world.services.extend([service("kubelet", &["kubelet"])]);

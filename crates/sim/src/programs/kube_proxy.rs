@@ -1,8 +1,8 @@
-//! A model of kube-proxy on Windows: it waits for the HNS network that it was told
-//! of, and makes load balancers there for the cluster's Services.
+//! A model of kube-proxy on Windows: it waits for the configured HNS network and creates load
+//! balancers there for the cluster's Services.
 //!
-//! A balancer is kept and shown, and carries no packet. `kube-proxy` reads its file
-//! again when that changes, as the real one does by ending itself.
+//! Load balancers are only recorded and forward no packets. The configuration file is read at
+//! each poll; the real kube-proxy exits when it changes.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -13,26 +13,24 @@ use casement_node::sim::{Sim, World};
 use casement_resource::HnsEndpointFacts;
 use serde_json::Value;
 
-use super::client::Kept;
-use super::cni::network_of;
+use super::client::CachedClient;
+use super::cni::find_network;
 use super::pace::Pace;
-use super::{Running, Severity, identity, not_found, running, say};
+use super::{RunningService, Severity, identity, log, not_found, running};
 use crate::host::disk;
 
 const SERVICE: &str = "kube-proxy";
-/// Between two looks at the Services. The real one watches them.
-const LOOK: Duration = Duration::from_millis(500);
-/// What the ids of its own endpoints begin with.
-const OWN: &str = "kube-proxy-";
+/// For Services, which the real kube-proxy watches.
+const POLL_INTERVAL: Duration = Duration::from_millis(500);
+/// Prefix of the ids of its own endpoints and load balancers.
+const ID_PREFIX: &str = "kube-proxy-";
 
-/// One kube-proxy, from its start to its end.
 #[derive(Default)]
 pub(crate) struct KubeProxy {
-    client: Kept,
-    looked: Option<Instant>,
+    client: CachedClient,
+    last_poll: Option<Instant>,
 }
 
-/// What its file says.
 struct Settings {
     network: String,
     source_vip: Option<IpAddr>,
@@ -42,23 +40,23 @@ struct Settings {
 }
 
 impl KubeProxy {
-    /// Does what is next, if the service runs.
-    pub(crate) async fn tend(&mut self, sim: &Sim, world: &World, pace: Pace) {
+    /// Runs one step, if the service is running.
+    pub(crate) async fn tick(&mut self, sim: &Sim, world: &World, pace: Pace) {
         let Some(program) = running(world, SERVICE) else {
             *self = Self::default();
             return;
         };
-        let due = pace.apart(LOOK);
-        if self.looked.is_some_and(|last| last.elapsed() < due) {
+        let interval = pace.scale(POLL_INTERVAL);
+        if self.last_poll.is_some_and(|last| last.elapsed() < interval) {
             return;
         }
-        if let Err((from, why)) = self.sync(sim, world, &program).await {
-            say(sim, SERVICE, Severity::Error, from, &why);
+        if let Err((from, error)) = self.sync(sim, world, &program).await {
+            log(sim, SERVICE, Severity::Error, from, &error);
             return;
         }
-        self.looked = Some(Instant::now());
+        self.last_poll = Some(Instant::now());
         let synced = "Caches are synced for service config";
-        say(
+        log(
             sim,
             SERVICE,
             Severity::Info,
@@ -67,17 +65,16 @@ impl KubeProxy {
         );
     }
 
-    /// One round; a failure has the line of the program that the real one says it
-    /// from.
+    /// An error comes with the source position that the real kube-proxy logs.
     async fn sync(
         &mut self,
         sim: &Sim,
         world: &World,
-        program: &Running<'_>,
+        program: &RunningService<'_>,
     ) -> Result<(), (&'static str, String)> {
-        let settings = Settings::read(world, program).map_err(ended)?;
+        let settings = Settings::read(world, program).map_err(command_failed)?;
         let name = &settings.network;
-        let Some(network) = network_of(world, name) else {
+        let Some(network) = find_network(world, name) else {
             return Err((
                 "proxier.go:225",
                 format!(
@@ -88,30 +85,32 @@ impl KubeProxy {
             ));
         };
         let overlay = network.network_type.eq_ignore_ascii_case("overlay");
-        settings.suits(world, overlay).map_err(ended)?;
-        let identity = identity(world, &settings.kubeconfig).map_err(ended)?;
-        let client = self.client.client(&identity).map_err(ended)?;
-        let reflector = |why: String| {
+        settings
+            .check_overlay(world, overlay)
+            .map_err(command_failed)?;
+        let identity = identity(world, &settings.kubeconfig).map_err(command_failed)?;
+        let client = self.client.client(&identity).map_err(command_failed)?;
+        let reflector = |error: String| {
             (
                 "reflector.go:205",
-                format!("\"Failed to watch\" err=\"{why}\""),
+                format!("\"Failed to watch\" err=\"{error}\""),
             )
         };
         let services = client.get("/api/v1/services").await.map_err(reflector)?;
         let path = "/apis/discovery.k8s.io/v1/endpointslices";
         let slices = client.get(path).await.map_err(reflector)?;
-        let table = Table::of(&services, &slices, &settings.node);
-        sim.meddle(|world| table.put(world, &settings, overlay));
+        let table = BalancerTable::new(&services, &slices, &settings.node);
+        sim.modify_world(|world| table.apply_to(world, &settings, overlay));
         Ok(())
     }
 }
 
-fn ended(why: String) -> (&'static str, String) {
-    ("run.go:72", format!("\"command failed\" err=\"{why}\""))
+fn command_failed(error: String) -> (&'static str, String) {
+    ("run.go:72", format!("\"command failed\" err=\"{error}\""))
 }
 
 impl Settings {
-    fn read(world: &World, program: &Running<'_>) -> Result<Self, String> {
+    fn read(world: &World, program: &RunningService<'_>) -> Result<Self, String> {
         let file = program.program();
         if disk::version_of(world, file).is_none() {
             return Err(format!("`{file}` is not a valid application"));
@@ -122,8 +121,8 @@ impl Settings {
         let document: Value =
             serde_json::from_str(&text).map_err(|error| format!("failed complete: {error}"))?;
         let text = |pointer: &str| document.pointer(pointer).and_then(Value::as_str);
-        let given = text("/winkernel/networkName").filter(|name| !name.is_empty());
-        let network = given.or_else(|| program.variable("KUBE_NETWORK"));
+        let configured = text("/winkernel/networkName").filter(|name| !name.is_empty());
+        let network = configured.or_else(|| program.variable("KUBE_NETWORK"));
         let network =
             network.ok_or("Environment variable KUBE_NETWORK and network-flag not initialized")?;
         let address = |pointer: &str| text(pointer).and_then(|text| text.parse().ok());
@@ -139,8 +138,7 @@ impl Settings {
         })
     }
 
-    /// What an overlay needs beyond its name.
-    fn suits(&self, world: &World, overlay: bool) -> Result<(), String> {
+    fn check_overlay(&self, world: &World, overlay: bool) -> Result<(), String> {
         if !overlay {
             return Ok(());
         }
@@ -158,11 +156,9 @@ impl Settings {
     }
 }
 
-/// The Services with what stands behind each.
 #[derive(Debug, Default, PartialEq, Eq)]
-struct Table {
-    /// By a balancer's id: the address that it answers at, if it has one of its
-    /// own, and those that it spreads to.
+struct BalancerTable {
+    /// By load balancer id: its virtual IP, if it has one, and its backends.
     balancers: BTreeMap<String, (Option<IpAddr>, Vec<Backend>)>,
 }
 
@@ -172,8 +168,8 @@ struct Backend {
     local: bool,
 }
 
-impl Table {
-    fn of(services: &Value, slices: &Value, node: &str) -> Self {
+impl BalancerTable {
+    fn new(services: &Value, slices: &Value, node: &str) -> Self {
         let mut table = Self::default();
         for service in services["items"].as_array().into_iter().flatten() {
             let vip = service["spec"]["clusterIP"].as_str();
@@ -186,10 +182,10 @@ impl Table {
             }
             for port in service["spec"]["ports"].as_array().into_iter().flatten() {
                 let protocol = port["protocol"].as_str().unwrap_or("TCP");
-                let id = format!("{OWN}{vip}-{}-{protocol}", port["port"]);
+                let id = format!("{ID_PREFIX}{vip}-{}-{protocol}", port["port"]);
                 table.balancers.insert(id, (Some(vip), backends.clone()));
                 if let Some(node_port) = port["nodePort"].as_u64() {
-                    let id = format!("{OWN}node-{node_port}-{protocol}");
+                    let id = format!("{ID_PREFIX}node-{node_port}-{protocol}");
                     table.balancers.insert(id, (None, backends.clone()));
                 }
             }
@@ -197,36 +193,35 @@ impl Table {
         table
     }
 
-    /// Makes the host's HNS have these and no others of kube-proxy's. Nothing if
-    /// the service or the network is gone by now.
-    fn put(&self, world: &mut World, settings: &Settings, overlay: bool) {
+    /// Replaces kube-proxy's objects in the host's HNS. Does nothing if the service has
+    /// stopped or the network is gone.
+    fn apply_to(&self, world: &mut World, settings: &Settings, overlay: bool) {
         let network = &settings.network;
-        if running(world, SERVICE).is_none() || network_of(world, network).is_none() {
+        if running(world, SERVICE).is_none() || find_network(world, network).is_none() {
             return;
         }
-        let mut wanted: BTreeMap<String, IpAddr> = BTreeMap::new();
-        let mut want = |address: IpAddr| {
-            let id = format!("{OWN}{address}");
-            wanted.insert(id.clone(), address);
+        let mut own_endpoints: BTreeMap<String, IpAddr> = BTreeMap::new();
+        let mut add_endpoint = |address: IpAddr| {
+            let id = format!("{ID_PREFIX}{address}");
+            own_endpoints.insert(id.clone(), address);
             id
         };
         if let Some(vip) = settings.source_vip.filter(|_| overlay) {
-            want(vip);
+            add_endpoint(vip);
         }
         let mut balancers = Vec::new();
         for (id, (vip, backends)) in &self.balancers {
             if let Some(vip) = vip.filter(|_| overlay) {
-                want(vip);
+                add_endpoint(vip);
             }
-            let behind =
-                backends
-                    .iter()
-                    .filter_map(|it| match endpoint(world, network, it.address) {
-                        Some(there) => Some(there),
-                        // A pod of this host that has no endpoint yet is passed over.
-                        None => (!it.local).then(|| want(it.address)),
-                    });
-            let endpoints: Vec<String> = behind.collect();
+            let backend_endpoints = backends.iter().filter_map(|it| {
+                match foreign_endpoint(world, network, it.address) {
+                    Some(existing) => Some(existing),
+                    // Skip a pod of this host that has no endpoint yet.
+                    None => (!it.local).then(|| add_endpoint(it.address)),
+                }
+            });
+            let endpoints: Vec<String> = backend_endpoints.collect();
             if !endpoints.is_empty() {
                 balancers.push(Balancer {
                     id: id.clone(),
@@ -234,36 +229,37 @@ impl Table {
                 });
             }
         }
-        world.balancers.retain(|it| !it.id.starts_with(OWN));
+        world.balancers.retain(|it| !it.id.starts_with(ID_PREFIX));
         world.balancers.extend(balancers);
-        world.endpoints.retain(|it| !it.id.starts_with(OWN));
-        world
-            .endpoints
-            .extend(wanted.into_iter().map(|(id, address)| HnsEndpointFacts {
-                id,
-                // HNS calls one so that nobody has named.
-                name: "Ethernet".to_owned(),
-                network: network.clone(),
-                address: Some(address),
-                attached: Some(false),
-            }));
+        world.endpoints.retain(|it| !it.id.starts_with(ID_PREFIX));
+        world.endpoints.extend(
+            own_endpoints
+                .into_iter()
+                .map(|(id, address)| HnsEndpointFacts {
+                    id,
+                    // HNS' default name.
+                    name: "Ethernet".to_owned(),
+                    network: network.clone(),
+                    address: Some(address),
+                    attached: Some(false),
+                }),
+        );
     }
 }
 
-/// The endpoint of somebody else's that has an address.
-fn endpoint(world: &World, network: &str, address: IpAddr) -> Option<String> {
+/// The endpoint with this address that kube-proxy does not own.
+fn foreign_endpoint(world: &World, network: &str, address: IpAddr) -> Option<String> {
     let mut endpoints = world.endpoints.iter();
     let found = endpoints.find(|it| {
-        let foreign = !it.id.starts_with(OWN);
+        let foreign = !it.id.starts_with(ID_PREFIX);
         foreign && it.address == Some(address) && it.network.eq_ignore_ascii_case(network)
     });
     found.map(|it| it.id.clone())
 }
 
-/// The ready addresses behind a Service.
 fn backends(service: &Value, slices: &Value, node: &str) -> Vec<Backend> {
     let meta = &service["metadata"];
-    let of_it = |slice: &&Value| {
+    let belongs_to_service = |slice: &&Value| {
         let label = &slice["metadata"]["labels"]["kubernetes.io/service-name"];
         slice["metadata"]["namespace"] == meta["namespace"] && *label == meta["name"]
     };
@@ -271,7 +267,7 @@ fn backends(service: &Value, slices: &Value, node: &str) -> Vec<Backend> {
         .as_array()
         .into_iter()
         .flatten()
-        .filter(of_it);
+        .filter(belongs_to_service);
     let endpoints = slices.flat_map(|slice| slice["endpoints"].as_array().into_iter().flatten());
     let ready = endpoints.filter(|it| it["conditions"]["ready"] != false);
     ready

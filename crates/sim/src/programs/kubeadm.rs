@@ -1,14 +1,13 @@
-//! A model of `kubeadm join`: the cluster is found by its pin, the kubelet's files
-//! are written, the kubelet is started, and a certificate is asked for.
+//! A model of `kubeadm join`: verifies the cluster's CA by its pin, writes the kubelet's
+//! files, starts the kubelet and requests its certificate.
 //!
-//! What a real one checks beyond that (its preflight, the signature of
-//! `cluster-info`) is not modelled.
+//! Preflight checks and the signature of `cluster-info` are not modeled.
 
 use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use casement_node::platform::{Ended, Program, Services as _};
+use casement_node::platform::{Program, ProgramExit, Services as _};
 use casement_node::sim::{Sim, World};
 use casement_resource::HostPath;
 use rcgen::{CertificateParams, DnType, KeyPair};
@@ -17,46 +16,44 @@ use sha2::{Digest as _, Sha256};
 use tokio::runtime::Handle;
 use x509_parser::pem::parse_x509_pem;
 
-use super::client::{Client, Who};
-use super::kubelet::{self, Kubelet};
+use super::client::{Client, Credentials};
+use super::kubelet::{self, KubeletState};
 use crate::host::disk;
 
-/// Where requests for certificates are made.
-pub(crate) const REQUESTS: &str = "/apis/certificates.k8s.io/v1/certificatesigningrequests";
+pub(crate) const CSR_PATH: &str = "/apis/certificates.k8s.io/v1/certificatesigningrequests";
 
-/// Runs it, if it is kubeadm that is started.
-pub(crate) fn run(sim: &Sim, program: &Program, runtime: &Handle) -> Option<Ended> {
+/// `None` if `program` is not `kubeadm join`.
+pub(crate) fn run(sim: &Sim, program: &Program, runtime: &Handle) -> Option<ProgramExit> {
     let [name, verb, flag, file] = program.arguments.as_slice() else {
         return None;
     };
-    let own = name.rsplit(['\\', '/']).next()?;
-    if own.trim_end_matches(".exe") != "kubeadm" || verb != "join" || flag != "--config" {
+    let file_name = name.rsplit(['\\', '/']).next()?;
+    if file_name.trim_end_matches(".exe") != "kubeadm" || verb != "join" || flag != "--config" {
         return None;
     }
-    let joined = Join::read(sim, name, file).and_then(|join| runtime.block_on(join.carry_out(sim)));
-    Some(match joined {
-        Ok(()) => ended(0, "This node has joined the cluster:\n"),
-        Err(why) => ended(1, &format!("error execution phase {why}\n")),
+    let result = Join::read(sim, name, file).and_then(|join| runtime.block_on(join.execute(sim)));
+    Some(match result {
+        Ok(()) => exit(0, "This node has joined the cluster:\n"),
+        Err(error) => exit(1, &format!("error execution phase {error}\n")),
     })
 }
 
-fn ended(code: i32, output: &str) -> Ended {
-    Ended {
+fn exit(code: i32, output: &str) -> ProgramExit {
+    ProgramExit {
         code: Some(code),
         output: output.to_owned(),
     }
 }
 
-/// What the configuration asks for.
 struct Join {
-    folder: HostPath,
+    dir: HostPath,
     kubelet: HostPath,
     server: String,
     token: String,
     pins: Vec<String>,
     node: String,
     arguments: Vec<(String, String)>,
-    /// Fields that the kubelet's configuration gets, whatever the cluster's says.
+    /// Fields that override the cluster's kubelet configuration.
     patch: Value,
 }
 
@@ -64,7 +61,7 @@ impl Join {
     fn read(sim: &Sim, program: &str, file: &str) -> Result<Self, String> {
         let world = sim.world();
         if disk::version_of(&world, program).is_none() {
-            return Err(format!("preflight: `{program}` is not a program"));
+            return Err(format!("preflight: `{program}` is not a valid program"));
         }
         let configuration = disk::text(&world, file);
         let configuration = configuration.ok_or("preflight: couldn't read the config file")?;
@@ -73,76 +70,80 @@ impl Join {
         let discovery = &configuration["discovery"]["bootstrapToken"];
         let node = &configuration["nodeRegistration"];
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-        let path: HostPath = file.parse().map_err(|_| "preflight: no such path")?;
-        let folder = path.parent().ok_or("preflight: no such path")?;
-        let kubelet = match folder.is_windows() {
+        let path: HostPath = file.parse().map_err(|_| "preflight: invalid path")?;
+        let dir = path.parent().ok_or("preflight: invalid path")?;
+        let kubelet = match dir.is_windows() {
             true => r"C:\var\lib\kubelet",
             false => "/var/lib/kubelet",
         };
-        let conf = below(&folder, "kubelet.conf")?;
+        let conf = join_path(&dir, "kubelet.conf")?;
         if world.entries.contains_key(&conf) {
             return Err(format!("preflight: {conf} already exists"));
         }
         Ok(Self {
-            kubelet: kubelet.parse().map_err(|_| "preflight: no such path")?,
-            folder,
+            kubelet: kubelet.parse().map_err(|_| "preflight: invalid path")?,
+            dir,
             server: text(&discovery["apiServerEndpoint"]),
             token: text(&discovery["token"]),
             pins: serde_json::from_value(discovery["caCertHashes"].clone()).unwrap_or_default(),
             node: text(&node["name"]),
             arguments: arguments(&node["kubeletExtraArgs"]),
-            patch: patch(&world, &configuration["patches"]["directory"]),
+            patch: read_patch(&world, &configuration["patches"]["directory"]),
         })
     }
 
-    async fn carry_out(&self, sim: &Sim) -> Result<(), String> {
+    async fn execute(&self, sim: &Sim) -> Result<(), String> {
         let ca = self.discover().await?;
-        let bearer = Client::new(&self.server, &ca, &Who::Token(&self.token))?;
+        let bootstrap_client = Client::new(&self.server, &ca, &Credentials::Token(&self.token))?;
         let path = "/api/v1/namespaces/kube-system/configmaps/kubelet-config";
-        let configuration = bearer.get(path).await;
-        let configuration = configuration.map_err(|why| format!("kubelet-start: {why}"))?;
+        let configuration = bootstrap_client.get(path).await;
+        let configuration = configuration.map_err(|error| format!("kubelet-start: {error}"))?;
         let configuration = configuration["data"]["kubelet"]
             .as_str()
             .unwrap_or_default();
-        disk::put(sim, &below(&self.folder, "pki/ca.crt")?, &ca);
-        disk::put(sim, &below(&self.folder, "bootstrap-kubelet.conf")?, "");
-        let configuration = patched(configuration, &self.patch);
-        disk::put(sim, &below(&self.kubelet, "config.yaml")?, &configuration);
-        disk::put(
+        disk::write(sim, &join_path(&self.dir, "pki/ca.crt")?, &ca);
+        disk::write(sim, &join_path(&self.dir, "bootstrap-kubelet.conf")?, "");
+        let configuration = apply_patch(configuration, &self.patch);
+        disk::write(
             sim,
-            &below(&self.kubelet, "kubeadm-flags.env")?,
+            &join_path(&self.kubelet, "config.yaml")?,
+            &configuration,
+        );
+        disk::write(
+            sim,
+            &join_path(&self.kubelet, "kubeadm-flags.env")?,
             &self.flags(),
         );
         let started = sim.start_service("kubelet");
-        started.map_err(|failure| format!("kubelet-start: {}", failure.what))?;
-        if let Kubelet::Exits(why) = kubelet::verdict(&sim.world()) {
-            kubelet::end(sim, &why);
+        started.map_err(|failure| format!("kubelet-start: {}", failure.message))?;
+        if let KubeletState::Exits(error) = kubelet::evaluate(&sim.world()) {
+            kubelet::stop(sim, &error);
             return Err(format!(
-                "wait-control-plane: the kubelet is not running; its log says: {why}"
+                "wait-control-plane: the kubelet is not running; last log message: {error}"
             ));
         }
-        let (certificate, key) = self.certificate(&bearer).await?;
+        let (certificate, key) = self.certificate(&bootstrap_client).await?;
         let pem = format!("{certificate}{key}");
-        disk::put(
+        disk::write(
             sim,
-            &below(&self.kubelet, "pki/kubelet-client-current.pem")?,
+            &join_path(&self.kubelet, "pki/kubelet-client-current.pem")?,
             &pem,
         );
-        disk::put(sim, &below(&self.folder, "kubelet.conf")?, &self.conf(&ca));
-        sim.meddle(|world| {
-            if let Ok(path) = below(&self.folder, "bootstrap-kubelet.conf") {
+        disk::write(sim, &join_path(&self.dir, "kubelet.conf")?, &self.conf(&ca));
+        sim.modify_world(|world| {
+            if let Ok(path) = join_path(&self.dir, "bootstrap-kubelet.conf") {
                 world.entries.remove(&path);
             }
         });
         Ok(())
     }
 
-    /// The cluster's CA, believed because its pin is the one that was given.
+    /// The cluster's CA, trusted because its pin matches.
     async fn discover(&self) -> Result<String, String> {
-        let anybody = Client::trusting(&self.server)?;
+        let anonymous = Client::without_verification(&self.server)?;
         let path = "/api/v1/namespaces/kube-public/configmaps/cluster-info";
-        let info = anybody.get(path).await;
-        let info = info.map_err(|why| format!("preflight: cluster-info: {why}"))?;
+        let info = anonymous.get(path).await;
+        let info = info.map_err(|error| format!("preflight: cluster-info: {error}"))?;
         let info = info["data"]["kubeconfig"].as_str().unwrap_or_default();
         let key = "certificate-authority-data:";
         let ca = info
@@ -150,8 +151,8 @@ impl Join {
             .find_map(|line| line.trim().strip_prefix(key))
             .and_then(|text| STANDARD.decode(text.trim()).ok())
             .and_then(|bytes| String::from_utf8(bytes).ok());
-        let ca = ca.ok_or("preflight: cluster-info holds no CA")?;
-        let pin = pin(&ca).ok_or("preflight: the cluster's CA is no certificate")?;
+        let ca = ca.ok_or("preflight: cluster-info contains no CA")?;
+        let pin = pin(&ca).ok_or("preflight: the cluster's CA is not a valid certificate")?;
         if self.pins.contains(&pin) {
             return Ok(ca);
         }
@@ -161,15 +162,15 @@ impl Join {
         ))
     }
 
-    async fn certificate(&self, bearer: &Client) -> Result<(String, String), String> {
-        let failed = |why: String| format!("kubelet-start: {why}");
-        let (object, key) = request(&self.node).map_err(failed)?;
-        let made = bearer.send("POST", REQUESTS, &object).await;
-        let made = made.map_err(failed)?;
-        let name = made["metadata"]["name"].as_str().unwrap_or_default();
-        let path = format!("{REQUESTS}/{name}");
+    async fn certificate(&self, bootstrap_client: &Client) -> Result<(String, String), String> {
+        let failed = |error: String| format!("kubelet-start: {error}");
+        let (object, key) = certificate_request(&self.node).map_err(failed)?;
+        let created = bootstrap_client.send("POST", CSR_PATH, &object).await;
+        let created = created.map_err(failed)?;
+        let name = created["metadata"]["name"].as_str().unwrap_or_default();
+        let path = format!("{CSR_PATH}/{name}");
         for _ in 0..600 {
-            let seen = bearer.get(&path).await.map_err(failed)?;
+            let seen = bootstrap_client.get(&path).await.map_err(failed)?;
             let signed = seen["status"]["certificate"].as_str();
             let signed = signed.and_then(|text| STANDARD.decode(text).ok());
             if let Some(pem) = signed.and_then(|bytes| String::from_utf8(bytes).ok()) {
@@ -178,7 +179,7 @@ impl Join {
             tokio::time::sleep(Duration::from_millis(100)).await;
         }
         Err(failed(format!(
-            "nobody has approved the request `{name}` for a minute"
+            "certificate request `{name}` was not approved within 60 s"
         )))
     }
 
@@ -199,8 +200,8 @@ impl Join {
     }
 }
 
-/// A kubelet's request for its client certificate, and the key that it is for.
-pub(crate) fn request(node: &str) -> Result<(Value, String), String> {
+/// A kubelet's request for its client certificate, and the private key.
+pub(crate) fn certificate_request(node: &str) -> Result<(Value, String), String> {
     let key = KeyPair::generate().map_err(|error| error.to_string())?;
     let mut request = CertificateParams::default();
     request.distinguished_name = rcgen::DistinguishedName::new();
@@ -210,7 +211,9 @@ pub(crate) fn request(node: &str) -> Result<(Value, String), String> {
     request
         .distinguished_name
         .push(DnType::OrganizationName, nodes);
-    let request = request.serialize_request(&key).and_then(|made| made.pem());
+    let request = request
+        .serialize_request(&key)
+        .and_then(|created| created.pem());
     let request = request.map_err(|error| error.to_string())?;
     let object = json!({
         "apiVersion": "certificates.k8s.io/v1", "kind": "CertificateSigningRequest",
@@ -224,7 +227,7 @@ pub(crate) fn request(node: &str) -> Result<(Value, String), String> {
     Ok((object, key.serialize_pem()))
 }
 
-/// `kubeletExtraArgs` in the form of every version: a map, or names with values.
+/// `kubeletExtraArgs` in either form: a map (v1beta3) or a list of name and value.
 fn arguments(value: &Value) -> Vec<(String, String)> {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     match value {
@@ -237,9 +240,9 @@ fn arguments(value: &Value) -> Vec<(String, String)> {
     }
 }
 
-/// What lies in the folder of patches for the kubelet's configuration.
-fn patch(world: &World, folder: &Value) -> Value {
-    let files = disk::files_in(world, folder.as_str().unwrap_or_default(), &[".json"]);
+/// The kubelet configuration patch in the patches directory.
+fn read_patch(world: &World, dir: &Value) -> Value {
+    let files = disk::files_in(world, dir.as_str().unwrap_or_default(), &[".json"]);
     let mut files = files.iter();
     let file = files.find(|path| path.file_name().starts_with("kubeletconfiguration"));
     let text = file.and_then(|path| disk::text(world, path.as_str()));
@@ -247,8 +250,8 @@ fn patch(world: &World, folder: &Value) -> Value {
     patch.unwrap_or(Value::Null)
 }
 
-/// The cluster's configuration with the patch laid over its first level.
-fn patched(configuration: &str, patch: &Value) -> String {
+/// The cluster's configuration with top-level fields replaced by the patch.
+fn apply_patch(configuration: &str, patch: &Value) -> String {
     let Some(patch) = patch.as_object() else {
         return configuration.to_owned();
     };
@@ -263,12 +266,12 @@ fn patched(configuration: &str, patch: &Value) -> String {
     text
 }
 
-fn below(folder: &HostPath, relative: &str) -> Result<HostPath, String> {
-    let path = folder.join(relative);
+fn join_path(dir: &HostPath, relative: &str) -> Result<HostPath, String> {
+    let path = dir.join(relative);
     path.map_err(|error| format!("preflight: {error}"))
 }
 
-/// `sha256:…` of the key in a certificate.
+/// `sha256:…` of the certificate's public key, as in `caCertHashes`.
 fn pin(pem: &str) -> Option<String> {
     let (_, pem) = parse_x509_pem(pem.as_bytes()).ok()?;
     let certificate = pem.parse_x509().ok()?;

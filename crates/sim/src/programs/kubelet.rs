@@ -1,8 +1,8 @@
-//! A model of the kubelet, and of what it hangs on: containerd with its
-//! configuration, CNI, and the network that pods are put in.
+//! A model of the kubelet and of what it depends on: containerd and its configuration, CNI,
+//! and the pod network.
 //!
-//! It judges what is on the host, and nothing else: a flag that its release does
-//! not know ends it, a runtime without a network leaves the node not Ready.
+//! It depends only on the state of the host: an unknown flag ends it, a runtime without a
+//! network leaves the node NotReady.
 
 use casement_catalog::{Known, Minor, Program, System, flag};
 use casement_node::sim::{Service, Sim, World};
@@ -11,38 +11,32 @@ use casement_resource::{HostPath, ServiceDefinition, ServiceState};
 use super::cni::Cni;
 use crate::host::disk;
 
-/// What a kubelet makes of its host.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Kubelet {
-    /// It is not started.
+pub enum KubeletState {
     Stopped,
-    /// It ends right after its start, and says why.
+    /// It exits right after its start, with this error.
     Exits(String),
-    /// It runs; pods can have a network, or why they cannot.
+    /// It runs; an error is the reason of NotReady.
     Runs(Result<Runtime, String>),
 }
 
-/// A runtime that can run pods.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Runtime {
-    /// How pods are put in their network.
     pub cni: Cni,
-    /// The image that holds a pod together.
     pub pause: String,
 }
 
-/// What the kubelet of this host does.
 #[must_use]
-pub fn verdict(world: &World) -> Kubelet {
+pub fn evaluate(world: &World) -> KubeletState {
     let Some(service) = world.services.get("kubelet") else {
-        return Kubelet::Stopped;
+        return KubeletState::Stopped;
     };
     if service.state != ServiceState::Running {
-        return Kubelet::Stopped;
+        return KubeletState::Stopped;
     }
-    match flags(world, service) {
-        Err(why) => Kubelet::Exits(why),
-        Ok(()) => Kubelet::Runs(runtime(world)),
+    match check_flags(world, service) {
+        Err(error) => KubeletState::Exits(error),
+        Ok(()) => KubeletState::Runs(runtime(world)),
     }
 }
 
@@ -52,19 +46,19 @@ pub(crate) fn version(world: &World) -> Option<String> {
     disk::version_of(world, definition.program.first()?)
 }
 
-fn flags(world: &World, service: &Service) -> Result<(), String> {
+fn check_flags(world: &World, service: &Service) -> Result<(), String> {
     let Some(definition) = &service.definition else {
-        return Err("it is somebody else's".to_owned());
+        return Err("the service is not managed by casement".to_owned());
     };
     let program = definition.program.first().map_or("", String::as_str);
     let version = disk::version_of(world, program);
     let version = version.ok_or_else(|| format!("`{program}` is not a valid application"))?;
-    let minor = minor(&version).ok_or_else(|| format!("`{version}` is no version"))?;
+    let minor = minor(&version).ok_or_else(|| format!("`{version}` is not a valid version"))?;
     let system = match world.linux {
         Some(_) => System::Linux,
         None => System::Windows,
     };
-    for (name, _) in words(world, definition) {
+    for (name, _) in flags(world, definition) {
         let known = flag(Program::Kubelet, &name).map(|flag| flag.known(minor, system));
         if known != Some(Known::Yes) {
             return Err(format!("unknown flag: --{name}"));
@@ -73,14 +67,14 @@ fn flags(world: &World, service: &Service) -> Result<(), String> {
     Ok(())
 }
 
-/// The flags that it is started with: the service's own, and then kubeadm's.
-fn words(world: &World, definition: &ServiceDefinition) -> Vec<(String, String)> {
+/// The service's own flags, then kubeadm's.
+fn flags(world: &World, definition: &ServiceDefinition) -> Vec<(String, String)> {
     let file = definition.flags_file.as_ref().map(HostPath::as_str);
     let file = file.and_then(|path| disk::text(world, path));
     let from_file = file.as_deref().and_then(quoted).unwrap_or_default();
     let own = definition.program.iter().skip(1).map(String::as_str);
-    let words = own.chain(from_file.split_whitespace());
-    let flags = words.filter_map(|word| word.strip_prefix("--"));
+    let arguments = own.chain(from_file.split_whitespace());
+    let flags = arguments.filter_map(|argument| argument.strip_prefix("--"));
     flags
         .map(|flag| match flag.split_once('=') {
             Some((name, value)) => (name.to_owned(), value.to_owned()),
@@ -92,11 +86,11 @@ fn words(world: &World, definition: &ServiceDefinition) -> Vec<(String, String)>
 /// The value of a flag; the last one counts.
 pub(crate) fn flag_value(world: &World, name: &str) -> Option<String> {
     let definition = world.services.get("kubelet")?.definition.as_ref()?;
-    let mut flags = words(world, definition).into_iter();
+    let mut flags = flags(world, definition).into_iter();
     flags.rfind(|flag| flag.0 == name).map(|flag| flag.1)
 }
 
-/// What stands between the quotes of `KUBELET_KUBEADM_ARGS="…"`.
+/// The part between the quotes of `KUBELET_KUBEADM_ARGS="…"`.
 fn quoted(text: &str) -> Option<&str> {
     text.split('"').nth(1)
 }
@@ -109,21 +103,21 @@ fn minor(version: &str) -> Option<Minor> {
     Some(Minor::new(minor.parse().ok()?))
 }
 
-/// The runtime, if pods can have a network from it.
+/// The runtime, if it can attach pods to a network.
 fn runtime(world: &World) -> Result<Runtime, String> {
-    let down = |why: &str| Err(format!("container runtime is down: {why}"));
+    let down = |error: &str| Err(format!("container runtime is down: {error}"));
     let Some(service) = world.services.get("containerd") else {
-        return down("there is no service containerd");
+        return down("service containerd not found");
     };
     if service.state != ServiceState::Running {
-        return down("the service containerd is stopped");
+        return down("service containerd is stopped");
     }
     let definition = service.definition.as_ref();
     let configuration = definition.and_then(|it| containerd_configuration(world, it));
     let Some(configuration) = configuration else {
-        return down("its configuration cannot be read");
+        return down("failed to read its configuration");
     };
-    let cri = Cri::of(&configuration);
+    let cri = CriConfig::read(&configuration);
     let cni = Cni::read(world, &cri.conf_dir, &cri.bin_dirs).ok_or(
         "container runtime network not ready: NetworkReady=false \
          reason:NetworkPluginNotReady message:Network plugin returns error: cni plugin not \
@@ -135,26 +129,26 @@ fn runtime(world: &World) -> Result<Runtime, String> {
     })
 }
 
-/// What containerd was told, if that can be read.
+/// containerd's parsed configuration file.
 pub(crate) fn containerd_configuration(
     world: &World,
     definition: &ServiceDefinition,
 ) -> Option<toml::Table> {
-    let mut words = definition.program.iter();
-    words.find(|word| *word == "--config")?;
-    disk::text(world, words.next()?)?.parse().ok()
+    let mut arguments = definition.program.iter();
+    arguments.find(|argument| *argument == "--config")?;
+    disk::text(world, arguments.next()?)?.parse().ok()
 }
 
-/// What containerd's configuration says that pods hang on.
+/// The parts of containerd's configuration that pods depend on.
 #[derive(Debug, Default)]
-struct Cri {
+struct CriConfig {
     conf_dir: String,
     bin_dirs: Vec<String>,
     pause: String,
 }
 
-impl Cri {
-    fn of(configuration: &toml::Table) -> Self {
+impl CriConfig {
+    fn read(configuration: &toml::Table) -> Self {
         let plugins = configuration.get("plugins").and_then(toml::Value::as_table);
         let mut cri = Self::default();
         for plugin in plugins.into_iter().flat_map(|plugins| plugins.values()) {
@@ -162,9 +156,9 @@ impl Cri {
                 cri.conf_dir = text(cni.get("conf_dir")).unwrap_or_default().to_owned();
                 cri.bin_dirs
                     .extend(text(cni.get("bin_dir")).map(str::to_owned));
-                let many = cni.get("bin_dirs").and_then(toml::Value::as_array);
-                let many = many.into_iter().flatten().filter_map(toml::Value::as_str);
-                cri.bin_dirs.extend(many.map(str::to_owned));
+                let list = cni.get("bin_dirs").and_then(toml::Value::as_array);
+                let list = list.into_iter().flatten().filter_map(toml::Value::as_str);
+                cri.bin_dirs.extend(list.map(str::to_owned));
             }
             let pinned = plugin.get("pinned_images");
             let pause = pinned.and_then(|images| images.get("sandbox"));
@@ -180,9 +174,9 @@ fn text(value: Option<&toml::Value>) -> Option<&str> {
     value.and_then(toml::Value::as_str)
 }
 
-/// Ends it, as its service host does when its program has gone.
-pub(crate) fn end(sim: &Sim, why: &str) {
-    sim.meddle(|world| {
+/// Stops it, as its service host does when the program exits.
+pub(crate) fn stop(sim: &Sim, error: &str) {
+    sim.modify_world(|world| {
         let Some(service) = world.services.get_mut("kubelet") else {
             return;
         };
@@ -193,8 +187,8 @@ pub(crate) fn end(sim: &Sim, why: &str) {
             .and_then(|it| it.log_file.clone());
         if let Some(path) = log {
             let before = disk::text(world, path.as_str()).unwrap_or_default();
-            let line = format!("{before}Error: {why}\n");
-            disk::put_in(world, &path, &line);
+            let line = format!("{before}Error: {error}\n");
+            disk::write_to(world, &path, &line);
         }
     });
 }
@@ -220,7 +214,10 @@ conf_dir = 'C:\etc\cni\net.d'
             service("containerd", &["containerd", "--config", r"C:\config.toml"]),
         ]);
         for (path, text) in [
-            (r"C:\k\kubelet.exe", disk::stand_in("kubelet", "v1.36.3")),
+            (
+                r"C:\k\kubelet.exe",
+                disk::placeholder_program("kubelet", "v1.36.3"),
+            ),
             (r"C:\config.toml", CONTAINERD.to_owned()),
             (r"C:\opt\cni\bin\win-bridge.exe", "plugin".to_owned()),
             (
@@ -228,13 +225,13 @@ conf_dir = 'C:\etc\cni\net.d'
                 r#"{"name": "cbr0", "plugins": [{"type": "win-bridge"}]}"#.to_owned(),
             ),
         ] {
-            disk::put_in(&mut world, &path.parse().unwrap(), &text);
+            disk::write_to(&mut world, &path.parse().unwrap(), &text);
         }
         world
     }
 
     #[test]
-    fn a_host_with_everything_in_its_place_can_run_pods() {
+    fn complete_host_can_run_pods() {
         let runtime = Runtime {
             cni: Cni {
                 network: "cbr0".to_owned(),
@@ -243,19 +240,19 @@ conf_dir = 'C:\etc\cni\net.d'
             },
             pause: "registry/pause:3.10.2".to_owned(),
         };
-        assert_eq!(verdict(&host()), Kubelet::Runs(Ok(runtime)));
+        assert_eq!(evaluate(&host()), KubeletState::Runs(Ok(runtime)));
     }
 
     #[test]
-    fn a_flag_that_the_release_has_removed_ends_it() {
+    fn removed_flag_stops_the_kubelet() {
         let mut world = host();
         let flags = "KUBELET_KUBEADM_ARGS=\"--network-plugin=cni\"\n";
-        disk::put_in(&mut world, &r"C:\flags.env".parse().unwrap(), flags);
-        let why = "unknown flag: --network-plugin".to_owned();
-        assert_eq!(verdict(&world), Kubelet::Exits(why.clone()));
+        disk::write_to(&mut world, &r"C:\flags.env".parse().unwrap(), flags);
+        let error = "unknown flag: --network-plugin".to_owned();
+        assert_eq!(evaluate(&world), KubeletState::Exits(error.clone()));
         let sim = Sim::new(world);
-        end(&sim, &why);
-        assert_eq!(verdict(&sim.world()), Kubelet::Stopped);
+        stop(&sim, &error);
+        assert_eq!(evaluate(&sim.world()), KubeletState::Stopped);
         let log = disk::text(&sim.world(), r"C:\var\log\kubelet\kubelet.log");
         assert_eq!(
             log.as_deref(),
@@ -264,26 +261,26 @@ conf_dir = 'C:\etc\cni\net.d'
     }
 
     #[test]
-    fn a_runtime_that_is_down_or_looks_elsewhere_leaves_the_node_not_ready() {
-        let not_ready = |world: &World| match verdict(world) {
-            Kubelet::Runs(Err(why)) => why,
+    fn stopped_or_misconfigured_runtime_leaves_the_node_not_ready() {
+        let not_ready = |world: &World| match evaluate(world) {
+            KubeletState::Runs(Err(error)) => error,
             other => panic!("{other:?}"),
         };
         let mut world = host();
-        let elsewhere = CONTAINERD.replace("net.d", "elsewhere");
-        disk::put_in(&mut world, &r"C:\config.toml".parse().unwrap(), &elsewhere);
+        let other_dir = CONTAINERD.replace("net.d", "elsewhere");
+        disk::write_to(&mut world, &r"C:\config.toml".parse().unwrap(), &other_dir);
         assert!(not_ready(&world).contains("cni plugin not initialized"));
         world.services.get_mut("containerd").unwrap().state = ServiceState::Stopped;
         assert!(not_ready(&world).contains("containerd is stopped"));
     }
 
     #[test]
-    fn pods_need_the_network_that_their_configuration_names() {
+    fn pods_need_the_configured_network() {
         let world = host();
-        let Kubelet::Runs(Ok(runtime)) = verdict(&world) else {
-            panic!("it runs");
+        let KubeletState::Runs(Ok(runtime)) = evaluate(&world) else {
+            panic!("the kubelet does not run");
         };
-        let why = runtime.cni.why_not(&world).unwrap();
-        assert!(why.contains("cbr0 not found"), "{why}");
+        let error = runtime.cni.attach_error(&world).unwrap();
+        assert!(error.contains("cbr0 not found"), "{error}");
     }
 }

@@ -1,23 +1,20 @@
-//! `net-conf.json` as flannel reads it on Windows: what is missing has another
-//! default than on Linux, and most other values are refused.
+//! `net-conf.json` as flannel reads it on Windows: the defaults differ from Linux, and most
+//! other values are rejected.
 
 use ipnet::Ipv4Net;
 use serde_json::Value;
 
-/// The smallest number that HNS takes, and flannel's own on Windows.
-pub(crate) const LEAST_VNI: u32 = 4096;
-/// The one port that flannel takes on Windows.
+/// Smallest VNI that HNS accepts, and flannel's default on Windows.
+pub(crate) const MIN_VNI: u32 = 4096;
+/// The only port that flannel accepts on Windows.
 const PORT: u64 = 4789;
 
-/// What the file says.
 #[derive(Debug)]
 pub(crate) struct NetConf {
-    /// All pods.
     pub(crate) network: Ipv4Net,
     backend: Value,
 }
 
-/// The overlay that it asks for.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Vxlan {
     pub(crate) name: String,
@@ -37,7 +34,7 @@ impl NetConf {
         })
     }
 
-    /// The overlay, or what flannel says against it.
+    /// The overlay, or flannel's error.
     pub(crate) fn vxlan(&self) -> Result<Vxlan, String> {
         let backend = &self.backend;
         let kind = get(backend, "Type").and_then(Value::as_str);
@@ -45,13 +42,13 @@ impl NetConf {
         if kind != "vxlan" {
             return Err(format!("unknown backend type: {kind}"));
         }
-        let invalid = |why: String| Err(format!("invalid VXLAN backend config. {why}"));
+        let invalid = |error: String| Err(format!("invalid VXLAN backend config. {error}"));
         let number = |name: &str| get(backend, name).and_then(Value::as_u64);
-        let yes = |name: &str| get(backend, name).and_then(Value::as_bool) == Some(true);
-        let vni = number("VNI").unwrap_or(LEAST_VNI.into());
-        if vni < LEAST_VNI.into() {
+        let enabled = |name: &str| get(backend, name).and_then(Value::as_bool) == Some(true);
+        let vni = number("VNI").unwrap_or(MIN_VNI.into());
+        if vni < MIN_VNI.into() {
             return invalid(format!(
-                "VNI [{vni}] must be greater than or equal to {LEAST_VNI} on Windows"
+                "VNI [{vni}] must be greater than or equal to {MIN_VNI} on Windows"
             ));
         }
         let port = number("Port").unwrap_or(PORT);
@@ -62,7 +59,7 @@ impl NetConf {
             ));
         }
         for name in ["DirectRouting", "GBP"] {
-            if yes(name) {
+            if enabled(name) {
                 return invalid(format!("{name} is not supported on Windows"));
             }
         }
@@ -75,7 +72,7 @@ impl NetConf {
     }
 }
 
-/// A field, in whatever case it is written.
+/// Finds a field, ignoring case as Go's JSON decoder does.
 fn get<'a>(value: &'a Value, name: &str) -> Option<&'a Value> {
     let mut fields = value.as_object()?.iter();
     fields.find_map(|(key, value)| key.eq_ignore_ascii_case(name).then_some(value))
@@ -91,19 +88,19 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_said_is_what_windows_needs() {
-        let wanted = |name: &str| Vxlan {
+    fn defaults_suit_windows() {
+        let expected = |name: &str| Vxlan {
             name: name.to_owned(),
             vni: 4096,
         };
-        assert_eq!(vxlan(r#"{"Type": "vxlan"}"#), Ok(wanted("flannel.4096")));
+        assert_eq!(vxlan(r#"{"Type": "vxlan"}"#), Ok(expected("flannel.4096")));
         let named = r#"{"type": "vxlan", "name": "pods", "vni": 4096, "port": 4789}"#;
-        assert_eq!(vxlan(named), Ok(wanted("pods")));
+        assert_eq!(vxlan(named), Ok(expected("pods")));
     }
 
     #[test]
-    fn the_numbers_of_linux_are_refused_in_flannels_words() {
-        for (backend, said) in [
+    fn linux_values_are_rejected_with_flannels_messages() {
+        for (backend, expected) in [
             (r#"{"Type": "vxlan", "VNI": 1}"#, "VNI [1] must be greater"),
             (r#"{"Type": "vxlan", "Port": 8472}"#, "Port [8472] is not"),
             (
@@ -112,8 +109,8 @@ mod tests {
             ),
             (r#"{}"#, "unknown backend type: udp"),
         ] {
-            let why = vxlan(backend).unwrap_err();
-            assert!(why.contains(said), "{why}");
+            let error = vxlan(backend).unwrap_err();
+            assert!(error.contains(expected), "{error}");
         }
         assert!(NetConf::read("{}").unwrap_err().contains("invalid CIDR"));
     }

@@ -1,5 +1,5 @@
-//! The life of a simulated host's programs, and its Node: what its kubelet would
-//! tell the API server, and the pods that were given to it.
+//! Runs the programs of a simulated host, and reports its Node and pods to the API server as
+//! its kubelet would.
 
 use std::sync::Weak;
 use std::time::{Duration, Instant};
@@ -7,81 +7,76 @@ use std::time::{Duration, Instant};
 use casement_node::sim::{Sim, World};
 use serde_json::{Value, json};
 
-use super::client::{Client, Identity, Kept};
+use super::client::{CachedClient, Client, Identity};
 use super::flanneld::Flanneld;
 use super::kube_proxy::KubeProxy;
-use super::kubelet::{self, Kubelet, Runtime};
+use super::kubelet::{self, KubeletState, Runtime};
 use super::pace::Pace;
 use super::pods;
-use super::pods::{Carries, Told};
+use super::pods::{PodEnvironment, PodRecords};
 use crate::api_server::now;
 use crate::host::{Inner, disk};
 
-/// Between two looks at the host.
-const EVERY: Duration = Duration::from_millis(150);
-/// Between two looks at a Node and its pods while nothing changes on the host.
-const CALM: Duration = Duration::from_millis(400);
-/// Between two words that the host is still there.
-const HEARTBEAT: Duration = Duration::from_secs(1);
-/// A Node that is not heard of for this long is not Ready: 40 s in a real cluster.
-const LEASE: Duration = Duration::from_secs(4);
+const INTERVAL: Duration = Duration::from_millis(150);
+/// For the Node and its pods while nothing changes on the host.
+const IDLE_INTERVAL: Duration = Duration::from_millis(400);
+const HEARTBEAT_INTERVAL: Duration = Duration::from_secs(1);
+/// A Node whose lease is older becomes NotReady: 40 s in a real cluster.
+const LEASE_DURATION: Duration = Duration::from_secs(4);
 
-/// Lives as long as the host does.
-pub(crate) async fn live(host: Weak<Inner>, pace: Pace) {
+pub(crate) async fn run(host: Weak<Inner>, pace: Pace) {
     let mut programs = Programs::default();
     loop {
-        tokio::time::sleep(pace.apart(EVERY)).await;
+        tokio::time::sleep(pace.scale(INTERVAL)).await;
         let Some(host) = host.upgrade() else {
             return;
         };
-        // Most hosts of a large fleet have no kubelet, and a look is a copy.
-        let modelled = ["kubelet", "flanneld", "kube-proxy"];
-        if !modelled.iter().any(|service| host.sim.runs(service)) {
+        // Most hosts of a large fleet run no kubelet, and `world()` makes a copy.
+        let services = ["kubelet", "flanneld", "kube-proxy"];
+        if !services.iter().any(|service| host.sim.is_running(service)) {
             programs = Programs::default();
             continue;
         }
         let world = host.sim.world();
-        programs.flanneld.tend(&host.sim, &world, pace).await;
-        programs.tend_kubelet(&host.sim, &world, pace).await;
-        programs.proxy.tend(&host.sim, &world, pace).await;
+        programs.flanneld.tick(&host.sim, &world, pace).await;
+        programs.tick_kubelet(&host.sim, &world, pace).await;
+        programs.proxy.tick(&host.sim, &world, pace).await;
     }
 }
 
-/// The programs of a node.
 #[derive(Default)]
 struct Programs {
-    known: Known,
+    reporter: NodeReporter,
     flanneld: Flanneld,
     proxy: KubeProxy,
 }
 
 impl Programs {
-    async fn tend_kubelet(&mut self, sim: &Sim, world: &World, pace: Pace) {
-        let verdict = kubelet::verdict(world);
-        if let Kubelet::Exits(why) = &verdict {
-            kubelet::end(sim, why);
+    async fn tick_kubelet(&mut self, sim: &Sim, world: &World, pace: Pace) {
+        let evaluate = kubelet::evaluate(world);
+        if let KubeletState::Exits(error) = &evaluate {
+            kubelet::stop(sim, error);
         }
-        let Kubelet::Runs(runtime) = verdict else {
-            self.known = Known::default();
+        let KubeletState::Runs(runtime) = evaluate else {
+            self.reporter = NodeReporter::default();
             return;
         };
-        // A server that is away is tried again; so is a host that has not joined.
-        let _ = self.known.tell(sim, world, &runtime, pace).await;
+        // Errors are retried, also for a host that has not joined yet.
+        let _ = self.reporter.report(sim, world, &runtime, pace).await;
     }
 }
 
-/// What the API server was told last.
 #[derive(Default)]
-struct Known {
-    client: Kept,
-    said: Option<Value>,
+struct NodeReporter {
+    client: CachedClient,
+    reported: Option<Value>,
     heartbeat: Option<Instant>,
-    looked: Option<Instant>,
-    pods: Told,
+    last_report: Option<Instant>,
+    pods: PodRecords,
 }
 
-impl Known {
-    async fn tell(
+impl NodeReporter {
+    async fn report(
         &mut self,
         sim: &Sim,
         world: &World,
@@ -96,39 +91,43 @@ impl Known {
             return Ok(());
         };
         let status = status(world, runtime);
-        let same = self.said.as_ref() == Some(&status);
-        let calm = pace.apart(CALM);
-        if same && self.looked.is_some_and(|last| last.elapsed() < calm) {
+        let same = self.reported.as_ref() == Some(&status);
+        let idle_interval = pace.scale(IDLE_INTERVAL);
+        if same
+            && self
+                .last_report
+                .is_some_and(|last| last.elapsed() < idle_interval)
+        {
             return Ok(());
         }
-        self.looked = Some(Instant::now());
+        self.last_report = Some(Instant::now());
         let client = self.client.client(&identity)?;
         let path = format!("/api/v1/nodes/{node}");
-        let (code, seen) = client.ask("GET", &path, None).await?;
+        let (code, node_object) = client.request("GET", &path, None).await?;
         if code == 404 {
-            self.said = None;
+            self.reported = None;
             client
                 .send("POST", "/api/v1/nodes", &registration(world, &node))
                 .await?;
         }
-        let heard = seen["status"]["conditions"].is_array();
-        if self.said.as_ref() != Some(&status) || !heard {
-            let patch = json!({ "status": stamped(&status) });
+        let has_status = node_object["status"]["conditions"].is_array();
+        if self.reported.as_ref() != Some(&status) || !has_status {
+            let patch = json!({ "status": with_timestamps(&status) });
             let path = format!("{path}/status");
-            client.lay_over(&path, &patch).await?;
-            self.said = Some(status);
+            client.strategic_patch(&path, &patch).await?;
+            self.reported = Some(status);
         }
-        let beat = pace.apart(HEARTBEAT);
-        if self.heartbeat.is_none_or(|last| last.elapsed() > beat) {
-            lease(&client, &node, pace.apart(LEASE)).await?;
+        let interval = pace.scale(HEARTBEAT_INTERVAL);
+        if self.heartbeat.is_none_or(|last| last.elapsed() > interval) {
+            renew_lease(&client, &node, pace.scale(LEASE_DURATION)).await?;
             self.heartbeat = Some(Instant::now());
         }
-        let carries = Carries::of(world, &seen["spec"]["podCIDR"], runtime);
-        pods::run(&client, sim, &node, carries, &mut self.pods).await
+        let environment = PodEnvironment::new(world, &node_object["spec"]["podCIDR"], runtime);
+        pods::sync_pods(&client, sim, &node, environment, &mut self.pods).await
     }
 }
 
-/// Who the kubelet is, once it has joined.
+/// The kubelet's identity, once it has joined.
 pub(crate) fn identity(world: &World) -> Option<Identity> {
     let (conf, pem) = match world.linux {
         Some(_) => (
@@ -147,7 +146,7 @@ pub(crate) fn identity(world: &World) -> Option<Identity> {
     };
     Some(Identity {
         server: value("server: https://")?.to_owned(),
-        ca: disk::decoded(value("certificate-authority-data:")?)?,
+        ca: disk::decode_base64(value("certificate-authority-data:")?)?,
         pem: disk::text(world, pem)?,
     })
 }
@@ -171,7 +170,6 @@ fn registration(world: &World, node: &str) -> Value {
     })
 }
 
-/// What kubeadm was told by casement's patch.
 fn taints(world: &World) -> Value {
     let config = disk::text(world, r"C:\var\lib\kubelet\config.yaml").unwrap_or_default();
     let line = config
@@ -184,25 +182,25 @@ fn taints(world: &World) -> Value {
 fn status(world: &World, runtime: &Result<Runtime, String>) -> Value {
     let (ready, reason, message) = match runtime {
         Ok(_) => ("True", "KubeletReady", "kubelet is posting ready status"),
-        Err(why) => ("False", "KubeletNotReady", why.as_str()),
+        Err(error) => ("False", "KubeletNotReady", error.as_str()),
     };
-    let healthy =
+    let no_pressure =
         |kind: &str, reason: &str| json!({"type": kind, "status": "False", "reason": reason});
     json!({
         "conditions": [
-            healthy("MemoryPressure", "KubeletHasSufficientMemory"),
-            healthy("DiskPressure", "KubeletHasNoDiskPressure"),
+            no_pressure("MemoryPressure", "KubeletHasSufficientMemory"),
+            no_pressure("DiskPressure", "KubeletHasNoDiskPressure"),
             {"type": "Ready", "status": ready, "reason": reason, "message": message},
         ],
         "addresses": addresses(world),
         "capacity": {"cpu": "4", "memory": "16Gi", "pods": "110"},
         "allocatable": {"cpu": "4", "memory": "15Gi", "pods": "110"},
-        "nodeInfo": information(world),
+        "nodeInfo": node_info(world),
     })
 }
 
 fn addresses(world: &World) -> Value {
-    // The kubelet believes `--node-ip`, and takes the first adapter without it.
+    // The kubelet uses `--node-ip`, or the first adapter without it.
     let own = kubelet::flag_value(world, "node-ip");
     let first = || {
         let first = world.interfaces.first()?.addresses.first()?;
@@ -215,7 +213,7 @@ fn addresses(world: &World) -> Value {
     ])
 }
 
-fn information(world: &World) -> Value {
+fn node_info(world: &World) -> Value {
     let (os, image, kernel) = match world.linux {
         Some(_) => (
             "linux",
@@ -232,8 +230,8 @@ fn information(world: &World) -> Value {
     })
 }
 
-/// The same with the time of each condition.
-fn stamped(status: &Value) -> Value {
+/// Adds timestamps to the conditions.
+fn with_timestamps(status: &Value) -> Value {
     let mut status = status.clone();
     if let Some(conditions) = status["conditions"].as_array_mut() {
         for condition in conditions {
@@ -244,15 +242,15 @@ fn stamped(status: &Value) -> Value {
     status
 }
 
-async fn lease(client: &Client, node: &str, lasts: Duration) -> Result<(), String> {
+async fn renew_lease(client: &Client, node: &str, duration: Duration) -> Result<(), String> {
     const LEASES: &str = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases";
-    let renewed = crate::api_server::now_exactly();
+    let renewed = crate::api_server::now_with_micros();
     let spec = json!({
-        "holderIdentity": node, "leaseDurationSeconds": lasts.as_secs(), "renewTime": renewed,
+        "holderIdentity": node, "leaseDurationSeconds": duration.as_secs(), "renewTime": renewed,
     });
     let path = format!("{LEASES}/{node}");
     let (code, _) = client
-        .ask("PATCH", &path, Some(&json!({ "spec": spec })))
+        .request("PATCH", &path, Some(&json!({ "spec": spec })))
         .await?;
     if code == 404 {
         let object = json!({

@@ -1,5 +1,5 @@
-//! The pods of a simulated host: they run if their images are made for this
-//! Windows and their network is there, and say why if not.
+//! The pods of a simulated host: they run if their images support this Windows build and
+//! their network exists, and report the reason if not.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
@@ -13,118 +13,119 @@ use super::kubelet::Runtime;
 use super::pull;
 use crate::api_server::now;
 
-/// What a host can do for pods.
-pub(crate) struct Carries {
+pub(crate) struct PodEnvironment {
     cni: Option<Cni>,
     pods: Option<ipnet::Ipv4Net>,
     host: String,
-    /// Why no pod can be given a network, if that is so.
+    /// Why no pod can be attached to a network.
     no_network: Option<String>,
     pause: String,
     build: Option<String>,
     registry: BTreeMap<String, RegistryImage>,
-    /// Why images do not come.
-    missing: BTreeMap<String, String>,
+    /// Pull errors by image.
+    pull_errors: BTreeMap<String, String>,
 }
 
-/// The addresses that pods have, and what was said of them.
+/// Addresses of the pods, and what was reported about them.
 #[derive(Default)]
-pub(crate) struct Told {
+pub(crate) struct PodRecords {
     addresses: BTreeMap<String, IpAddr>,
     events: BTreeSet<(String, String)>,
     status: BTreeMap<String, Value>,
     pulled: BTreeMap<String, RegistryImage>,
 }
 
-/// Why a pod does not run.
-struct Stuck {
-    /// What its container waits for, as `kubectl get pods` shows it.
+struct PodFailure {
+    /// Waiting reason of the container, as `kubectl get pods` shows it.
     reason: &'static str,
-    /// What the event about it is called.
     event: &'static str,
     message: String,
 }
 
-impl Carries {
-    pub(crate) fn of(world: &World, pods: &Value, runtime: &Result<Runtime, String>) -> Self {
+impl PodEnvironment {
+    pub(crate) fn new(world: &World, pods: &Value, runtime: &Result<Runtime, String>) -> Self {
         let first = world.interfaces.first().and_then(|it| it.addresses.first());
-        let network = runtime.as_ref().map(|it| it.cni.why_not(world));
-        let of_node = pods.as_str().and_then(|text| text.parse().ok());
+        let network = runtime.as_ref().map(|it| it.cni.attach_error(world));
+        let node_subnet = pods.as_str().and_then(|text| text.parse().ok());
         let cni = runtime.as_ref().ok().map(|it| it.cni.clone());
         Self {
-            pods: cni.as_ref().and_then(|cni| cni.pods(world, of_node)),
+            pods: cni
+                .as_ref()
+                .and_then(|cni| cni.pod_subnet(world, node_subnet)),
             cni,
             host: first.map(|it| it.addr().to_string()).unwrap_or_default(),
-            no_network: network.unwrap_or_else(|why| Some(why.clone())),
+            no_network: network.unwrap_or_else(|error| Some(error.clone())),
             pause: runtime
                 .as_ref()
                 .map_or(String::new(), |it| it.pause.clone()),
             build: world.linux.is_none().then(|| world.build().to_string()),
             registry: world.registry.clone(),
-            missing: BTreeMap::new(),
+            pull_errors: BTreeMap::new(),
         }
     }
 
-    /// Asks registries for what the pods take and the host was not given.
-    async fn pull(&mut self, sim: &Sim, pods: &[Value], told: &mut Told) {
-        self.registry.extend(told.pulled.clone());
+    /// Pulls images that the pods need and the host does not have.
+    async fn pull(&mut self, sim: &Sim, pods: &[Value], records: &mut PodRecords) {
+        self.registry.extend(records.pulled.clone());
         let images = pods.iter().flat_map(images);
         let images = images.chain(pods.first().map(|_| self.pause.as_str()));
-        let wanted = images.filter(|image| !self.registry.contains_key(*image));
-        let wanted: BTreeSet<String> = wanted.map(str::to_owned).collect();
-        if self.build.is_none() || wanted.is_empty() {
+        let missing_images = images.filter(|image| !self.registry.contains_key(*image));
+        let missing_images: BTreeSet<String> = missing_images.map(str::to_owned).collect();
+        if self.build.is_none() || missing_images.is_empty() {
             return;
         }
         let world = sim.world();
-        for image in wanted {
+        for image in missing_images {
             match pull::pull(&world, &image).await {
                 Ok(found) => {
                     self.registry.insert(image.clone(), found.clone());
-                    told.pulled.insert(image, found);
+                    records.pulled.insert(image, found);
                 }
-                Err(why) => {
-                    self.missing.insert(image, why);
+                Err(error) => {
+                    self.pull_errors.insert(image, error);
                 }
             }
         }
     }
 
-    fn stuck(&self, pod: &Value) -> Option<Stuck> {
-        if let Some(why) = &self.no_network {
-            return Some(Stuck {
+    fn failure(&self, pod: &Value) -> Option<PodFailure> {
+        if let Some(error) = &self.no_network {
+            return Some(PodFailure {
                 reason: "ContainerCreating",
                 event: "FailedCreatePodSandBox",
-                message: format!("Failed to create pod sandbox: {why}"),
+                message: format!("Failed to create pod sandbox: {error}"),
             });
         }
-        if let Some(why) = self.image(&self.pause) {
-            return Some(Stuck {
+        if let Some(error) = self.image_error(&self.pause) {
+            return Some(PodFailure {
                 reason: "ContainerCreating",
                 event: "FailedCreatePodSandBox",
-                message: format!("Failed to create pod sandbox: {why}"),
+                message: format!("Failed to create pod sandbox: {error}"),
             });
         }
-        let why = images(pod).find_map(|it| self.image(it))?;
-        Some(Stuck {
+        let error = images(pod).find_map(|it| self.image_error(it))?;
+        Some(PodFailure {
             reason: "ErrImagePull",
             event: "Failed",
-            message: why,
+            message: error,
         })
     }
 
-    /// Why this host cannot run an image, if it cannot.
-    fn image(&self, name: &str) -> Option<String> {
+    /// Why this host cannot run an image.
+    fn image_error(&self, name: &str) -> Option<String> {
         let build = self.build.as_ref()?;
         let Some(image) = self.registry.get(name) else {
-            let why = self.missing.get(name);
-            let why = why.map_or(pull::NOT_FOUND, String::as_str);
-            return Some(format!("failed to pull and unpack image \"{name}\": {why}"));
+            let error = self.pull_errors.get(name);
+            let error = error.map_or(pull::NOT_FOUND, String::as_str);
+            return Some(format!(
+                "failed to pull and unpack image \"{name}\": {error}"
+            ));
         };
-        let fits = image
+        let is_supported = image
             .versions
             .iter()
             .any(|version| version.split('.').nth(2) == Some(build.as_str()));
-        (!fits).then(|| {
+        (!is_supported).then(|| {
             format!(
                 "failed to pull and unpack image \"{name}\": no match for platform in manifest: \
                  not found"
@@ -133,65 +134,71 @@ impl Carries {
     }
 }
 
-/// Looks after every pod that was given to the node.
-pub(crate) async fn run(
+/// Syncs every pod of the node.
+pub(crate) async fn sync_pods(
     client: &Client,
     sim: &Sim,
     node: &str,
-    mut carries: Carries,
-    told: &mut Told,
+    mut environment: PodEnvironment,
+    records: &mut PodRecords,
 ) -> Result<(), String> {
     let path = format!("/api/v1/pods?fieldSelector=spec.nodeName%3D{node}");
     let list = client.get(&path).await?;
     let pods = list["items"].as_array().cloned().unwrap_or_default();
-    let there: BTreeSet<String> = pods.iter().map(key).collect();
-    for pod in told.addresses.keys().filter(|pod| !there.contains(*pod)) {
-        if let Some(cni) = &carries.cni {
+    let existing: BTreeSet<String> = pods.iter().map(key).collect();
+    for pod in records
+        .addresses
+        .keys()
+        .filter(|pod| !existing.contains(*pod))
+    {
+        if let Some(cni) = &environment.cni {
             cni::detach(sim, &cni.network, pod);
         }
     }
-    told.addresses.retain(|pod, _| there.contains(pod));
-    told.status.retain(|pod, _| there.contains(pod));
-    carries.pull(sim, &pods, told).await;
+    records.addresses.retain(|pod, _| existing.contains(pod));
+    records.status.retain(|pod, _| existing.contains(pod));
+    environment.pull(sim, &pods, records).await;
     for pod in &pods {
-        tend(client, node, &carries, told, pod).await?;
-        let goes = pod["metadata"]["deletionTimestamp"].is_string();
-        let (address, cni) = (told.addresses.get(&key(pod)), carries.cni.as_ref());
-        if let (Some(address), Some(cni), false) = (address, cni, goes) {
+        sync_pod(client, node, &environment, records, pod).await?;
+        let terminating = pod["metadata"]["deletionTimestamp"].is_string();
+        let (address, cni) = (records.addresses.get(&key(pod)), environment.cni.as_ref());
+        if let (Some(address), Some(cni), false) = (address, cni, terminating) {
             cni::attach(sim, &cni.network, &key(pod), *address);
         }
     }
     Ok(())
 }
 
-async fn tend(
+async fn sync_pod(
     client: &Client,
     node: &str,
-    carries: &Carries,
-    told: &mut Told,
+    environment: &PodEnvironment,
+    records: &mut PodRecords,
     pod: &Value,
 ) -> Result<(), String> {
     let (namespace, name) = names(pod);
     let path = format!("/api/v1/namespaces/{namespace}/pods/{name}");
     if pod["metadata"]["deletionTimestamp"].is_string() {
         let now = json!({"gracePeriodSeconds": 0});
-        client.ask("DELETE", &path, Some(&now)).await?;
+        client.request("DELETE", &path, Some(&now)).await?;
         return Ok(());
     }
-    let stuck = carries.stuck(pod);
-    if let Some(stuck) = &stuck {
-        let once = (key(pod), stuck.message.clone());
-        if told.events.insert(once) {
+    let failure = environment.failure(pod);
+    if let Some(failure) = &failure {
+        let key_and_message = (key(pod), failure.message.clone());
+        if records.events.insert(key_and_message) {
             let path = format!("/api/v1/namespaces/{namespace}/events");
-            client.send("POST", &path, &event(pod, node, stuck)).await?;
+            client
+                .send("POST", &path, &event(pod, node, failure))
+                .await?;
         }
     }
-    let address = match stuck {
+    let address = match failure {
         Some(_) => None,
-        None => told.address(carries, &key(pod)),
+        None => records.address(environment, &key(pod)),
     };
-    let status = status(pod, carries, address, stuck.as_ref());
-    if told.status.get(&key(pod)) == Some(&status) {
+    let status = status(pod, environment, address, failure.as_ref());
+    if records.status.get(&key(pod)) == Some(&status) {
         return Ok(());
     }
     let mut stamped = status.clone();
@@ -200,17 +207,17 @@ async fn tend(
     client
         .send("PATCH", &format!("{path}/status"), &patch)
         .await?;
-    told.status.insert(key(pod), status);
+    records.status.insert(key(pod), status);
     Ok(())
 }
 
-impl Told {
-    /// The first three belong to the network, its gateway and the host.
-    fn address(&mut self, carries: &Carries, pod: &str) -> Option<IpAddr> {
+impl PodRecords {
+    /// The first three addresses of a subnet belong to the network, its gateway and the host.
+    fn address(&mut self, environment: &PodEnvironment, pod: &str) -> Option<IpAddr> {
         if let Some(address) = self.addresses.get(pod) {
             return Some(*address);
         }
-        let mut free = carries.pods?.hosts().skip(2).map(IpAddr::from);
+        let mut free = environment.pods?.hosts().skip(2).map(IpAddr::from);
         let address = free.find(|it| !self.addresses.values().any(|used| used == it))?;
         self.addresses.insert(pod.to_owned(), address);
         Some(address)
@@ -235,18 +242,22 @@ fn key(pod: &Value) -> String {
         .to_owned()
 }
 
-/// What a pod's `status` is; the same for the pods of Linux nodes, which always
-/// run.
-fn status(pod: &Value, carries: &Carries, address: Option<IpAddr>, stuck: Option<&Stuck>) -> Value {
-    let state = match stuck {
+/// A pod's `status`.
+fn status(
+    pod: &Value,
+    environment: &PodEnvironment,
+    address: Option<IpAddr>,
+    failure: Option<&PodFailure>,
+) -> Value {
+    let state = match failure {
         None => json!({"running": {}}),
-        Some(stuck) => json!({"waiting": {"reason": stuck.reason, "message": stuck.message}}),
+        Some(failure) => json!({"waiting": {"reason": failure.reason, "message": failure.message}}),
     };
-    running(pod, &carries.host, address, stuck.is_none(), &state)
+    pod_status(pod, &environment.host, address, failure.is_none(), &state)
 }
 
 /// The status of a pod whose containers are all in one state.
-pub(crate) fn running(
+pub(crate) fn pod_status(
     pod: &Value,
     host: &str,
     address: Option<IpAddr>,
@@ -260,11 +271,11 @@ pub(crate) fn running(
             "restartCount": 0, "started": runs, "state": state,
         })
     });
-    let word = if runs { "True" } else { "False" };
+    let ready = if runs { "True" } else { "False" };
     let conditions = ["PodScheduled", "Initialized", "ContainersReady", "Ready"];
     let conditions = conditions.map(|kind| {
         let always = kind == "PodScheduled";
-        json!({"type": kind, "status": if always { "True" } else { word }})
+        json!({"type": kind, "status": if always { "True" } else { ready }})
     });
     json!({
         "phase": if runs { "Running" } else { "Pending" },
@@ -276,7 +287,7 @@ pub(crate) fn running(
     })
 }
 
-fn event(pod: &Value, node: &str, stuck: &Stuck) -> Value {
+fn event(pod: &Value, node: &str, failure: &PodFailure) -> Value {
     let (namespace, name) = names(pod);
     let time = now();
     json!({
@@ -286,7 +297,7 @@ fn event(pod: &Value, node: &str, stuck: &Stuck) -> Value {
             "apiVersion": "v1", "kind": "Pod", "namespace": namespace, "name": name,
             "uid": pod["metadata"]["uid"],
         },
-        "reason": stuck.event, "message": stuck.message, "type": "Warning", "count": 1,
+        "reason": failure.event, "message": failure.message, "type": "Warning", "count": 1,
         "firstTimestamp": time, "lastTimestamp": time,
         "source": {"component": "kubelet", "host": node},
     })

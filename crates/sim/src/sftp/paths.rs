@@ -1,27 +1,27 @@
-//! A host's paths, as SFTP clients write them, to files here.
+//! Maps paths of a host, as SFTP clients write them, to local files.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use russh_sftp::protocol::{File, FileAttributes, StatusCode};
 
-/// Where the host's files are, and where a session begins.
+/// Local root of the host's files, and the start directory of a session.
 pub struct Paths {
-    /// `C:`, or the root of a host without drives.
+    /// Local directory of `C:`, or of `/` on a host without drives.
     drive_c: PathBuf,
     home: String,
     has_drives: bool,
 }
 
-/// A path taken apart: the root above all drives, or names below `C:`.
-enum Place {
+/// The root above all drives, or names below `C:`.
+enum ResolvedPath {
     Root,
     Below(Vec<String>),
 }
 
 impl Paths {
-    /// `home` is shown form, for example `/C:/Users/Administrator`.
-    pub fn new(drive_c: &Path, home: &str) -> Self {
+    /// `home` is in display form, for example `/C:/Users/Administrator`.
+    pub fn windows(drive_c: &Path, home: &str) -> Self {
         Self {
             drive_c: drive_c.to_owned(),
             home: home.to_owned(),
@@ -29,58 +29,56 @@ impl Paths {
         }
     }
 
-    /// A host with one root, and names that differ by case.
-    pub fn rooted(root: &Path, home: &str) -> Self {
+    /// A host with one root and case-sensitive names.
+    pub fn linux(root: &Path, home: &str) -> Self {
         Self {
             has_drives: false,
-            ..Self::new(root, home)
+            ..Self::windows(root, home)
         }
     }
 
-    /// Whether this is the folder that lists the drives.
+    /// Whether this is the directory that lists the drives.
     pub fn is_root(&self, path: &str) -> bool {
-        matches!(self.place(path), Ok(Place::Root))
+        matches!(self.resolve(path), Ok(ResolvedPath::Root))
     }
 
-    /// A file that exists, whatever the case of its name.
+    /// An existing file; on Windows, names match in any case.
     pub fn existing(&self, path: &str) -> Result<PathBuf, StatusCode> {
-        let Place::Below(names) = self.place(path)? else {
+        let ResolvedPath::Below(names) = self.resolve(path)? else {
             return Err(StatusCode::PermissionDenied);
         };
         let start = self.drive_c.clone();
         let found = names
             .iter()
-            .try_fold(start, |folder, name| match self.has_drives {
-                true => find(&folder, name),
-                false => Some(folder.join(name)).filter(|path| path.exists()),
+            .try_fold(start, |dir, name| match self.has_drives {
+                true => find_ignoring_case(&dir, name),
+                false => Some(dir.join(name)).filter(|path| path.exists()),
             });
         found.ok_or(StatusCode::NoSuchFile)
     }
 
-    /// A file in a folder that exists.
     pub fn new_or_existing(&self, path: &str) -> Result<PathBuf, StatusCode> {
         if let Ok(path) = self.existing(path) {
             return Ok(path);
         }
-        let shown = self.shown(path)?;
-        let (folder, name) = shown.rsplit_once('/').ok_or(StatusCode::NoSuchFile)?;
+        let display = self.display(path)?;
+        let (dir, name) = display.rsplit_once('/').ok_or(StatusCode::NoSuchFile)?;
         if name.contains([':', '*', '?', '"', '<', '>', '|']) {
             return Err(StatusCode::Failure);
         }
-        Ok(self.existing(folder)?.join(name))
+        Ok(self.existing(dir)?.join(name))
     }
 
-    /// The form in which Windows' OpenSSH shows a path.
-    pub fn shown(&self, path: &str) -> Result<String, StatusCode> {
-        Ok(match self.place(path)? {
-            Place::Root => "/".to_owned(),
-            Place::Below(names) if !self.has_drives => format!("/{}", names.join("/")),
-            Place::Below(names) if names.is_empty() => "/C:/".to_owned(),
-            Place::Below(names) => format!("/C:/{}", names.join("/")),
+    /// The form in which OpenSSH on Windows shows a path.
+    pub fn display(&self, path: &str) -> Result<String, StatusCode> {
+        Ok(match self.resolve(path)? {
+            ResolvedPath::Root => "/".to_owned(),
+            ResolvedPath::Below(names) if !self.has_drives => format!("/{}", names.join("/")),
+            ResolvedPath::Below(names) if names.is_empty() => "/C:/".to_owned(),
+            ResolvedPath::Below(names) => format!("/C:/{}", names.join("/")),
         })
     }
 
-    /// What a folder holds.
     pub fn list(&self, path: &str) -> Result<Vec<File>, StatusCode> {
         let attributes = |path: &Path| {
             let metadata = fs::metadata(path).ok()?;
@@ -90,8 +88,8 @@ impl Paths {
             let drive = attributes(&self.drive_c).map(|attrs| File::new("C:", attrs));
             return Ok(drive.into_iter().collect());
         }
-        let folder = self.existing(path)?;
-        let entries = fs::read_dir(folder).map_err(super::code)?;
+        let dir = self.existing(path)?;
+        let entries = fs::read_dir(dir).map_err(super::status_code)?;
         let mut files: Vec<File> = entries
             .flatten()
             .filter_map(|entry| {
@@ -103,7 +101,7 @@ impl Paths {
         Ok(files)
     }
 
-    fn place(&self, path: &str) -> Result<Place, StatusCode> {
+    fn resolve(&self, path: &str) -> Result<ResolvedPath, StatusCode> {
         let path = path.replace('\\', "/");
         let absolute = if path.starts_with('/') || has_drive(&path) {
             path
@@ -119,14 +117,14 @@ impl Paths {
             }
         }
         if !self.has_drives {
-            return Ok(Place::Below(names));
+            return Ok(ResolvedPath::Below(names));
         }
         if names.is_empty() {
-            return Ok(Place::Root);
+            return Ok(ResolvedPath::Root);
         }
         if names[0].eq_ignore_ascii_case("c:") {
             names.remove(0);
-            return Ok(Place::Below(names));
+            return Ok(ResolvedPath::Below(names));
         }
         Err(StatusCode::NoSuchFile)
     }
@@ -137,15 +135,15 @@ fn has_drive(path: &str) -> bool {
     bytes.len() >= 2 && bytes[0].is_ascii_alphabetic() && bytes[1] == b':'
 }
 
-fn find(folder: &Path, name: &str) -> Option<PathBuf> {
-    let exact = folder.join(name);
+fn find_ignoring_case(dir: &Path, name: &str) -> Option<PathBuf> {
+    let exact = dir.join(name);
     if exact.symlink_metadata().is_ok() {
         return Some(exact);
     }
-    let wanted = name.to_lowercase();
-    let entries = fs::read_dir(folder).ok()?.flatten();
+    let lowercase = name.to_lowercase();
+    let entries = fs::read_dir(dir).ok()?.flatten();
     entries
-        .filter(|entry| entry.file_name().to_string_lossy().to_lowercase() == wanted)
+        .filter(|entry| entry.file_name().to_string_lossy().to_lowercase() == lowercase)
         .map(|entry| entry.path())
         .next()
 }
@@ -154,18 +152,18 @@ fn find(folder: &Path, name: &str) -> Option<PathBuf> {
 mod tests {
     use super::*;
 
-    fn prefix() -> (tempfile::TempDir, Paths) {
-        let folder = tempfile::tempdir().unwrap();
-        fs::create_dir_all(folder.path().join("users/Administrator")).unwrap();
-        fs::create_dir_all(folder.path().join("Program Files")).unwrap();
-        let paths = Paths::new(folder.path(), "/C:/Users/Administrator");
-        (folder, paths)
+    fn fixture() -> (tempfile::TempDir, Paths) {
+        let dir = tempfile::tempdir().unwrap();
+        fs::create_dir_all(dir.path().join("users/Administrator")).unwrap();
+        fs::create_dir_all(dir.path().join("Program Files")).unwrap();
+        let paths = Paths::windows(dir.path(), "/C:/Users/Administrator");
+        (dir, paths)
     }
 
     #[test]
-    fn paths_are_shown_as_windows_shows_them() {
-        let (_folder, paths) = prefix();
-        for (asked, shown) in [
+    fn paths_are_displayed_as_on_windows() {
+        let (_dir, paths) = fixture();
+        for (path, display) in [
             (".", "/C:/Users/Administrator"),
             ("/", "/"),
             ("C:", "/C:/"),
@@ -173,16 +171,16 @@ mod tests {
             ("/c:/k/../etc", "/C:/etc"),
             ("a b.txt", "/C:/Users/Administrator/a b.txt"),
         ] {
-            assert_eq!(paths.shown(asked).unwrap(), shown, "{asked}");
+            assert_eq!(paths.display(path).unwrap(), display, "{path}");
         }
-        assert!(paths.shown("/etc/passwd").is_err());
+        assert!(paths.display("/etc/passwd").is_err());
     }
 
     #[test]
-    fn names_match_in_any_case_and_never_leave_the_drive() {
-        let (folder, paths) = prefix();
+    fn names_match_in_any_case_and_stay_below_the_drive() {
+        let (dir, paths) = fixture();
         let found = paths.existing("/C:/PROGRAM files").unwrap();
-        assert_eq!(found, folder.path().join("Program Files"));
+        assert_eq!(found, dir.path().join("Program Files"));
         assert!(paths.existing("/C:/../../etc").is_err());
         assert!(paths.new_or_existing("/C:/users/new.txt").is_ok());
         assert!(paths.new_or_existing("/C:/none/new.txt").is_err());
@@ -190,8 +188,8 @@ mod tests {
     }
 
     #[test]
-    fn the_root_lists_the_drive() {
-        let (_folder, paths) = prefix();
+    fn root_lists_the_drive() {
+        let (_dir, paths) = fixture();
         let names: Vec<String> = paths
             .list("/")
             .unwrap()

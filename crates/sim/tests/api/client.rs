@@ -1,8 +1,8 @@
-//! A client that shows nothing but what it is given: a token, or no one.
+//! An HTTP client with explicit credentials.
 
 use std::sync::Arc;
 
-use casement_sim::api_server::Running;
+use casement_sim::api_server::ApiServer;
 use http_body_util::{BodyExt as _, Full};
 use hyper::body::{Bytes, Incoming};
 use hyper::client::conn::http1;
@@ -16,19 +16,18 @@ use tokio_rustls::rustls::pki_types::pem::PemObject as _;
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 
-/// Who asks.
-pub enum Who<'a> {
-    Nobody,
+pub enum Credentials<'a> {
+    Anonymous,
     Token(&'a str),
     /// A certificate and its key, as PEM.
     Certificate(&'a str, &'a str),
 }
 
-/// Sends one request over a connection of its own.
+/// Sends one request over a new connection.
 pub async fn send(
-    api: &Running,
-    who: &Who<'_>,
-    line: &str,
+    api: &ApiServer,
+    credentials: &Credentials<'_>,
+    request_line: &str,
     body: Option<Value>,
 ) -> Response<Incoming> {
     let mut roots = RootCertStore::empty();
@@ -39,8 +38,8 @@ pub async fn send(
         .with_safe_default_protocol_versions()
         .unwrap()
         .with_root_certificates(roots);
-    let config = match who {
-        Who::Certificate(certificate, key) => {
+    let config = match credentials {
+        Credentials::Certificate(certificate, key) => {
             let certificate = CertificateDer::from_pem_slice(certificate.as_bytes()).unwrap();
             let key = PrivateKeyDer::from_pem_slice(key.as_bytes()).unwrap();
             config
@@ -57,14 +56,14 @@ pub async fn send(
         .unwrap();
     let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await.unwrap();
     tokio::spawn(connection);
-    let (method, path) = line.split_once(' ').unwrap();
+    let (method, path) = request_line.split_once(' ').unwrap();
     let mut request = Request::builder()
         .method(method)
         .uri(path)
         .header("host", "localhost")
         .header("user-agent", "test/1")
         .header("content-type", content_type(method));
-    if let Who::Token(token) = who {
+    if let Credentials::Token(token) = credentials {
         request = request.header("authorization", format!("Bearer {token}"));
     }
     let body = body.map(|body| body.to_string()).unwrap_or_default();
@@ -79,15 +78,20 @@ fn content_type(method: &str) -> &'static str {
     }
 }
 
-/// Sends one request, and reads its answer to the end.
-pub async fn ask(api: &Running, who: &Who<'_>, line: &str, body: Option<Value>) -> (u16, Value) {
-    let response = send(api, who, line, body).await;
+/// Sends one request and reads the whole response.
+pub async fn request(
+    api: &ApiServer,
+    credentials: &Credentials<'_>,
+    request_line: &str,
+    body: Option<Value>,
+) -> (u16, Value) {
+    let response = send(api, credentials, request_line, body).await;
     let code = response.status().as_u16();
     let bytes = response.into_body().collect().await.unwrap().to_bytes();
     (code, serde_json::from_slice(&bytes).unwrap_or(Value::Null))
 }
 
-/// The certificate and the key of a kubeconfig.
+/// Client certificate and key of a kubeconfig.
 pub fn credentials(kubeconfig: &str) -> (String, String) {
     use base64::Engine as _;
     let part = |key: &str| {
@@ -102,7 +106,7 @@ pub fn credentials(kubeconfig: &str) -> (String, String) {
     (part("client-certificate-data:"), part("client-key-data:"))
 }
 
-/// Runs a test on a runtime of its own.
+/// Runs a test on its own runtime.
 pub fn run(test: impl Future<Output = ()>) {
     tokio::runtime::Builder::new_current_thread()
         .enable_all()

@@ -1,22 +1,28 @@
-//! A node's way in: a token, a request for a certificate, the certificate itself.
+//! Joining a node: bootstrap token, certificate request, client certificate.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use casement_sim::api_server::{self, Running, Seed};
+use casement_sim::api_server::{self, ApiServer, Seed};
 use rcgen::{CertificateParams, DnType, KeyPair};
 use serde_json::{Value, json};
 
-use crate::client::{Who, ask, credentials, run};
+use crate::client::{Credentials, credentials, request, run};
 
-const REQUESTS: &str = "/apis/certificates.k8s.io/v1/certificatesigningrequests";
+const CSR_PATH: &str = "/apis/certificates.k8s.io/v1/certificatesigningrequests";
 const TOKEN: &str = "abcdef.0123456789abcdef";
 
-async fn admin(api: &Running, line: &str, body: Option<Value>) -> (u16, Value) {
+async fn admin(api: &ApiServer, line: &str, body: Option<Value>) -> (u16, Value) {
     let (certificate, key) = credentials(api.kubeconfig());
-    ask(api, &Who::Certificate(&certificate, &key), line, body).await
+    request(
+        api,
+        &Credentials::Certificate(&certificate, &key),
+        line,
+        body,
+    )
+    .await
 }
 
-async fn mint(api: &Running, expiration: &str) {
+async fn create_token(api: &ApiServer, expiration: &str) {
     let secret = json!({
         "metadata": {"name": "bootstrap-token-abcdef"},
         "type": "bootstrap.kubernetes.io/token",
@@ -27,12 +33,12 @@ async fn mint(api: &Running, expiration: &str) {
         },
     });
     let line = "POST /api/v1/namespaces/kube-system/secrets";
-    let (code, answer) = admin(api, line, Some(secret)).await;
-    assert_eq!(code, 201, "{answer:#}");
+    let (code, response) = admin(api, line, Some(secret)).await;
+    assert_eq!(code, 201, "{response:#}");
 }
 
-/// A kubelet's request, and the key it is for.
-fn request(node: &str) -> (Value, String) {
+/// A kubelet's certificate request and its private key.
+fn certificate_request(node: &str) -> (Value, String) {
     let key = KeyPair::generate().unwrap();
     let mut params = CertificateParams::default();
     params.distinguished_name = rcgen::DistinguishedName::new();
@@ -59,25 +65,25 @@ fn certificate(request: &Value) -> Option<String> {
 }
 
 #[test]
-fn a_token_gets_a_kubelet_its_certificate() {
+fn bootstrap_token_gets_a_kubelet_certificate() {
     run(async {
         let api = api_server::start(Seed::default()).unwrap();
-        mint(&api, "2099-01-01T00:00:00Z").await;
-        let bearer = Who::Token(TOKEN);
-        let (object, key) = request("win1");
-        let line = format!("POST {REQUESTS}");
-        let (code, made) = ask(&api, &bearer, &line, Some(object)).await;
-        assert_eq!(code, 201, "{made:#}");
-        let name = made["metadata"]["name"].as_str().unwrap();
-        let (_, signed) = ask(&api, &bearer, &format!("GET {REQUESTS}/{name}"), None).await;
+        create_token(&api, "2099-01-01T00:00:00Z").await;
+        let token = Credentials::Token(TOKEN);
+        let (object, key) = certificate_request("win1");
+        let line = format!("POST {CSR_PATH}");
+        let (code, created) = request(&api, &token, &line, Some(object)).await;
+        assert_eq!(code, 201, "{created:#}");
+        let name = created["metadata"]["name"].as_str().unwrap();
+        let (_, signed) = request(&api, &token, &format!("GET {CSR_PATH}/{name}"), None).await;
         assert_eq!(signed["status"]["conditions"][0]["reason"], "AutoApproved");
         assert_eq!(signed["spec"]["username"], "system:bootstrap:abcdef");
 
         let certificate = certificate(&signed).unwrap();
-        let node = Who::Certificate(&certificate, &key);
+        let node = Credentials::Certificate(&certificate, &key);
         let line = "POST /apis/authentication.k8s.io/v1/selfsubjectreviews";
-        let (_, said) = ask(&api, &node, line, Some(json!({}))).await;
-        let user = &said["status"]["userInfo"];
+        let (_, review) = request(&api, &node, line, Some(json!({}))).await;
+        let user = &review["status"]["userInfo"];
         assert_eq!(user["username"], "system:node:win1");
         assert_eq!(
             user["groups"],
@@ -89,70 +95,76 @@ fn a_token_gets_a_kubelet_its_certificate() {
              "lastHeartbeatTime": "2026-01-01T00:00:00Z",
              "lastTransitionTime": "2026-01-01T00:00:00Z"},
         ]}});
-        let (code, _) = ask(&api, &node, "POST /api/v1/nodes", Some(body)).await;
+        let (code, _) = request(&api, &node, "POST /api/v1/nodes", Some(body)).await;
         assert_eq!(code, 201);
-        let (_, seen) = ask(&api, &node, "GET /api/v1/nodes/win1", None).await;
+        let (_, seen) = request(&api, &node, "GET /api/v1/nodes/win1", None).await;
         assert_eq!(seen["status"]["conditions"][0]["reason"], "KubeletNotReady");
         assert_eq!(seen["spec"]["podCIDR"], "10.244.1.0/24");
-        let (code, _) = ask(&api, &node, "DELETE /api/v1/nodes/lin1", None).await;
+        let (code, _) = request(&api, &node, "DELETE /api/v1/nodes/lin1", None).await;
         assert_eq!(code, 403);
     });
 }
 
 #[test]
-fn without_an_approver_a_request_waits_for_a_person() {
+fn request_without_auto_approval_stays_pending() {
     run(async {
         let seed = Seed {
-            approves_kubelets: false,
+            auto_approve_kubelets: false,
             ..Seed::default()
         };
         let api = api_server::start(seed).unwrap();
-        mint(&api, "2099-01-01T00:00:00Z").await;
-        let (object, _) = request("win1");
-        let line = format!("POST {REQUESTS}");
-        let (_, made) = ask(&api, &Who::Token(TOKEN), &line, Some(object)).await;
-        let name = made["metadata"]["name"].as_str().unwrap();
-        let (_, waits) = admin(&api, &format!("GET {REQUESTS}/{name}"), None).await;
-        assert_eq!(certificate(&waits), None);
+        create_token(&api, "2099-01-01T00:00:00Z").await;
+        let (object, _) = certificate_request("win1");
+        let line = format!("POST {CSR_PATH}");
+        let (_, created) = request(&api, &Credentials::Token(TOKEN), &line, Some(object)).await;
+        let name = created["metadata"]["name"].as_str().unwrap();
+        let (_, pending) = admin(&api, &format!("GET {CSR_PATH}/{name}"), None).await;
+        assert_eq!(certificate(&pending), None);
         let now = "2026-01-01T00:00:00Z";
         let approval = json!({"status": {"conditions": [{
             "type": "Approved", "status": "True", "reason": "ByHand", "message": "",
             "lastUpdateTime": now, "lastTransitionTime": now,
         }]}});
-        let line = format!("PATCH {REQUESTS}/{name}/approval");
-        let (code, answer) = ask(&api, &Who::Token(TOKEN), &line, Some(approval.clone())).await;
-        assert_eq!(code, 403, "{answer:#}");
+        let line = format!("PATCH {CSR_PATH}/{name}/approval");
+        let (code, response) = request(
+            &api,
+            &Credentials::Token(TOKEN),
+            &line,
+            Some(approval.clone()),
+        )
+        .await;
+        assert_eq!(code, 403, "{response:#}");
         let (code, _) = admin(&api, &line, Some(approval)).await;
         assert_eq!(code, 200);
-        let (_, signed) = admin(&api, &format!("GET {REQUESTS}/{name}"), None).await;
+        let (_, signed) = admin(&api, &format!("GET {CSR_PATH}/{name}"), None).await;
         assert!(certificate(&signed).is_some());
     });
 }
 
 #[test]
-fn who_cannot_show_who_they_are_is_turned_away() {
+fn invalid_credentials_are_rejected() {
     run(async {
         let api = api_server::start(Seed::default()).unwrap();
-        mint(&api, "2020-01-01T00:00:00Z").await;
-        let (code, _) = ask(&api, &Who::Token(TOKEN), "GET /version", None).await;
-        assert_eq!(code, 401, "the token is over");
-        let (code, _) = ask(&api, &Who::Nobody, "GET /version", None).await;
+        create_token(&api, "2020-01-01T00:00:00Z").await;
+        let (code, _) = request(&api, &Credentials::Token(TOKEN), "GET /version", None).await;
+        assert_eq!(code, 401, "the token has expired");
+        let (code, _) = request(&api, &Credentials::Anonymous, "GET /version", None).await;
         assert_eq!(code, 200);
-        let (code, _) = ask(&api, &Who::Nobody, "GET /api/v1/nodes", None).await;
+        let (code, _) = request(&api, &Credentials::Anonymous, "GET /api/v1/nodes", None).await;
         assert_eq!(code, 403);
-        let public = "GET /api/v1/namespaces/kube-public/configmaps/cluster-info";
-        let (code, _) = ask(&api, &Who::Nobody, public, None).await;
+        let cluster_info = "GET /api/v1/namespaces/kube-public/configmaps/cluster-info";
+        let (code, _) = request(&api, &Credentials::Anonymous, cluster_info, None).await;
         assert_eq!(code, 200);
         let other = api_server::start(Seed::default()).unwrap();
         let (certificate, key) = credentials(other.kubeconfig());
-        let stranger = Who::Certificate(&certificate, &key);
-        let (code, status) = ask(&api, &stranger, "GET /version", None).await;
+        let foreign = Credentials::Certificate(&certificate, &key);
+        let (code, status) = request(&api, &foreign, "GET /version", None).await;
         assert_eq!((code, &status["reason"]), (401, &json!("Unauthorized")));
     });
 }
 
 #[test]
-fn a_pod_that_runs_goes_when_its_kubelet_says_so() {
+fn scheduled_pod_is_deleted_by_its_kubelet() {
     run(async {
         let api = api_server::start(Seed::default()).unwrap();
         let pods = "/api/v1/namespaces/default/pods";
@@ -165,8 +177,8 @@ fn a_pod_that_runs_goes_when_its_kubelet_says_so() {
         assert_eq!(code, 201);
         let (code, _) = admin(&api, &format!("POST {pods}/p/eviction"), Some(json!({}))).await;
         assert_eq!(code, 201);
-        let (_, waits) = admin(&api, &format!("GET {pods}/p"), None).await;
-        assert!(waits["metadata"]["deletionTimestamp"].is_string());
+        let (_, pending) = admin(&api, &format!("GET {pods}/p"), None).await;
+        assert!(pending["metadata"]["deletionTimestamp"].is_string());
         let now = Some(json!({"gracePeriodSeconds": 0}));
         let (code, _) = admin(&api, &format!("DELETE {pods}/p"), now).await;
         assert_eq!(code, 200);
@@ -176,7 +188,7 @@ fn a_pod_that_runs_goes_when_its_kubelet_says_so() {
 }
 
 #[test]
-fn what_the_lab_leaves_out_is_refused_by_name() {
+fn unsupported_subresource_is_not_implemented() {
     run(async {
         let api = api_server::start(Seed::default()).unwrap();
         let line = "GET /api/v1/namespaces/default/pods/p/log";

@@ -1,12 +1,12 @@
-//! The embedded API server as clients see it: kubectl, and HTTP by hand. What it
-//! answers to casement itself is in `crates/cluster/tests/api`.
+//! The embedded API server as seen by kubectl and a plain HTTP client. Its behavior towards
+//! casement itself is tested in `crates/cluster/tests/api`.
 //!
-//! What needs Go is below `with_go`, so that it can be left out.
+//! Tests that need Go are below `with_go`, so that they can be filtered.
 
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
-    reason = "helpers of tests fail as tests do"
+    reason = "test helpers may panic"
 )]
 
 mod client;

@@ -1,16 +1,16 @@
-//! Watches: resumed from a revision, with selectors, bookmarks, and an end.
+//! Watches: resuming, selectors, bookmarks, timeouts; paging of lists.
 
-use casement_sim::api_server::{self, Running, Seed};
+use casement_sim::api_server::{self, ApiServer, Seed};
 use http_body_util::BodyExt as _;
 use hyper::body::Incoming;
 use serde_json::{Value, json};
 
-use crate::client::{Who, ask, credentials, run, send};
+use crate::client::{Credentials, credentials, request, run, send};
 
 const MAPS: &str = "/api/v1/namespaces/default/configmaps";
 
 struct Admin {
-    api: Running,
+    api: ApiServer,
     certificate: String,
     key: String,
 }
@@ -26,19 +26,19 @@ impl Admin {
         }
     }
 
-    fn who(&self) -> Who<'_> {
-        Who::Certificate(&self.certificate, &self.key)
+    fn credentials(&self) -> Credentials<'_> {
+        Credentials::Certificate(&self.certificate, &self.key)
     }
 
-    async fn ask(&self, line: &str, body: Option<Value>) -> Value {
-        let (code, answer) = ask(&self.api, &self.who(), line, body).await;
-        assert!(code < 300, "{line}: {answer:#}");
-        answer
+    async fn request(&self, line: &str, body: Option<Value>) -> Value {
+        let (code, response) = request(&self.api, &self.credentials(), line, body).await;
+        assert!(code < 300, "{line}: {response:#}");
+        response
     }
 
     async fn watch(&self, query: &str) -> Events {
         let line = format!("GET {MAPS}?watch=1&{query}");
-        let response = send(&self.api, &self.who(), &line, None).await;
+        let response = send(&self.api, &self.credentials(), &line, None).await;
         assert_eq!(response.status(), 200);
         Events {
             body: response.into_body(),
@@ -53,7 +53,7 @@ struct Events {
 }
 
 impl Events {
-    /// The next event as its type and the object's name; none at the end.
+    /// Type and object of the next event; `None` at the end.
     async fn next(&mut self) -> Option<(String, Value)> {
         loop {
             if let Some((line, rest)) = self.text.split_once('\n') {
@@ -84,41 +84,47 @@ fn map(name: &str, label: &str) -> Option<Value> {
 }
 
 #[test]
-fn a_watch_goes_on_from_where_a_list_ended() {
+fn watch_resumes_from_the_version_of_a_list() {
     run(async {
         let admin = Admin::start();
-        admin.ask(&format!("POST {MAPS}"), map("before", "x")).await;
-        let list = admin.ask(&format!("GET {MAPS}"), None).await;
+        admin
+            .request(&format!("POST {MAPS}"), map("before", "x"))
+            .await;
+        let list = admin.request(&format!("GET {MAPS}"), None).await;
         let version = list["metadata"]["resourceVersion"].as_str().unwrap();
-        admin.ask(&format!("POST {MAPS}"), map("a", "x")).await;
-        admin.ask(&format!("DELETE {MAPS}/before"), None).await;
+        admin.request(&format!("POST {MAPS}"), map("a", "x")).await;
+        admin.request(&format!("DELETE {MAPS}/before"), None).await;
         let mut watch = admin.watch(&format!("resourceVersion={version}")).await;
         assert_eq!(watch.names(2).await, ["ADDED a", "DELETED before"]);
         let body = Some(json!({"data": {"x": "y"}}));
-        let changed = admin.ask(&format!("PATCH {MAPS}/a"), body).await;
+        let changed = admin.request(&format!("PATCH {MAPS}/a"), body).await;
         let (kind, object) = watch.next().await.unwrap();
         assert_eq!((kind.as_str(), &object), ("MODIFIED", &changed));
     });
 }
 
 #[test]
-fn a_selector_turns_changes_into_comings_and_goings() {
+fn selector_turns_changes_into_additions_and_deletions() {
     run(async {
         let admin = Admin::start();
-        admin.ask(&format!("POST {MAPS}"), map("in", "yes")).await;
+        admin
+            .request(&format!("POST {MAPS}"), map("in", "yes"))
+            .await;
         let mut watch = admin.watch("labelSelector=l%3Dyes").await;
         assert_eq!(watch.names(1).await, ["ADDED in"]);
-        admin.ask(&format!("POST {MAPS}"), map("out", "no")).await;
+        admin
+            .request(&format!("POST {MAPS}"), map("out", "no"))
+            .await;
         for label in ["yes", "no"] {
             let body = Some(json!({"metadata": {"labels": {"l": label}}}));
-            admin.ask(&format!("PATCH {MAPS}/out"), body).await;
+            admin.request(&format!("PATCH {MAPS}/out"), body).await;
         }
         assert_eq!(watch.names(2).await, ["ADDED out", "DELETED out"]);
     });
 }
 
 #[test]
-fn the_first_events_end_with_a_bookmark_and_a_watch_with_its_time() {
+fn initial_events_end_with_a_bookmark_and_the_watch_times_out() {
     run(async {
         let admin = Admin::start();
         let query = "sendInitialEvents=true&allowWatchBookmarks=true&timeoutSeconds=1\
@@ -127,22 +133,28 @@ fn the_first_events_end_with_a_bookmark_and_a_watch_with_its_time() {
         assert_eq!(watch.names(1).await, ["ADDED kube-root-ca.crt"]);
         let (kind, object) = watch.next().await.unwrap();
         assert_eq!(kind, "BOOKMARK");
-        let note = &object["metadata"]["annotations"]["k8s.io/initial-events-end"];
-        assert_eq!(note, "true");
+        let annotation = &object["metadata"]["annotations"]["k8s.io/initial-events-end"];
+        assert_eq!(annotation, "true");
         assert_eq!(watch.next().await, None);
     });
 }
 
 #[test]
-fn a_revision_that_is_too_old_is_told() {
+fn expired_revision_is_an_error_event() {
     run(async {
         let admin = Admin::start();
         let lease = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/lin1";
-        let (_, first) = ask(&admin.api, &admin.who(), &format!("GET {lease}"), None).await;
+        let (_, first) = request(
+            &admin.api,
+            &admin.credentials(),
+            &format!("GET {lease}"),
+            None,
+        )
+        .await;
         let version = first["metadata"]["resourceVersion"].as_str().unwrap();
         for number in 0..4200 {
             let body = Some(json!({"spec": {"leaseDurationSeconds": 40 + number}}));
-            admin.ask(&format!("PATCH {lease}"), body).await;
+            admin.request(&format!("PATCH {lease}"), body).await;
         }
         let mut watch = admin.watch(&format!("resourceVersion={version}")).await;
         let (kind, status) = watch.next().await.unwrap();
@@ -156,21 +168,21 @@ fn a_revision_that_is_too_old_is_told() {
 }
 
 #[test]
-fn a_long_list_comes_in_pages() {
+fn long_list_is_paged() {
     run(async {
         let admin = Admin::start();
         for name in ["a", "b", "c"] {
-            admin.ask(&format!("POST {MAPS}"), map(name, "x")).await;
+            admin.request(&format!("POST {MAPS}"), map(name, "x")).await;
         }
         let mut names = Vec::new();
-        let mut more = String::new();
+        let mut continue_token = String::new();
         loop {
-            let line = format!("GET {MAPS}?limit=3&continue={more}");
-            let page = admin.ask(&line, None).await;
+            let line = format!("GET {MAPS}?limit=3&continue={continue_token}");
+            let page = admin.request(&line, None).await;
             let items = page["items"].as_array().unwrap();
             names.extend(items.iter().map(|item| item["metadata"]["name"].clone()));
             match page["metadata"]["continue"].as_str() {
-                Some(token) => more = token.to_owned(),
+                Some(token) => continue_token = token.to_owned(),
                 None => break,
             }
         }
@@ -179,7 +191,7 @@ fn a_long_list_comes_in_pages() {
 }
 
 #[test]
-fn a_server_that_is_dropped_is_gone() {
+fn dropped_server_stops_listening() {
     let api = api_server::start(Seed::default()).unwrap();
     let address = api.address();
     drop(api);

@@ -10,12 +10,12 @@ use super::{if_given, or_default, secret};
 use crate::codes;
 use crate::mapping::{Given, Mapping};
 use crate::node::Data;
-use crate::reader::{At, Reader};
+use crate::reader::{FieldNode, Reader};
 use crate::shape::Shape;
 use crate::shapes;
 
-/// For all hosts: what is not said has its default.
-pub(super) fn access(reader: &mut Reader<'_>, at: &At<'_>) -> Option<Access> {
+/// `spec.access`, with defaults filled in.
+pub(super) fn access(reader: &mut Reader<'_>, at: &FieldNode<'_>) -> Option<Access> {
     let mapping = Mapping::read(reader, at, &shapes::ACCESS)?;
     let ssh = or_default(
         mapping.get("ssh"),
@@ -26,7 +26,7 @@ pub(super) fn access(reader: &mut Reader<'_>, at: &At<'_>) -> Option<Access> {
     let bastion = if_given(mapping.get("bastion"), |at| bastion(reader, &at));
     Some(Access {
         ssh: filled(ssh?),
-        winrm: winrm?.map(|winrm| winrm.over(None)),
+        winrm: winrm?.map(|winrm| winrm.merged_with(None)),
         bastion: bastion?,
     })
 }
@@ -42,10 +42,10 @@ fn filled(ssh: HostSsh) -> Ssh {
     }
 }
 
-/// For one host or hypervisor: what is not said is left open.
+/// Overrides of one host or hypervisor: only what is set.
 pub(super) fn host_access(
     reader: &mut Reader<'_>,
-    at: &At<'_>,
+    at: &FieldNode<'_>,
     shape: &'static Shape,
 ) -> Option<HostAccess> {
     let mapping = Mapping::read(reader, at, shape)?;
@@ -63,14 +63,14 @@ pub(super) fn host_access(
     })
 }
 
-fn ssh(reader: &mut Reader<'_>, at: &At<'_>, shape: &'static Shape) -> Option<HostSsh> {
+fn ssh(reader: &mut Reader<'_>, at: &FieldNode<'_>, shape: &'static Shape) -> Option<HostSsh> {
     let mapping = Mapping::read(reader, at, shape)?;
     let host = if_given(mapping.get("host"), |at| {
-        reader.parse(&at, "a name for SSH", "windows01")
+        reader.parse(&at, "an SSH host name", "windows01")
     });
     let user = if_given(mapping.get("user"), |at| account(reader, &at));
     let port = if_given(mapping.get("port"), |at| reader.port(&at));
-    // One host says what differs, and no key is no difference.
+    // On a host, a missing key means "as in `spec.access`".
     let has_default_key = std::ptr::eq(shape, &raw const shapes::SSH);
     let credential = credential(reader, &mapping, has_default_key);
     let known_hosts = if_given(mapping.get("knownHosts"), |at| reader.file(&at));
@@ -85,8 +85,8 @@ fn ssh(reader: &mut Reader<'_>, at: &At<'_>, shape: &'static Shape) -> Option<Ho
     })
 }
 
-/// A key, perhaps with its passphrase, or a password. A passphrase alone opens
-/// the default key, where there is one.
+/// A key with an optional passphrase, or a password. A passphrase alone is for
+/// the default key, if there is one.
 fn credential(
     reader: &mut Reader<'_>,
     mapping: &Mapping<'_>,
@@ -104,23 +104,27 @@ fn credential(
             let Given::Value(at) = mapping.get(other) else {
                 continue;
             };
-            let message = format!("`{other}` and `password` exclude each other");
+            let message = format!("`{other}` and `password` cannot be used together");
             let finding = Diagnostic::error(password.path.clone(), message)
                 .code(codes::EXCLUSIVE)
                 .at(Part::Key)
                 .here("and here")
                 .label_at(at.path, Part::Key, "here");
-            reader.add(finding.help("log in with one of them, and leave the other out"));
+            reader.add(finding.help("keep one of them and remove the other"));
             return None;
         }
     }
-    let lonely = (mapping.get("passphrase"), mapping.get("key"));
-    if let (Given::Value(at), Given::Nothing) = lonely
+    let orphan = (mapping.get("passphrase"), mapping.get("key"));
+    if let (Given::Value(at), Given::Absent) = orphan
         && !has_default_key
     {
-        let message = "`passphrase` is there, but no `key` that it would open";
-        let finding = Diagnostic::error(at.path, message).code(codes::LONELY_FIELD);
-        reader.add(finding.at(Part::Key).help("add `key`, or leave it out"));
+        let message = "`passphrase` is set, but `key` is not";
+        let finding = Diagnostic::error(at.path, message).code(codes::FIELD_DEPENDENCY);
+        reader.add(
+            finding
+                .at(Part::Key)
+                .help("add `key`, or remove `passphrase`"),
+        );
         return None;
     }
     let (key, passphrase, password) = (key?, passphrase?, password?);
@@ -134,13 +138,13 @@ fn credential(
     Some(Some(SshCredential::Key { key, passphrase }))
 }
 
-fn sudo(reader: &mut Reader<'_>, at: &At<'_>) -> Option<Sudo> {
+fn sudo(reader: &mut Reader<'_>, at: &FieldNode<'_>) -> Option<Sudo> {
     let mapping = Mapping::read(reader, at, &shapes::SUDO)?;
     let password = secret::reference(reader, &mapping.required("password")?)?;
     Some(Sudo { password })
 }
 
-fn winrm(reader: &mut Reader<'_>, at: &At<'_>) -> Option<HostWinRm> {
+fn winrm(reader: &mut Reader<'_>, at: &FieldNode<'_>) -> Option<HostWinRm> {
     let mapping = Mapping::read(reader, at, &shapes::WINRM)?;
     let user = if_given(mapping.get("user"), |at| account(reader, &at));
     let domain = if_given(mapping.get("domain"), |at| {
@@ -148,14 +152,14 @@ fn winrm(reader: &mut Reader<'_>, at: &At<'_>) -> Option<HostWinRm> {
     });
     let password = if_given(mapping.get("password"), |at| secret::reference(reader, &at));
     let transport = if_given(mapping.get("transport"), |at| {
-        reader.named::<WinRmTransport>(&at, "transport of WinRM")
+        reader.named::<WinRmTransport>(&at, "WinRM transport")
     });
     let port = if_given(mapping.get("port"), |at| {
         let number = reader.number(&at, 1..=65535, 5986)?;
         u16::try_from(number).ok()
     });
     let auth = if_given(mapping.get("auth"), |at| {
-        reader.named::<WinRmAuth>(&at, "authentication of WinRM")
+        reader.named::<WinRmAuth>(&at, "WinRM authentication method")
     });
     let ca = if_given(mapping.get("ca"), |at| reader.file(&at));
     let fingerprint = if_given(mapping.get("fingerprint"), |at| {
@@ -174,18 +178,18 @@ fn winrm(reader: &mut Reader<'_>, at: &At<'_>) -> Option<HostWinRm> {
     })
 }
 
-fn host_bastion(reader: &mut Reader<'_>, at: &At<'_>) -> Option<HostBastion> {
+fn host_bastion(reader: &mut Reader<'_>, at: &FieldNode<'_>) -> Option<HostBastion> {
     match &at.node.data {
         Data::Scalar(scalar) if scalar.text == "none" => Some(HostBastion::None),
         _ => bastion(reader, at).map(|bastion| HostBastion::Through(Box::new(bastion))),
     }
 }
 
-fn bastion(reader: &mut Reader<'_>, at: &At<'_>) -> Option<Bastion> {
+fn bastion(reader: &mut Reader<'_>, at: &FieldNode<'_>) -> Option<Bastion> {
     let mapping = Mapping::read(reader, at, &shapes::BASTION)?;
     let address = mapping
         .required("address")
-        .and_then(|at| reader.parse(&at, "an address or a name", "10.3.0.9"));
+        .and_then(|at| reader.parse(&at, "an address or a host name", "10.3.0.9"));
     let user = if_given(mapping.get("user"), |at| account(reader, &at));
     let port = or_default(
         mapping.get("port"),
@@ -207,13 +211,13 @@ fn bastion(reader: &mut Reader<'_>, at: &At<'_>) -> Option<Bastion> {
     })
 }
 
-/// An account; a domain may stand before it (`SHOP\admin`).
-pub(super) fn account(reader: &mut Reader<'_>, at: &At<'_>) -> Option<String> {
-    let text = reader.text(at, "the name of an account")?;
+/// A user name with an optional domain (`SHOP\admin`).
+pub(super) fn account(reader: &mut Reader<'_>, at: &FieldNode<'_>) -> Option<String> {
+    let text = reader.text(at, "a user name")?;
     if text.is_empty() || text.contains(|c: char| c.is_control() || c.is_whitespace()) {
-        let message = format!("{} is no name of an account", at.node.described());
+        let message = format!("{} is not a valid user name", at.node.described());
         let finding = Diagnostic::error(at.path.clone(), message).code(codes::BAD_VALUE);
-        reader.add(finding.help("an example is `Administrator`"));
+        reader.add(finding.help("use a value such as `Administrator`"));
         return None;
     }
     Some(text.to_owned())

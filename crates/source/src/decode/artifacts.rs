@@ -6,11 +6,10 @@ use casement_spec::{Artifacts, defaults};
 
 use super::{if_given, or_default};
 use crate::mapping::Mapping;
-use crate::reader::{At, Reader};
+use crate::reader::{FieldNode, Reader};
 use crate::shapes;
 
-/// Where programs come from.
-pub(super) fn artifacts(reader: &mut Reader<'_>, at: &At<'_>) -> Option<Artifacts> {
+pub(super) fn artifacts(reader: &mut Reader<'_>, at: &FieldNode<'_>) -> Option<Artifacts> {
     let mapping = Mapping::read(reader, at, &shapes::ARTIFACTS)?;
     let mirror = if_given(mapping.get("mirror"), |at| {
         reader.parse(&at, "a URL", "https://mirror.example/k8s")
@@ -20,9 +19,9 @@ pub(super) fn artifacts(reader: &mut Reader<'_>, at: &At<'_>) -> Option<Artifact
     let overrides = or_default(
         mapping.get("overrides"),
         |at| {
-            let wanted = "a mapping of programs to files";
-            let what = "program that casement puts on hosts";
-            reader.named_pairs(&at, wanted, what, |reader, at| reader.file(at))
+            let expected = "a mapping of programs to files";
+            let what = "program";
+            reader.named_pairs(&at, expected, what, |reader, at| reader.file(at))
         },
         BTreeMap::new,
     );

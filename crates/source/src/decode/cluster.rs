@@ -6,19 +6,19 @@ use super::{
     access, artifacts, host, if_given, images, kubernetes, machines, network, or_default, windows,
 };
 use crate::mapping::{Given, Mapping};
-use crate::outline::Outline;
+use crate::partial::PartialCluster;
 use crate::reader::Reader;
 
-/// Reads every part before it asks whether all of them are there.
+/// Reads all parts before it fails, to report the errors of all of them.
 pub(super) fn spec(
     reader: &mut Reader<'_>,
     spec: &Mapping<'_>,
-    outline: &mut Outline,
+    partial: &mut PartialCluster,
 ) -> Option<ClusterSpec> {
     let kubernetes = spec
         .required("kubernetes")
-        .and_then(|at| kubernetes::kubernetes(reader, &at, outline));
-    outline.existing = matches!(spec.get("existing"), Given::Value(_));
+        .and_then(|at| kubernetes::kubernetes(reader, &at, partial));
+    partial.existing = matches!(spec.get("existing"), Given::Value(_));
     let existing = if_given(spec.get("existing"), |at| kubernetes::existing(reader, &at));
     let join = or_default(
         spec.get("join"),
@@ -30,7 +30,7 @@ pub(super) fn spec(
         .and_then(|at| network::network(reader, &at));
     let hosts = spec
         .required("hosts")
-        .and_then(|at| host::hosts(reader, &at, outline));
+        .and_then(|at| host::hosts(reader, &at, partial));
     let access = or_default(
         spec.get("access"),
         |at| access::access(reader, &at),

@@ -12,31 +12,35 @@ use casement_spec::{
 use super::{access, if_given, kubernetes, or_default};
 use crate::codes;
 use crate::mapping::{Given, Mapping};
-use crate::outline::{HostOutline, Outline, Placed};
-use crate::reader::{At, Reader};
+use crate::partial::{FieldValue, PartialCluster, PartialHost};
+use crate::reader::{FieldNode, Reader};
 use crate::shapes;
 
-/// All hosts; `None` after a finding in any of them.
+/// `None` after a finding in any host.
 pub(super) fn hosts(
     reader: &mut Reader<'_>,
-    at: &At<'_>,
-    outline: &mut Outline,
+    at: &FieldNode<'_>,
+    partial: &mut PartialCluster,
 ) -> Option<Vec<Host>> {
     let items = reader.list(at, "a list of hosts")?;
-    let mut outlines = Vec::new();
+    let mut partial_hosts = Vec::new();
     let mut hosts = Vec::new();
     let number = items.len();
     for at in items {
-        let (seen, host) = host(reader, &at, outline.existing);
-        outlines.push(seen);
+        let (host_partial, host) = host(reader, &at, partial.existing);
+        partial_hosts.push(host_partial);
         hosts.extend(host);
     }
-    outline.hosts = Some(outlines);
+    partial.hosts = Some(partial_hosts);
     (hosts.len() == number).then_some(hosts)
 }
 
-fn host(reader: &mut Reader<'_>, at: &At<'_>, existing: bool) -> (HostOutline, Option<Host>) {
-    let mut seen = HostOutline {
+fn host(
+    reader: &mut Reader<'_>,
+    at: &FieldNode<'_>,
+    existing: bool,
+) -> (PartialHost, Option<Host>) {
+    let mut host_partial = PartialHost {
         path: at.path.clone(),
         name: None,
         address: None,
@@ -45,47 +49,48 @@ fn host(reader: &mut Reader<'_>, at: &At<'_>, existing: bool) -> (HostOutline, O
         pod_cidr: None,
     };
     let Some(mapping) = Mapping::read(reader, at, &shapes::HOST) else {
-        return (seen, None);
+        return (host_partial, None);
     };
-    seen.name = mapping
+    host_partial.name = mapping
         .required("name")
         .and_then(|at| reader.parse(&at, "a name", "windows01"));
-    seen.address = mapping
+    host_partial.address = mapping
         .required("address")
         .and_then(|at| address(reader, &at));
-    seen.os = mapping
+    host_partial.os = mapping
         .required("os")
         .and_then(|at| reader.named::<HostOs>(&at, "operating system"));
-    let roles = roles(reader, &mapping, &mut seen);
+    let roles = roles(reader, &mapping, &mut host_partial);
     let managed = if_given(mapping.get("managed"), |at| reader.boolean(&at));
-    let rest = rest(reader, &mapping, &mut seen);
-    if let (Some(os), Some(rest)) = (seen.os, &rest) {
-        winrm_on_linux(reader, at, &rest.access, os);
+    let optional = optional_fields(reader, &mapping, &mut host_partial);
+    if let (Some(os), Some(optional)) = (host_partial.os, &optional) {
+        winrm_on_linux(reader, at, &optional.access, os);
     }
     let host = (|| {
-        let (os, rest) = (seen.os?, rest?);
+        let (os, optional) = (host_partial.os?, optional?);
         let managed = managed?;
         Some(Host {
-            name: seen.name.clone()?,
-            address: seen.address?,
+            name: host_partial.name.clone()?,
+            address: host_partial.address?,
             os,
             roles: roles?,
             managed: managed.unwrap_or_else(|| defaults::managed(os.family(), existing)),
-            hostname: rest.hostname,
-            interface: rest.interface,
-            access: rest.access,
-            labels: rest.labels,
-            taints: rest.taints.unwrap_or_else(|| defaults::taints(os.family())),
-            pod_cidr: rest.pod_cidr,
-            kubelet_args: rest.kubelet_args,
-            state_dir: rest.state_dir,
+            hostname: optional.hostname,
+            interface: optional.interface,
+            access: optional.access,
+            labels: optional.labels,
+            taints: optional
+                .taints
+                .unwrap_or_else(|| defaults::taints(os.family())),
+            pod_cidr: optional.pod_cidr,
+            kubelet_args: optional.kubelet_args,
+            state_dir: optional.state_dir,
         })
     })();
-    (seen, host)
+    (host_partial, host)
 }
 
-/// What few hosts say.
-struct Rest {
+struct OptionalFields {
     hostname: Option<HostName>,
     interface: Option<InterfaceName>,
     access: HostAccess,
@@ -96,12 +101,16 @@ struct Rest {
     state_dir: Option<HostFolder>,
 }
 
-fn rest(reader: &mut Reader<'_>, mapping: &Mapping<'_>, seen: &mut HostOutline) -> Option<Rest> {
+fn optional_fields(
+    reader: &mut Reader<'_>,
+    mapping: &Mapping<'_>,
+    host_partial: &mut PartialHost,
+) -> Option<OptionalFields> {
     let hostname = if_given(mapping.get("hostname"), |at| {
         reader.parse(&at, "a name", "windows01")
     });
     let interface = if_given(mapping.get("interface"), |at| {
-        reader.parse(&at, "the name of an interface", "Ethernet")
+        reader.parse(&at, "an interface name", "Ethernet")
     });
     let access = or_default(
         mapping.get("access"),
@@ -117,7 +126,7 @@ fn rest(reader: &mut Reader<'_>, mapping: &Mapping<'_>, seen: &mut HostOutline) 
         reader.parse_list(&at, "a list of taints", "os=windows:NoSchedule")
     });
     let pod_cidr = if_given(mapping.get("podCidr"), |at| {
-        seen.pod_cidr = Some(at.path.clone());
+        host_partial.pod_cidr = Some(at.path.clone());
         kubernetes::cidrs(reader, &at, defaults::node_cidr())
     });
     let kubelet_args = or_default(
@@ -126,9 +135,9 @@ fn rest(reader: &mut Reader<'_>, mapping: &Mapping<'_>, seen: &mut HostOutline) 
         BTreeMap::new,
     );
     let state_dir = if_given(mapping.get("stateDir"), |at| {
-        state_dir(reader, &at, seen.os)
+        state_dir(reader, &at, host_partial.os)
     });
-    Some(Rest {
+    Some(OptionalFields {
         hostname: hostname?,
         interface: interface?,
         access: access?,
@@ -140,83 +149,91 @@ fn rest(reader: &mut Reader<'_>, mapping: &Mapping<'_>, seen: &mut HostOutline) 
     })
 }
 
-/// The folder in the host's own way of writing; either, if nobody knows what
-/// the host runs.
-fn state_dir(reader: &mut Reader<'_>, at: &At<'_>, os: Option<HostOs>) -> Option<HostFolder> {
-    let text = reader.text(at, "a folder on the host")?;
+/// The path in the syntax of the host's OS; if that is unknown, a leading `/` means
+/// Linux.
+fn state_dir(
+    reader: &mut Reader<'_>,
+    at: &FieldNode<'_>,
+    os: Option<HostOs>,
+) -> Option<HostFolder> {
+    let text = reader.text(at, "a directory on the host")?;
     let windows = os.map_or(!text.starts_with('/'), HostOs::is_windows);
     if windows {
-        let path = reader.parse(at, "a folder on Windows", r"D:\casement")?;
+        let path = reader.parse(at, "a Windows directory", r"D:\casement")?;
         return Some(HostFolder::Windows(path));
     }
-    let path = reader.parse(at, "a folder on Linux", "/var/lib/casement")?;
+    let path = reader.parse(at, "a Linux directory", "/var/lib/casement")?;
     Some(HostFolder::Linux(path))
 }
 
-/// WinRM is a way to Windows only.
-fn winrm_on_linux(reader: &mut Reader<'_>, host: &At<'_>, access: &HostAccess, os: HostOs) {
+fn winrm_on_linux(reader: &mut Reader<'_>, host: &FieldNode<'_>, access: &HostAccess, os: HostOs) {
     if access.winrm.is_none() || os.is_windows() {
         return;
     }
     let path = host.path.field("access").field("winrm");
-    let finding = Diagnostic::error(path, format!("`{os}` cannot be reached over WinRM"))
-        .code(codes::LONELY_FIELD)
+    let finding = Diagnostic::error(path, format!("`{os}` does not support WinRM"))
+        .code(codes::FIELD_DEPENDENCY)
         .at(Part::Key)
         .label(host.path.field("os"), "this host runs Linux");
-    reader.add(finding.help("leave `winrm` out: it is reached over SSH"));
+    reader.add(finding.help("remove `winrm`; Linux hosts use SSH"));
 }
 
-fn address(reader: &mut Reader<'_>, at: &At<'_>) -> Option<Ipv4Addr> {
+fn address(reader: &mut Reader<'_>, at: &FieldNode<'_>) -> Option<Ipv4Addr> {
     let text = reader.text(at, "an IPv4 address")?;
-    let wrong = |reason: &str| {
-        let message = format!("{} is no IPv4 address: {reason}", at.node.described());
+    let invalid = |reason: &str| {
+        let message = format!(
+            "{} is not a valid IPv4 address: {reason}",
+            at.node.described()
+        );
         Diagnostic::error(at.path.clone(), message).code(codes::ADDRESS)
     };
     let bare = text.split(['/', ':']).next().unwrap_or_default();
     let finding = match text.parse::<IpAddr>() {
         Ok(IpAddr::V4(address)) => {
-            let Some(reason) = no_host(address) else {
+            let Some(reason) = unusable_reason(address) else {
                 return Some(address);
             };
-            let message = format!("`{address}` is no address of a host: {reason}");
+            let message = format!("`{address}` is not a valid host address: {reason}");
             let finding = Diagnostic::error(at.path.clone(), message).code(codes::ADDRESS);
-            finding.help("give the address at which the host is reached")
+            finding.help("set the address that casement connects to")
         }
-        Ok(IpAddr::V6(_)) => wrong("it is an IPv6 address").help("give the host's IPv4 address"),
+        Ok(IpAddr::V6(_)) => {
+            invalid("it is an IPv6 address").help("set the IPv4 address of the host")
+        }
         Err(_) if bare != text && bare.parse::<Ipv4Addr>().is_ok() => {
-            wrong("more than the address stands there").help(if text.contains('/') {
+            invalid("it contains more than an address").help(if text.contains('/') {
                 format!("write `address: {bare}`")
             } else {
-                format!("write `address: {bare}`; a port goes to `access.ssh.port`")
+                format!("write `address: {bare}` and set the port as `access.ssh.port`")
             })
         }
-        Err(_) => wrong("four numbers are wanted, such as 10.3.0.4")
-            .help("give the host's IPv4 address; a name for SSH goes to `access.ssh.host`"),
+        Err(_) => invalid("expected four numbers, such as 10.3.0.4")
+            .help("set the IPv4 address of the host; set an SSH host name as `access.ssh.host`"),
     };
     reader.add(finding);
     None
 }
 
-/// Why an address is none that a host could have, if so. What begins with 127.0
-/// is what people mean by this machine; simulated hosts have others of 127.0.0.0/8.
-fn no_host(address: Ipv4Addr) -> Option<&'static str> {
+/// Why a host cannot have this address. Only 127.0.0.0/16 is rejected as loopback:
+/// simulated hosts use the rest of 127.0.0.0/8.
+fn unusable_reason(address: Ipv4Addr) -> Option<&'static str> {
     if matches!(address.octets(), [127, 0, ..]) {
-        return Some("it means this machine");
+        return Some("it is a loopback address");
     }
     if address.is_multicast() || address.is_broadcast() {
-        return Some("it means many hosts");
+        return Some("it is a multicast or broadcast address");
     }
-    (address.octets().first() == Some(&0)).then_some("it means no host")
+    (address.octets().first() == Some(&0)).then_some("it is in 0.0.0.0/8")
 }
 
 fn roles(
     reader: &mut Reader<'_>,
     mapping: &Mapping<'_>,
-    seen: &mut HostOutline,
+    host_partial: &mut PartialHost,
 ) -> Option<BTreeSet<Role>> {
     let at = match mapping.get("roles") {
         Given::Value(at) => at,
-        Given::Nothing => return Some(defaults::roles()),
+        Given::Absent => return Some(defaults::roles()),
     };
     let items = reader.list(&at, "a list of roles")?;
     if items.is_empty() {
@@ -231,13 +248,13 @@ fn roles(
     let number = items.len();
     for at in items {
         if let Some(value) = reader.named::<Role>(&at, "role") {
-            seen.roles.push(Placed {
+            host_partial.roles.push(FieldValue {
                 value,
                 path: at.path,
-                written: true,
+                explicit: true,
             });
         }
     }
-    let whole = seen.roles.len() == number;
-    whole.then(|| seen.roles.iter().map(|role| role.value).collect())
+    let valid = host_partial.roles.len() == number;
+    valid.then(|| host_partial.roles.iter().map(|role| role.value).collect())
 }

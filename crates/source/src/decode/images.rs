@@ -8,13 +8,12 @@ use casement_spec::{Account, Images};
 use super::{access, if_given, or_default, secret};
 use crate::codes;
 use crate::mapping::{Given, Mapping};
-use crate::reader::{At, Reader};
+use crate::reader::{FieldNode, Reader};
 use crate::shapes;
 
 const EXAMPLE: &str = "registry.k8s.io/pause:3.10";
 
-/// Where images come from.
-pub(super) fn images(reader: &mut Reader<'_>, at: &At<'_>) -> Option<Images> {
+pub(super) fn images(reader: &mut Reader<'_>, at: &FieldNode<'_>) -> Option<Images> {
     let mapping = Mapping::read(reader, at, &shapes::IMAGES)?;
     let registry = if_given(mapping.get("registry"), |at| {
         reader.parse(&at, "a registry", "registry.example:5000")
@@ -31,7 +30,7 @@ pub(super) fn images(reader: &mut Reader<'_>, at: &At<'_>) -> Option<Images> {
     );
     let verify = or_default(
         mapping.get("verify"),
-        |at| reader.named(&at, "check of images"),
+        |at| reader.named(&at, "image verification mode"),
         || Images::default().verify,
     );
     let overrides = or_default(
@@ -40,7 +39,7 @@ pub(super) fn images(reader: &mut Reader<'_>, at: &At<'_>) -> Option<Images> {
         BTreeMap::new,
     );
     for field in ["ca", "credentials"] {
-        lonely(reader, &mapping, field);
+        require_registry(reader, &mapping, field);
     }
     Some(Images {
         registry: registry?,
@@ -53,18 +52,17 @@ pub(super) fn images(reader: &mut Reader<'_>, at: &At<'_>) -> Option<Images> {
     })
 }
 
-fn lonely(reader: &mut Reader<'_>, mapping: &Mapping<'_>, field: &str) {
-    if let (Given::Value(at), Given::Nothing) = (mapping.get(field), mapping.get("registry")) {
-        let message =
-            format!("`images.{field}` is there, but no `images.registry` whose it would be");
-        let finding = Diagnostic::error(at.path, message).code(codes::LONELY_FIELD);
-        let help = format!("add `registry`, or leave `{field}` out");
+fn require_registry(reader: &mut Reader<'_>, mapping: &Mapping<'_>, field: &str) {
+    if let (Given::Value(at), Given::Absent) = (mapping.get(field), mapping.get("registry")) {
+        let message = format!("`images.{field}` is set, but `images.registry` is not");
+        let finding = Diagnostic::error(at.path, message).code(codes::FIELD_DEPENDENCY);
+        let help = format!("add `registry`, or remove `{field}`");
         reader.add(finding.at(Part::Key).help(help));
     }
 }
 
-/// An account at a registry or a proxy.
-pub(super) fn account(reader: &mut Reader<'_>, at: &At<'_>) -> Option<Account> {
+/// Credentials of a registry or proxy.
+pub(super) fn account(reader: &mut Reader<'_>, at: &FieldNode<'_>) -> Option<Account> {
     let mapping = Mapping::read(reader, at, &shapes::ACCOUNT)?;
     let user = mapping.required("user");
     let user = user.and_then(|at| access::account(reader, &at));

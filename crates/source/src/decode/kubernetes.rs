@@ -13,26 +13,25 @@ use super::{if_given, or_default};
 use crate::codes;
 use crate::mapping::{Given, Mapping};
 use crate::node::Data;
-use crate::outline::{Outline, Placed};
-use crate::reader::{At, Reader, short_path};
+use crate::partial::{FieldValue, PartialCluster};
+use crate::reader::{FieldNode, Reader, short_path};
 use crate::shapes;
 
-/// Kubernetes itself.
 pub(super) fn kubernetes(
     reader: &mut Reader<'_>,
-    at: &At<'_>,
-    outline: &mut Outline,
+    at: &FieldNode<'_>,
+    partial: &mut PartialCluster,
 ) -> Option<Kubernetes> {
     let mapping = Mapping::read(reader, at, &shapes::KUBERNETES)?;
-    outline.version = mapping.required("version").and_then(|at| {
-        Some(Placed {
+    partial.version = mapping.required("version").and_then(|at| {
+        Some(FieldValue {
             value: reader.parse(&at, "a version", "1.36.3")?,
             path: at.path,
-            written: true,
+            explicit: true,
         })
     });
-    outline.pods = placed(reader, &mapping, "podCidr", defaults::pod_cidr());
-    outline.services = placed(reader, &mapping, "serviceCidr", defaults::service_cidr());
+    partial.pods = cidrs_or_default(reader, &mapping, "podCidr", defaults::pod_cidr());
+    partial.services = cidrs_or_default(reader, &mapping, "serviceCidr", defaults::service_cidr());
     let endpoint = if_given(mapping.get("endpoint"), |at| {
         reader.parse(&at, "a host and a port", "10.3.0.1:6443")
     });
@@ -47,14 +46,14 @@ pub(super) fn kubernetes(
     );
     let cidr_allocation = or_default(
         mapping.get("cidrAllocation"),
-        |at| reader.named(&at, "way to give nodes their pod networks"),
+        |at| reader.named(&at, "CIDR allocation mode"),
         || CidrAllocation::Controller,
     );
-    outline.allocation = cidr_allocation;
+    partial.allocation = cidr_allocation;
     Some(Kubernetes {
-        version: outline.version.as_ref()?.value.clone(),
-        pod_cidr: outline.pods.as_ref()?.value,
-        service_cidr: outline.services.as_ref()?.value,
+        version: partial.version.as_ref()?.value.clone(),
+        pod_cidr: partial.pods.as_ref()?.value,
+        service_cidr: partial.services.as_ref()?.value,
         endpoint: endpoint?,
         cluster_domain: cluster_domain?,
         dns_ip: dns_ip?,
@@ -63,109 +62,107 @@ pub(super) fn kubernetes(
     })
 }
 
-fn placed(
+fn cidrs_or_default(
     reader: &mut Reader<'_>,
     mapping: &Mapping<'_>,
     name: &str,
     default: Cidrs,
-) -> Option<Placed<Cidrs>> {
+) -> Option<FieldValue<Cidrs>> {
     match mapping.get(name) {
-        Given::Value(at) => Some(Placed {
+        Given::Value(at) => Some(FieldValue {
             value: cidrs(reader, &at, default)?,
             path: at.path,
-            written: true,
+            explicit: true,
         }),
-        Given::Nothing => Some(Placed {
+        Given::Absent => Some(FieldValue {
             value: default,
             path: FieldPath::root()
                 .field("spec")
                 .field("kubernetes")
                 .field(name),
-            written: false,
+            explicit: false,
         }),
     }
 }
 
-/// One IPv4 network, or a list of one for each stack.
-pub(super) fn cidrs(reader: &mut Reader<'_>, at: &At<'_>, example: Cidrs) -> Option<Cidrs> {
+/// An IPv4 network, or a list of one network per IP family.
+pub(super) fn cidrs(reader: &mut Reader<'_>, at: &FieldNode<'_>, example: Cidrs) -> Option<Cidrs> {
     let items = match &at.node.data {
         Data::List(items) => items.as_slice(),
         _ => std::slice::from_ref(at.node),
     };
     let listed = matches!(at.node.data, Data::List(_));
     let (mut v4, mut v6, mut v6_first) = (None, None, false);
-    let mut whole = true;
+    let mut valid = true;
     for (index, node) in items.iter().enumerate() {
         let path = if listed {
             at.path.index(index)
         } else {
             at.path.clone()
         };
-        let at = At { node, path };
+        let at = FieldNode { node, path };
         let text = reader.text(&at, "a network such as 10.244.0.0/16")?;
-        let taken = if text.contains(':') {
+        let duplicate = if text.contains(':') {
             v6_first = v4.is_none();
             let network = reader.parse::<Cidr6>(&at, "a network", "fd00:244::/56");
-            whole &= network.is_some();
+            valid &= network.is_some();
             v6.replace(network?).is_some()
         } else {
             let network = reader.parse::<Cidr>(&at, "a network", &example.v4().to_string());
-            whole &= network.is_some();
+            valid &= network.is_some();
             v4.replace(network?).is_some()
         };
-        if taken {
-            let message = format!("`{text}` is a second network of its kind");
+        if duplicate {
+            let message = format!("`{text}` is the second network of its IP family");
             let finding = Diagnostic::error(at.path, message).code(codes::BAD_VALUE);
-            reader.add(finding.help("give one IPv4 network, and one IPv6 network for two stacks"));
-            whole = false;
+            reader.add(finding.help("set one IPv4 network, and for dual stack one IPv6 network"));
+            valid = false;
         }
     }
     let Some(v4) = v4 else {
         let name = short_path(&at.path);
         let finding = Diagnostic::error(at.path.clone(), format!("`{name}` has no IPv4 network"))
             .code(codes::BAD_VALUE)
-            .note("Windows nodes cannot do without IPv4");
+            .note("Windows nodes require IPv4");
         let field = at.path.last_field().unwrap_or_default();
-        reader.add(finding.help(format!("an example is `{field}: {example}`")));
+        reader.add(finding.help(format!("use a value such as `{field}: {example}`")));
         return None;
     };
     let cidrs = match v6 {
-        Some(v6) => Cidrs::two_stacks(v4, v6, v6_first),
+        Some(v6) => Cidrs::dual_stack(v4, v6, v6_first),
         None => v4.into(),
     };
-    whole.then_some(cidrs)
+    valid.then_some(cidrs)
 }
 
-fn ip(reader: &mut Reader<'_>, at: &At<'_>) -> Option<IpAddr> {
+fn ip(reader: &mut Reader<'_>, at: &FieldNode<'_>) -> Option<IpAddr> {
     let text = reader.text(at, "an address")?;
     if let Ok(address) = text.parse() {
         return Some(address);
     }
-    let message = format!("{} is no IP address", at.node.described());
+    let message = format!("{} is not a valid IP address", at.node.described());
     let finding = Diagnostic::error(at.path.clone(), message).code(codes::BAD_VALUE);
-    reader.add(finding.help("an example is `10.96.0.10`"));
+    reader.add(finding.help("use a value such as `10.96.0.10`"));
     None
 }
 
-fn gates(reader: &mut Reader<'_>, at: &At<'_>) -> Option<BTreeMap<FeatureGate, bool>> {
-    reader.own_pairs(at, "a mapping of feature gates", "WinDSR", |reader, at| {
+fn gates(reader: &mut Reader<'_>, at: &FieldNode<'_>) -> Option<BTreeMap<FeatureGate, bool>> {
+    reader.parse_keys(at, "a mapping of feature gates", "WinDSR", |reader, at| {
         reader.boolean(at)
     })
 }
 
-/// The control plane that exists already.
-pub(super) fn existing(reader: &mut Reader<'_>, at: &At<'_>) -> Option<Existing> {
+pub(super) fn existing(reader: &mut Reader<'_>, at: &FieldNode<'_>) -> Option<Existing> {
     let mapping = Mapping::read(reader, at, &shapes::EXISTING)?;
     let kubeconfig = reader.file(&mapping.required("kubeconfig")?)?;
     Some(Existing { kubeconfig })
 }
 
-/// How nodes join.
-pub(super) fn join(reader: &mut Reader<'_>, at: &At<'_>) -> Option<Join> {
+pub(super) fn join(reader: &mut Reader<'_>, at: &FieldNode<'_>) -> Option<Join> {
     let mapping = Mapping::read(reader, at, &shapes::JOIN)?;
     let method = or_default(
         mapping.get("method"),
-        |at| reader.named::<JoinMethod>(&at, "way to join"),
+        |at| reader.named::<JoinMethod>(&at, "join method"),
         || Join::default().method,
     );
     Some(Join { method: method? })

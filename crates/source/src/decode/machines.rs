@@ -10,13 +10,12 @@ use casement_spec::{
 use super::{access, if_given, or_default, secret};
 use crate::codes;
 use crate::mapping::Mapping;
-use crate::reader::{At, Reader};
+use crate::reader::{FieldNode, Reader};
 use crate::shapes;
 
 type Sizes<T> = BTreeMap<MachineGroup, T>;
 
-/// Where the hosts' machines are made.
-pub(super) fn machines(reader: &mut Reader<'_>, at: &At<'_>) -> Option<Machines> {
+pub(super) fn machines(reader: &mut Reader<'_>, at: &FieldNode<'_>) -> Option<Machines> {
     let mapping = Mapping::read(reader, at, &shapes::MACHINES)?;
     let (name, at) = mapping.only(reader, &shapes::MACHINES)?;
     match name {
@@ -26,7 +25,7 @@ pub(super) fn machines(reader: &mut Reader<'_>, at: &At<'_>) -> Option<Machines>
     }
 }
 
-fn libvirt(reader: &mut Reader<'_>, at: &At<'_>) -> Option<Libvirt> {
+fn libvirt(reader: &mut Reader<'_>, at: &FieldNode<'_>) -> Option<Libvirt> {
     let mapping = Mapping::read(reader, at, &shapes::LIBVIRT)?;
     let hypervisors = hypervisors(reader, &mapping);
     let network = or_default(
@@ -42,7 +41,7 @@ fn libvirt(reader: &mut Reader<'_>, at: &At<'_>) -> Option<Libvirt> {
     })
 }
 
-fn hyperv(reader: &mut Reader<'_>, at: &At<'_>) -> Option<HyperV> {
+fn hyperv(reader: &mut Reader<'_>, at: &FieldNode<'_>) -> Option<HyperV> {
     let mapping = Mapping::read(reader, at, &shapes::HYPERV)?;
     let hypervisors = hypervisors(reader, &mapping);
     let switch = mapping.required("switch");
@@ -72,12 +71,12 @@ fn hypervisors(reader: &mut Reader<'_>, mapping: &Mapping<'_>) -> Option<Vec<Hyp
     (all.len() == number).then_some(all)
 }
 
-fn hypervisor(reader: &mut Reader<'_>, at: &At<'_>) -> Option<Hypervisor> {
+fn hypervisor(reader: &mut Reader<'_>, at: &FieldNode<'_>) -> Option<Hypervisor> {
     let mapping = Mapping::read(reader, at, &shapes::HYPERVISOR)?;
     let name = mapping.required("name");
     let name = name.and_then(|at| reader.parse(&at, "a name", "nyctea"));
     let address = mapping.required("address");
-    let address = address.and_then(|at| reader.parse(&at, "an address or a name", "10.3.0.9"));
+    let address = address.and_then(|at| reader.parse(&at, "an address or a host name", "10.3.0.9"));
     let hosts = or_default(
         mapping.get("hosts"),
         |at| reader.parse_list(&at, "a list of hosts", "windows01"),
@@ -100,14 +99,14 @@ fn sizes(reader: &mut Reader<'_>, mapping: &Mapping<'_>) -> Option<Sizes<Machine
     or_default(
         mapping.get("sizes"),
         |at| {
-            let wanted = "a mapping of groups to sizes";
-            reader.named_pairs(&at, wanted, "group of machines", size)
+            let expected = "a mapping of groups to sizes";
+            reader.named_pairs(&at, expected, "machine group", size)
         },
         BTreeMap::new,
     )
 }
 
-fn size(reader: &mut Reader<'_>, at: &At<'_>) -> Option<MachineSize> {
+fn size(reader: &mut Reader<'_>, at: &FieldNode<'_>) -> Option<MachineSize> {
     let mapping = Mapping::read(reader, at, &shapes::SIZE)?;
     let cpus = if_given(mapping.get("cpus"), |at| {
         let number = reader.number(&at, 1..=1024, 4)?;
@@ -126,7 +125,7 @@ fn size(reader: &mut Reader<'_>, at: &At<'_>) -> Option<MachineSize> {
     })
 }
 
-fn azure(reader: &mut Reader<'_>, at: &At<'_>) -> Option<Azure> {
+fn azure(reader: &mut Reader<'_>, at: &FieldNode<'_>) -> Option<Azure> {
     let mapping = Mapping::read(reader, at, &shapes::AZURE)?;
     let location = mapping.required("location");
     let location = location.and_then(|at| reader.parse(&at, "a region", "westeurope"));
@@ -144,9 +143,9 @@ fn azure(reader: &mut Reader<'_>, at: &At<'_>) -> Option<Azure> {
     let sizes = or_default(
         mapping.get("sizes"),
         |at| {
-            let wanted = "a mapping of groups to sizes";
-            reader.named_pairs(&at, wanted, "group of machines", |reader, at| {
-                reader.parse(at, "a size of Azure", "Standard_D4s_v5")
+            let expected = "a mapping of groups to sizes";
+            reader.named_pairs(&at, expected, "machine group", |reader, at| {
+                reader.parse(at, "an Azure VM size", "Standard_D4s_v5")
             })
         },
         BTreeMap::new,

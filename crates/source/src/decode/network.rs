@@ -8,11 +8,10 @@ use casement_spec::{
 use super::{if_given, or_default};
 use crate::codes;
 use crate::mapping::{Given, Mapping};
-use crate::reader::{At, Reader};
+use crate::reader::{FieldNode, Reader};
 use crate::shapes;
 
-/// How pods reach each other.
-pub(super) fn network(reader: &mut Reader<'_>, at: &At<'_>) -> Option<Network> {
+pub(super) fn network(reader: &mut Reader<'_>, at: &FieldNode<'_>) -> Option<Network> {
     let mapping = Mapping::read(reader, at, &shapes::NETWORK)?;
     let mode = mapping
         .required("mode")
@@ -24,7 +23,7 @@ pub(super) fn network(reader: &mut Reader<'_>, at: &At<'_>) -> Option<Network> {
     );
     let vni = or_default(
         mapping.get("vni"),
-        |at| bounded(reader, &at, (1, Vni::MOST), 4096),
+        |at| bounded(reader, &at, (1, Vni::MAX), 4096),
         defaults::vni,
     );
     let port = or_default(
@@ -44,16 +43,16 @@ pub(super) fn network(reader: &mut Reader<'_>, at: &At<'_>) -> Option<Network> {
         defaults::cni_name,
     );
     let mtu = if_given(mapping.get("mtu"), |at| {
-        bounded(reader, &at, (u32::from(Mtu::LEAST), 65535), 1450)
+        bounded(reader, &at, (u32::from(Mtu::MIN), 65535), 1450)
     });
     let interface = if_given(mapping.get("interface"), |at| {
-        reader.parse(&at, "the name of an interface", "Ethernet")
+        reader.parse(&at, "an interface name", "Ethernet")
     });
     let mode = mode?;
-    let fits = belong(reader, &mapping, mode);
+    let valid = check_mode_fields(reader, &mapping, mode);
     let backend = backend(mode, agent?, vni?, port?);
     let hns_network = hns_network?.unwrap_or_else(|| defaults::hns_network(backend));
-    fits.then_some(Network {
+    valid.then_some(Network {
         backend,
         hns_network,
         cni_name: cni_name?,
@@ -72,14 +71,14 @@ fn backend(mode: NetworkMode, agent: NetworkAgent, vni: Vni, port: u16) -> Backe
     }
 }
 
-/// A number that knows its own bounds, which the schema repeats.
+/// A number with limits, which the schema repeats.
 fn bounded<T: TryFrom<u32, Error = Invalid>>(
     reader: &mut Reader<'_>,
-    at: &At<'_>,
-    (least, most): (u32, u32),
+    at: &FieldNode<'_>,
+    (min, max): (u32, u32),
     example: u32,
 ) -> Option<T> {
-    let number = reader.number(at, least..=most, example)?;
+    let number = reader.number(at, min..=max, example)?;
     match T::try_from(number) {
         Ok(value) => Some(value),
         Err(invalid) => {
@@ -89,14 +88,14 @@ fn bounded<T: TryFrom<u32, Error = Invalid>>(
     }
 }
 
-/// Whether every field that is there means something in this mode.
-fn belong(reader: &mut Reader<'_>, mapping: &Mapping<'_>, mode: NetworkMode) -> bool {
-    let mut fits = true;
-    for (name, has, whose) in [
+/// Whether all fields that are set are used in this mode.
+fn check_mode_fields(reader: &mut Reader<'_>, mapping: &Mapping<'_>, mode: NetworkMode) -> bool {
+    let mut valid = true;
+    for (name, supported, reason) in [
         (
             "agent",
             mode.is_flannel(),
-            "only the modes of flannel have an agent",
+            "only flannel modes have an agent",
         ),
         ("vni", mode.is_vxlan(), "only VXLAN has a VNI"),
         ("port", mode.is_vxlan(), "only VXLAN has a port"),
@@ -104,19 +103,19 @@ fn belong(reader: &mut Reader<'_>, mapping: &Mapping<'_>, mode: NetworkMode) -> 
         let Given::Value(at) = mapping.get(name) else {
             continue;
         };
-        if has {
+        if supported {
             continue;
         }
-        fits = false;
-        let message = format!("`network.{name}` means nothing with `mode: {mode}`");
+        valid = false;
+        let message = format!("`network.{name}` cannot be used with `mode: {mode}`");
         let mut finding = Diagnostic::error(at.path, message)
-            .code(codes::LONELY_FIELD)
+            .code(codes::FIELD_DEPENDENCY)
             .at(Part::Key)
-            .note(whose);
+            .note(reason);
         if let Given::Value(mode) = mapping.get("mode") {
             finding = finding.label(mode.path, "the mode");
         }
-        reader.add(finding.help("leave it out, or take another mode"));
+        reader.add(finding.help("remove it, or choose another mode"));
     }
-    fits
+    valid
 }

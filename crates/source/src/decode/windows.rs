@@ -1,4 +1,4 @@
-//! `windows`, `runtime` and `proxy`: what every host has beside Kubernetes.
+//! `windows`, `runtime` and `proxy`.
 
 use casement_diag::{Diagnostic, Part};
 use casement_spec::{Proxy, Runtime, Windows};
@@ -6,36 +6,35 @@ use casement_spec::{Proxy, Runtime, Windows};
 use super::{if_given, or_default};
 use crate::codes;
 use crate::mapping::{Given, Mapping};
-use crate::reader::{At, Reader};
+use crate::reader::{FieldNode, Reader};
 use crate::shapes;
 
-/// What is particular to Windows hosts.
-pub(super) fn windows(reader: &mut Reader<'_>, at: &At<'_>) -> Option<Windows> {
+pub(super) fn windows(reader: &mut Reader<'_>, at: &FieldNode<'_>) -> Option<Windows> {
     let mapping = Mapping::read(reader, at, &shapes::WINDOWS)?;
     let default = Windows::default();
     let base_dir = or_default(
         mapping.get("baseDir"),
-        |at| reader.parse(&at, "a folder on Windows", r"C:\k"),
+        |at| reader.parse(&at, "a Windows directory", r"C:\k"),
         || default.base_dir,
     );
     let components = or_default(
         mapping.get("components"),
-        |at| reader.named(&at, "way to run the node's programs"),
+        |at| reader.named(&at, "component mode"),
         || default.components,
     );
     let reboot = or_default(
         mapping.get("reboot"),
-        |at| reader.named(&at, "answer to a reboot"),
+        |at| reader.named(&at, "reboot policy"),
         || default.reboot,
     );
     let repair = or_default(
         mapping.get("repair"),
-        |at| reader.named(&at, "answer to drift"),
+        |at| reader.named(&at, "repair policy"),
         || default.repair,
     );
     let defender = or_default(
         mapping.get("defender"),
-        |at| reader.named(&at, "word on Defender"),
+        |at| reader.named(&at, "Defender policy"),
         || default.defender,
     );
     let updates = or_default(
@@ -59,8 +58,7 @@ pub(super) fn windows(reader: &mut Reader<'_>, at: &At<'_>) -> Option<Windows> {
     })
 }
 
-/// What runs the containers.
-pub(super) fn runtime(reader: &mut Reader<'_>, at: &At<'_>) -> Option<Runtime> {
+pub(super) fn runtime(reader: &mut Reader<'_>, at: &FieldNode<'_>) -> Option<Runtime> {
     let mapping = Mapping::read(reader, at, &shapes::RUNTIME)?;
     let kind = or_default(
         mapping.get("kind"),
@@ -76,8 +74,7 @@ pub(super) fn runtime(reader: &mut Reader<'_>, at: &At<'_>) -> Option<Runtime> {
     })
 }
 
-/// The proxy that hosts use.
-pub(super) fn proxy(reader: &mut Reader<'_>, at: &At<'_>) -> Option<Proxy> {
+pub(super) fn proxy(reader: &mut Reader<'_>, at: &FieldNode<'_>) -> Option<Proxy> {
     let mapping = Mapping::read(reader, at, &shapes::PROXY)?;
     let example = "http://10.3.0.9:3128";
     let http = if_given(mapping.get("http"), |at| {
@@ -100,14 +97,14 @@ pub(super) fn proxy(reader: &mut Reader<'_>, at: &At<'_>) -> Option<Proxy> {
     let credentials = if_given(mapping.get("credentials"), |at| {
         super::images::account(reader, &at)
     });
-    if let (Given::Value(at), Given::Nothing, Given::Nothing) = (
+    if let (Given::Value(at), Given::Absent, Given::Absent) = (
         mapping.get("credentials"),
         mapping.get("http"),
         mapping.get("https"),
     ) {
-        let message = "`proxy.credentials` is there, but no proxy whose they would be";
-        let finding = Diagnostic::error(at.path, message).code(codes::LONELY_FIELD);
-        let help = "add `http` or `https`, or leave `credentials` out";
+        let message = "`proxy.credentials` is set, but `proxy.http` and `proxy.https` are not";
+        let finding = Diagnostic::error(at.path, message).code(codes::FIELD_DEPENDENCY);
+        let help = "add `http` or `https`, or remove `credentials`";
         reader.add(finding.at(Part::Key).help(help));
     }
     Some(Proxy {

@@ -1,4 +1,4 @@
-//! Documents that are texts in other documents: ConfigMaps are full of them.
+//! Documents embedded as strings in ConfigMaps.
 
 use std::ops::Range;
 
@@ -8,9 +8,9 @@ use crate::node::{Data, Entry, Node};
 
 use super::{toml, yaml};
 
-/// Puts the documents that the texts of a ConfigMap are in the place of the
-/// texts, and gives them with their paths.
-pub(super) fn unfold(root: &mut Node, path: &FieldPath, text: &str) -> Vec<(FieldPath, Node)> {
+/// Replaces the strings of a ConfigMap that are documents with their trees, and
+/// returns these with their paths.
+pub(super) fn expand(root: &mut Node, path: &FieldPath, text: &str) -> Vec<(FieldPath, Node)> {
     let Data::Mapping(entries) = &mut root.data else {
         return Vec::new();
     };
@@ -47,20 +47,20 @@ fn document(entry: &Entry, text: &str) -> Option<Node> {
         return None;
     }
     let lines = Lines::new(&scalar.text, &entry.value.range, text);
-    lines.place(&mut node);
+    lines.relocate(&mut node);
     Some(node)
 }
 
-/// Where the lines of an inner text lie in the outer one.
+/// Maps positions in an embedded document to positions in the file.
 struct Lines {
-    /// Inner start, outer start; empty where the text cannot be followed.
+    /// Inner and outer start of each line; empty if there is no mapping.
     starts: Vec<(usize, usize)>,
     whole: Range<usize>,
 }
 
 impl Lines {
-    /// A block text has the same lines, indented; a quoted one has escapes and
-    /// is not followed.
+    /// A block scalar has the same lines, indented; a quoted one may have escapes
+    /// and is not mapped.
     fn new(inner: &str, range: &Range<usize>, outer: &str) -> Self {
         let mut starts = Vec::new();
         let source = outer.get(range.clone()).unwrap_or_default();
@@ -100,15 +100,15 @@ impl Lines {
         }
     }
 
-    fn place(&self, node: &mut Node) {
+    fn relocate(&self, node: &mut Node) {
         node.range = self.range(&node.range);
         match &mut node.data {
             Data::Scalar(_) => {}
-            Data::List(items) => items.iter_mut().for_each(|item| self.place(item)),
+            Data::List(items) => items.iter_mut().for_each(|item| self.relocate(item)),
             Data::Mapping(entries) => {
                 for entry in entries.iter_mut() {
                     entry.key_range = self.range(&entry.key_range);
-                    self.place(&mut entry.value);
+                    self.relocate(&mut entry.value);
                 }
             }
         }

@@ -1,18 +1,16 @@
-//! Lines of scripts; only those that make routes are ever shown.
+//! Scripts as lists of lines; only lines that add routes are ever shown.
 
 use crate::node::{Data, Node, Scalar};
 
-/// How the names of scripts end.
-const ENDINGS: [&str; 5] = [".cmd", ".bat", ".ps1", ".sh", ".txt"];
+const EXTENSIONS: [&str; 5] = [".cmd", ".bat", ".ps1", ".sh", ".txt"];
 
-/// Whether a file is taken for a script.
 pub(super) fn is_script(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
-    ENDINGS.iter().any(|ending| name.ends_with(ending))
+    EXTENSIONS.iter().any(|extension| name.ends_with(extension))
 }
 
-/// A list of the lines. All but those about routes are secrets: scripts hold
-/// tokens and passwords.
+/// Lines that do not add routes are marked secret: scripts contain tokens and
+/// passwords.
 pub(super) fn parse(text: &str) -> Node {
     let mut lines = Vec::new();
     let mut start = 0;

@@ -1,4 +1,4 @@
-//! TOML to a tree.
+//! Parses TOML into a tree.
 
 use casement_diag::Diagnostic;
 use toml::Spanned;
@@ -8,16 +8,15 @@ use crate::node::{Data, Entries, Entry, Node, Scalar};
 
 use super::syntax_error;
 
-/// The whole file is one table.
 pub(super) fn parse(text: &str) -> Result<Node, Box<Diagnostic>> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let table = DeTable::parse(text).map_err(|error| {
         let at = error.span().map_or(0, |span| span.start);
-        let message = format!("this is no TOML: {}", error.message());
+        let message = format!("invalid TOML: {}", error.message());
         syntax_error(
             at,
             message,
-            "`containerd config dump` reads the file as containerd does",
+            "run `containerd config dump` to see how containerd reads the file",
         )
     })?;
     Ok(Node {
@@ -38,7 +37,7 @@ fn mapping(table: &DeTable<'_>) -> Data {
     fields.sort_by_key(|entry| entry.key_range.start);
     let mut entries = Entries::default();
     for field in fields {
-        // TOML itself refuses a name that is there twice.
+        // The TOML parser rejects duplicate keys.
         drop(entries.push(field));
     }
     Data::Mapping(entries)

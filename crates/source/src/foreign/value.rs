@@ -1,10 +1,9 @@
-//! A value of a foreign file, and the way to it.
+//! A value of a foreign file with its path.
 
 use casement_diag::{Diagnostic, FieldPath, Severity};
 
 use crate::node::{Data, Entry, Node};
 
-/// A value, the file it is in, and where in it.
 #[derive(Debug, Clone)]
 pub struct Value<'a> {
     file: &'a str,
@@ -17,17 +16,14 @@ impl<'a> Value<'a> {
         Self { file, path, node }
     }
 
-    /// The file it is in.
     pub fn file(&self) -> &'a str {
         self.file
     }
 
-    /// Where in the file it is.
     pub fn path(&self) -> &FieldPath {
         &self.path
     }
 
-    /// A field of this mapping.
     pub fn get(&self, name: &str) -> Option<Self> {
         let Data::Mapping(entries) = &self.node.data else {
             return None;
@@ -40,7 +36,7 @@ impl<'a> Value<'a> {
         Self::new(self.file, path, &entry.value)
     }
 
-    /// The same, whatever the case of the letters: Go reads JSON like that.
+    /// Case-insensitive, as Go decodes JSON.
     pub fn get_any_case(&self, name: &str) -> Option<Self> {
         self.get(name)
             .or_else(|| self.entry(|key| key.eq_ignore_ascii_case(name)))
@@ -54,14 +50,14 @@ impl<'a> Value<'a> {
         Some(self.value_of(entry))
     }
 
-    /// A field of a field, names separated by dots.
+    /// A nested field; `names` are separated by dots.
     pub fn at(&self, names: &str) -> Option<Self> {
         names
             .split('.')
             .try_fold(self.clone(), |value, name| value.get(name))
     }
 
-    /// The items of this list; none where it is no list.
+    /// The items of a list, otherwise empty.
     pub fn items(&self) -> Vec<Self> {
         let Data::List(items) = &self.node.data else {
             return Vec::new();
@@ -70,7 +66,7 @@ impl<'a> Value<'a> {
         items.iter().enumerate().map(item).collect()
     }
 
-    /// The fields of this mapping, in the file's order; none where it is none.
+    /// The fields of a mapping in file order, otherwise empty.
     pub fn entries(&self) -> Vec<(&'a str, Self)> {
         let Data::Mapping(entries) = &self.node.data else {
             return Vec::new();
@@ -79,35 +75,31 @@ impl<'a> Value<'a> {
         entries.iter().map(entry).collect()
     }
 
-    /// Whether it is a mapping.
     pub fn is_mapping(&self) -> bool {
         matches!(self.node.data, Data::Mapping(_))
     }
 
-    /// Whether it is a list.
     pub fn is_list(&self) -> bool {
         matches!(self.node.data, Data::List(_))
     }
 
-    /// Whether nothing is there, or a word for nothing.
-    pub fn is_nothing(&self) -> bool {
-        self.node.is_nothing()
+    /// Missing, `~` or `null`.
+    pub fn is_null(&self) -> bool {
+        self.node.is_null()
     }
 
-    /// A single value, as written.
+    /// A scalar as written; `None` if it is null.
     pub fn text(&self) -> Option<&'a str> {
         match &self.node.data {
-            Data::Scalar(scalar) if !self.node.is_nothing() => Some(&scalar.text),
+            Data::Scalar(scalar) if !self.node.is_null() => Some(&scalar.text),
             _ => None,
         }
     }
 
-    /// A whole number.
     pub fn integer(&self) -> Option<i64> {
         self.text()?.parse().ok()
     }
 
-    /// `true` or `false`.
     pub fn boolean(&self) -> Option<bool> {
         match self.text()? {
             "true" | "True" | "TRUE" => Some(true),
@@ -116,17 +108,14 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// A finding at this value.
     pub fn finding(&self, severity: Severity, message: impl Into<String>) -> Diagnostic {
-        Diagnostic::new(severity, self.path.clone(), message).within(self.file)
+        Diagnostic::new(severity, self.path.clone(), message).in_file(self.file)
     }
 
-    /// An error at this value.
     pub fn error(&self, message: impl Into<String>) -> Diagnostic {
         self.finding(Severity::Error, message)
     }
 
-    /// A warning at this value.
     pub fn warning(&self, message: impl Into<String>) -> Diagnostic {
         self.finding(Severity::Warning, message)
     }

@@ -1,4 +1,4 @@
-//! YAML of any kind, and so JSON, to trees.
+//! Parses YAML, and so JSON, into trees.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -11,25 +11,25 @@ use crate::syntax;
 
 use super::syntax_error;
 
-/// Deeper than manifests go; custom resources with schemas are the deepest.
-const MOST_DEPTH: usize = 128;
-/// What aliases may unfold to, so that a small file cannot fill the memory.
-const MOST_NODES: usize = 1_000_000;
+/// More than manifests have; CRDs with schemas are the deepest.
+const MAX_DEPTH: usize = 128;
+/// Limit after the expansion of aliases, so that a small file cannot exhaust memory.
+const MAX_NODES: usize = 1_000_000;
 
-type Stop = Box<Diagnostic>;
+type ParseError = Box<Diagnostic>;
 
-/// Every document that is not empty.
-pub(super) fn parse(text: &str) -> Result<Vec<Node>, Stop> {
+/// All documents that are not empty.
+pub(super) fn parse(text: &str) -> Result<Vec<Node>, ParseError> {
     let options = granit_parser::options! {
-        flow_nesting_limit: MOST_DEPTH,
-        block_nesting_limit: MOST_DEPTH,
+        flow_nesting_limit: MAX_DEPTH,
+        block_nesting_limit: MAX_DEPTH,
     };
-    let mut forest = Forest::default();
+    let mut builder = DocumentBuilder::default();
     for event in Parser::new_from_str_with_options(text, options) {
-        let (event, span) = event.map_err(|error| Box::new(syntax::no_yaml(text, &error)))?;
-        forest.event(event, bytes(&span, text))?;
+        let (event, span) = event.map_err(|error| Box::new(syntax::invalid_yaml(text, &error)))?;
+        builder.event(event, bytes(&span, text))?;
     }
-    Ok(forest.documents)
+    Ok(builder.documents)
 }
 
 fn bytes(span: &Span, text: &str) -> Range<usize> {
@@ -38,7 +38,7 @@ fn bytes(span: &Span, text: &str) -> Range<usize> {
     range.start..range.start + slice.trim_end().len()
 }
 
-/// A collection whose end was not seen yet.
+/// A collection that is not closed yet.
 struct Open {
     range: Range<usize>,
     anchor: usize,
@@ -47,20 +47,20 @@ struct Open {
 
 enum Content {
     List(Vec<Node>),
-    /// The key is set while its value is awaited.
+    /// The key is set until its value is parsed.
     Mapping(Vec<Entry>, Option<(String, Range<usize>)>),
 }
 
 #[derive(Default)]
-struct Forest {
+struct DocumentBuilder {
     open: Vec<Open>,
     documents: Vec<Node>,
     anchors: HashMap<usize, (Node, usize)>,
     nodes: usize,
 }
 
-impl Forest {
-    fn event(&mut self, event: Event<'_>, range: Range<usize>) -> Result<(), Stop> {
+impl DocumentBuilder {
+    fn event(&mut self, event: Event<'_>, range: Range<usize>) -> Result<(), ParseError> {
         match event {
             Event::DocumentStart(..) => self.anchors.clear(),
             Event::Scalar(text, style, anchor, _) => self.scalar(&text, style, anchor, range)?,
@@ -76,7 +76,7 @@ impl Forest {
                     .anchors
                     .get(&anchor)
                     .cloned()
-                    .unwrap_or_else(|| nothing(&range));
+                    .unwrap_or_else(|| null(&range));
                 node.range = range;
                 self.value(node, size)?;
             }
@@ -85,16 +85,21 @@ impl Forest {
         Ok(())
     }
 
-    fn begin(&mut self, content: Content, anchor: usize, range: Range<usize>) -> Result<(), Stop> {
-        if self.open.len() >= MOST_DEPTH {
-            return Err(Box::new(syntax::too_deep(range, MOST_DEPTH)));
+    fn begin(
+        &mut self,
+        content: Content,
+        anchor: usize,
+        range: Range<usize>,
+    ) -> Result<(), ParseError> {
+        if self.open.len() >= MAX_DEPTH {
+            return Err(Box::new(syntax::too_deep(range, MAX_DEPTH)));
         }
         if let Some(Open {
             content: Content::Mapping(_, None),
             ..
         }) = self.open.last()
         {
-            return Err(Box::new(syntax::odd_key(range)));
+            return Err(Box::new(syntax::non_scalar_key(range)));
         }
         self.open.push(Open {
             range,
@@ -104,7 +109,7 @@ impl Forest {
         Ok(())
     }
 
-    fn finish(&mut self, range: Range<usize>) -> Result<(), Stop> {
+    fn finish(&mut self, range: Range<usize>) -> Result<(), ParseError> {
         let Some(open) = self.open.pop() else {
             return Ok(());
         };
@@ -115,7 +120,7 @@ impl Forest {
         };
         let data = match open.content {
             Content::List(items) => Data::List(items),
-            Content::Mapping(entries, _) => Data::Mapping(collected(entries)),
+            Content::Mapping(entries, _) => Data::Mapping(merge_keys(entries)),
         };
         let node = Node {
             range: open.range.start..end,
@@ -131,7 +136,7 @@ impl Forest {
         style: ScalarStyle,
         anchor: usize,
         range: Range<usize>,
-    ) -> Result<(), Stop> {
+    ) -> Result<(), ParseError> {
         if let Some(Open {
             content: Content::Mapping(_, key @ None),
             ..
@@ -159,18 +164,19 @@ impl Forest {
         }
     }
 
-    fn value(&mut self, node: Node, size: usize) -> Result<(), Stop> {
+    fn value(&mut self, node: Node, size: usize) -> Result<(), ParseError> {
         self.nodes += size;
-        if self.nodes > MOST_NODES {
-            let message = format!("the file unfolds to more than {MOST_NODES} values");
+        if self.nodes > MAX_NODES {
+            let message =
+                format!("the file has more than {MAX_NODES} values after expanding aliases");
             return Err(syntax_error(
                 node.range.start,
                 message,
-                "write out what its aliases stand for",
+                "replace aliases with their values",
             ));
         }
         let Some(open) = self.open.last_mut() else {
-            if !node.is_nothing() {
+            if !node.is_null() {
                 self.documents.push(node);
             }
             return Ok(());
@@ -180,7 +186,7 @@ impl Forest {
             Content::List(items) => items.push(node),
             Content::Mapping(entries, key) => {
                 let Some((key, key_range)) = key.take() else {
-                    return Err(Box::new(syntax::odd_key(node.range)));
+                    return Err(Box::new(syntax::non_scalar_key(node.range)));
                 };
                 open.range.end = open.range.end.max(key_range.end);
                 entries.push(Entry {
@@ -194,7 +200,7 @@ impl Forest {
     }
 }
 
-fn nothing(range: &Range<usize>) -> (Node, usize) {
+fn null(range: &Range<usize>) -> (Node, usize) {
     let scalar = Scalar {
         text: String::new(),
         plain: true,
@@ -217,19 +223,18 @@ fn size(node: &Node) -> usize {
     }
 }
 
-/// The fields, and behind them what `<<` brings in. Of two of one name the first
-/// counts.
-fn collected(fields: Vec<Entry>) -> Entries {
+/// The fields, followed by those merged with `<<`. The first of duplicate keys wins.
+fn merge_keys(fields: Vec<Entry>) -> Entries {
     let mut entries = Entries::default();
-    let mut brought = Vec::new();
+    let mut merged = Vec::new();
     for field in fields {
         match field.value.data {
-            Data::List(items) if field.key == "<<" => brought.extend(items),
-            _ if field.key == "<<" => brought.push(field.value),
+            Data::List(items) if field.key == "<<" => merged.extend(items),
+            _ if field.key == "<<" => merged.push(field.value),
             _ => drop(entries.push(field)),
         }
     }
-    for node in brought {
+    for node in merged {
         if let Data::Mapping(more) = node.data {
             for field in more.iter() {
                 drop(entries.push(field.clone()));

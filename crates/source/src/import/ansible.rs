@@ -1,12 +1,10 @@
-//! Ansible inventories, INI and YAML, with the `group_vars` and `host_vars`
-//! beside them.
+//! Ansible inventories, INI and YAML, with `group_vars` and `host_vars`.
 //!
-//! The reading is Ansible's own (ansible-core 2.19), odd corners included: its
-//! ranges, its quoting, its precedence of variables. `tests/ansible` holds
-//! it against the real thing. Where it does not follow, it refuses with a code
-//! and the line. Templates (`{{ … }}`) are kept as they are written, never
-//! evaluated; other files than the inventory's own folder, plugins, scripts and
-//! vault passwords are not looked at.
+//! Follows ansible-core 2.19, including the corner cases of ranges, quoting and
+//! variable precedence; `tests/ansible` compares the results with ansible-core.
+//! Unsupported input is rejected with a code and the line. Templates (`{{ … }}`)
+//! are kept as they are. Files outside the inventory directory, plugins, scripts
+//! and vault passwords are not used.
 //!
 //! ```
 //! use casement_source::import::{TextFile, ansible};
@@ -16,7 +14,7 @@
 //! let host = inventory.host("win2").unwrap();
 //! let tier = inventory.variable(host, "tier").unwrap();
 //! assert_eq!(tier.value.text(), Some("front"));
-//! assert_eq!(tier.place.to_string(), "hosts.ini:2");
+//! assert_eq!(tier.location.to_string(), "hosts.ini:2");
 //! ```
 
 mod builder;
@@ -26,11 +24,10 @@ mod inventory;
 mod literal;
 mod pattern;
 mod python;
+mod shlex;
 pub(super) mod tree;
 mod value;
 mod vars_files;
-#[path = "ansible/shlex.rs"]
-mod words;
 mod yaml_inventory;
 
 use builder::Builder;
@@ -42,39 +39,34 @@ pub use value::Value;
 
 use super::{TextFile, codes};
 
-/// No inventory that a person keeps comes near.
-const MOST_BYTES: usize = 4 << 20;
-/// The most hosts of one inventory.
-const MOST_HOSTS: usize = 20_000;
-/// The most groups.
-const MOST_GROUPS: usize = 2000;
-/// The most hosts named and variables set, every time they are.
-const MOST_WORK: usize = 2_000_000;
+const MAX_BYTES: usize = 4 << 20;
+const MAX_HOSTS: usize = 20_000;
+const MAX_GROUPS: usize = 2000;
+/// Limit for host entries plus variable assignments, counting repetitions.
+const MAX_WORK: usize = 2_000_000;
 
-/// What files turned out to be.
 #[derive(Debug)]
-pub struct Reading {
-    /// There unless a finding is an error.
+pub struct InventoryResult {
+    /// `None` if a finding is an error.
     pub inventory: Option<Inventory>,
-    /// In the order of files and lines.
-    pub findings: Vec<Found>,
+    /// By file and position.
+    pub findings: Vec<FileDiagnostic>,
 }
 
-/// A finding about one of the files.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Found {
-    /// Which of the files that were given.
+pub struct FileDiagnostic {
+    /// Index of the file.
     pub file: usize,
-    /// What was found; its place is in bytes of that file.
+    /// Its position is a byte range in that file.
     pub diagnostic: Diagnostic,
 }
 
-/// Reads an inventory: the first file is the inventory itself, the others are
-/// what lies in `group_vars` and `host_vars` in its folder.
+/// Reads an inventory: the first file is the inventory, the others are the files of
+/// `group_vars` and `host_vars` next to it.
 ///
-/// A folder that is empty is given as a name that ends with `/`: it hides a
-/// file of the same name with an extension.
-pub fn read(files: &[TextFile]) -> Reading {
+/// An empty directory is passed as a name that ends with `/`: it takes precedence
+/// over a file of the same name with an extension.
+pub fn read(files: &[TextFile]) -> InventoryResult {
     let mut findings = Findings::new(files);
     let mut inventory = None;
     if let Some(main) = files.first() {
@@ -84,17 +76,17 @@ pub fn read(files: &[TextFile]) -> Reading {
         vars_files::read(files, inventory, &mut findings);
     }
     let findings = findings.in_order();
-    let error = |found: &Found| found.diagnostic.severity == Severity::Error;
+    let error = |found: &FileDiagnostic| found.diagnostic.severity == Severity::Error;
     let inventory = inventory.filter(|_| !findings.iter().any(error));
-    Reading {
+    InventoryResult {
         inventory,
         findings,
     }
 }
 
-/// The inventory itself, in the order in which Ansible tries its readers.
+/// Tries the formats in the same order as Ansible.
 fn source(main: &TextFile, files: &[TextFile], findings: &mut Findings) -> Builder {
-    if findings.refused(0, main, MOST_BYTES) {
+    if findings.rejected(0, main, MAX_BYTES) {
         return Builder::new(&main.name);
     }
     let file = main.name.rsplit(['/', '\\']).next().unwrap_or_default();

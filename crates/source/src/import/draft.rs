@@ -1,49 +1,47 @@
-//! What an import comes to: a cluster file, and what to tell about it.
+//! The result of an import: a cluster file and notes.
 
-use super::Place;
-use super::sheet::Sheet;
+use super::SourceLocation;
+use super::yaml_writer::YamlWriter;
 
-/// Why a person should hear about something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum NoteKind {
-    /// A secret stands in clear text where it was found; the draft only says
-    /// where casement is to get it from.
+    /// The source has a secret; the draft only refers to one.
     Secret,
-    /// A value was not there, or several were, and one was taken.
+    /// A missing or ambiguous value was assumed.
     Assumed,
-    /// Something has no counterpart and is not in the draft.
-    NotCarried,
+    /// Something was not imported.
+    NotImported,
 }
 
-/// Something that a person should hear about.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Note {
-    /// Why.
     pub kind: NoteKind,
-    /// Where it was found; `None` where it was not.
-    pub place: Option<Place>,
-    /// What, and what to do about it.
+    /// `None` if the note is not about a line of the source.
+    pub location: Option<SourceLocation>,
     pub text: String,
 }
 
-/// A cluster file in the making.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Draft {
-    /// The file, comments on the origin of its values included.
+    /// The cluster file, with the source of each value in comments.
     pub text: String,
-    /// What to tell, by kind and place.
+    /// Sorted by kind and location.
     pub notes: Vec<Note>,
 }
 
-/// Notes in the making.
 #[derive(Debug, Default)]
 pub(super) struct Notes(Vec<Note>);
 
 impl Notes {
-    pub(super) fn add(&mut self, kind: NoteKind, place: Option<&Place>, text: impl Into<String>) {
+    pub(super) fn add(
+        &mut self,
+        kind: NoteKind,
+        location: Option<&SourceLocation>,
+        text: impl Into<String>,
+    ) {
         self.0.push(Note {
             kind,
-            place: place.cloned(),
+            location: location.cloned(),
             text: text.into(),
         });
     }
@@ -52,8 +50,12 @@ impl Notes {
         self.add(NoteKind::Assumed, None, text);
     }
 
-    pub(super) fn not_carried(&mut self, place: Option<&Place>, text: impl Into<String>) {
-        self.add(NoteKind::NotCarried, place, text);
+    pub(super) fn not_imported(
+        &mut self,
+        location: Option<&SourceLocation>,
+        text: impl Into<String>,
+    ) {
+        self.add(NoteKind::NotImported, location, text);
     }
 
     pub(super) fn in_order(mut self) -> Vec<Note> {
@@ -63,44 +65,47 @@ impl Notes {
     }
 }
 
-/// The lines that every cluster file begins with.
-pub(super) fn begin(name: &str, comment: &str, from: &[String]) -> Sheet {
-    let mut sheet = Sheet::new();
+/// Writes the lines up to `spec:`.
+pub(super) fn begin(name: &str, comment: &str, from: &[String]) -> YamlWriter {
+    let mut yaml = YamlWriter::new();
     for line in from {
-        sheet.comment(line);
+        yaml.comment(line);
     }
-    sheet.blank();
-    sheet.text("apiVersion", casement_spec::API_VERSION, "");
-    sheet.text("kind", casement_spec::KIND, "");
-    sheet.open("metadata", "");
-    sheet.text("name", name, comment);
-    sheet.close();
-    sheet.blank();
-    sheet.open("spec", "");
-    sheet
+    yaml.blank();
+    yaml.text("apiVersion", casement_spec::API_VERSION, "");
+    yaml.text("kind", casement_spec::KIND, "");
+    yaml.open("metadata", "");
+    yaml.text("name", name, comment);
+    yaml.close();
+    yaml.blank();
+    yaml.open("spec", "");
+    yaml
 }
 
-/// Ends a file with what is not in it.
-pub(super) fn end(mut sheet: Sheet, notes: Notes) -> Draft {
-    sheet.close();
+/// Ends the file with a list of what was not imported.
+pub(super) fn end(mut yaml: YamlWriter, notes: Notes) -> Draft {
+    yaml.close();
     let notes = notes.in_order();
-    let left: Vec<_> = notes
+    let skipped: Vec<_> = notes
         .iter()
-        .filter(|note| note.kind == NoteKind::NotCarried)
+        .filter(|note| note.kind == NoteKind::NotImported)
         .collect();
-    if !left.is_empty() {
-        sheet.blank();
-        sheet.comment("Not carried over:");
+    if !skipped.is_empty() {
+        yaml.blank();
+        yaml.comment("Not imported:");
     }
-    for note in left {
-        let place = note.place.as_ref().map(|place| format!("{place}  "));
-        sheet.remark(&format!("{}{}", place.unwrap_or_default(), note.text));
+    for note in skipped {
+        let location = note
+            .location
+            .as_ref()
+            .map(|location| format!("{location}  "));
+        yaml.unwrapped_comment(&format!("{}{}", location.unwrap_or_default(), note.text));
     }
     Draft {
-        text: sheet.finish(),
+        text: yaml.finish(),
         notes,
     }
 }
 
-/// The version of Kubernetes where nobody says one.
-pub(super) const VERSION: &str = "1.36.3";
+/// Kubernetes version if the source has none.
+pub(super) const DEFAULT_VERSION: &str = "1.36.3";

@@ -1,67 +1,69 @@
-//! From an inventory to a cluster file.
+//! Converts an inventory into a cluster file.
 //!
-//! Knows the groups of kubespray, old and new, and of kubernetes-for-windows,
-//! and the variables of both. What it does not know it lists.
+//! Supports the groups and variables of kubespray, old and new, and of
+//! kubernetes-for-windows. Everything else is listed as not imported.
 
 mod access;
 mod hosts;
-#[path = "inventory_draft/variables.rs"]
-mod known;
 mod network;
 mod roles;
 mod settings;
+mod variables;
 
 use super::ansible::Inventory;
 use super::draft::{self, Draft, Notes};
-use known::Known;
+use variables::Variables;
 
-/// A cluster file with what an inventory says; `name` is what the inventory is
-/// called in the file.
+/// Converts an inventory; `name` is its file name.
 pub fn from_inventory(name: &str, inventory: &Inventory) -> Draft {
     let mut notes = Notes::default();
-    let mut known = Known::new(inventory);
-    let hosts = hosts::gather(&mut known, &mut notes);
+    let mut variables = Variables::new(inventory);
+    let hosts = hosts::collect_hosts(&mut variables, &mut notes);
     let from = [
-        format!("Made by `casement init` from `{name}`; comments say what came from where."),
-        "`casement lint` says what is wrong with it, `casement plan` what it would change."
-            .to_owned(),
+        format!(
+            "Created by `casement init` from `{name}`; comments show the source of each value."
+        ),
+        "Run `casement lint` to check it and `casement plan` to see what would change.".to_owned(),
     ];
     let (cluster, comment) = cluster_name(name);
-    let mut sheet = draft::begin(&cluster, comment, &from);
+    let mut yaml = draft::begin(&cluster, comment, &from);
     let windows = hosts.iter().any(|host| host.windows);
-    settings::kubernetes(&mut sheet, &mut known, &mut notes);
-    sheet.blank();
-    sheet.comment("The inventory describes a cluster that Ansible made. Without `existing` casement makes the control plane itself.");
-    sheet.open("existing", "");
-    sheet.text(
+    settings::kubernetes(&mut yaml, &mut variables, &mut notes);
+    yaml.blank();
+    yaml.comment("The inventory describes a cluster created by Ansible. Without `existing`, casement creates a control plane.");
+    yaml.open("existing", "");
+    yaml.text(
         "kubeconfig",
         "./admin.conf",
-        "/etc/kubernetes/admin.conf of a control plane",
+        "copy /etc/kubernetes/admin.conf from a control-plane host",
     );
-    sheet.close();
-    sheet.blank();
-    network::write(&mut sheet, &mut known, windows, &mut notes);
-    settings::runtime(&mut sheet, &mut known, &mut notes);
-    settings::proxy(&mut sheet, &mut known, &mut notes);
-    let shared = access::Shared::of(&hosts);
-    sheet.blank();
-    hosts::write(&mut sheet, &hosts, &shared);
-    access::write(&mut sheet, &shared, &mut known, &mut notes);
-    known.leftovers(&mut notes);
-    draft::end(sheet, notes)
+    yaml.close();
+    yaml.blank();
+    network::write(&mut yaml, &mut variables, windows, &mut notes);
+    settings::runtime(&mut yaml, &mut variables, &mut notes);
+    settings::proxy(&mut yaml, &mut variables, &mut notes);
+    let shared = access::SharedLogins::new(&hosts);
+    yaml.blank();
+    hosts::write(&mut yaml, &hosts, &shared);
+    access::write(&mut yaml, &shared, &mut variables, &mut notes);
+    variables.report_unused(&mut notes);
+    draft::end(yaml, notes)
 }
 
-/// The file's own name where it says something.
+/// The file name, unless it is generic.
 fn cluster_name(file: &str) -> (String, &'static str) {
     let base = file.rsplit(['/', '\\']).next().unwrap_or_default();
     let stem = base.split('.').next().unwrap_or_default();
-    let usual = ["hosts", "inventory", "host", "kubernetes", "cluster"];
-    let own = stem.parse::<casement_spec::ClusterName>();
-    match own.ok().filter(|name| !usual.contains(&name.as_str())) {
-        Some(name) => (name.as_str().to_owned(), "from the inventory's name"),
+    let generic = ["hosts", "inventory", "host", "kubernetes", "cluster"];
+    let parsed = stem.parse::<casement_spec::ClusterName>();
+    match parsed.ok().filter(|name| !generic.contains(&name.as_str())) {
+        Some(name) => (
+            name.as_str().to_owned(),
+            "from the file name of the inventory",
+        ),
         None => (
             "imported".to_owned(),
-            "no inventory has one; any name will do",
+            "not in the inventory; choose any name",
         ),
     }
 }

@@ -1,23 +1,22 @@
-//! From KubeInit's strings to a cluster file.
+//! Converts KubeInit specs into a cluster file.
 //!
 //! `k8s-libvirt-1-1-1` is distribution, driver, and the numbers of controllers,
-//! computes and hypervisors. Beside it stand lists in one of two grammars, the
-//! older `[[key=value,…],…]` and JSON or YAML. Addresses are given out as
-//! KubeInit does: controllers from the bottom of the network, then computes,
-//! the service node from the top.
+//! computes and hypervisors. The other options are lists in one of two formats:
+//! the older `[[key=value,…],…]`, or JSON or YAML. Addresses are assigned as in
+//! KubeInit: controllers from the start of the network, then computes, and the
+//! service node from the end.
 
 mod grammar;
-#[path = "kubeinit/layout.rs"]
-mod plan;
+mod layout;
 mod write;
 
 use casement_diag::Problem;
 
 use super::codes;
 use super::draft::Draft;
-use plan::Plan;
+use layout::Layout;
 
-/// What KubeInit was told.
+/// The options of KubeInit.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct KubeInit<'t> {
     /// `kubeinit_spec`.
@@ -32,18 +31,18 @@ pub struct KubeInit<'t> {
     pub cluster: Option<&'t str>,
 }
 
-/// A cluster file with what KubeInit was told.
+/// Converts the options of KubeInit.
 ///
 /// # Errors
-/// When a string is of another form, or says what casement cannot make.
-pub fn from_kubeinit(told: &KubeInit<'_>) -> Result<Draft, Box<Problem>> {
-    let plan = Plan::of(told)?;
-    Ok(write::draft(told, plan))
+/// If an option is invalid or not supported by casement.
+pub fn from_kubeinit(options: &KubeInit<'_>) -> Result<Draft, Box<Problem>> {
+    let layout = Layout::new(options)?;
+    Ok(write::draft(options, layout))
 }
 
-fn problem(what: impl Into<String>, seen: (&str, &str), remedy: impl Into<String>) -> Box<Problem> {
-    let problem = Problem::new(codes::KUBEINIT, what, remedy);
-    Box::new(problem.seen(seen.0, clipped(seen.1)))
+fn problem(what: impl Into<String>, detail: (&str, &str), help: impl Into<String>) -> Box<Problem> {
+    let problem = Problem::new(codes::KUBEINIT, what, help);
+    Box::new(problem.detail(detail.0, clipped(detail.1)))
 }
 
 fn clipped(text: &str) -> String {

@@ -1,4 +1,4 @@
-//! Files as they were given, and places in them.
+//! Source files of an import and locations in them.
 
 use std::fmt;
 use std::ops::Range;
@@ -8,17 +8,13 @@ use casement_diag::{FieldPath, Part, Source};
 
 use crate::secrets;
 
-/// A file that was read already.
 #[derive(Clone, PartialEq, Eq)]
 pub struct TextFile {
-    /// What it is called in messages.
     pub name: String,
-    /// What it says.
     pub text: String,
 }
 
 impl TextFile {
-    /// A file of this name and text.
     pub fn new(name: impl Into<String>, text: impl Into<String>) -> Self {
         Self {
             name: name.into(),
@@ -26,16 +22,16 @@ impl TextFile {
         }
     }
 
-    /// The same for showing: secrets are blanked out.
-    pub fn shown(&self) -> impl Source + use<> {
-        Shown {
+    /// For diagnostics, with secrets masked.
+    pub fn masked(&self) -> impl Source + use<> {
+        MaskedFile {
             name: self.name.clone(),
-            text: secrets::blanked(&self.text, &secrets::ranges_in_lines(&self.text)),
+            text: secrets::masked(&self.text, &secrets::ranges_in_lines(&self.text)),
         }
     }
 }
 
-/// An inventory may hold passwords: its text is not for logs.
+/// Without the text: an inventory may contain passwords.
 impl fmt::Debug for TextFile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let bytes = self.text.len();
@@ -43,12 +39,12 @@ impl fmt::Debug for TextFile {
     }
 }
 
-struct Shown {
+struct MaskedFile {
     name: String,
     text: String,
 }
 
-impl Source for Shown {
+impl Source for MaskedFile {
     fn name(&self) -> &str {
         &self.name
     }
@@ -65,16 +61,14 @@ impl Source for Shown {
     }
 }
 
-/// A line of a file.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Place {
-    /// What the file is called.
+pub struct SourceLocation {
     pub file: Arc<str>,
-    /// From 1.
+    /// Starts at 1.
     pub line: usize,
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for SourceLocation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}", self.file, self.line)
     }

@@ -1,17 +1,16 @@
-//! From the parameters of the one-script installer to a cluster file.
+//! Converts the arguments of a setup script into a cluster file.
 //!
-//! `Windows-Setup-V1-21.ps1` makes one Windows Server 2019 host a worker of a
-//! cluster that exists: flannel in overlay mode on a network called `vxlan0`,
-//! Docker. What its parameters leave out has its own defaults, not casement's.
+//! `Windows-Setup-V1-21.ps1` joins a Windows Server 2019 host to an existing
+//! cluster as a worker: Docker, and flannel in overlay mode on the network
+//! `vxlan0`. Missing arguments get the defaults of the script, not of casement.
 
 use casement_diag::Problem;
 use casement_spec::{Cidr, InterfaceName, KubernetesVersion, Url, WindowsPath};
 
 use super::codes;
 use super::draft::{self, Draft, Notes};
-use super::sheet::Sheet;
+use super::yaml_writer::YamlWriter;
 
-/// A parameter, its default, and whether it is a switch.
 struct Parameter {
     name: &'static str,
     default: &'static str,
@@ -46,18 +45,18 @@ const PARAMETERS: [Parameter; 13] = [
     },
 ];
 
-/// A cluster file with what the script was told.
+/// Converts the arguments of the script.
 ///
 /// # Errors
-/// When the script has no such parameter, or a value is none.
+/// If a parameter is unknown or a value is invalid.
 pub fn from_script_args(arguments: &str) -> Result<Draft, Box<Problem>> {
-    let given = given(arguments)?;
+    let given = parse_arguments(arguments)?;
     let mut notes = Notes::default();
     if given.iter().any(|(name, _)| *name == "Reset") {
-        return Err(wrong(
-            "`-Reset` takes a host back",
+        return Err(problem(
+            "`-Reset` removes a host and cannot be converted",
             "-Reset",
-            "that is `casement reset HOST`",
+            "run `casement reset HOST`",
         ));
     }
     let value = |name: &str| match given.iter().rev().find(|(known, _)| *known == name) {
@@ -65,7 +64,7 @@ pub fn from_script_args(arguments: &str) -> Result<Draft, Box<Problem>> {
         None => {
             let known = PARAMETERS.iter().find(|parameter| parameter.name == name);
             let default = known.map_or("", |parameter| parameter.default);
-            (default.to_owned(), "the script's default".to_owned())
+            (default.to_owned(), "script default".to_owned())
         }
     };
     let checked = [
@@ -81,85 +80,84 @@ pub fn from_script_args(arguments: &str) -> Result<Draft, Box<Problem>> {
         check::<Url>("webproxy", proxy)?;
     }
     for (name, _) in &given {
-        let why = match *name {
+        let reason = match *name {
             "NanosServerImageTag" | "ServerCoreImageTag" => {
-                "casement takes the images that fit the host's build"
+                "casement selects images by the build of the host"
             }
             "GithubSDNRepository" | "GithubSDNBranch" | "Url" => {
-                "casement runs nothing that is downloaded without a hash"
+                "casement does not run downloads without a hash"
             }
-            "DockerVersion" => "the script itself does not use it",
+            "DockerVersion" => "the script does not use it",
             _ => continue,
         };
-        notes.not_carried(None, format!("`-{name}`: {why}"));
+        notes.not_imported(None, format!("`-{name}`: {reason}"));
     }
-    notes.assumed("the script runs on the host itself, so nothing says its name and address: `windows01` and 192.0.2.10 are written; change them");
-    notes.assumed("the script is for Windows Server 2019 with Docker, so that is written");
+    notes.assumed("the arguments have no host name and address: set to `windows01` and 192.0.2.10; change them");
+    notes.assumed("the script supports only Windows Server 2019 with Docker: set to these");
     Ok(write(&value, proxy.as_deref(), notes))
 }
 
 fn write(value: &dyn Fn(&str) -> (String, String), proxy: Option<&str>, notes: Notes) -> Draft {
     let from = [
-        "Made by `casement init` from the arguments of Windows-Setup-V1-21.ps1.".to_owned(),
-        "Every line that says CHANGE needs a person; `casement lint` says what is out of date."
-            .to_owned(),
+        "Created by `casement init` from the arguments of Windows-Setup-V1-21.ps1.".to_owned(),
+        "Edit all lines marked CHANGE, then run `casement lint`.".to_owned(),
     ];
-    let mut sheet = draft::begin("imported", "any name will do", &from);
-    let field = |sheet: &mut Sheet, field: &str, name: &str| {
+    let mut yaml = draft::begin("imported", "choose any name", &from);
+    let field = |yaml: &mut YamlWriter, field: &str, name: &str| {
         let (value, origin) = value(name);
-        sheet.text(field, &value, &origin);
+        yaml.text(field, &value, &origin);
     };
-    sheet.open("kubernetes", "");
-    field(&mut sheet, "version", "Release");
-    field(&mut sheet, "podCidr", "ClusterCIDR");
-    field(&mut sheet, "serviceCidr", "ServiceCIDR");
-    sheet.close();
-    sheet.blank();
-    sheet.open("existing", "");
-    sheet.text(
+    yaml.open("kubernetes", "");
+    field(&mut yaml, "version", "Release");
+    field(&mut yaml, "podCidr", "ClusterCIDR");
+    field(&mut yaml, "serviceCidr", "ServiceCIDR");
+    yaml.close();
+    yaml.blank();
+    yaml.open("existing", "");
+    yaml.text(
         "kubeconfig",
         "./admin.conf",
-        "CHANGE: the script had a copy on the host",
+        "CHANGE: the script used a copy on the host",
     );
-    sheet.close();
-    sheet.blank();
-    sheet.open("network", "");
-    sheet.text("mode", "flannel-overlay", "what the script sets up");
-    sheet.raw("vni", "4096", "as its guide has it on Linux");
-    sheet.raw("port", "4789", "");
-    sheet.text("hnsNetwork", "vxlan0", "");
-    sheet.text("cniName", "vxlan0", "");
-    field(&mut sheet, "interface", "InterfaceName");
-    sheet.close();
-    sheet.blank();
-    sheet.open("runtime", "");
-    sheet.text("kind", "docker", "the only one that the script knows");
-    sheet.close();
-    sheet.blank();
-    sheet.open("hosts", "");
-    sheet.item();
-    sheet.text("name", "windows01", "CHANGE: the host's name");
-    sheet.text("address", "192.0.2.10", "CHANGE: the host's address");
-    sheet.text("os", "windows-2019", "the only one that the script knows");
-    sheet.list("roles", &["worker".to_owned()], "");
-    sheet.close();
-    sheet.close();
-    sheet.blank();
-    sheet.open("windows", "");
-    field(&mut sheet, "baseDir", "BaseDir");
-    sheet.close();
+    yaml.close();
+    yaml.blank();
+    yaml.open("network", "");
+    yaml.text("mode", "flannel-overlay", "set by the script");
+    yaml.raw("vni", "4096", "from the guide of the script");
+    yaml.raw("port", "4789", "");
+    yaml.text("hnsNetwork", "vxlan0", "");
+    yaml.text("cniName", "vxlan0", "");
+    field(&mut yaml, "interface", "InterfaceName");
+    yaml.close();
+    yaml.blank();
+    yaml.open("runtime", "");
+    yaml.text("kind", "docker", "the only one supported by the script");
+    yaml.close();
+    yaml.blank();
+    yaml.open("hosts", "");
+    yaml.item();
+    yaml.text("name", "windows01", "CHANGE: host name");
+    yaml.text("address", "192.0.2.10", "CHANGE: host address");
+    yaml.text("os", "windows-2019", "the only one supported by the script");
+    yaml.list("roles", &["worker".to_owned()], "");
+    yaml.close();
+    yaml.close();
+    yaml.blank();
+    yaml.open("windows", "");
+    field(&mut yaml, "baseDir", "BaseDir");
+    yaml.close();
     if let Some(proxy) = proxy {
-        sheet.blank();
-        sheet.open("proxy", "");
-        sheet.text("https", proxy, "-webproxy");
-        sheet.close();
+        yaml.blank();
+        yaml.open("proxy", "");
+        yaml.text("https", proxy, "-webproxy");
+        yaml.close();
     }
-    draft::end(sheet, notes)
+    draft::end(yaml, notes)
 }
 
-fn wrong(what: impl Into<String>, seen: &str, remedy: impl Into<String>) -> Box<Problem> {
-    let problem = Problem::new(codes::SCRIPT, what, remedy);
-    Box::new(problem.seen("it says", crate::node::clipped(seen)))
+fn problem(what: impl Into<String>, value: &str, help: impl Into<String>) -> Box<Problem> {
+    let problem = Problem::new(codes::SCRIPT, what, help);
+    Box::new(problem.detail("value", crate::node::clipped(value)))
 }
 
 fn check<T: std::str::FromStr>(name: &str, value: &str) -> Result<(), Box<Problem>>
@@ -168,18 +166,18 @@ where
 {
     match value.parse::<T>() {
         Ok(_) => Ok(()),
-        Err(error) => Err(wrong(
+        Err(error) => Err(problem(
             format!("`-{name}`: {error}"),
             value,
-            "give another value",
+            "use a valid value",
         )),
     }
 }
 
-/// Names and values. Names may be cut short where that is clear, as PowerShell
-/// allows; a value without a name is the first parameter that has none yet.
-fn given(arguments: &str) -> Result<Vec<(&'static str, String)>, Box<Problem>> {
-    let words = words(arguments)?;
+/// Parses names and values like PowerShell: names may be abbreviated if unambiguous;
+/// a value without a name is for the first parameter that has no value yet.
+fn parse_arguments(arguments: &str) -> Result<Vec<(&'static str, String)>, Box<Problem>> {
+    let words = split_words(arguments)?;
     let mut given: Vec<(&'static str, String)> = Vec::new();
     let mut words = words.into_iter().peekable();
     while let Some((word, quoted)) = words.next() {
@@ -192,7 +190,11 @@ fn given(arguments: &str) -> Result<Vec<(&'static str, String)>, Box<Problem>> {
                 !parameter.switch && given.iter().all(|(known, _)| *known != parameter.name)
             });
             let free = free.ok_or_else(|| {
-                wrong("there are more values than parameters", &word, "name each")
+                problem(
+                    "there are more values than parameters",
+                    &word,
+                    "write each value as `-Name value`",
+                )
             })?;
             given.push((free.name, word));
             continue;
@@ -201,17 +203,17 @@ fn given(arguments: &str) -> Result<Vec<(&'static str, String)>, Box<Problem>> {
             Some((name, value)) => (name, Some(value.to_owned())),
             None => (name, None),
         };
-        let parameter = named(name)?;
+        let parameter = find_parameter(name)?;
         let value = match value {
             Some(value) => value,
             None if parameter.switch => String::new(),
             None => {
                 let next = words.next_if(|(next, quoted)| *quoted || !next.starts_with('-'));
                 let missing = || {
-                    wrong(
-                        format!("`-{}` lacks its value", parameter.name),
+                    problem(
+                        format!("`-{}` has no value", parameter.name),
                         arguments,
-                        "write it behind the name",
+                        "add the value after the name",
                     )
                 };
                 next.ok_or_else(missing)?.0
@@ -222,7 +224,7 @@ fn given(arguments: &str) -> Result<Vec<(&'static str, String)>, Box<Problem>> {
     Ok(given)
 }
 
-fn named(name: &str) -> Result<&'static Parameter, Box<Problem>> {
+fn find_parameter(name: &str) -> Result<&'static Parameter, Box<Problem>> {
     let lower = name.to_ascii_lowercase();
     let is = |parameter: &&Parameter| parameter.name.to_ascii_lowercase() == lower;
     if let Some(exact) = PARAMETERS.iter().find(is) {
@@ -232,34 +234,34 @@ fn named(name: &str) -> Result<&'static Parameter, Box<Problem>> {
     let mut matching = PARAMETERS.iter().filter(begins);
     match (matching.next(), matching.next()) {
         (Some(one), None) if !lower.is_empty() => Ok(one),
-        (Some(_), _) => Err(wrong(
-            format!("`-{name}` may be more than one parameter"),
+        (Some(_), _) => Err(problem(
+            format!("`-{name}` is ambiguous"),
             name,
-            "write the name out",
+            "write the full parameter name",
         )),
         (None, _) => {
             let names = PARAMETERS.iter().map(|parameter| parameter.name);
-            let remedy = match crate::suggest::closest(name, names.clone()) {
+            let help = match crate::suggest::closest(name, names.clone()) {
                 Some(better) => format!("did you mean `-{better}`?"),
                 None => format!(
-                    "it has {}",
+                    "use one of {}",
                     names
                         .map(|name| format!("`-{name}`"))
                         .collect::<Vec<_>>()
                         .join(", ")
                 ),
             };
-            Err(wrong(
+            Err(problem(
                 format!("the script has no parameter `-{name}`"),
                 name,
-                remedy,
+                help,
             ))
         }
     }
 }
 
-/// Splits at spaces outside of quotes; `\` is only a sign in a path.
-fn words(text: &str) -> Result<Vec<(String, bool)>, Box<Problem>> {
+/// Splits at spaces outside of quotes; `\` is not an escape character.
+fn split_words(text: &str) -> Result<Vec<(String, bool)>, Box<Problem>> {
     let mut words = Vec::new();
     let mut word: Option<(String, bool)> = None;
     let mut quote = None;
@@ -279,10 +281,10 @@ fn words(text: &str) -> Result<Vec<(String, bool)>, Box<Problem>> {
     words.extend(word);
     match quote {
         None => Ok(words),
-        Some(_) => Err(wrong(
-            "a quote is opened and never closed",
+        Some(_) => Err(problem(
+            "a quoted string is not closed",
             text,
-            "close it",
+            "add the closing quote",
         )),
     }
 }
@@ -292,7 +294,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_left_out_has_the_scripts_defaults() {
+    fn missing_arguments_get_script_defaults() {
         let text = from_script_args(r"-BaseDir D:\k -ClusterCIDR 10.32.0.0/16")
             .unwrap()
             .text;
@@ -309,9 +311,9 @@ mod tests {
     }
 
     #[test]
-    fn names_are_read_as_powershell_reads_them() {
+    fn names_follow_powershell_rules() {
         let text = from_script_args("-rel:1.21.1 -INTERFACENAME 'Ethernet 2' -s 10.96.0.0/12");
-        assert!(text.is_err(), "`-s` is two parameters");
+        assert!(text.is_err(), "`-s` is ambiguous");
         let text = from_script_args(
             "setup.ps1 -rel:1.21.1 -INTERFACENAME 'Ethernet 2' -Servi 10.96.0.0/12",
         )
@@ -327,18 +329,18 @@ mod tests {
     }
 
     #[test]
-    fn what_the_script_does_not_know_is_refused() {
-        for (arguments, says) in [
+    fn invalid_arguments_are_rejected() {
+        for (arguments, expected) in [
             ("-ClusterCDR 1", "did you mean `-ClusterCIDR`?"),
             ("-Reset", "casement reset"),
-            ("-ClusterCIDR", "lacks its value"),
+            ("-ClusterCIDR", "has no value"),
             ("-ClusterCIDR ten", "-ClusterCIDR"),
-            ("-BaseDir 'C:", "never closed"),
-            // As it does to the script: the word becomes `BaseDir`.
+            ("-BaseDir 'C:", "not closed"),
+            // Like PowerShell: `true` becomes `BaseDir`.
             ("-Reset true", "casement reset"),
         ] {
             let problem = from_script_args(arguments).unwrap_err().to_string();
-            assert!(problem.contains(says), "{arguments}: {problem}");
+            assert!(problem.contains(expected), "{arguments}: {problem}");
         }
     }
 }

@@ -1,8 +1,7 @@
-//! A cluster file to begin with.
+//! A cluster file to start with.
 
 use super::draft::Draft;
 
-/// A file with every part that most people need, and a word on each.
 pub fn starter() -> Draft {
     Draft {
         text: include_str!("starter.yaml").to_owned(),

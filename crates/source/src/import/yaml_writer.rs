@@ -1,18 +1,17 @@
-//! A cluster file as it is written, line by line, comments included.
+//! Writes YAML with comments, line by line.
 
-/// Lines of YAML, indented by depth.
 #[derive(Debug, Default)]
-pub(super) struct Sheet {
+pub(super) struct YamlWriter {
     text: String,
     depth: usize,
-    /// Whether the next line begins an item of a list.
+    /// The next line starts a list item.
     item: bool,
 }
 
-/// Comments beside values begin here, where there is room.
+/// Column of comments after values.
 const COMMENT_COLUMN: usize = 40;
 
-impl Sheet {
+impl YamlWriter {
     pub(super) fn new() -> Self {
         Self::default()
     }
@@ -21,9 +20,9 @@ impl Sheet {
         self.text
     }
 
-    /// A comment of its own, in lines that fit a screen.
+    /// A comment wrapped to the screen width.
     pub(super) fn comment(&mut self, text: &str) {
-        let text = visible(text);
+        let text = printable(text);
         let indent = "  ".repeat(self.depth);
         let mut line = String::new();
         for word in text.split(' ') {
@@ -39,9 +38,9 @@ impl Sheet {
         self.text += &format!("{indent}# {line}\n");
     }
 
-    /// A comment that stays on one line, however long, so that it can be found.
-    pub(super) fn remark(&mut self, text: &str) {
-        let text = visible(text);
+    /// A comment on one line of any length, so that it can be searched.
+    pub(super) fn unwrapped_comment(&mut self, text: &str) {
+        let text = printable(text);
         self.text += &format!("{}#   {text}\n", "  ".repeat(self.depth));
     }
 
@@ -49,12 +48,11 @@ impl Sheet {
         self.text.push('\n');
     }
 
-    /// A text.
     pub(super) fn text(&mut self, key: &str, value: &str, comment: &str) {
         self.raw(key, &scalar(value), comment);
     }
 
-    /// A value that is written already: a number, a truth value, `[a, b]`.
+    /// A value that is YAML already: a number, a boolean, `[a, b]`.
     pub(super) fn raw(&mut self, key: &str, value: &str, comment: &str) {
         let dash = if std::mem::take(&mut self.item) {
             "- "
@@ -67,20 +65,20 @@ impl Sheet {
             line = format!("{line} {value}");
         }
         if !comment.is_empty() {
-            let comment = visible(comment);
+            let comment = printable(comment);
             line = format!("{line:<COMMENT_COLUMN$}  # {comment}");
         }
         self.text += &line;
         self.text.push('\n');
     }
 
-    /// A list of texts on one line.
+    /// A list of strings on one line.
     pub(super) fn list(&mut self, key: &str, values: &[String], comment: &str) {
         let values: Vec<_> = values.iter().map(|value| flow(value)).collect();
         self.raw(key, &format!("[{}]", values.join(", ")), comment);
     }
 
-    /// A mapping or list below a name.
+    /// Starts a mapping or list; ends with [`Self::close`].
     pub(super) fn open(&mut self, key: &str, comment: &str) {
         self.raw(key, "", comment);
         self.depth += 1;
@@ -90,15 +88,15 @@ impl Sheet {
         self.depth = self.depth.saturating_sub(1);
     }
 
-    /// An item of a list, which is a mapping; ends with [`Self::close`].
+    /// Starts a list item that is a mapping; ends with [`Self::close`].
     pub(super) fn item(&mut self) {
         self.depth += 1;
         self.item = true;
     }
 }
 
-/// What YAML does not take as it is, not even in a comment.
-fn is_hidden(c: char) -> bool {
+/// Characters that YAML does not allow, even in comments.
+fn is_unprintable(c: char) -> bool {
     c.is_control()
         || matches!(
             c,
@@ -106,11 +104,11 @@ fn is_hidden(c: char) -> bool {
         )
 }
 
-fn visible(text: &str) -> String {
-    text.replace(is_hidden, "?")
+fn printable(text: &str) -> String {
+    text.replace(is_unprintable, "?")
 }
 
-/// A text as YAML, in quotes where it would be read as something else.
+/// A string as YAML, quoted if necessary.
 pub(super) fn scalar(text: &str) -> String {
     let word = |c: char| c.is_alphanumeric() || "-_./\\:~@+()".contains(c);
     let first = |c: char| c.is_alphanumeric() || "/.~".contains(c);
@@ -118,11 +116,11 @@ pub(super) fn scalar(text: &str) -> String {
         && text.chars().all(word)
         && !text.ends_with(':')
         && text != "~"
-        && !is_other(text);
+        && !is_typed(text);
     if plain { text.to_owned() } else { quoted(text) }
 }
 
-/// The same inside of brackets and braces.
+/// Like [`scalar`], inside brackets and braces.
 fn flow(text: &str) -> String {
     let plain = |c: char| c.is_alphanumeric() || "-_./".contains(c);
     match text.chars().all(plain) {
@@ -131,20 +129,20 @@ fn flow(text: &str) -> String {
     }
 }
 
-/// Whether YAML sees a number, a truth value or nothing.
-fn is_other(text: &str) -> bool {
+/// Whether YAML would read a number, a boolean or null.
+fn is_typed(text: &str) -> bool {
     let words = ["true", "false", "yes", "no", "on", "off", "null", "y", "n"];
     let number = text.replace(['_', ':'], "");
     words.contains(&text.to_ascii_lowercase().as_str()) || number.parse::<f64>().is_ok()
 }
 
 fn quoted(text: &str) -> String {
-    if !text.contains(is_hidden) {
+    if !text.contains(is_unprintable) {
         return format!("'{}'", text.replace('\'', "''"));
     }
     let escaped = text.chars().map(|c| match c {
         '"' | '\\' => format!("\\{c}"),
-        c if is_hidden(c) => format!("\\U{:08X}", u32::from(c)),
+        c if is_unprintable(c) => format!("\\U{:08X}", u32::from(c)),
         c => c.to_string(),
     });
     format!("\"{}\"", escaped.collect::<String>())
@@ -155,7 +153,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn texts_are_quoted_where_yaml_would_read_something_else() {
+    fn strings_are_quoted_if_necessary() {
         for plain in [
             "a",
             "1.36.3",
@@ -183,15 +181,15 @@ mod tests {
     }
 
     #[test]
-    fn items_and_comments_stand_where_they_belong() {
-        let mut sheet = Sheet::new();
-        sheet.open("hosts", "");
-        sheet.item();
-        sheet.text("name", "win1", "hosts.ini:3");
-        sheet.list("roles", &["worker".to_owned()], "");
-        sheet.close();
-        sheet.close();
+    fn items_and_comments_are_aligned() {
+        let mut yaml = YamlWriter::new();
+        yaml.open("hosts", "");
+        yaml.item();
+        yaml.text("name", "win1", "hosts.ini:3");
+        yaml.list("roles", &["worker".to_owned()], "");
+        yaml.close();
+        yaml.close();
         let expected = "hosts:\n  - name: win1                            # hosts.ini:3\n    roles: [worker]\n";
-        assert_eq!(sheet.finish(), expected);
+        assert_eq!(yaml.finish(), expected);
     }
 }

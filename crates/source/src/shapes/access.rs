@@ -1,4 +1,4 @@
-//! How hosts are reached.
+//! Connections to hosts.
 
 use casement_spec::{WinRmAuth, WinRmTransport};
 
@@ -6,39 +6,43 @@ use crate::shape::{Field, Kind, Shape, optional, required, words};
 
 pub(crate) static ACCESS: Shape = Shape {
     id: "access",
-    place: "`access`",
+    title: "`access`",
     fields: &[
-        optional("ssh", Kind::Mapping(&SSH), "Login over SSH."),
+        optional("ssh", Kind::Mapping(&SSH), "Connect over SSH."),
         optional(
             "winrm",
             Kind::Mapping(&WINRM),
-            "Login over WinRM, for Windows hosts where SSH is not open.",
+            "Connect over WinRM, for Windows hosts without SSH.",
         ),
         optional(
             "bastion",
             Kind::Mapping(&BASTION),
-            "The host through which all others are reached.",
+            "Jump host for all connections.",
         ),
     ],
 };
 
 pub(crate) static HOST_ACCESS: Shape = Shape {
     id: "hostAccess",
-    place: "`hosts[].access`",
+    title: "`hosts[].access`",
     fields: &[
-        optional("ssh", Kind::Mapping(&HOST_SSH), "Login over SSH."),
+        optional("ssh", Kind::Mapping(&HOST_SSH), "Connect over SSH."),
         optional(
             "winrm",
             Kind::Mapping(&WINRM),
-            "Login over WinRM, for a Windows host where SSH is not open.",
+            "Connect over WinRM, for a Windows host without SSH.",
         ),
-        optional("bastion", HOST_BASTION, "What stands between; or `none`."),
+        optional(
+            "bastion",
+            HOST_BASTION,
+            "Jump host for this host, or `none`.",
+        ),
     ],
 };
 
 pub(crate) static HYPERVISOR_ACCESS: Shape = Shape {
     id: "hypervisorAccess",
-    place: "`hypervisors[].access`",
+    title: "`hypervisors[].access`",
     fields: HOST_ACCESS.fields,
 };
 
@@ -49,7 +53,7 @@ const KEY: Kind = Kind::Either(&Kind::Text, &Kind::OneOf(&SECRET));
 
 pub(crate) static SSH: Shape = Shape {
     id: "ssh",
-    place: "`access.ssh`",
+    title: "`access.ssh`",
     fields: &[
         SSH_USER,
         SSH_PORT,
@@ -63,12 +67,12 @@ pub(crate) static SSH: Shape = Shape {
 
 pub(crate) static HOST_SSH: Shape = Shape {
     id: "hostSsh",
-    place: "`hosts[].access.ssh`",
+    title: "`hosts[].access.ssh`",
     fields: &[
         optional(
             "host",
             Kind::Text,
-            "The host's name in OpenSSH's configuration, or in DNS; by default its address is asked for there.",
+            "Host name in the OpenSSH configuration or DNS; defaults to the address.",
         ),
         SSH_USER,
         SSH_PORT,
@@ -83,109 +87,109 @@ pub(crate) static HOST_SSH: Shape = Shape {
 const SSH_USER: Field = optional(
     "user",
     Kind::Text,
-    "The account; by default OpenSSH's configuration says it, or else it is Administrator on Windows, root on Linux.",
+    "User name; defaults to the OpenSSH configuration, otherwise Administrator on Windows and root on Linux.",
 );
-const SSH_PORT: Field = optional("port", Kind::Number(1, 65535), "The port.");
-const SSH_KEY: Field = optional("key", KEY, "The private key: a path, or where it is.");
+const SSH_PORT: Field = optional("port", Kind::Number(1, 65535), "Port.");
+const SSH_KEY: Field = optional("key", KEY, "Private key: a path or a secret reference.");
 const SSH_PASSPHRASE: Field = optional(
     "passphrase",
     Kind::OneOf(&SECRET),
-    "Where the key's passphrase is.",
+    "Reference to the passphrase of the key.",
 );
 const SSH_PASSWORD: Field = optional(
     "password",
     Kind::OneOf(&SECRET),
-    "Where the password is, for a login without a key.",
+    "Reference to the password, for authentication without a key.",
 );
 const SSH_KNOWN_HOSTS: Field = optional(
     "knownHosts",
     Kind::Text,
-    "The file with the hosts' keys, which are never taken on trust.",
+    "Path of the known_hosts file; unknown host keys are never accepted automatically.",
 );
 const SSH_SUDO: Field = optional(
     "sudo",
     Kind::Mapping(&SUDO),
-    "How one becomes root where sudo asks for a password.",
+    "Settings for sudo with a password.",
 );
 
 pub(crate) static SUDO: Shape = Shape {
     id: "sudo",
-    place: "`access.ssh.sudo`",
+    title: "`access.ssh.sudo`",
     fields: &[required(
         "password",
         Kind::OneOf(&SECRET),
         "password: {env: SUDO_PASSWORD}",
-        "Where the password is.",
+        "Reference to the password.",
     )],
 };
 
 pub(crate) static SECRET: Shape = Shape {
     id: "secret",
-    place: "a secret",
+    title: "a secret",
     fields: &[
-        optional("file", Kind::Text, "In this file on this machine."),
-        optional("env", Kind::Text, "In this environment variable."),
-        optional("prompt", Kind::Boolean, "A person types it: `true`."),
+        optional("file", Kind::Text, "Path of a local file with the secret."),
+        optional("env", Kind::Text, "Environment variable with the secret."),
+        optional("prompt", Kind::Boolean, "Prompt for the secret: `true`."),
     ],
 };
 
 pub(crate) static WINRM: Shape = Shape {
     id: "winrm",
-    place: "`access.winrm`",
+    title: "`access.winrm`",
     fields: &[
-        optional("user", Kind::Text, "The account; by default Administrator."),
+        optional("user", Kind::Text, "User name; defaults to Administrator."),
         optional(
             "domain",
             Kind::Text,
-            "The domain that the hosts are in, and an account that names none.",
+            "Domain of the hosts, and of user names without a domain.",
         ),
         optional(
             "password",
             Kind::OneOf(&SECRET),
-            "Where its password is; by default a person is asked, unless there is a Kerberos ticket.",
+            "Reference to the password; by default casement prompts unless there is a Kerberos ticket.",
         ),
         optional(
             "transport",
             Kind::Word(words::<WinRmTransport>),
-            "With TLS or without.",
+            "HTTPS or HTTP.",
         ),
         optional(
             "port",
             Kind::Number(1, 65535),
-            "The port; by default 5986 with TLS, 5985 without.",
+            "Port; defaults to 5986 for HTTPS and 5985 for HTTP.",
         ),
         optional(
             "auth",
             Kind::Word(words::<WinRmAuth>),
-            "How the login is proved; by default with a Kerberos ticket or else NTLM.",
+            "Authentication method; defaults to Kerberos if there is a ticket, otherwise NTLM.",
         ),
         optional(
             "ca",
             Kind::Text,
-            "Who signed the hosts' certificates, as a PEM file.",
+            "CA certificate of the hosts, as a PEM file.",
         ),
         optional(
             "fingerprint",
             Kind::Text,
-            "The SHA-256 hash of the one certificate that is taken, whoever signed it.",
+            "SHA-256 fingerprint of the only accepted certificate, regardless of its issuer.",
         ),
     ],
 };
 
 pub(crate) static BASTION: Shape = Shape {
     id: "bastion",
-    place: "`access.bastion`",
+    title: "`access.bastion`",
     fields: &[
         required(
             "address",
             Kind::Text,
             "address: 10.3.0.9",
-            "The bastion's address, its name in OpenSSH's configuration, or in DNS.",
+            "Address of the bastion, or its name in the OpenSSH configuration or DNS.",
         ),
         optional(
             "user",
             Kind::Text,
-            "The account; by default OpenSSH's configuration says it, or else it is root.",
+            "User name; defaults to the OpenSSH configuration, otherwise root.",
         ),
         SSH_PORT,
         SSH_KEY,
@@ -194,7 +198,7 @@ pub(crate) static BASTION: Shape = Shape {
         optional(
             "knownHosts",
             Kind::Text,
-            "The file with the bastion's key, which is never taken on trust.",
+            "Path of the known_hosts file; an unknown key of the bastion is never accepted automatically.",
         ),
     ],
 };

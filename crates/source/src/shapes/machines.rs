@@ -1,4 +1,4 @@
-//! Machines that are made before they are hosts.
+//! Machines that casement creates.
 
 use casement_spec::MachineGroup;
 
@@ -8,134 +8,131 @@ use crate::shape::{Kind, Shape, optional, required, words};
 
 pub(crate) static MACHINES: Shape = Shape {
     id: "machines",
-    place: "`machines`",
+    title: "`machines`",
     fields: &[
         optional(
             "libvirt",
             Kind::Mapping(&LIBVIRT),
-            "On Linux hypervisors with libvirt.",
+            "Linux hypervisors with libvirt.",
         ),
         optional(
             "hyperv",
             Kind::Mapping(&HYPERV),
-            "On Windows hypervisors with Hyper-V.",
+            "Windows hypervisors with Hyper-V.",
         ),
-        optional("azure", Kind::Mapping(&AZURE), "In an Azure account."),
+        optional("azure", Kind::Mapping(&AZURE), "An Azure subscription."),
     ],
 };
 
 const HYPERVISORS: Kind = Kind::List(&Kind::Mapping(&HYPERVISOR));
-const SIZES: Kind = Kind::Known(words::<MachineGroup>, &Kind::Mapping(&SIZE));
+const SIZES: Kind = Kind::KnownKeys(words::<MachineGroup>, &Kind::Mapping(&SIZE));
 
 pub(crate) static LIBVIRT: Shape = Shape {
     id: "libvirt",
-    place: "`machines.libvirt`",
+    title: "`machines.libvirt`",
     fields: &[
         required(
             "hypervisors",
             HYPERVISORS,
             "hypervisors: [{name: nyctea, address: 10.3.0.9}]",
-            "The machines that machines run on.",
+            "The hypervisors.",
         ),
-        optional(
-            "network",
-            Kind::Text,
-            "The network that the machines are in.",
-        ),
-        optional("sizes", SIZES, "How large the machines are."),
+        optional("network", Kind::Text, "Network of the machines."),
+        optional("sizes", SIZES, "Sizes of the machines."),
     ],
 };
 
 pub(crate) static HYPERV: Shape = Shape {
     id: "hyperv",
-    place: "`machines.hyperv`",
+    title: "`machines.hyperv`",
     fields: &[
         required(
             "hypervisors",
             HYPERVISORS,
             "hypervisors: [{name: nyctea, address: 10.3.0.9}]",
-            "The machines that machines run on.",
+            "The hypervisors.",
         ),
         required(
             "switch",
             Kind::Text,
             "switch: external",
-            "The virtual switch that the machines are plugged into.",
+            "Virtual switch of the machines.",
         ),
-        optional("sizes", SIZES, "How large the machines are."),
+        optional("sizes", SIZES, "Sizes of the machines."),
     ],
 };
 
 pub(crate) static HYPERVISOR: Shape = Shape {
     id: "hypervisor",
-    place: "`hypervisors[]`",
+    title: "`hypervisors[]`",
     fields: &[
-        required("name", Kind::Text, "name: nyctea", "Its name."),
+        required(
+            "name",
+            Kind::Text,
+            "name: nyctea",
+            "Name of the hypervisor.",
+        ),
         required(
             "address",
             Kind::Text,
             "address: 10.3.0.9",
-            "Its address or name on the network.",
+            "Address or host name.",
         ),
         optional(
             "hosts",
             Kind::List(&Kind::Text),
-            "The hosts that are placed on it; the rest is spread.",
+            "Hosts to place on this hypervisor; others are distributed.",
         ),
         optional(
             "access",
             Kind::Mapping(&HYPERVISOR_ACCESS),
-            "How it is reached, where that differs from the hosts.",
+            "Connection settings of the hypervisor; they override `access`.",
         ),
     ],
 };
 
 pub(crate) static SIZE: Shape = Shape {
     id: "size",
-    place: "`sizes`",
+    title: "`sizes`",
     fields: &[
         optional("cpus", Kind::Number(1, 1024), "Virtual processors."),
         optional("memory", Kind::Text, "Memory, such as `16Gi`."),
-        optional(
-            "disk",
-            Kind::Text,
-            "The disk of the system, such as `60Gi`.",
-        ),
+        optional("disk", Kind::Text, "System disk, such as `60Gi`."),
     ],
 };
 
 pub(crate) static AZURE: Shape = Shape {
     id: "azure",
-    place: "`machines.azure`",
+    title: "`machines.azure`",
     fields: &[
         required(
             "location",
             Kind::Text,
             "location: westeurope",
-            "The region.",
+            "Azure region.",
         ),
         required(
             "subscription",
             Kind::Text,
             "subscription: 00000000-0000-0000-0000-000000000000",
-            "The subscription that pays.",
+            "Subscription ID or name.",
         ),
         optional(
             "resourceGroup",
             Kind::Text,
-            "The group that all of it is in; by default one called as the cluster.",
+            "Resource group; defaults to the cluster name.",
         ),
-        optional("tenant", Kind::Text, "The tenant of the service principal."),
-        optional("client", Kind::Text, "The service principal's id."),
+        optional("tenant", Kind::Text, "Tenant of the service principal."),
+        optional("client", Kind::Text, "ID of the service principal."),
         optional(
             "clientSecret",
             Kind::OneOf(&SECRET),
-            "Where the service principal's secret is.",
+            "Reference to the secret of the service principal.",
         ),
         optional(
             "sizes",
-            Kind::Known(words::<MachineGroup>, &Kind::Text),
-            "Sizes of machines as Azure calls them.",
+            Kind::KnownKeys(words::<MachineGroup>, &Kind::Text),
+            "Azure VM sizes.",
         ),
     ],
 };

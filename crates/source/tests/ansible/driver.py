@@ -1,6 +1,6 @@
-# Reads paths of inventories, one a line; prints for each what
-# `ansible-inventory --list` and `--list --export` say, or that Ansible could not
-# read it. One process for all of them: starting Ansible takes most of a second.
+# Reads paths of inventories from stdin; prints the output of `ansible-inventory
+# --list` and `--list --export`, or an error, for each. One process for all of them,
+# because starting Ansible takes most of a second.
 import json
 import sys
 
@@ -12,15 +12,15 @@ from ansible.utils.context_objects import CLIArgs
 from ansible.utils.display import Display
 from ansible.vars.manager import VariableManager
 
-said = []
+messages = []
 
 
-def keep(*arguments, **named):
-    said.append(str(arguments) + str(named.get("exception", "")))
+def record(*arguments, **named):
+    messages.append(str(arguments) + str(named.get("exception", "")))
 
 
-for silent in ("warning", "error_as_warning", "deprecated", "display"):
-    setattr(Display, silent, lambda self, *arguments, **named: keep(*arguments, **named))
+for method in ("warning", "error_as_warning", "deprecated", "display"):
+    setattr(Display, method, lambda self, *arguments, **named: record(*arguments, **named))
 
 cli = InventoryCLI(["ansible-inventory", "--list", "-i", "none"])
 cli.parse()
@@ -28,7 +28,7 @@ options = dict(context.CLIARGS)
 
 
 def plain(value):
-    """Without the listing's mark on texts that are no templates."""
+    """Removes the marker of unsafe strings."""
     if isinstance(value, dict):
         if list(value) == ["__ansible_unsafe"]:
             return value["__ansible_unsafe"]
@@ -38,12 +38,12 @@ def plain(value):
     return value
 
 
-def answer(path):
-    said.clear()
+def listings(path):
+    messages.clear()
     cli.loader = DataLoader()
     cli.inventory = InventoryManager(loader=cli.loader, sources=[path])
     if not cli.inventory._inventory.processed_sources:
-        return {"error": "\n".join(said)}
+        return {"error": "\n".join(messages)}
     cli.vm = VariableManager(loader=cli.loader, inventory=cli.inventory)
     result = {}
     for kind in ("list", "export"):
@@ -56,7 +56,7 @@ def answer(path):
 
 for line in sys.stdin:
     try:
-        result = answer(line.rstrip("\n"))
+        result = listings(line.rstrip("\n"))
     except Exception as error:
         result = {"error": repr(error)}
     print("casement1 " + json.dumps(result), flush=True)

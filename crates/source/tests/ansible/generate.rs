@@ -1,4 +1,4 @@
-//! Inventories that nobody wrote: groups, children, ranges, variables, quoting.
+//! Random inventories: groups, children, ranges, variables, quoting.
 
 mod ini;
 mod values;
@@ -64,7 +64,7 @@ const BAD_HOSTS: [&str; 8] = [
     "b|[1:2]",
 ];
 
-/// One inventory with what lies beside it.
+/// An inventory, with or without `group_vars` and `host_vars`.
 pub fn inventory(random: &mut Random, number: usize) -> Vec<TextFile> {
     let yaml = number % 2 == 1;
     let name = match (yaml, random.below(4)) {
@@ -78,12 +78,12 @@ pub fn inventory(random: &mut Random, number: usize) -> Vec<TextFile> {
     let (name, text) = match (yaml, random.below(12)) {
         (true, 0) => ("hosts.json", yaml::json(random)),
         (true, _) => (name, yaml::inventory(random, bad)),
-        (false, 0) => (name, ini::soup(random)),
+        (false, 0) => (name, ini::random_tokens(random)),
         (false, _) => (name, ini::inventory(random, bad)),
     };
     let mut files = vec![TextFile::new(name, text)];
     if random.one_in(2) {
-        beside(random, &mut files);
+        vars_files(random, &mut files);
     }
     files
 }
@@ -95,8 +95,8 @@ fn host(random: &mut Random, bad: bool) -> &'static str {
     }
 }
 
-/// `group_vars` and `host_vars`: files, folders, and both.
-fn beside(random: &mut Random, files: &mut Vec<TextFile>) {
+/// `group_vars` and `host_vars`: files, directories, and both.
+fn vars_files(random: &mut Random, files: &mut Vec<TextFile>) {
     let names = [
         "group_vars/all",
         "group_vars/etcd",

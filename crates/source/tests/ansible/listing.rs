@@ -1,11 +1,11 @@
-//! An inventory in the form of `ansible-inventory --list`.
+//! Formats an inventory like `ansible-inventory --list`.
 
 use std::collections::BTreeMap;
 
 use casement_source::import::ansible::{self, Group, Inventory, Variable};
 use serde_json::{Map, Value, json};
 
-/// What Ansible sets itself and leaves out of its lists.
+/// Internal variables that Ansible does not list.
 const INTERNAL: [&str; 4] = ["inventory_dir", "inventory_file", "groups", "group_names"];
 
 fn value(value: &ansible::Value) -> Value {
@@ -96,7 +96,7 @@ pub fn export(inventory: &Inventory) -> Value {
     listing(inventory, true)
 }
 
-/// The first place where two listings differ.
+/// The first difference between two listings.
 pub fn difference(path: &str, ours: &Value, theirs: &Value) -> String {
     if let (Value::Object(ours), Value::Object(theirs)) = (ours, theirs) {
         for key in ours.keys().chain(theirs.keys()) {

@@ -1,6 +1,6 @@
-//! Numbers that can be had again.
+//! Repeatable random numbers.
 
-#![allow(dead_code, reason = "two tests use it, each in its own way")]
+#![allow(dead_code, reason = "two tests use different parts")]
 
 /// SplitMix64.
 pub struct Random(u64);
@@ -22,7 +22,7 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    /// Below `end`, which is not 0.
+    /// Below `end`, which must not be 0.
     pub fn below(&mut self, end: usize) -> usize {
         usize::try_from(self.next() % u64::try_from(end).unwrap()).unwrap()
     }

@@ -1,4 +1,4 @@
-//! ansible-core, pinned, in an environment of its own.
+//! Runs a pinned ansible-core in a virtual environment.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -36,11 +36,11 @@ fn python() -> PathBuf {
         for command in commands {
             let (program, arguments) = command.split_first().unwrap();
             let done = Command::new(program).args(arguments).status();
-            let said = command.join(" ".as_ref());
+            let text = command.join(" ".as_ref());
             assert!(
                 done.is_ok_and(|status| status.success()),
-                "ansible-core {VERSION} (Python 3.11 or newer) is needed; this did not work:\n  {}",
-                said.display()
+                "ansible-core {VERSION} (Python 3.11 or newer) is required; this command failed:\n  {}",
+                text.display()
             );
         }
         fs::write(&ready, "").unwrap();
@@ -48,8 +48,8 @@ fn python() -> PathBuf {
     folder.join("bin/python")
 }
 
-/// What Ansible says about each inventory, in their order.
-pub fn ask(inventories: &[Vec<TextFile>]) -> Vec<Value> {
+/// The listings of Ansible, one per inventory.
+pub fn list(inventories: &[Vec<TextFile>]) -> Vec<Value> {
     let python = python();
     let root = tempfile::tempdir().unwrap();
     let mut names = String::new();
@@ -84,8 +84,8 @@ pub fn ask(inventories: &[Vec<TextFile>]) -> Vec<Value> {
         .write_all(names.as_bytes())
         .unwrap();
     let output = child.wait_with_output().unwrap();
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "the driver ended early:\n{said}");
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "the driver failed:\n{stderr}");
     let text = String::from_utf8(output.stdout).unwrap();
     text.lines()
         .filter_map(|line| line.strip_prefix("casement1 "))

@@ -1,7 +1,5 @@
-//! An allocator that counts: how much was held at most since it was asked to
-//! look.
-//!
-//! Counts are those of one thread, so that tests beside it do not count.
+//! An allocator that measures peak memory, per thread, so that other tests do not
+//! count.
 
 #![allow(unsafe_code, reason = "an allocator is unsafe by its signature")]
 
@@ -9,58 +7,55 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
 thread_local! {
-    static HELD: Cell<isize> = const { Cell::new(0) };
-    static MOST: Cell<isize> = const { Cell::new(0) };
+    static CURRENT: Cell<isize> = const { Cell::new(0) };
+    static PEAK: Cell<isize> = const { Cell::new(0) };
 }
 
-/// Nobody gets more: what runs away ends the process before the machine does.
+/// Hard limit: aborts the process before the machine runs out of memory.
 const LIMIT: isize = 1 << 30;
 
-/// The system's allocator, counted.
 pub struct Counting;
 
 impl Counting {
-    /// For the static that is the allocator.
     pub const fn new() -> Self {
         Self
     }
 
-    /// Counts from here on.
-    pub fn begin(&self) {
-        HELD.with(|held| held.set(0));
-        MOST.with(|most| most.set(0));
+    pub fn reset(&self) {
+        CURRENT.with(|current| current.set(0));
+        PEAK.with(|peak| peak.set(0));
     }
 
-    /// The most that was held at once since then.
-    pub fn most(&self) -> usize {
-        usize::try_from(MOST.with(Cell::get)).unwrap_or(0)
+    /// Peak since [`Self::reset`], in bytes.
+    pub fn peak(&self) -> usize {
+        usize::try_from(PEAK.with(Cell::get)).unwrap_or(0)
     }
 }
 
-/// What is held now. A thread that ends has no counters any more; what it frees
-/// does not matter.
+/// Returns the current total. The counters of an ending thread are gone; its frees
+/// are ignored.
 fn count(bytes: isize) -> isize {
-    let counted = HELD.try_with(|held| {
-        held.set(held.get() + bytes);
-        let _ = MOST.try_with(|most| most.set(most.get().max(held.get())));
-        held.get()
+    let counted = CURRENT.try_with(|current| {
+        current.set(current.get() + bytes);
+        let _ = PEAK.try_with(|peak| peak.set(peak.get().max(current.get())));
+        current.get()
     });
     counted.unwrap_or(0)
 }
 
-// SAFETY: every call goes to the system's allocator with the same arguments.
+// SAFETY: every call is forwarded to the system allocator with the same arguments.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         if count(layout.size() as isize) > LIMIT {
             return std::ptr::null_mut();
         }
-        // SAFETY: the caller keeps the contract, which is the same.
+        // SAFETY: the caller upholds the same contract.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
         count(-(layout.size() as isize));
-        // SAFETY: the caller keeps the contract, which is the same.
+        // SAFETY: the caller upholds the same contract.
         unsafe { System.dealloc(pointer, layout) }
     }
 }

@@ -1,6 +1,6 @@
-//! Inputs made from others.
+//! Mutations of inputs.
 
-/// Numbers that depend on the seed only (SplitMix64).
+/// A deterministic generator (SplitMix64).
 pub struct Random(u64);
 
 impl Random {
@@ -16,7 +16,7 @@ impl Random {
         number ^ (number >> 31)
     }
 
-    /// Below a bound; 0 where there is nothing below.
+    /// Below `bound`; 0 if `bound` is 0.
     fn below(&mut self, bound: usize) -> usize {
         match bound {
             0 => 0,
@@ -29,7 +29,7 @@ impl Random {
     }
 }
 
-/// What is worth putting anywhere.
+/// Fragments to insert.
 const PIECES: [&str; 44] = [
     ": ",
     "- ",
@@ -77,7 +77,7 @@ const PIECES: [&str; 44] = [
     "//@",
 ];
 
-/// One input out of the corpus, changed a few times.
+/// A random input of the corpus with a few changes.
 pub fn mutate(corpus: &[Vec<u8>], random: &mut Random) -> Vec<u8> {
     let all: Vec<&[u8]> = corpus.iter().map(Vec::as_slice).collect();
     let mut input = random.pick(&all).unwrap_or_default().to_vec();
@@ -122,7 +122,7 @@ pub fn mutate(corpus: &[Vec<u8>], random: &mut Random) -> Vec<u8> {
     input
 }
 
-/// A line moves to another place: structure changes, every line stays good.
+/// Swaps two lines: changes the structure, but every line stays valid.
 fn swap_lines(input: &mut Vec<u8>, random: &mut Random) {
     let mut lines: Vec<Vec<u8>> = input
         .split_inclusive(|byte| *byte == b'\n')

@@ -1,12 +1,10 @@
-//! Damaged input for the importers: no crash, no hang, and whatever comes out
-//! is a document.
+//! Fuzz test of the importers: no panic, no hang, and every draft is valid YAML.
 //!
-//! Blind to coverage: every input is a file of `corpus/` with a few bytes
-//! changed. `CASEMENT_FUZZ_SECONDS` says for how long (5 unless told),
-//! `CASEMENT_SEED` repeats a run. An input that takes longer than ten seconds
-//! fails it; what importers may make of one is bounded by their own limits.
+//! Not coverage-guided: every input is a file of `corpus/` with a few changes.
+//! Runs for `CASEMENT_FUZZ_SECONDS` (default 5); `CASEMENT_SEED` repeats a run. An
+//! input that takes more than ten seconds fails the test.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
+#![allow(clippy::unwrap_used, reason = "test code")]
 
 #[path = "../ansible/random.rs"]
 mod random;
@@ -21,14 +19,14 @@ use casement_source::import::{
 use casement_source::load;
 use random::Random;
 
-const SIGNS: &str = "[]{}:,=#&*!|>'\"\\%@-_.~ \t\r\n0123456789abcxfzABZ\u{e4}\u{2028}\u{0}";
+const CHARACTERS: &str = "[]{}:,=#&*!|>'\"\\%@-_.~ \t\r\n0123456789abcxfzABZ\u{e4}\u{2028}\u{0}";
 
 struct Corpus {
     files: Vec<(String, String)>,
 }
 
 impl Corpus {
-    fn of(kind: &str) -> Self {
+    fn load(kind: &str) -> Self {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
             .join("tests/fuzz_import/corpus")
             .join(kind);
@@ -48,7 +46,7 @@ impl Corpus {
     fn damaged(&self, random: &mut Random) -> (&str, String) {
         let (name, text) = &self.files[random.below(self.files.len())];
         let mut chars: Vec<char> = text.chars().collect();
-        let signs: Vec<char> = SIGNS.chars().collect();
+        let characters: Vec<char> = CHARACTERS.chars().collect();
         for _ in 0..1 + random.below(5) {
             let at = random.below(chars.len() + 1);
             let end = (at + random.below(30)).min(chars.len());
@@ -59,10 +57,10 @@ impl Corpus {
                     let to = random.below(chars.len() + 1);
                     chars.splice(to..to, part);
                 }
-                2 if end > at => chars[at] = signs[random.below(signs.len())],
+                2 if end > at => chars[at] = characters[random.below(characters.len())],
                 _ => {
                     let new: Vec<_> = (0..1 + random.below(3))
-                        .map(|_| signs[random.below(signs.len())])
+                        .map(|_| characters[random.below(characters.len())])
                         .collect();
                     chars.splice(at..at, new);
                 }
@@ -72,14 +70,14 @@ impl Corpus {
     }
 }
 
-/// Whether a draft is a document: wrong it may be, but not illegible.
-fn legible(draft: &Draft) {
+/// A draft may have invalid values, but must be valid YAML.
+fn check_syntax(draft: &Draft) {
     let loaded = load("cluster.yaml", &draft.text);
-    let illegible = loaded.diagnostics.iter().find(|finding| {
+    let syntax_error = loaded.diagnostics.iter().find(|finding| {
         let code = finding.code.as_ref().map(|code| code.as_str());
         matches!(code, Some("CAS-SPEC-001" | "CAS-SPEC-004" | "CAS-SPEC-005"))
     });
-    assert!(illegible.is_none(), "{illegible:?}\n{}", draft.text);
+    assert!(syntax_error.is_none(), "{syntax_error:?}\n{}", draft.text);
 }
 
 fn inventory(name: &str, text: &str) {
@@ -87,52 +85,55 @@ fn inventory(name: &str, text: &str) {
     let variables = TextFile::new("group_vars/all.yml", text);
     for files in [vec![file.clone()], vec![file, variables]] {
         if let Some(inventory) = ansible::read(&files).inventory {
-            legible(&from_inventory(name, &inventory));
+            check_syntax(&from_inventory(name, &inventory));
         }
     }
 }
 
 fn kubeinit(text: &str) {
     let mut lines = text.lines();
-    let told = KubeInit {
+    let options = KubeInit {
         spec: lines.next().unwrap_or_default(),
         nodes: lines.next(),
         hypervisors: lines.next(),
         network: lines.next(),
         cluster: lines.next(),
     };
-    if let Ok(draft) = from_kubeinit(&told) {
-        legible(&draft);
+    if let Ok(draft) = from_kubeinit(&options) {
+        check_syntax(&draft);
     }
 }
 
 #[test]
-fn damaged_input_is_answered() {
+fn damaged_input_never_fails() {
     let mut random = Random::from_environment();
     let seconds = env::var("CASEMENT_FUZZ_SECONDS").map_or(5, |text| text.parse().unwrap());
     let corpora = [
-        Corpus::of("inventory"),
-        Corpus::of("kubeinit"),
-        Corpus::of("script"),
+        Corpus::load("inventory"),
+        Corpus::load("kubeinit"),
+        Corpus::load("script"),
     ];
     let [inventories, specs, arguments] = &corpora;
     let started = Instant::now();
     let mut number = 0_u64;
     while started.elapsed() < Duration::from_secs(seconds) || number < 100 {
-        let began = Instant::now();
+        let start = Instant::now();
         let (name, text) = match random.below(4) {
             0 => specs.damaged(&mut random),
             1 => arguments.damaged(&mut random),
             _ => inventories.damaged(&mut random),
         };
-        let said = format!("input {number}, {name}:\n{text}");
+        let description = format!("input {number}, {name}:\n{text}");
         let done = std::panic::catch_unwind(|| match name {
-            "all.txt" => drop(from_script_args(&text).map(|draft| legible(&draft))),
+            "all.txt" => drop(from_script_args(&text).map(|draft| check_syntax(&draft))),
             name if name.ends_with(".txt") => kubeinit(&text),
             name => inventory(name, &text),
         });
-        assert!(done.is_ok(), "{said}");
-        assert!(began.elapsed() < Duration::from_secs(10), "a hang\n{said}");
+        assert!(done.is_ok(), "{description}");
+        assert!(
+            start.elapsed() < Duration::from_secs(10),
+            "timed out\n{description}"
+        );
         number += 1;
     }
     println!("{number} inputs in {:.0?}", started.elapsed());

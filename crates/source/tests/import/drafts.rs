@@ -1,4 +1,4 @@
-//! What the drafts are as clusters.
+//! Drafts decoded as clusters.
 
 use casement_diag::{Severity, Style, render_all};
 use casement_source::import::{from_script_args, starter};
@@ -7,24 +7,25 @@ use casement_spec::{Cluster, Role};
 
 use super::{draft, folders, root};
 
-/// The cluster of a draft, which has no errors.
+/// The cluster of a draft without errors.
 pub fn cluster(text: &str) -> Cluster {
     let loaded = load("cluster.yaml", text);
-    let said = render_all(&loaded.diagnostics, Some(&loaded.map), Style::Plain);
-    loaded.cluster.unwrap_or_else(|| panic!("{said}\n{text}"))
+    let findings = render_all(&loaded.diagnostics, Some(&loaded.map), Style::Plain);
+    loaded
+        .cluster
+        .unwrap_or_else(|| panic!("{findings}\n{text}"))
 }
 
-/// What is wrong with a draft.
 pub fn findings(text: &str) -> String {
     let loaded = load("cluster.yaml", text);
     match render_all(&loaded.diagnostics, Some(&loaded.map), Style::Plain) {
-        said if said.is_empty() => "no findings\n".to_owned(),
-        said => said,
+        text if text.is_empty() => "no findings\n".to_owned(),
+        text => text,
     }
 }
 
 #[test]
-fn every_draft_is_a_cluster_file_unless_it_is_out_of_date() {
+fn drafts_are_valid_unless_the_version_is_unsupported() {
     for folder in folders() {
         let (draft, _) = draft(&folder);
         let loaded = load("cluster.yaml", &draft.text);
@@ -36,7 +37,7 @@ fn every_draft_is_a_cluster_file_unless_it_is_out_of_date() {
 }
 
 #[test]
-fn a_starter_file_has_no_findings() {
+fn starter_file_has_no_findings() {
     let loaded = load("cluster.yaml", &starter().text);
     let worst = loaded.diagnostics.iter().map(|finding| finding.severity);
     assert!(

@@ -1,4 +1,4 @@
-//! KubeInit's strings as clusters.
+//! Clusters from KubeInit specs.
 
 use casement_source::import::{KubeInit, from_kubeinit};
 use casement_spec::{Cluster, Machines};
@@ -28,7 +28,7 @@ fn hosts(cluster: &Cluster) -> Vec<String> {
 }
 
 #[test]
-fn the_one_command_of_the_blog_gives_its_cluster() {
+fn blog_example_gives_its_cluster() {
     let draft = from_kubeinit(&BLOG).unwrap();
     let cluster = cluster(&draft.text);
     assert_eq!(
@@ -56,7 +56,7 @@ fn the_one_command_of_the_blog_gives_its_cluster() {
 }
 
 #[test]
-fn both_grammars_say_the_same() {
+fn both_list_formats_are_equivalent() {
     let json = KubeInit {
         nodes: Some(r#"[{"when_group": "compute_nodes", "os": "windows"}]"#),
         hypervisors: Some(r#"[{"ansible_host": "nyctea"}, {"ansible_host": "tyto"}]"#),
@@ -86,15 +86,15 @@ fn both_grammars_say_the_same() {
 }
 
 #[test]
-fn three_controllers_and_sizes_are_given_out_in_order() {
-    let told = KubeInit {
+fn three_controllers_and_sizes_are_assigned_in_order() {
+    let options = KubeInit {
         spec: "k8s-libvirt-3-2-2-extra",
         nodes: Some(
             "[[os=debian],[when_group=compute_nodes,os=windows,ram=33554432,vcpus=4,disk=60G,target_order=1]]",
         ),
         ..BLOG
     };
-    let draft = from_kubeinit(&told).unwrap();
+    let draft = from_kubeinit(&options).unwrap();
     let cluster = cluster(&draft.text);
     assert_eq!(
         hosts(&cluster),
@@ -123,8 +123,8 @@ fn three_controllers_and_sizes_are_given_out_in_order() {
 }
 
 #[test]
-fn what_kubeinit_or_casement_cannot_make_is_refused() {
-    for (told, says) in [
+fn unsupported_specs_are_rejected() {
+    for (options, expected) in [
         (
             KubeInit {
                 spec: "k8s-libvirt-1-1",
@@ -172,7 +172,7 @@ fn what_kubeinit_or_casement_cannot_make_is_refused() {
                 nodes: Some("[[when_group=nodes,os=windows]]"),
                 ..BLOG
             },
-            "no group",
+            "not a valid node group",
         ),
         (
             KubeInit {
@@ -186,7 +186,7 @@ fn what_kubeinit_or_casement_cannot_make_is_refused() {
                 nodes: Some("[[os=coreos]]"),
                 ..BLOG
             },
-            "no system",
+            "not a supported operating system",
         ),
         (
             KubeInit {
@@ -203,10 +203,10 @@ fn what_kubeinit_or_casement_cannot_make_is_refused() {
             "more nodes than addresses",
         ),
     ] {
-        let problem = from_kubeinit(&told).unwrap_err().to_string();
+        let problem = from_kubeinit(&options).unwrap_err().to_string();
         assert!(
-            problem.contains("CAS-IMPORT-020") && problem.contains(says),
-            "{told:?}: {problem}"
+            problem.contains("CAS-IMPORT-020") && problem.contains(expected),
+            "{options:?}: {problem}"
         );
     }
 }

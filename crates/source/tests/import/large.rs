@@ -1,4 +1,4 @@
-//! Inventories that are small as text and large as anything else.
+//! Small inventories that expand to large ones.
 
 use casement_source::import::{TextFile, ansible};
 
@@ -11,7 +11,7 @@ fn codes(name: &str, text: &str) -> Vec<String> {
 }
 
 #[test]
-fn what_multiplies_is_refused() {
+fn excessive_expansion_is_rejected() {
     let range = "h[1:20000] a=1\n".repeat(200_000);
     let groups: String = (0..100_000)
         .map(|number| format!("[g{number}]\n"))
@@ -38,7 +38,7 @@ fn what_multiplies_is_refused() {
 }
 
 #[test]
-fn aliases_multiply_only_so_far() {
+fn alias_expansion_is_limited() {
     let mut bomb = "all:\n  vars:\n    a0: &a0 [x, x, x, x, x, x, x, x, x]\n".to_owned();
     for level in 1..12 {
         let aliases = format!("*a{}, ", level - 1).repeat(9);
@@ -60,6 +60,6 @@ fn aliases_multiply_only_so_far() {
         ansible::read(&[TextFile::new("hosts.yml", same)])
             .inventory
             .is_some(),
-        "one name, said often, is one"
+        "a duplicate key counts once"
     );
 }

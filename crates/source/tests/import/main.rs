@@ -1,10 +1,10 @@
-//! Every folder here: an inventory, the cluster file that it becomes, what is
-//! told about it, and what is wrong with that file.
+//! Each directory here: an inventory, the resulting cluster file, the notes about
+//! the import, and the findings of the cluster file.
 //!
-//! `BLESS=1 cargo test -p casement-source --test import` writes what comes out
-//! now; the difference is for a person to read.
+//! `BLESS=1 cargo test -p casement-source --test import` updates the expected
+//! output; review the diff.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
+#![allow(clippy::unwrap_used, reason = "test code")]
 
 mod drafts;
 mod kubeinit;
@@ -28,13 +28,13 @@ fn folders() -> Vec<PathBuf> {
     folders
 }
 
-/// The inventory of a folder, and what lies beside it.
+/// The inventory of a directory, with `group_vars` and `host_vars`.
 fn files(folder: &Path) -> Vec<TextFile> {
-    fn walk(folder: &Path, base: &Path, files: &mut Vec<TextFile>) {
+    fn collect(folder: &Path, base: &Path, files: &mut Vec<TextFile>) {
         for entry in fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();
             if path.is_dir() {
-                walk(&path, base, files);
+                collect(&path, base, files);
                 continue;
             }
             let name = path.strip_prefix(base).unwrap().display().to_string();
@@ -50,7 +50,7 @@ fn files(folder: &Path) -> Vec<TextFile> {
     assert_eq!(files.len(), 1, "{}", folder.display());
     for below in ["group_vars", "host_vars"] {
         if folder.join(below).is_dir() {
-            walk(&folder.join(below), folder, &mut files);
+            collect(&folder.join(below), folder, &mut files);
         }
     }
     files
@@ -60,7 +60,7 @@ fn draft(folder: &Path) -> (Draft, String) {
     let files = files(folder);
     let reading = ansible::read(&files);
     let findings = reading.findings.iter().map(|found| {
-        let source = files.get(found.file).unwrap().shown();
+        let source = files.get(found.file).unwrap().masked();
         render(&found.diagnostic, Some(&source), Style::Plain)
     });
     let findings: String = findings.collect();
@@ -71,13 +71,16 @@ fn draft(folder: &Path) -> (Draft, String) {
     )
 }
 
-fn told(draft: &Draft, findings: &str) -> String {
+fn notes_text(draft: &Draft, findings: &str) -> String {
     let notes = draft.notes.iter().map(|note| {
-        let place = note.place.as_ref().map(|place| format!("{place}: "));
+        let location = note
+            .location
+            .as_ref()
+            .map(|location| format!("{location}: "));
         format!(
             "{:?}: {}{}\n",
             note.kind,
-            place.unwrap_or_default(),
+            location.unwrap_or_default(),
             note.text
         )
     });
@@ -85,7 +88,7 @@ fn told(draft: &Draft, findings: &str) -> String {
 }
 
 #[test]
-fn every_inventory_becomes_what_is_expected() {
+fn drafts_match_expected_output() {
     let bless = std::env::var_os("BLESS").is_some();
     let mut wrong = Vec::new();
     let mut number = 0;
@@ -93,7 +96,7 @@ fn every_inventory_becomes_what_is_expected() {
         let (draft, findings) = draft(&folder);
         for (name, text) in [
             ("expected.yaml", draft.text.clone()),
-            ("expected.txt", told(&draft, &findings)),
+            ("expected.txt", notes_text(&draft, &findings)),
             ("expected-findings.txt", drafts::findings(&draft.text)),
         ] {
             let path = folder.join(name);
@@ -103,7 +106,7 @@ fn every_inventory_becomes_what_is_expected() {
             let expected = fs::read_to_string(&path).unwrap_or_default();
             if expected != text {
                 wrong.push(format!(
-                    "{}: expected\n{expected}\nbut it is\n{text}",
+                    "{}: expected\n{expected}\nbut got\n{text}",
                     path.display()
                 ));
             }
@@ -115,7 +118,7 @@ fn every_inventory_becomes_what_is_expected() {
 }
 
 #[test]
-fn no_secret_leaves_an_inventory() {
+fn secrets_are_never_copied() {
     let secrets = [
         "fixture-winrm-pw",
         "fixture-choco-pw",
@@ -125,14 +128,14 @@ fn no_secret_leaves_an_inventory() {
     let mut all_files = String::new();
     for folder in folders() {
         let (draft, findings) = draft(&folder);
-        let seen = format!(
+        let output = format!(
             "{}{}{:?}",
             draft.text,
-            told(&draft, &findings),
+            notes_text(&draft, &findings),
             ansible::read(&files(&folder))
         );
         for secret in secrets {
-            assert!(!seen.contains(secret), "{}: {seen}", folder.display());
+            assert!(!output.contains(secret), "{}: {output}", folder.display());
         }
         all_files.extend(files(&folder).into_iter().map(|file| file.text));
     }
@@ -142,21 +145,22 @@ fn no_secret_leaves_an_inventory() {
 }
 
 #[test]
-fn every_variable_is_carried_over_or_listed() {
+fn every_variable_is_imported_or_listed() {
     for folder in folders() {
         let files = files(&folder);
         let inventory = ansible::read(&files).inventory.unwrap();
         let (draft, _) = draft(&folder);
-        for (name, place) in inventory.all_variables() {
-            let place = place.to_string();
-            let said = draft.text.lines().any(|line| line.contains(&place))
-                || draft
-                    .notes
-                    .iter()
-                    .any(|note| note.place.as_ref().is_some_and(|p| p.to_string() == place));
+        for (name, location) in inventory.all_variables() {
+            let location = location.to_string();
+            let listed = draft.text.lines().any(|line| line.contains(&location))
+                || draft.notes.iter().any(|note| {
+                    note.location
+                        .as_ref()
+                        .is_some_and(|p| p.to_string() == location)
+                });
             assert!(
-                said,
-                "{}: {name} at {place} is nowhere\n{}",
+                listed,
+                "{}: {name} at {location} is missing\n{}",
                 folder.display(),
                 draft.text
             );

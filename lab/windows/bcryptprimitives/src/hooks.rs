@@ -1,4 +1,4 @@
-//! Which function answers for which name.
+//! The replaced functions, by name.
 
 use core::ffi::{CStr, c_char};
 use core::mem::transmute;
@@ -8,13 +8,13 @@ use windows_sys::Win32::System::LibraryLoader::GetProcAddress;
 
 use crate::{pipes, reparse_points, service_exit, service_session, unix_sockets};
 
-/// A function of ours under its Windows name.
-pub type Answer = (&'static CStr, *const ());
+/// The name of a Windows function, and its replacement.
+pub type Hook = (&'static CStr, *const ());
 
-/// What the main program calls instead of `GetProcAddress`.
+/// Replacement for `GetProcAddress` in the main program.
 ///
-/// Only functions that Windows' library really has are replaced, so a program
-/// that probes for a function still learns the truth.
+/// Only functions that the library really exports are replaced, so probing for
+/// a function still works.
 pub unsafe extern "system" fn get_proc_address(library: HMODULE, name: *const u8) -> FARPROC {
     // SAFETY: the arguments are the caller's.
     let real = unsafe { GetProcAddress(library, name) }?;
@@ -25,22 +25,22 @@ pub unsafe extern "system" fn get_proc_address(library: HMODULE, name: *const u8
     // SAFETY: the caller's name is NUL-terminated.
     let name = unsafe { CStr::from_ptr(name.cast::<c_char>()) };
     match find(name) {
-        // SAFETY: each answer has the signature that its name has on Windows.
-        Some(ours) => {
-            Some(unsafe { transmute::<*const (), unsafe extern "system" fn() -> isize>(ours) })
+        // SAFETY: each hook has the signature of the Windows function.
+        Some(hook) => {
+            Some(unsafe { transmute::<*const (), unsafe extern "system" fn() -> isize>(hook) })
         }
         None => Some(real),
     }
 }
 
 fn find(name: &CStr) -> Option<*const ()> {
-    let links = reparse_points::wanted().then(reparse_points::answers);
-    unix_sockets::answers()
+    let reparse_points = reparse_points::needed().then(reparse_points::hooks);
+    unix_sockets::hooks()
         .into_iter()
-        .chain(pipes::answers())
-        .chain(service_exit::answers())
-        .chain(service_session::answers())
-        .chain(links.into_iter().flatten())
-        .find(|(ours, _)| *ours == name)
+        .chain(pipes::hooks())
+        .chain(service_exit::hooks())
+        .chain(service_session::hooks())
+        .chain(reparse_points.into_iter().flatten())
+        .find(|(hooked, _)| *hooked == name)
         .map(|(_, function)| function)
 }

@@ -1,4 +1,4 @@
-//! The main program's import table.
+//! Patches the import table of the main program.
 
 use alloc::vec::Vec;
 use core::ffi::{CStr, c_void};
@@ -14,18 +14,19 @@ use windows_sys::Win32::System::LibraryLoader::{
 use windows_sys::Win32::System::Memory::{PAGE_READWRITE, VirtualProtect};
 use windows_sys::Win32::System::SystemServices::{IMAGE_DOS_HEADER, IMAGE_IMPORT_DESCRIPTOR};
 
-use crate::answers::Answer;
+use crate::hooks::Hook;
 
-/// Stands at the start of a Go program's data; `go version FILE` looks for it.
+/// Marks the build information at the start of a Go program's data; `go version
+/// FILE` searches for it too.
 const GO_BUILD_INFO: &[u8] = b"\xff Go buildinf:";
 
-/// How far into the data the build information may begin.
+/// Search range in the data section, in bytes.
 const GO_BUILD_INFO_RANGE: usize = 64 * 1024;
 
-/// Makes the main program call functions of ours: `of_go` if it is a Go program,
-/// which resolves the rest by itself; else `of_others`, which import what they
-/// call.
-pub fn replace(of_go: &[Answer], of_others: impl FnOnce() -> Vec<Answer>) {
+/// Redirects imports of the main program: `go_hooks` for a Go program, which
+/// resolves its other functions at run time; `other_hooks` for other programs,
+/// which import the functions that they call.
+pub fn replace(go_hooks: &[Hook], other_hooks: impl FnOnce() -> Vec<Hook>) {
     // SAFETY: the loader has mapped the main program and filled its imports.
     unsafe {
         let program = GetModuleHandleW(null()).cast::<u8>();
@@ -33,23 +34,23 @@ pub fn replace(of_go: &[Answer], of_others: impl FnOnce() -> Vec<Answer>) {
             return;
         }
         if is_go(program) {
-            for &(name, ours) in of_go {
-                replace_import(program, name, ours as usize);
+            for &(name, hook) in go_hooks {
+                replace_import(program, name, hook as usize);
             }
             return;
         }
-        for (name, ours) in of_others() {
-            replace_import(program, name, ours as usize);
+        for (name, hook) in other_hooks() {
+            replace_import(program, name, hook as usize);
         }
     }
 }
 
 /// Overwrites every import of a function of kernel32 or ntdll; Go's runtime and
-/// its syscall package each have one of their own.
+/// its syscall package each have their own.
 ///
-/// What the loader wrote into the import table is the function's address, so
-/// names need not be compared.
-unsafe fn replace_import(program: *mut u8, name: &CStr, ours: usize) {
+/// The loader has written the address of the function into the import table, so
+/// addresses are compared, not names.
+unsafe fn replace_import(program: *mut u8, name: &CStr, hook: usize) {
     // SAFETY: `program` is a mapped image with valid headers, and each table
     // within it ends with a zero entry.
     unsafe {
@@ -58,7 +59,7 @@ unsafe fn replace_import(program: *mut u8, name: &CStr, ours: usize) {
             let library = GetModuleHandleA(library.as_ptr().cast());
             GetProcAddress(library, name.as_ptr().cast())
         });
-        let Some(wanted) = found.next() else {
+        let Some(original) = found.next() else {
             return;
         };
         let imports =
@@ -72,8 +73,8 @@ unsafe fn replace_import(program: *mut u8, name: &CStr, ours: usize) {
         while (*library).Name != 0 {
             let mut slot = program.add((*library).FirstThunk as usize).cast::<usize>();
             while *slot != 0 {
-                if *slot == wanted as usize {
-                    write(slot, ours);
+                if *slot == original as usize {
+                    write(slot, hook);
                 }
                 slot = slot.add(1);
             }
@@ -95,7 +96,7 @@ unsafe fn write(slot: *mut usize, value: usize) {
 }
 
 unsafe fn is_go(program: *mut u8) -> bool {
-    // SAFETY: as in `import_slot`; section headers follow the optional header.
+    // SAFETY: as in `replace_import`; section headers follow the optional header.
     unsafe {
         let headers = headers(program);
         let sections = (&raw const (*headers).OptionalHeader)

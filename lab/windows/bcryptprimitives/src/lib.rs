@@ -1,27 +1,26 @@
 //! `bcryptprimitives.dll` for the lab's Windows hosts.
 //!
-//! Wine 8 lacks this library, and Rust's std as well as Go's runtime need its
-//! one function, [`ProcessPrng`]. That also makes it the door into every Go
-//! program: Go's runtime loads it before anything else and resolves every
-//! other Windows function through `GetProcAddress` at run time. So when it is
-//! loaded into a Go program, it puts a function of its own in the place of
-//! that import ([`imports`]) and answers for the few functions that Wine does
-//! not have or does not do as Windows does ([`answers`]):
+//! Wine 8 lacks this library, and Rust's std and Go's runtime both need its only
+//! function, [`ProcessPrng`]. That makes it a hook into every Go program: Go's
+//! runtime loads it before anything else and resolves all other Windows
+//! functions through `GetProcAddress` at run time. When it is loaded into a Go
+//! program, it replaces that import ([`imports`]) and provides the few functions
+//! that Wine lacks or implements differently from Windows ([`hooks`]):
 //!
 //! * [`unix_sockets`]: AF_UNIX sockets,
-//! * [`reparse_points`]: symbolic links, and the files of sockets,
+//! * [`reparse_points`]: symbolic links and socket files,
 //! * [`pipes`]: the first instance of a named pipe,
 //! * [`service_session`]: the session of the service control manager,
-//! * [`service_exit`]: the end of a service's process.
+//! * [`service_exit`]: the exit of a service process.
 //!
-//! However a program is started, by hand, by the SCM or by another program, it
-//! finds the same Windows; no launcher is needed. Rust's std imports this library
-//! too, and the functions that it calls by name: in such programs the imports for
-//! links are replaced, so that they can look at and remove what Go programs left.
+//! This works however a program is started (manually, by the SCM or by another
+//! program), without a launcher. Rust's std imports this library too, and imports
+//! the functions that it calls by name: in Rust programs, the imports for reparse
+//! points are replaced, so that they can read and remove links of Go programs.
 //!
-//! The crate is `no_std` because std imports this very library. With unwinding
-//! panics (the dev profile, which only serves `cargo check`) it falls back to
-//! std, since `no_std` cannot unwind.
+//! The crate is `no_std` because std imports this library. With unwinding panics
+//! (the dev profile, used only for `cargo check`) it falls back to std, because
+//! `no_std` cannot unwind.
 #![cfg(windows)]
 #![cfg_attr(panic = "abort", no_std)]
 #![allow(
@@ -31,8 +30,7 @@
 
 extern crate alloc;
 
-#[path = "hooks.rs"]
-mod answers;
+mod hooks;
 mod imports;
 mod linux;
 mod locked;
@@ -69,17 +67,17 @@ pub unsafe extern "system" fn ProcessPrng(data: *mut u8, length: usize) -> BOOL 
     TRUE
 }
 
-/// Called by the loader; see the crate's text.
+/// Called by the loader; installs the hooks (see the crate documentation).
 #[unsafe(no_mangle)]
 extern "system" fn DllMain(_: HINSTANCE, reason: u32, _: *mut c_void) -> BOOL {
     if reason == DLL_PROCESS_ATTACH {
-        let of_go = [
-            (c"GetProcAddress", answers::get_proc_address as *const ()),
+        let go_hooks = [
+            (c"GetProcAddress", hooks::get_proc_address as *const ()),
             (c"ExitProcess", service_exit::exit_process as *const ()),
         ];
-        imports::replace(&of_go, || {
-            let links = reparse_points::wanted().then(reparse_points::answers);
-            links.into_iter().flatten().collect()
+        imports::replace(&go_hooks, || {
+            let reparse_points = reparse_points::needed().then(reparse_points::hooks);
+            reparse_points.into_iter().flatten().collect()
         });
     }
     TRUE

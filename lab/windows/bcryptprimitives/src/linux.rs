@@ -1,10 +1,10 @@
-//! The few Linux system calls that reparse points need.
+//! The Linux system calls that reparse points need.
 //!
-//! A program under Wine is an ordinary Linux process, and Wine 8 and 9 leave
-//! its `syscall` instruction alone, so a Windows DLL can call the kernel that
-//! carries it. Later versions catch system calls in order to emulate Windows'
-//! own; they also know symbolic links by themselves, so [`available`] says no
-//! there and Wine's own functions are used.
+//! A program under Wine is an ordinary Linux process, and Wine 8 and 9 do not
+//! intercept its `syscall` instruction, so a Windows DLL can call the kernel.
+//! Later versions intercept system calls to emulate those of Windows; they also
+//! support symbolic links, so [`available`] is false there and Wine's functions
+//! are used.
 
 use alloc::ffi::CString;
 use alloc::vec::Vec;
@@ -37,34 +37,28 @@ pub struct Errno(i32);
 
 /// The parts of `struct stat` that are used here.
 pub struct Status {
-    /// Number of the inode.
     pub inode: u64,
-    /// What it is.
     pub kind: Kind,
-    /// Last change, in seconds and nanoseconds since 1970.
-    pub changed: (i64, i64),
+    /// Seconds and nanoseconds since 1970.
+    pub modified: (i64, i64),
 }
 
-/// What a path leads to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// A symbolic link.
-    Link,
-    /// The file of a socket, see [`mark_socket`].
+    Symlink,
+    /// A socket file, see [`mark_socket`].
     Socket,
-    /// A folder.
-    Folder,
-    /// Anything else.
+    Directory,
     Other,
 }
 
-/// Permissions of a socket's file. The sticky bit means nothing on a file, so
-/// it can tell these from all others at the price of a `stat`.
+/// Permissions of a socket file. The sticky bit has no meaning on a regular
+/// file, so it marks socket files and costs only a `stat`.
 const SOCKET_MODE: u64 = 0o1666;
 
-/// Whether this Wine lets system calls through.
+/// Whether this version of Wine passes system calls to the kernel.
 pub fn available() -> bool {
-    // SAFETY: `wine_get_version` takes nothing and gives a static string.
+    // SAFETY: `wine_get_version` takes no arguments and returns a static string.
     let version = unsafe {
         let ntdll = GetModuleHandleA(c"ntdll.dll".as_ptr().cast());
         let Some(function) = GetProcAddress(ntdll, c"wine_get_version".as_ptr().cast()) else {
@@ -76,7 +70,7 @@ pub fn available() -> bool {
     matches!(version.to_bytes(), [b'8' | b'9', b'.', ..])
 }
 
-/// Where a link points to; `None` if it is no link.
+/// `None` if the path is not a symbolic link.
 pub fn read_link(path: &CStr) -> Option<Vec<u8>> {
     let mut target = Vec::with_capacity(PATH_MAX);
     // SAFETY: path and buffer are valid; the kernel writes at most PATH_MAX bytes.
@@ -95,51 +89,49 @@ pub fn read_link(path: &CStr) -> Option<Vec<u8>> {
     Some(target)
 }
 
-/// Makes a link.
-pub fn make_link(target: &CStr, link: &CStr) -> Result<(), Errno> {
+pub fn symlink(target: &CStr, link: &CStr) -> Result<(), Errno> {
     let paths = [target.as_ptr() as usize, link.as_ptr() as usize, 0];
     // SAFETY: both paths are NUL-terminated.
     unsafe { call(number::SYMLINK, paths) }.map(drop)
 }
 
-/// Removes a file or a link.
+/// Removes a file or a symbolic link.
 pub fn remove(path: &CStr) -> Result<(), Errno> {
     // SAFETY: the path is NUL-terminated.
     unsafe { call(number::UNLINK, [path.as_ptr() as usize, 0, 0]) }.map(drop)
 }
 
-/// Renames a file, a folder or a link, over whatever bears the new name.
+/// Renames a file, directory or symbolic link; replaces an existing target.
 pub fn rename(from: &CStr, to: &CStr) -> Result<(), Errno> {
     let paths = [from.as_ptr() as usize, to.as_ptr() as usize, 0];
     // SAFETY: both paths are NUL-terminated.
     unsafe { call(number::RENAME, paths) }.map(drop)
 }
 
-/// Marks the file of a socket as one.
 pub fn mark_socket(path: &CStr) -> Result<(), Errno> {
     let arguments = [path.as_ptr() as usize, SOCKET_MODE as usize, 0];
     // SAFETY: the path is NUL-terminated.
     unsafe { call(number::CHMOD, arguments) }.map(drop)
 }
 
-/// The status of a path, of the link itself where it is one.
+/// Does not follow symbolic links.
 pub fn status(path: &CStr) -> Option<Status> {
-    ask(number::LSTAT, path)
+    stat(number::LSTAT, path)
 }
 
-/// The status of what a path leads to.
+/// Follows symbolic links.
 pub fn target_status(path: &CStr) -> Option<Status> {
-    ask(number::STAT, path)
+    stat(number::STAT, path)
 }
 
-fn ask(number: usize, path: &CStr) -> Option<Status> {
-    const WORDS: usize = 18;
-    let mut words = [0u64; WORDS];
+fn stat(number: usize, path: &CStr) -> Option<Status> {
+    const FIELDS: usize = 18;
+    let mut fields = [0u64; FIELDS];
     // SAFETY: `struct stat` has 144 bytes on x86-64.
     unsafe {
         call(
             number,
-            [path.as_ptr() as usize, words.as_mut_ptr() as usize, 0],
+            [path.as_ptr() as usize, fields.as_mut_ptr() as usize, 0],
         )
     }
     .ok()?;
@@ -158,33 +150,33 @@ fn ask(number: usize, path: &CStr) -> Option<Status> {
         seconds,
         nanoseconds,
         ..,
-    ] = words;
+    ] = fields;
     Some(Status {
         inode,
         kind: kind(mode),
-        changed: (seconds.cast_signed(), nanoseconds.cast_signed()),
+        modified: (seconds.cast_signed(), nanoseconds.cast_signed()),
     })
 }
 
-/// By `st_mode`, whose upper half is another field.
+/// `mode` is `st_mode`; its upper half is another field.
 fn kind(mode: u64) -> Kind {
     const FORMAT: u64 = 0o170_000;
     const STICKY: u64 = SOCKET_MODE & 0o1000;
     match (mode & FORMAT, mode & STICKY) {
-        (0o120_000, _) => Kind::Link,
-        (0o040_000, _) => Kind::Folder,
+        (0o120_000, _) => Kind::Symlink,
+        (0o040_000, _) => Kind::Directory,
         (0o100_000, STICKY) => Kind::Socket,
         _ => Kind::Other,
     }
 }
 
-/// A path for the kernel; `None` if it has a NUL inside.
+/// `None` if the path contains a NUL.
 pub fn path(bytes: Vec<u8>) -> Option<CString> {
     CString::new(bytes).ok()
 }
 
 impl Errno {
-    /// What Windows would say.
+    /// The corresponding Windows error.
     pub fn win32(self) -> WIN32_ERROR {
         match self.0 {
             1 | 13 | 21 => ERROR_ACCESS_DENIED,
@@ -198,9 +190,9 @@ impl Errno {
 }
 
 unsafe fn call(number: usize, [first, second, third]: [usize; 3]) -> Result<usize, Errno> {
-    const LEAST_ERROR: isize = -4095;
+    const LOWEST_ERROR: isize = -4095;
     let result: isize;
-    // SAFETY: Linux' x86-64 convention; the caller vouches for the arguments.
+    // SAFETY: the x86-64 Linux calling convention; the caller guarantees the arguments.
     unsafe {
         asm!(
             "syscall",
@@ -214,7 +206,7 @@ unsafe fn call(number: usize, [first, second, third]: [usize; 3]) -> Result<usiz
         );
     }
     match result {
-        LEAST_ERROR..0 => Err(Errno(i32::try_from(-result).unwrap_or(i32::MAX))),
+        LOWEST_ERROR..0 => Err(Errno(i32::try_from(-result).unwrap_or(i32::MAX))),
         _ => Ok(result.cast_unsigned()),
     }
 }

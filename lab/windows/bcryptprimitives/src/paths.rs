@@ -1,5 +1,5 @@
-//! From Windows paths to Unix paths and back, by Wine's own rules (drives,
-//! letter case, the current folder).
+//! Conversion between Windows and Unix paths by the rules of Wine (drives, case,
+//! current directory).
 
 use alloc::ffi::CString;
 use alloc::vec::Vec;
@@ -18,22 +18,21 @@ const BACKSLASH: u16 = b'\\' as u16;
 const SLASH: u16 = b'/' as u16;
 const COLON: u16 = b':' as u16;
 
-/// Longest path that Windows knows.
-const LONGEST: usize = 32_768;
+/// Maximum path length of Windows, in UTF-16 units.
+const MAX_PATH_UNITS: usize = 32_768;
 
-/// The Unix path of a Windows path, whose last part need not exist. `None` for
-/// devices and pipes.
-pub fn unix(path: &[u16]) -> Option<CString> {
+/// The last component need not exist. `None` for devices and pipes.
+pub fn to_unix(path: &[u16]) -> Option<CString> {
     const DEVICES: [u16; 4] = [BACKSLASH, BACKSLASH, b'.' as u16, BACKSLASH];
     if path.is_empty() || path.starts_with(&DEVICES) {
         return None;
     }
     let terminated: Vec<u16> = path.iter().copied().chain([0]).collect();
-    // SAFETY: the signature of Wine's function; it gives a string on the
+    // SAFETY: the signature of Wine's function; it returns a string on the
     // process heap, or null.
     unsafe {
         let convert: unsafe extern "C" fn(*const u16) -> *mut c_char =
-            transmute(wine(c"wine_get_unix_file_name")?);
+            transmute(wine_function(c"wine_get_unix_file_name")?);
         let result = convert(terminated.as_ptr());
         if result.is_null() {
             return None;
@@ -44,12 +43,11 @@ pub fn unix(path: &[u16]) -> Option<CString> {
     }
 }
 
-/// The Windows path of a Unix path.
-pub fn windows(path: &CStr) -> Option<Vec<u16>> {
-    // SAFETY: as in `unix`.
+pub fn to_windows(path: &CStr) -> Option<Vec<u16>> {
+    // SAFETY: as in `to_unix`.
     unsafe {
         let convert: unsafe extern "C" fn(*const c_char) -> *mut u16 =
-            transmute(wine(c"wine_get_dos_file_name")?);
+            transmute(wine_function(c"wine_get_dos_file_name")?);
         let result = convert(path.as_ptr());
         if result.is_null() {
             return None;
@@ -60,18 +58,17 @@ pub fn windows(path: &CStr) -> Option<Vec<u16>> {
     }
 }
 
-/// The Windows path under which a handle was opened.
 pub fn of_handle(handle: HANDLE) -> Option<Vec<u16>> {
-    let mut path = Vec::with_capacity(LONGEST);
-    // SAFETY: the buffer has room for LONGEST units.
+    let mut path = Vec::with_capacity(MAX_PATH_UNITS);
+    // SAFETY: the buffer has room for MAX_PATH_UNITS units.
     unsafe {
         let length = GetFinalPathNameByHandleW(
             handle,
             path.as_mut_ptr(),
-            LONGEST as u32,
+            MAX_PATH_UNITS as u32,
             FILE_NAME_NORMALIZED,
         ) as usize;
-        if length == 0 || length >= LONGEST {
+        if length == 0 || length >= MAX_PATH_UNITS {
             return None;
         }
         path.set_len(length);
@@ -79,7 +76,7 @@ pub fn of_handle(handle: HANDLE) -> Option<Vec<u16>> {
     Some(path)
 }
 
-/// The Windows path that an NT call names: a folder's handle with a name, or
+/// The Windows path of an NT object: a directory handle with a relative name, or
 /// a full NT path such as `\??\C:\var`.
 ///
 /// # Safety
@@ -88,7 +85,7 @@ pub fn of_handle(handle: HANDLE) -> Option<Vec<u16>> {
 pub unsafe fn of_object(object: *const OBJECT_ATTRIBUTES) -> Option<Vec<u16>> {
     const NT: [u16; 4] = [BACKSLASH, b'?' as u16, b'?' as u16, BACKSLASH];
     const WIN32: [u16; 4] = [BACKSLASH, BACKSLASH, b'?' as u16, BACKSLASH];
-    // SAFETY: the caller vouches for the structure and its name.
+    // SAFETY: the caller guarantees the structure and its name.
     let (root, name) = unsafe {
         let object = object.as_ref()?;
         let name = object.ObjectName.as_ref()?;
@@ -108,28 +105,26 @@ pub unsafe fn of_object(object: *const OBJECT_ATTRIBUTES) -> Option<Vec<u16>> {
     Some(join(of_handle(root)?, name))
 }
 
-/// A name in a folder.
-pub fn join(mut folder: Vec<u16>, name: &[u16]) -> Vec<u16> {
-    if !folder.last().copied().is_some_and(is_separator) {
-        folder.push(BACKSLASH);
+pub fn join(mut directory: Vec<u16>, name: &[u16]) -> Vec<u16> {
+    if !directory.last().copied().is_some_and(is_separator) {
+        directory.push(BACKSLASH);
     }
-    folder.extend_from_slice(name);
-    folder
+    directory.extend_from_slice(name);
+    directory
 }
 
-/// The folder that a path lies in, with its last separator; empty for a bare
-/// name.
-pub fn folder(path: &[u16]) -> &[u16] {
+/// With the trailing separator; empty for a bare name.
+pub fn parent(path: &[u16]) -> &[u16] {
     let end = path.iter().rposition(|&unit| is_separator(unit));
     &path[..end.map_or(0, |last| last + 1)]
 }
 
-/// Whether a path ends in a separator, and so means what a link leads to.
+/// A path with a trailing separator refers to the target of a link.
 pub fn ends_in_separator(path: &[u16]) -> bool {
     path.last().copied().is_some_and(is_separator)
 }
 
-/// Whether a link's target is meant from the link's own folder.
+/// Relative to the directory of the link.
 pub fn is_relative(path: &[u16]) -> bool {
     !matches!(path, [first, ..] if is_separator(*first)) && !matches!(path, [_, COLON, ..])
 }
@@ -138,8 +133,8 @@ fn is_separator(unit: u16) -> bool {
     unit == BACKSLASH || unit == SLASH
 }
 
-fn wine(function: &CStr) -> FARPROC {
-    // SAFETY: kernel32 is in every process.
+fn wine_function(function: &CStr) -> FARPROC {
+    // SAFETY: kernel32 is loaded in every process.
     unsafe {
         let kernel32 = GetModuleHandleA(c"kernel32.dll".as_ptr().cast());
         GetProcAddress(kernel32, function.as_ptr().cast())

@@ -1,11 +1,11 @@
 //! The first instance of a named pipe.
 //!
-//! go-winio, and with it containerd and hcsshim, holds a pipe's name with an
-//! instance that it opens with neither read nor write access. Windows keeps
-//! such an instance disconnected; Wine lets the first client connect to it,
-//! and that client (the kubelet, when containerd has just started) waits for
-//! an answer in vain. Here the instance is disconnected as soon as it is made.
-//! Wine disconnects connected instances only, so a client of ours comes first.
+//! go-winio, which containerd and hcsshim use, reserves the name of a pipe with
+//! an instance that it opens with neither read nor write access. Windows keeps
+//! such an instance disconnected; Wine lets the first client connect to it, and
+//! that client (the kubelet, when containerd has just started) never gets a
+//! response. This hook disconnects the instance right after its creation. Wine
+//! only disconnects connected instances, so the hook connects a client first.
 
 use core::mem::zeroed;
 
@@ -18,7 +18,7 @@ use windows_sys::Win32::Storage::FileSystem::{
 use windows_sys::Win32::System::IO::IO_STATUS_BLOCK;
 use windows_sys::Win32::System::Pipes::DisconnectNamedPipe;
 
-use crate::answers::Answer;
+use crate::hooks::Hook;
 
 // Absent from windows-sys.
 #[link(name = "ntdll", kind = "raw-dylib")]
@@ -41,8 +41,7 @@ unsafe extern "system" {
     ) -> NTSTATUS;
 }
 
-/// The functions that this module stands in for.
-pub fn answers() -> [Answer; 1] {
+pub fn hooks() -> [Hook; 1] {
     [(c"NtCreateNamedPipeFile", create as *const ())]
 }
 
@@ -89,7 +88,7 @@ unsafe extern "system" fn create(
 }
 
 unsafe fn disconnect(server: HANDLE, object: *const OBJECT_ATTRIBUTES) {
-    // SAFETY: the pipe was made with these attributes.
+    // SAFETY: the pipe was created with these attributes.
     unsafe {
         let mut status: IO_STATUS_BLOCK = zeroed();
         let mut client: HANDLE = zeroed();
@@ -101,7 +100,7 @@ unsafe fn disconnect(server: HANDLE, object: *const OBJECT_ATTRIBUTES) {
             FILE_SHARE_READ | FILE_SHARE_WRITE,
             FILE_SYNCHRONOUS_IO_NONALERT,
         );
-        // Where another client was quicker, it is that one that must go.
+        // If another client connected first, this disconnects that one.
         DisconnectNamedPipe(server);
         if opened >= 0 {
             CloseHandle(client);

@@ -1,22 +1,22 @@
-//! Reparse points: symbolic links, and the files of sockets.
+//! Reparse points: symbolic links and socket files.
 //!
-//! Wine 8 refuses `CreateSymbolicLinkW`, but the kubelet cannot do without:
-//! its current client certificate is a link that each rotation renames over
-//! the last one, and every projected volume (service account tokens, config
-//! maps) is a folder of links to `..data`, itself a link to a folder with a
-//! time stamp.
+//! Wine 8 does not support `CreateSymbolicLinkW`, but the kubelet needs it: its
+//! current client certificate is a link that each rotation replaces by a rename,
+//! and every projected volume (service account tokens, config maps) is a
+//! directory of links to `..data`, itself a link to a timestamped directory.
 //!
-//! Links are made as what they are in the prefix's file system: Unix links.
-//! Wine follows those without knowing, so every program reads through them.
-//! What it does not do is show them: it has no reparse points, it deletes what
-//! a link leads to instead of the link, and a link whose target is missing is
-//! not there at all. So the ways of Go and Rust to look at, rename and remove a
-//! link are answered here too, and those to tell a socket's file from others, by which
-//! the kubelet knows the sockets of its last run that it must remove:
+//! Links are created as Unix symbolic links in the Wine prefix. Wine follows
+//! them transparently, so every program can read through them. But Wine does not
+//! show them: it has no reparse points, deletes the target instead of the link,
+//! and reports a dangling link as not found. So this module also replaces the
+//! functions with which Go and Rust read, rename and remove a link, and those
+//! that identify a socket file, which the kubelet uses to remove sockets of its
+//! previous run:
 //!
 //! * [`names`]: functions that take a path,
 //! * [`handles`]: opening a link itself, and functions that take its handle,
-//! * [`listings`]: the contents of a folder.
+//! * [`contents`]: the target of a link,
+//! * [`listings`]: directory listings.
 
 mod contents;
 mod handles;
@@ -31,7 +31,7 @@ use windows_sys::Win32::Storage::FileSystem::{
     FILE_ATTRIBUTE_ARCHIVE, FILE_ATTRIBUTE_DIRECTORY, FILE_ATTRIBUTE_REPARSE_POINT,
 };
 
-use crate::answers::Answer;
+use crate::hooks::Hook;
 use crate::linux::{self, Kind};
 use crate::paths;
 
@@ -40,13 +40,12 @@ const SYMLINK_TAG: u32 = 0xA000_000C;
 /// `IO_REPARSE_TAG_AF_UNIX`.
 const SOCKET_TAG: u32 = 0x8000_0023;
 
-/// Whether links can and must be answered for in this Wine.
-pub fn wanted() -> bool {
+/// Whether this version of Wine needs and allows the replacement.
+pub fn needed() -> bool {
     linux::available()
 }
 
-/// The functions that this module stands in for.
-pub fn answers() -> [Answer; 15] {
+pub fn hooks() -> [Hook; 15] {
     [
         (c"CreateSymbolicLinkW", names::create as *const ()),
         (c"GetFileAttributesW", names::attributes as *const ()),
@@ -78,51 +77,52 @@ pub fn answers() -> [Answer; 15] {
     ]
 }
 
-/// The Unix path of a link or a socket's file; `None` if the path names
-/// anything else.
-fn point_at(path: &[u16]) -> Option<CString> {
+/// The Unix path of a symbolic link or socket file; `None` for any other path.
+fn reparse_point_at(path: &[u16]) -> Option<CString> {
     if paths::ends_in_separator(path) {
         return None;
     }
-    let path = paths::unix(path)?;
+    let path = paths::to_unix(path)?;
     match linux::status(&path)?.kind {
-        Kind::Link | Kind::Socket => Some(path),
-        Kind::Folder | Kind::Other => None,
+        Kind::Symlink | Kind::Socket => Some(path),
+        Kind::Directory | Kind::Other => None,
     }
 }
 
-/// What Windows says of a reparse point.
-struct Appearance {
+/// The properties that Windows reports for a reparse point.
+struct ReparsePoint {
     attributes: u32,
     tag: u32,
-    changed: FILETIME,
+    modified: FILETIME,
     index: u64,
 }
 
-impl Appearance {
+impl ReparsePoint {
     fn of(point: &CStr) -> Option<Self> {
         let status = linux::status(point)?;
         let target = || linux::target_status(point).map(|target| target.kind);
-        let (more, tag) = match status.kind {
-            Kind::Link if target() == Some(Kind::Folder) => (FILE_ATTRIBUTE_DIRECTORY, SYMLINK_TAG),
-            Kind::Link => (0, SYMLINK_TAG),
+        let (extra_attributes, tag) = match status.kind {
+            Kind::Symlink if target() == Some(Kind::Directory) => {
+                (FILE_ATTRIBUTE_DIRECTORY, SYMLINK_TAG)
+            }
+            Kind::Symlink => (0, SYMLINK_TAG),
             _ => (FILE_ATTRIBUTE_ARCHIVE, SOCKET_TAG),
         };
         Some(Self {
-            attributes: FILE_ATTRIBUTE_REPARSE_POINT | more,
+            attributes: FILE_ATTRIBUTE_REPARSE_POINT | extra_attributes,
             tag,
-            changed: file_time(status.changed),
+            modified: file_time(status.modified),
             index: status.inode,
         })
     }
 }
 
-/// Windows counts steps of 100 ns since 1601.
+/// A FILETIME counts units of 100 ns since 1601.
 fn file_time((seconds, nanoseconds): (i64, i64)) -> FILETIME {
     const SECONDS_1601_TO_1970: i64 = 11_644_473_600;
-    let steps = (seconds + SECONDS_1601_TO_1970) * 10_000_000 + nanoseconds / 100;
+    let ticks = (seconds + SECONDS_1601_TO_1970) * 10_000_000 + nanoseconds / 100;
     FILETIME {
-        dwLowDateTime: steps as u32,
-        dwHighDateTime: (steps >> 32) as u32,
+        dwLowDateTime: ticks as u32,
+        dwHighDateTime: (ticks >> 32) as u32,
     }
 }

@@ -1,5 +1,5 @@
-//! What std would bring: an allocator over the process heap, and a panic that
-//! ends the process.
+//! Replacement for parts of std: an allocator over the process heap, and a panic
+//! handler that ends the process.
 
 use core::alloc::{GlobalAlloc, Layout};
 
@@ -7,17 +7,17 @@ use windows_sys::Win32::System::Memory::{GetProcessHeap, HeapAlloc, HeapFree};
 
 struct ProcessHeap;
 
-/// What `HeapAlloc` guarantees on 64-bit Windows. Nothing here needs more.
+/// Guaranteed by `HeapAlloc` on 64-bit Windows; nothing here needs more.
 const HEAP_ALIGNMENT: usize = 16;
 
-// SAFETY: HeapAlloc and HeapFree fulfil the contract for alignments up to 16;
-// larger ones are refused.
+// SAFETY: HeapAlloc and HeapFree fulfill the contract for alignments up to 16;
+// larger ones fail.
 unsafe impl GlobalAlloc for ProcessHeap {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         if layout.align() > HEAP_ALIGNMENT {
             return core::ptr::null_mut();
         }
-        // SAFETY: the process heap is always there.
+        // SAFETY: the process heap always exists.
         unsafe { HeapAlloc(GetProcessHeap(), 0, layout.size()).cast() }
     }
 

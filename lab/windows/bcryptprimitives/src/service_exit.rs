@@ -1,10 +1,10 @@
-//! The end of a service's process.
+//! The exit of a service process.
 //!
-//! Windows' service control manager notices when a service's process ends and
-//! counts the service as stopped. Wine's believes the last word that it heard:
-//! containerd says "stopping" and may be gone before it says "stopped", which
-//! would leave the service half stopped for ever. So whatever a Go program
-//! leaves unsaid is said for it on its way out.
+//! The service control manager of Windows notices when a service process exits
+//! and marks the service as stopped. Wine's keeps the last reported status:
+//! containerd reports "stopping" and may exit before it reports "stopped", which
+//! would leave the service in that state forever. So this module reports
+//! "stopped" when a Go program exits.
 
 use core::ffi::c_void;
 
@@ -13,31 +13,29 @@ use windows_sys::Win32::System::Services::{SERVICE_STATUS, SERVICE_STOPPED, SetS
 use windows_sys::Win32::System::Threading::ExitProcess;
 use windows_sys::core::BOOL;
 
-use crate::answers::Answer;
+use crate::hooks::Hook;
 use crate::locked::Locked;
 
-/// What the manager was told last. Held while it is told something, so that
-/// nothing comes after the last word.
-static TOLD: Locked<Told> = Locked::new(Told::Nothing);
+/// The last reported status. Locked during a report, so that no report follows
+/// the final one.
+static REPORTED: Locked<Reported> = Locked::new(Reported::Nothing);
 
-enum Told {
-    /// This is no service, or it has not begun.
+enum Reported {
+    /// Not a service, or not started yet.
     Nothing,
     /// The service's handle and its status.
     Status(usize, SERVICE_STATUS),
-    /// That it is over.
-    Everything,
+    Final,
 }
 
-/// The functions that this module stands in for.
-pub fn answers() -> [Answer; 1] {
+pub fn hooks() -> [Hook; 1] {
     [(c"SetServiceStatus", set_status as *const ())]
 }
 
-/// What the main program calls instead of `ExitProcess`.
+/// Replacement for `ExitProcess` in the main program.
 pub unsafe extern "system" fn exit_process(code: u32) -> ! {
-    TOLD.with(|told| {
-        if let Told::Status(service, mut status) = *told
+    REPORTED.with(|reported| {
+        if let Reported::Status(service, mut status) = *reported
             && status.dwCurrentState != SERVICE_STOPPED
         {
             status.dwCurrentState = SERVICE_STOPPED;
@@ -49,22 +47,22 @@ pub unsafe extern "system" fn exit_process(code: u32) -> ! {
             // SAFETY: the handle is the program's own, and the process still runs.
             unsafe { SetServiceStatus(service as *mut c_void, &status) };
         }
-        *told = Told::Everything;
+        *reported = Reported::Final;
     });
-    // SAFETY: the caller wants it.
+    // SAFETY: requested by the caller.
     unsafe { ExitProcess(code) }
 }
 
 unsafe extern "system" fn set_status(service: *mut c_void, status: *const SERVICE_STATUS) -> BOOL {
-    TOLD.with(|told| {
-        if matches!(told, Told::Everything) {
+    REPORTED.with(|reported| {
+        if matches!(reported, Reported::Final) {
             return TRUE;
         }
         // SAFETY: the caller's arguments.
         unsafe {
             let result = SetServiceStatus(service, status);
             if result == TRUE {
-                *told = Told::Status(service as usize, *status);
+                *reported = Reported::Status(service as usize, *status);
             }
             result
         }

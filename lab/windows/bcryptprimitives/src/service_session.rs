@@ -1,10 +1,10 @@
 //! The session of the service control manager.
 //!
-//! A Go program finds out whether it runs as a service by looking at its
-//! parent: `services.exe` in session 0. Wine keeps every process in session 1,
-//! so `containerd.exe --run-service` would take itself for a program at a
-//! desk, never report to the service control manager, and end as error 1053.
-//! Here `services.exe` is in session 0, as it always is on Windows.
+//! A Go program checks its parent to find out whether it runs as a service:
+//! `services.exe` in session 0. Wine runs every process in session 1, so
+//! `containerd.exe --run-service` would assume an interactive session, never
+//! report to the service control manager, and fail with error 1053. This module
+//! reports session 0 for `services.exe`, as on Windows.
 
 use core::ffi::c_void;
 
@@ -14,11 +14,10 @@ use windows_sys::Wdk::System::SystemInformation::{
 use windows_sys::Win32::Foundation::NTSTATUS;
 use windows_sys::Win32::System::WindowsProgramming::SYSTEM_PROCESS_INFORMATION;
 
-use crate::answers::Answer;
+use crate::hooks::Hook;
 use crate::wide;
 
-/// The functions that this module stands in for.
-pub fn answers() -> [Answer; 1] {
+pub fn hooks() -> [Hook; 1] {
     [(c"NtQuerySystemInformation", system_information as *const ())]
 }
 
@@ -28,18 +27,18 @@ unsafe extern "system" fn system_information(
     length: u32,
     returned: *mut u32,
 ) -> NTSTATUS {
-    // SAFETY: the caller's arguments; after success the buffer holds processes.
+    // SAFETY: the caller's arguments; on success the buffer holds processes.
     unsafe {
         let status = NtQuerySystemInformation(class, into, length, returned);
         if status >= 0 && class == SystemProcessInformation {
-            move_services_to_session_zero(into.cast());
+            set_service_session(into.cast());
         }
         status
     }
 }
 
-unsafe fn move_services_to_session_zero(mut process: *mut SYSTEM_PROCESS_INFORMATION) {
-    // SAFETY: processes are chained by offsets, the last of which is zero.
+unsafe fn set_service_session(mut process: *mut SYSTEM_PROCESS_INFORMATION) {
+    // SAFETY: each entry has the offset of the next; zero ends the list.
     unsafe {
         loop {
             let name = (*process).ImageName;

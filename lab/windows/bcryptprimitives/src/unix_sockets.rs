@@ -1,14 +1,14 @@
 //! AF_UNIX sockets.
 //!
-//! Windows has them since 2018, Wine does not, and the kubelet listens on one
-//! for device plugins. Here such a socket is a TCP socket on the loopback
-//! address: binding takes a free port and writes it into the socket's file
-//! ([`file`]), connecting reads it there, and names are given as paths.
+//! Windows supports them since 2018, Wine does not, and the kubelet listens on
+//! one for device plugins. This module emulates such a socket with a TCP socket
+//! on the loopback address: bind takes a free port and writes it to the socket
+//! file ([`file`]), connect reads it from there, and names are paths.
 //!
-//! Go binds, connects and asks for names with the plain functions; it accepts
-//! with AcceptEx, which works as it is, and reads the two addresses from its
-//! buffer with GetAcceptExSockaddrs, which must show AF_UNIX names too, since
-//! Go takes any other family for no address at all.
+//! Go calls bind, connect, getsockname and getpeername. It accepts with AcceptEx,
+//! which works unchanged, and reads both addresses from its buffer with
+//! GetAcceptExSockaddrs, which must return AF_UNIX names too, because Go treats
+//! any other family as a missing address.
 
 mod address;
 mod file;
@@ -19,22 +19,21 @@ use core::ffi::c_void;
 
 use windows_sys::Win32::Networking::WinSock as ws;
 
-use crate::answers::Answer;
+use crate::hooks::Hook;
 use crate::locked::Locked;
 
-/// What is known of a socket that the program takes for AF_UNIX.
+/// The names of an emulated AF_UNIX socket.
 #[derive(Default, Clone)]
 struct Names {
     local: String,
     peer: String,
-    /// The port that it listens on.
+    /// The TCP port of a listener.
     port: u16,
 }
 
 static SOCKETS: Locked<BTreeMap<ws::SOCKET, Names>> = Locked::new(BTreeMap::new());
 
-/// The functions that this module stands in for.
-pub fn answers() -> [Answer; 7] {
+pub fn hooks() -> [Hook; 7] {
     [
         (c"WSASocketW", socket as *const ()),
         (c"bind", bind as *const ()),
@@ -74,16 +73,16 @@ unsafe extern "system" fn bind(socket: ws::SOCKET, name: *const ws::SOCKADDR, le
         return unsafe { ws::bind(socket, name, length) };
     };
     let result = file::Reserved::new(&path).and_then(|file| {
-        let port = listen_port(socket)?;
+        let port = bind_free_port(socket)?;
         file.publish(port)?;
         Ok(port)
     });
     match result {
         Ok(port) => {
-            note(socket, |names| (names.local, names.port) = (path, port));
+            update(socket, |names| (names.local, names.port) = (path, port));
             0
         }
-        Err(error) => failed(error),
+        Err(error) => fail(error),
     }
 }
 
@@ -98,10 +97,10 @@ unsafe extern "system" fn connect(
         return unsafe { ws::connect(socket, name, length) };
     };
     let Some(port) = file::port(&path) else {
-        return failed(ws::WSAECONNREFUSED);
+        return fail(ws::WSAECONNREFUSED);
     };
     let (loopback, size) = address::loopback(port);
-    note(socket, |names| names.peer = path);
+    update(socket, |names| names.peer = path);
     // SAFETY: an address of the given size.
     unsafe { ws::connect(socket, (&raw const loopback).cast(), size) }
 }
@@ -140,13 +139,13 @@ unsafe extern "system" fn close(socket: ws::SOCKET) -> i32 {
     unsafe { ws::closesocket(socket) }
 }
 
-/// Wine lays each address into its part of the buffer behind its length, so a
-/// part of the caller's size has room for a path.
+/// Wine writes each address into its part of the buffer, after its length. The
+/// caller sized these parts for AF_UNIX addresses, so a path fits.
 unsafe extern "system" fn accepted_names(
     buffer: *const c_void,
     data: u32,
-    local_room: u32,
-    remote_room: u32,
+    local_size: u32,
+    remote_size: u32,
     local: *mut *mut ws::SOCKADDR,
     local_length: *mut i32,
     remote: *mut *mut ws::SOCKADDR,
@@ -158,8 +157,8 @@ unsafe extern "system" fn accepted_names(
         ws::GetAcceptExSockaddrs(
             buffer,
             data,
-            local_room,
-            remote_room,
+            local_size,
+            remote_size,
             local,
             local_length,
             remote,
@@ -168,14 +167,14 @@ unsafe extern "system" fn accepted_names(
         let Some(path) = address::port(*local).and_then(listener) else {
             return;
         };
-        *local_length = local_room.saturating_sub(LENGTH_FIELD).cast_signed();
-        *remote_length = remote_room.saturating_sub(LENGTH_FIELD).cast_signed();
+        *local_length = local_size.saturating_sub(LENGTH_FIELD).cast_signed();
+        *remote_length = remote_size.saturating_sub(LENGTH_FIELD).cast_signed();
         address::write(&path, *local, local_length);
         address::write("", *remote, remote_length);
     }
 }
 
-/// The path of this process's listener on a port.
+/// The path of the listener of this process on a port.
 fn listener(port: u16) -> Option<String> {
     SOCKETS.with(|sockets| {
         sockets
@@ -185,8 +184,8 @@ fn listener(port: u16) -> Option<String> {
     })
 }
 
-/// Binds to a free port and says which.
-fn listen_port(socket: ws::SOCKET) -> Result<u16, ws::WSA_ERROR> {
+/// Binds to a free port and returns it.
+fn bind_free_port(socket: ws::SOCKET) -> Result<u16, ws::WSA_ERROR> {
     let (mut name, mut size) = address::loopback(0);
     // SAFETY: an address of the given size.
     unsafe {
@@ -203,12 +202,12 @@ fn names(socket: ws::SOCKET) -> Option<Names> {
     SOCKETS.with(|sockets| sockets.get(&socket).cloned())
 }
 
-fn note(socket: ws::SOCKET, change: impl FnOnce(&mut Names)) {
+fn update(socket: ws::SOCKET, change: impl FnOnce(&mut Names)) {
     SOCKETS.with(|sockets| change(sockets.entry(socket).or_default()));
 }
 
-fn failed(error: ws::WSA_ERROR) -> i32 {
-    // SAFETY: sets a thread's value.
+fn fail(error: ws::WSA_ERROR) -> i32 {
+    // SAFETY: sets a thread-local value.
     unsafe { ws::WSASetLastError(error) };
     ws::SOCKET_ERROR
 }

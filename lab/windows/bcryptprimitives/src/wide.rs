@@ -3,7 +3,7 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-/// A NUL-terminated string, without its NUL.
+/// Without the NUL.
 ///
 /// # Safety
 ///
@@ -13,7 +13,7 @@ pub unsafe fn units<'a>(text: *const u16) -> &'a [u16] {
         return &[];
     }
     let mut length = 0;
-    // SAFETY: the caller vouches for the NUL.
+    // SAFETY: the caller guarantees the NUL.
     while unsafe { *text.add(length) } != 0 {
         length += 1;
     }
@@ -21,7 +21,7 @@ pub unsafe fn units<'a>(text: *const u16) -> &'a [u16] {
     unsafe { core::slice::from_raw_parts(text, length) }
 }
 
-/// UTF-8 to UTF-16 with a NUL at the end.
+/// UTF-16 with a trailing NUL.
 pub fn terminated(text: &str) -> Vec<u16> {
     text.encode_utf16().chain([0]).collect()
 }

@@ -1,8 +1,8 @@
-//! Counts the calls into a DLL of the lab's Windows hosts.
+//! Counts the calls into an emulator DLL on the lab's Windows hosts.
 //!
-//! Every DLL that is linked with this exports `LabCalls`. A test that asks for
-//! the number before and after a call knows whether the DLL had a part in it;
-//! a DLL of Windows' or Wine's own has no such function.
+//! Every DLL that links this crate exports `LabCalls`. A test compares the
+//! count before and after a call to see whether the emulator handled it; the
+//! DLLs of Windows and Wine have no such function.
 #![allow(unsafe_code, reason = "an exported C function")]
 #![allow(non_snake_case, reason = "a name that callers look up")]
 
@@ -10,12 +10,12 @@ use core::sync::atomic::{AtomicU32, Ordering};
 
 static CALLS: AtomicU32 = AtomicU32::new(0);
 
-/// The DLL has been called.
-pub fn called() {
+/// Records one call into the DLL.
+pub fn record() {
     CALLS.fetch_add(1, Ordering::Relaxed);
 }
 
-/// How often the DLL has been called in this process.
+/// The number of calls in this process.
 #[unsafe(no_mangle)]
 pub extern "system" fn LabCalls() -> u32 {
     CALLS.load(Ordering::Relaxed)

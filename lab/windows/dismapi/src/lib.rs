@@ -1,8 +1,8 @@
 //! `dismapi.dll` for the lab's Windows hosts.
 //!
-//! Wine has none. Here a few features are known, and are switched on and off in
-//! the registry; those that need a boot, wait for the next one of the host.
-//! There is nothing behind a feature that is on.
+//! Wine has none. This one knows a few features and keeps their state in the
+//! registry; features that need a reboot change state at the host's next boot.
+//! Enabling a feature has no other effect.
 #![cfg(windows)]
 #![allow(unsafe_code, reason = "a DLL of C functions")]
 #![allow(non_snake_case, reason = "names that callers look up")]
@@ -26,12 +26,12 @@ const REBOOT_REQUIRED: HRESULT = ERROR_SUCCESS_REBOOT_REQUIRED.cast_signed();
 const ONLINE: &str = "DISM_{53BFAE52-B167-4E2F-A258-0A37B57FF845}";
 
 static INITIALIZED: AtomicBool = AtomicBool::new(false);
-/// The session that is open; 0 is none.
+/// The open session; 0 for none.
 static SESSION: AtomicU32 = AtomicU32::new(0);
 
-/// What is told of a feature, packed as in DISM's header.
+/// `DismFeatureInfo`, packed as in the DISM header.
 #[repr(C, packed)]
-struct Info {
+struct FeatureInfo {
     name: PCWSTR,
     state: u32,
     display_name: PCWSTR,
@@ -41,30 +41,30 @@ struct Info {
     count: u32,
 }
 
-/// The same, with the text that it points to.
+/// With the text that `info` points to.
 #[repr(C)]
-struct Told {
-    info: Info,
+struct FeatureInfoBuffer {
+    info: FeatureInfo,
     text: Vec<u16>,
 }
 
 /// # Safety
-/// `text` is null or terminated.
-unsafe fn read(text: PCWSTR) -> String {
+/// `text` is null or NUL-terminated.
+unsafe fn read_text(text: PCWSTR) -> String {
     if text.is_null() {
         return String::new();
     }
-    // SAFETY: the caller vouches for it.
+    // SAFETY: guaranteed by the caller.
     unsafe {
         let length = (0..).take_while(|&at| *text.add(at) != 0).count();
         String::from_utf16_lossy(core::slice::from_raw_parts(text, length))
     }
 }
 
-/// Once for a process, until it is shut down.
+/// Once per process, until `DismShutdown`.
 #[unsafe(no_mangle)]
 pub extern "system" fn DismInitialize(_level: u32, _log: PCWSTR, _scratch: PCWSTR) -> HRESULT {
-    lab_witness::called();
+    lab_call_counter::record();
     if INITIALIZED.swap(true, Ordering::SeqCst) {
         ALREADY_INITIALIZED
     } else {
@@ -72,7 +72,7 @@ pub extern "system" fn DismInitialize(_level: u32, _log: PCWSTR, _scratch: PCWST
     }
 }
 
-/// Ends the session, too.
+/// Also closes the session.
 #[unsafe(no_mangle)]
 pub extern "system" fn DismShutdown() -> HRESULT {
     SESSION.store(0, Ordering::SeqCst);
@@ -84,7 +84,7 @@ pub extern "system" fn DismShutdown() -> HRESULT {
 }
 
 /// # Safety
-/// The pointers are as the C API says.
+/// The pointers are valid as the C API requires.
 #[unsafe(no_mangle)]
 pub unsafe extern "system" fn DismOpenSession(
     image: PCWSTR,
@@ -98,9 +98,9 @@ pub unsafe extern "system" fn DismOpenSession(
     if session.is_null() {
         return E_POINTER;
     }
-    // SAFETY: as the C API says.
+    // SAFETY: the pointers are valid as the C API requires.
     unsafe {
-        if read(image) != ONLINE {
+        if read_text(image) != ONLINE {
             return E_INVALIDARG;
         }
         *session = 1;
@@ -109,7 +109,6 @@ pub unsafe extern "system" fn DismOpenSession(
     S_OK
 }
 
-/// Closes the session that is open.
 #[unsafe(no_mangle)]
 pub extern "system" fn DismCloseSession(session: u32) -> HRESULT {
     if !is_open(session) {
@@ -120,12 +119,12 @@ pub extern "system" fn DismCloseSession(session: u32) -> HRESULT {
 }
 
 fn is_open(session: u32) -> bool {
-    lab_witness::called();
+    lab_call_counter::record();
     session != 0 && SESSION.load(Ordering::SeqCst) == session
 }
 
 /// # Safety
-/// The pointers are as the C API says.
+/// The pointers are valid as the C API requires.
 #[unsafe(no_mangle)]
 pub unsafe extern "system" fn DismGetFeatureInfo(
     session: u32,
@@ -140,28 +139,28 @@ pub unsafe extern "system" fn DismGetFeatureInfo(
     if info.is_null() {
         return E_POINTER;
     }
-    // SAFETY: as the C API says.
-    let name = unsafe { read(name) };
-    let Some(feature) = features::known(&name) else {
+    // SAFETY: the pointers are valid as the C API requires.
+    let name = unsafe { read_text(name) };
+    let Some(feature) = features::find(&name) else {
         return UNKNOWN_FEATURE;
     };
     let text: Vec<u16> = feature.name.encode_utf16().chain([0]).collect();
-    let info_of = |text: &[u16]| Info {
+    let info_of = |text: &[u16]| FeatureInfo {
         name: text.as_ptr(),
         state: features::state(feature),
         display_name: text.as_ptr(),
         description: text.as_ptr(),
-        // No, or required.
-        restart: if feature.needs_boot { 2 } else { 0 },
+        // DismRestartNo or DismRestartRequired.
+        restart: if feature.needs_reboot { 2 } else { 0 },
         properties: ptr::null(),
         count: 0,
     };
-    let told = Told {
+    let buffer = FeatureInfoBuffer {
         info: info_of(&text),
         text,
     };
-    // SAFETY: a place for it; `DismDelete` takes it back.
-    unsafe { *info = Box::into_raw(Box::new(told)).cast() };
+    // SAFETY: checked for null above; `DismDelete` frees the buffer.
+    unsafe { *info = Box::into_raw(Box::new(buffer)).cast() };
     S_OK
 }
 
@@ -170,14 +169,14 @@ pub unsafe extern "system" fn DismGetFeatureInfo(
 #[unsafe(no_mangle)]
 pub unsafe extern "system" fn DismDelete(info: *mut c_void) -> HRESULT {
     if !info.is_null() {
-        // SAFETY: the caller vouches for it.
-        drop(unsafe { Box::from_raw(info.cast::<Told>()) });
+        // SAFETY: guaranteed by the caller.
+        drop(unsafe { Box::from_raw(info.cast::<FeatureInfoBuffer>()) });
     }
     S_OK
 }
 
 /// # Safety
-/// The pointers are as the C API says.
+/// The pointers are valid as the C API requires.
 #[unsafe(no_mangle)]
 pub unsafe extern "system" fn DismEnableFeature(
     session: u32,
@@ -192,12 +191,12 @@ pub unsafe extern "system" fn DismEnableFeature(
     _progress: *const c_void,
     _data: *mut c_void,
 ) -> HRESULT {
-    // SAFETY: as the C API says.
-    unsafe { switch(session, name, true) }
+    // SAFETY: the pointers are valid as the C API requires.
+    unsafe { set_enabled(session, name, true) }
 }
 
 /// # Safety
-/// The pointers are as the C API says.
+/// The pointers are valid as the C API requires.
 #[unsafe(no_mangle)]
 pub unsafe extern "system" fn DismDisableFeature(
     session: u32,
@@ -208,22 +207,22 @@ pub unsafe extern "system" fn DismDisableFeature(
     _progress: *const c_void,
     _data: *mut c_void,
 ) -> HRESULT {
-    // SAFETY: as the C API says.
-    unsafe { switch(session, name, false) }
+    // SAFETY: the pointers are valid as the C API requires.
+    unsafe { set_enabled(session, name, false) }
 }
 
 /// # Safety
-/// `name` is null or terminated.
-unsafe fn switch(session: u32, name: PCWSTR, on: bool) -> HRESULT {
+/// `name` is null or NUL-terminated.
+unsafe fn set_enabled(session: u32, name: PCWSTR, enabled: bool) -> HRESULT {
     if !is_open(session) {
         return BAD_SESSION;
     }
-    // SAFETY: the caller vouches for it.
-    let name = unsafe { read(name) };
-    let Some(feature) = features::known(&name) else {
+    // SAFETY: guaranteed by the caller.
+    let name = unsafe { read_text(name) };
+    let Some(feature) = features::find(&name) else {
         return UNKNOWN_FEATURE;
     };
-    match features::switch(feature, on) {
+    match features::set_enabled(feature, enabled) {
         Ok(true) => REBOOT_REQUIRED,
         Ok(false) => S_OK,
         Err(_) => E_ACCESSDENIED,

@@ -1,22 +1,21 @@
-//! `hnetcfg.dll` and `wbemprox.dll` for the lab's Windows hosts: the firewall's
-//! objects, and those of two settings of the network.
+//! `hnetcfg.dll` and `wbemprox.dll` for the lab's Windows hosts: the COM objects
+//! of the firewall, and WMI objects for two network settings.
 //!
-//! Wine's own has the classes and none of the functions behind them. Here,
-//! `INetFwPolicy2` gives its rules, and rules can be listed, looked up, added,
-//! changed and removed. They are kept where Windows keeps them, in the registry
-//! and in the same notation, so that `reg` shows them. No packet obeys them.
+//! Wine has the classes, but does not implement their functions. Here,
+//! `INetFwPolicy2` returns rules, which can be listed, looked up, added, changed
+//! and removed. They are stored as on Windows, in the same registry key and
+//! format, so that `reg` shows them. They do not filter packets.
 //!
-//! Of Windows Management Instrumentation there are the dynamic ports of TCP and
-//! UDP, also in the registry, and nothing else.
+//! Of Windows Management Instrumentation, only the dynamic port ranges of TCP and
+//! UDP are implemented, also stored in the registry.
 //!
-//! Needs the overrides `hnetcfg=native` and `wbemprox=native`; Wine has
-//! registered the classes.
+//! Needs the overrides `hnetcfg=native` and `wbemprox=native`; Wine registers
+//! the classes.
 #![cfg(windows)]
-#![allow(unsafe_code, reason = "a DLL of objects over the Windows API")]
+#![allow(unsafe_code, reason = "a DLL of COM objects over the Windows API")]
 
 mod class;
-#[path = "enumerator.rs"]
-mod each;
+mod enumerator;
 mod object;
 mod policy;
 mod rule;

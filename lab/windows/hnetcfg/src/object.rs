@@ -1,5 +1,4 @@
-//! What all objects have in common: a table of functions, and a count of those
-//! who use them.
+//! `IUnknown` for all COM objects: a vtable and a reference count.
 
 use core::ffi::c_void;
 use core::sync::atomic::{AtomicU32, Ordering};
@@ -7,21 +6,19 @@ use core::sync::atomic::{AtomicU32, Ordering};
 use windows_sys::Win32::Foundation::{E_NOINTERFACE, E_NOTIMPL, E_POINTER, S_OK};
 use windows_sys::core::{GUID, HRESULT};
 
-/// A table of functions.
 #[repr(transparent)]
-pub struct Table<const N: usize>(pub [*const c_void; N]);
+pub struct Vtable<const N: usize>(pub [*const c_void; N]);
 
-// SAFETY: addresses of functions, which anybody may read.
-unsafe impl<const N: usize> Sync for Table<N> {}
+// SAFETY: addresses of functions, which are immutable.
+unsafe impl<const N: usize> Sync for Vtable<N> {}
 
-/// What an object is made of besides its table.
-pub trait Kind: Sized + 'static {
-    /// The interfaces that it can be asked for, besides `IUnknown`.
+/// A class of COM objects; the value is the state of one object.
+pub trait Class: Sized + 'static {
+    /// Supported interfaces besides `IUnknown`.
     const INTERFACES: &'static [GUID];
-    /// Its functions.
-    fn table() -> *const c_void;
-    /// Another object that stands for it where it is asked for this interface.
-    fn other(_interface: &GUID) -> Option<*mut c_void> {
+    fn vtable() -> *const c_void;
+    /// A separate object that implements this interface.
+    fn delegate(_interface: &GUID) -> Option<*mut c_void> {
         None
     }
 }
@@ -31,50 +28,52 @@ const UNKNOWN: GUID = GUID::from_u128(0x00000000_0000_0000_c000_000000000046);
 /// `IDispatch`.
 pub const DISPATCH: GUID = GUID::from_u128(0x00020400_0000_0000_c000_000000000046);
 
-/// An object as its users see it.
+/// The memory layout that COM callers expect: the vtable pointer comes first.
 #[repr(C)]
 pub struct Object<K> {
-    table: *const c_void,
+    vtable: *const c_void,
     count: AtomicU32,
-    pub kind: K,
+    pub state: K,
 }
 
-impl<K: Kind> Object<K> {
-    /// Makes an object that has one user.
-    pub fn give(kind: K) -> *mut c_void {
+impl<K: Class> Object<K> {
+    /// The reference count of the new object is 1.
+    pub fn create(state: K) -> *mut c_void {
         let object = Self {
-            table: K::table(),
+            vtable: K::vtable(),
             count: AtomicU32::new(1),
-            kind,
+            state,
         };
         Box::into_raw(Box::new(object)).cast()
     }
 
-    /// What a user's pointer stands for.
-    ///
     /// # Safety
-    /// `this` came from [`Self::give`] and is still in use.
-    pub unsafe fn of<'a>(this: *mut c_void) -> &'a K {
-        // SAFETY: the caller vouches for it.
-        unsafe { &(*this.cast::<Self>()).kind }
+    /// `this` came from [`Self::create`] and has not been released.
+    pub unsafe fn from_raw<'a>(this: *mut c_void) -> &'a K {
+        // SAFETY: guaranteed by the caller.
+        unsafe { &(*this.cast::<Self>()).state }
     }
 }
 
-/// Gives an object to a user who asked for one of its interfaces.
+/// Creates an object and returns it as `interface`.
 ///
 /// # Safety
-/// The pointers are as the C API says.
-pub unsafe fn give<K: Kind>(kind: K, interface: *const GUID, to: *mut *mut c_void) -> HRESULT {
-    let object = Object::give(kind);
-    // SAFETY: as the caller promises; the first user is this function.
+/// The pointers are valid as the C API requires.
+pub unsafe fn create_as<K: Class>(
+    state: K,
+    interface: *const GUID,
+    to: *mut *mut c_void,
+) -> HRESULT {
+    let object = Object::create(state);
+    // SAFETY: guaranteed by the caller; this function owns the first reference.
     unsafe {
-        let code = query::<K>(object, interface, to);
+        let code = query_interface::<K>(object, interface, to);
         release::<K>(object);
         code
     }
 }
 
-pub unsafe extern "system" fn query<K: Kind>(
+pub unsafe extern "system" fn query_interface<K: Class>(
     this: *mut c_void,
     interface: *const GUID,
     to: *mut *mut c_void,
@@ -82,16 +81,16 @@ pub unsafe extern "system" fn query<K: Kind>(
     if to.is_null() || interface.is_null() {
         return E_POINTER;
     }
-    // SAFETY: not null, and as the C API says.
+    // SAFETY: not null, and valid as the C API requires.
     unsafe {
-        let wanted = same_as(&*interface);
-        if wanted(&UNKNOWN) || K::INTERFACES.iter().any(wanted) {
-            add::<K>(this);
+        let is_requested = matches_guid(&*interface);
+        if is_requested(&UNKNOWN) || K::INTERFACES.iter().any(is_requested) {
+            add_ref::<K>(this);
             *to = this;
             return S_OK;
         }
-        if let Some(other) = K::other(&*interface) {
-            *to = other;
+        if let Some(delegate) = K::delegate(&*interface) {
+            *to = delegate;
             return S_OK;
         }
         *to = core::ptr::null_mut();
@@ -99,14 +98,14 @@ pub unsafe extern "system" fn query<K: Kind>(
     E_NOINTERFACE
 }
 
-pub fn same_as(id: &GUID) -> impl Fn(&GUID) -> bool {
+pub fn matches_guid(id: &GUID) -> impl Fn(&GUID) -> bool {
     let parts = |id: &GUID| (id.data1, id.data2, id.data3, id.data4);
-    let wanted = parts(id);
-    move |other| parts(other) == wanted
+    let expected = parts(id);
+    move |other| parts(other) == expected
 }
 
-pub unsafe extern "system" fn add<K: Kind>(this: *mut c_void) -> u32 {
-    // SAFETY: an object in use.
+pub unsafe extern "system" fn add_ref<K: Class>(this: *mut c_void) -> u32 {
+    // SAFETY: a live object.
     unsafe {
         (*this.cast::<Object<K>>())
             .count
@@ -115,9 +114,9 @@ pub unsafe extern "system" fn add<K: Kind>(this: *mut c_void) -> u32 {
     }
 }
 
-pub unsafe extern "system" fn release<K: Kind>(this: *mut c_void) -> u32 {
+pub unsafe extern "system" fn release<K: Class>(this: *mut c_void) -> u32 {
     let object = this.cast::<Object<K>>();
-    // SAFETY: an object in use; after its last user, nobody has it.
+    // SAFETY: a live object; dropped with its last reference.
     unsafe {
         let left = (*object).count.fetch_sub(1, Ordering::SeqCst) - 1;
         if left == 0 {
@@ -127,7 +126,7 @@ pub unsafe extern "system" fn release<K: Kind>(this: *mut c_void) -> u32 {
     }
 }
 
-/// Whatever a function of Windows' takes, here it is not there.
-pub extern "system" fn missing() -> HRESULT {
+/// For every vtable entry that is not implemented, whatever its arguments.
+pub extern "system" fn not_implemented() -> HRESULT {
     E_NOTIMPL
 }

@@ -1,7 +1,7 @@
 //! `INetFwRule3`: one rule.
 //!
-//! A rule that was added stays as it is when the object changes that it was
-//! made from; one that was listed does too, unlike on Windows.
+//! The object is a copy: changing it does not change the stored rule, neither
+//! after adding it nor, unlike on Windows, after listing it.
 
 use core::ffi::c_void;
 use std::collections::BTreeMap;
@@ -13,16 +13,17 @@ use windows_sys::Win32::Foundation::{
 use windows_sys::Win32::System::Variant::VARIANT;
 use windows_sys::core::{BSTR, GUID, HRESULT};
 
-use crate::object::{DISPATCH, Kind, Object, Table, add, missing, query, release};
-use crate::rules::read;
+use crate::object::{
+    Class, DISPATCH, Object, Vtable, add_ref, not_implemented, query_interface, release,
+};
+use crate::rules::read_text;
 
-/// A rule: what differs from a new one, under the names that Windows' registry
-/// has for it.
+/// The properties that differ from the defaults, by their name in the registry.
 #[derive(Default)]
 pub struct Rule(Mutex<BTreeMap<&'static str, String>>);
 
-/// A property: its name in the registry, the place of the function that reads
-/// it, and what a new rule has.
+/// Name in the registry, vtable index of the getter (the setter follows), and
+/// default value.
 pub struct Property(pub &'static str, usize, &'static str);
 
 const TEXTS: [Property; 16] = [
@@ -58,11 +59,11 @@ const FLAGS: [Property; 1] = [Property("Active", 33, "0")];
 const PROTOCOL: &str = "Protocol";
 const LOCAL_PORTS: &str = "LPort";
 const REMOTE_PORTS: &str = "RPort";
-const INTERFACES: usize = 29;
-const PLACES: usize = 57;
+const INTERFACES_INDEX: usize = 29;
+const VTABLE_SIZE: usize = 57;
 
-impl Kind for Rule {
-    /// `INetFwRule` and what came after it.
+impl Class for Rule {
+    /// `INetFwRule`, `INetFwRule2`, `INetFwRule3`.
     const INTERFACES: &'static [GUID] = &[
         DISPATCH,
         GUID::from_u128(0xaf230d27_baba_4e42_aced_f524f22cfce2),
@@ -70,35 +71,35 @@ impl Kind for Rule {
         GUID::from_u128(0xb21563ff_d696_4222_ab46_4e89b73ab34a),
     ];
 
-    fn table() -> *const c_void {
-        static TABLE: Table<PLACES> = table();
-        (&raw const TABLE).cast()
+    fn vtable() -> *const c_void {
+        static VTABLE: Vtable<VTABLE_SIZE> = vtable();
+        (&raw const VTABLE).cast()
     }
 }
 
-/// A function for each property, by its index in its list.
-macro_rules! place {
-    ($table:ident, $list:ident, $get:ident, $put:ident: $($index:literal)*) => {
+/// Sets the getter and setter of each property of a list, by index.
+macro_rules! set_accessors {
+    ($vtable:ident, $list:ident, $get:ident, $put:ident: $($index:literal)*) => {
         $(
-            $table[$list[$index].1] = $get::<$index> as *const c_void;
-            $table[$list[$index].1 + 1] = $put::<$index> as *const c_void;
+            $vtable[$list[$index].1] = $get::<$index> as *const c_void;
+            $vtable[$list[$index].1 + 1] = $put::<$index> as *const c_void;
         )*
     };
 }
 
-const fn table() -> Table<PLACES> {
-    let mut table = [missing as *const c_void; PLACES];
-    table[0] = query::<Rule> as *const c_void;
-    table[1] = add::<Rule> as *const c_void;
-    table[2] = release::<Rule> as *const c_void;
-    table[INTERFACES] = interfaces as *const c_void;
-    place!(table, TEXTS, text, put_text: 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15);
-    place!(table, NUMBERS, number, put_number: 0 1 2 3 4 5);
-    place!(table, FLAGS, flag, put_flag: 0);
-    Table(table)
+const fn vtable() -> Vtable<VTABLE_SIZE> {
+    let mut vtable = [not_implemented as *const c_void; VTABLE_SIZE];
+    vtable[0] = query_interface::<Rule> as *const c_void;
+    vtable[1] = add_ref::<Rule> as *const c_void;
+    vtable[2] = release::<Rule> as *const c_void;
+    vtable[INTERFACES_INDEX] = interfaces as *const c_void;
+    set_accessors!(vtable, TEXTS, text, put_text: 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15);
+    set_accessors!(vtable, NUMBERS, number, put_number: 0 1 2 3 4 5);
+    set_accessors!(vtable, FLAGS, flag, put_flag: 0);
+    Vtable(vtable)
 }
 
-/// All properties, in the order of the registry.
+/// In the order in which the registry has them.
 pub fn properties() -> impl Iterator<Item = &'static Property> {
     FLAGS.iter().chain(&NUMBERS).chain(&TEXTS)
 }
@@ -122,7 +123,7 @@ impl Rule {
         value.unwrap_or(property.2).to_owned()
     }
 
-    /// The bar parts properties in the registry; ports belong to TCP and UDP.
+    /// The registry separates properties with `|`; only TCP and UDP have ports.
     fn put(&self, property: &Property, value: String) -> HRESULT {
         let has_ports = || matches!(self.get(&NUMBERS[0]).as_str(), "6" | "17");
         let is_ports = [LOCAL_PORTS, REMOTE_PORTS].contains(&property.0);
@@ -142,9 +143,9 @@ unsafe extern "system" fn text<const INDEX: usize>(this: *mut c_void, to: *mut B
     if to.is_null() {
         return E_POINTER;
     }
-    // SAFETY: an object in use, and a place for the text.
+    // SAFETY: a live object, and a valid out pointer for the text.
     unsafe {
-        let found = Object::<Rule>::of(this).get(&TEXTS[INDEX]);
+        let found = Object::<Rule>::from_raw(this).get(&TEXTS[INDEX]);
         let units: Vec<u16> = found.encode_utf16().collect();
         *to = match u32::try_from(units.len()) {
             Ok(length) if length > 0 => SysAllocStringLen(units.as_ptr(), length),
@@ -155,17 +156,17 @@ unsafe extern "system" fn text<const INDEX: usize>(this: *mut c_void, to: *mut B
 }
 
 unsafe extern "system" fn put_text<const INDEX: usize>(this: *mut c_void, text: BSTR) -> HRESULT {
-    // SAFETY: an object in use, and a text of Windows'.
-    unsafe { Object::<Rule>::of(this).put(&TEXTS[INDEX], read(text)) }
+    // SAFETY: a live object, and a valid BSTR.
+    unsafe { Object::<Rule>::from_raw(this).put(&TEXTS[INDEX], read_text(text)) }
 }
 
 unsafe extern "system" fn number<const INDEX: usize>(this: *mut c_void, to: *mut i32) -> HRESULT {
     if to.is_null() {
         return E_POINTER;
     }
-    // SAFETY: an object in use, and a place for the number.
+    // SAFETY: a live object, and a valid out pointer for the number.
     unsafe {
-        let found = Object::<Rule>::of(this).get(&NUMBERS[INDEX]);
+        let found = Object::<Rule>::from_raw(this).get(&NUMBERS[INDEX]);
         *to = found.parse().unwrap_or_default();
     }
     S_OK
@@ -175,8 +176,8 @@ unsafe extern "system" fn put_number<const INDEX: usize>(
     this: *mut c_void,
     number: i32,
 ) -> HRESULT {
-    // SAFETY: an object in use.
-    unsafe { Object::<Rule>::of(this).put(&NUMBERS[INDEX], number.to_string()) }
+    // SAFETY: a live object.
+    unsafe { Object::<Rule>::from_raw(this).put(&NUMBERS[INDEX], number.to_string()) }
 }
 
 unsafe extern "system" fn flag<const INDEX: usize>(
@@ -186,9 +187,9 @@ unsafe extern "system" fn flag<const INDEX: usize>(
     if to.is_null() {
         return E_POINTER;
     }
-    // SAFETY: an object in use, and a place for the flag.
+    // SAFETY: a live object, and a valid out pointer for the flag.
     unsafe {
-        let on = Object::<Rule>::of(this).get(&FLAGS[INDEX]) == "1";
+        let on = Object::<Rule>::from_raw(this).get(&FLAGS[INDEX]) == "1";
         *to = if on { VARIANT_TRUE } else { VARIANT_FALSE };
     }
     S_OK
@@ -199,16 +200,16 @@ unsafe extern "system" fn put_flag<const INDEX: usize>(
     flag: VARIANT_BOOL,
 ) -> HRESULT {
     let on = i32::from(flag != VARIANT_FALSE).to_string();
-    // SAFETY: an object in use.
-    unsafe { Object::<Rule>::of(this).put(&FLAGS[INDEX], on) }
+    // SAFETY: a live object.
+    unsafe { Object::<Rule>::from_raw(this).put(&FLAGS[INDEX], on) }
 }
 
-/// No rule here is bound to interfaces.
+/// Rules are not bound to interfaces.
 unsafe extern "system" fn interfaces(_this: *mut c_void, to: *mut VARIANT) -> HRESULT {
     if to.is_null() {
         return E_POINTER;
     }
-    // SAFETY: a place for the value.
+    // SAFETY: not null, and valid for writes.
     unsafe { to.write(VARIANT::default()) };
     S_OK
 }

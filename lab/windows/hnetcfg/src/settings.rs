@@ -1,4 +1,4 @@
-//! `IWbemClassObject`: the dynamic ports of a protocol.
+//! `IWbemClassObject`: the dynamic port range of a protocol.
 
 use core::ffi::c_void;
 use std::sync::atomic::{AtomicU16, Ordering};
@@ -9,34 +9,33 @@ use windows_sys::core::{GUID, HRESULT, PCWSTR};
 use winreg::RegKey;
 use winreg::enums::HKEY_LOCAL_MACHINE;
 
-use crate::object::{Kind, Object, Table, add, missing, query, release};
-use crate::wmi::table;
+use crate::object::{Class, Object, Vtable, add_ref, not_implemented, query_interface, release};
+use crate::wmi::vtable;
 
-const ABOVE: &str = r"SOFTWARE\casement-lab";
+const PARENT_KEY: &str = r"SOFTWARE\casement-lab";
 const KEY: &str = r"SOFTWARE\casement-lab\dynamic-ports";
-/// What Windows gives out unless told otherwise.
-const USUAL_FIRST: u16 = 49152;
-const USUAL_COUNT: u16 = 16384;
+/// The default range of Windows.
+const DEFAULT_FIRST: u16 = 49152;
+const DEFAULT_COUNT: u16 = 16384;
 const NOT_FOUND: HRESULT = 0x8004_1002_u32.cast_signed();
 
-/// The range of a protocol, and what a caller has put into it.
+/// The range, including changes that are not saved yet.
 pub struct Settings {
     class: &'static str,
     first: AtomicU16,
     count: AtomicU16,
 }
 
-impl Kind for Settings {
+impl Class for Settings {
     const INTERFACES: &'static [GUID] = &[GUID::from_u128(0xdc12a681_737f_11cf_884d_00aa004b2e24)];
 
-    fn table() -> *const c_void {
-        table!(Settings, 27: 4 => get, 5 => put)
+    fn vtable() -> *const c_void {
+        vtable!(Settings, 27: 4 => get, 5 => put)
     }
 }
 
 impl Settings {
-    /// The settings of a class, as the registry has them; none of one that is
-    /// not known.
+    /// Reads the registry; `None` for an unknown class.
     pub fn of_class(class: &str) -> Option<Self> {
         let class = ["MSFT_NetTCPSetting", "MSFT_NetUDPSetting"]
             .into_iter()
@@ -48,12 +47,12 @@ impl Settings {
         };
         Some(Self {
             class,
-            first: read("First").unwrap_or(USUAL_FIRST).into(),
-            count: read("Count").unwrap_or(USUAL_COUNT).into(),
+            first: read("First").unwrap_or(DEFAULT_FIRST).into(),
+            count: read("Count").unwrap_or(DEFAULT_COUNT).into(),
         })
     }
 
-    pub fn again(&self) -> Self {
+    pub fn copy(&self) -> Self {
         Self {
             class: self.class,
             first: self.first.load(Ordering::SeqCst).into(),
@@ -61,8 +60,7 @@ impl Settings {
         }
     }
 
-    /// Windows keeps the ports below 1025 for those who ask for them, and wants
-    /// 255 at least.
+    /// Windows requires a first port of 1025 or higher, and at least 255 ports.
     pub fn save(&self) -> HRESULT {
         let (first, count) = (
             u32::from(self.first.load(Ordering::SeqCst)),
@@ -72,10 +70,14 @@ impl Settings {
             return E_INVALIDARG;
         }
         let root = RegKey::predef(HKEY_LOCAL_MACHINE);
-        if (first, count) == (USUAL_FIRST.into(), USUAL_COUNT.into()) {
-            // As a Windows that nobody has set: a host that was is compared with
-            // what it was before. A key with others below it stays.
-            for key in [format!(r"{KEY}\{}", self.class), KEY.into(), ABOVE.into()] {
+        if (first, count) == (DEFAULT_FIRST.into(), DEFAULT_COUNT.into()) {
+            // Like an unconfigured Windows, because tests compare a host with its
+            // original state. Deleting a key that has subkeys fails.
+            for key in [
+                format!(r"{KEY}\{}", self.class),
+                KEY.into(),
+                PARENT_KEY.into(),
+            ] {
                 let _ = root.delete_subkey(key);
             }
             return S_OK;
@@ -89,15 +91,13 @@ impl Settings {
         if saved.is_ok() { S_OK } else { E_ACCESSDENIED }
     }
 
-    /// The property of a name.
-    ///
     /// # Safety
-    /// `name` is null or terminated.
+    /// `name` is null or NUL-terminated.
     unsafe fn property(&self, name: PCWSTR) -> Option<&AtomicU16> {
         if name.is_null() {
             return None;
         }
-        // SAFETY: the caller vouches for it.
+        // SAFETY: guaranteed by the caller.
         let name = unsafe {
             let length = (0..).take_while(|&at| *name.add(at) != 0).count();
             String::from_utf16_lossy(core::slice::from_raw_parts(name, length))
@@ -121,9 +121,9 @@ unsafe extern "system" fn get(
     if to.is_null() {
         return E_POINTER;
     }
-    // SAFETY: an object in use, terminated text, and a place.
+    // SAFETY: a live object, NUL-terminated text, and a valid out pointer.
     unsafe {
-        let Some(property) = Object::<Settings>::of(this).property(name) else {
+        let Some(property) = Object::<Settings>::from_raw(this).property(name) else {
             return NOT_FOUND;
         };
         let mut value = VARIANT::default();
@@ -144,9 +144,9 @@ unsafe extern "system" fn put(
     if value.is_null() {
         return E_POINTER;
     }
-    // SAFETY: an object in use, terminated text, and a value that says its type.
+    // SAFETY: a live object, NUL-terminated text, and a valid VARIANT.
     unsafe {
-        let Some(property) = Object::<Settings>::of(this).property(name) else {
+        let Some(property) = Object::<Settings>::from_raw(this).property(name) else {
             return NOT_FOUND;
         };
         let value = &(*value).Anonymous.Anonymous;

@@ -1,41 +1,43 @@
-//! Windows Management Instrumentation: the way to two settings of the network.
+//! The WMI interfaces through which two network settings are read and changed.
 
 use core::ffi::c_void;
 
 use windows_sys::Win32::Foundation::{E_INVALIDARG, E_POINTER, S_FALSE, S_OK};
 use windows_sys::core::{BSTR, GUID, HRESULT};
 
-use crate::object::{Kind, Object, Table, add, missing, query, release, same_as};
-use crate::rules::read;
+use crate::object::{
+    Class, Object, Vtable, add_ref, matches_guid, not_implemented, query_interface, release,
+};
+use crate::rules::read_text;
 use crate::settings::Settings;
 
 const INVALID_NAMESPACE: HRESULT = 0x8004_100E_u32.cast_signed();
 const INVALID_CLASS: HRESULT = 0x8004_1010_u32.cast_signed();
 
-/// A table that begins with what every object has, and else has one function.
-macro_rules! table {
-    ($kind:ident, $places:literal: $($place:literal => $function:expr),*) => {{
-        static TABLE: Table<$places> = {
-            let mut table = [missing as *const c_void; $places];
-            table[0] = query::<$kind> as *const c_void;
-            table[1] = add::<$kind> as *const c_void;
-            table[2] = release::<$kind> as *const c_void;
-            $(table[$place] = $function as *const c_void;)*
-            Table(table)
+/// A vtable with the `IUnknown` functions and those that are listed by index.
+macro_rules! vtable {
+    ($class:ident, $size:literal: $($index:literal => $function:expr),*) => {{
+        static VTABLE: Vtable<$size> = {
+            let mut vtable = [not_implemented as *const c_void; $size];
+            vtable[0] = query_interface::<$class> as *const c_void;
+            vtable[1] = add_ref::<$class> as *const c_void;
+            vtable[2] = release::<$class> as *const c_void;
+            $(vtable[$index] = $function as *const c_void;)*
+            Vtable(vtable)
         };
-        (&raw const TABLE).cast()
+        (&raw const VTABLE).cast()
     }};
 }
-pub(crate) use table;
+pub(crate) use vtable;
 
 /// `IWbemLocator`.
 pub struct Locator;
 
-impl Kind for Locator {
+impl Class for Locator {
     const INTERFACES: &'static [GUID] = &[GUID::from_u128(0xdc12a687_737f_11cf_884d_00aa004b2e24)];
 
-    fn table() -> *const c_void {
-        table!(Locator, 4: 3 => connect)
+    fn vtable() -> *const c_void {
+        vtable!(Locator, 4: 3 => connect)
     }
 }
 
@@ -53,25 +55,25 @@ unsafe extern "system" fn connect(
     if to.is_null() {
         return E_POINTER;
     }
-    // SAFETY: as the C API says.
+    // SAFETY: the pointers are valid as the C API requires.
     unsafe {
-        if !read(namespace).eq_ignore_ascii_case(r"ROOT\StandardCimv2") {
+        if !read_text(namespace).eq_ignore_ascii_case(r"ROOT\StandardCimv2") {
             return INVALID_NAMESPACE;
         }
-        *to = Object::give(Services);
+        *to = Object::create(Services);
     }
     S_OK
 }
 
-/// What a caller sets who wants to be served with its own rights. Objects of
-/// another process have it; here, there is nothing to set.
+/// Callers set a proxy blanket for impersonation. This is an in-process server,
+/// so it has no effect.
 struct Security;
 
-impl Kind for Security {
+impl Class for Security {
     const INTERFACES: &'static [GUID] = &[CLIENT_SECURITY];
 
-    fn table() -> *const c_void {
-        table!(Security, 6: 4 => set_blanket)
+    fn vtable() -> *const c_void {
+        vtable!(Security, 6: 4 => set_blanket)
     }
 }
 
@@ -83,20 +85,20 @@ extern "system" fn set_blanket() -> HRESULT {
 }
 
 fn security(interface: &GUID) -> Option<*mut c_void> {
-    same_as(interface)(&CLIENT_SECURITY).then(|| Object::give(Security))
+    matches_guid(interface)(&CLIENT_SECURITY).then(|| Object::create(Security))
 }
 
 /// `IWbemServices`.
 struct Services;
 
-impl Kind for Services {
+impl Class for Services {
     const INTERFACES: &'static [GUID] = &[GUID::from_u128(0x9556dc99_828c_11cf_a37e_00aa003240c7)];
 
-    fn table() -> *const c_void {
-        table!(Services, 26: 14 => put_instance, 20 => exec_query)
+    fn vtable() -> *const c_void {
+        vtable!(Services, 26: 14 => put_instance, 20 => exec_query)
     }
 
-    fn other(interface: &GUID) -> Option<*mut c_void> {
+    fn delegate(interface: &GUID) -> Option<*mut c_void> {
         security(interface)
     }
 }
@@ -111,8 +113,8 @@ unsafe extern "system" fn put_instance(
     if instance.is_null() {
         return E_POINTER;
     }
-    // SAFETY: the objects that can be given are all made here.
-    unsafe { Object::<Settings>::of(instance) }.save()
+    // SAFETY: callers can only get these objects from this DLL.
+    unsafe { Object::<Settings>::from_raw(instance) }.save()
 }
 
 unsafe extern "system" fn exec_query(
@@ -126,27 +128,27 @@ unsafe extern "system" fn exec_query(
     if to.is_null() {
         return E_POINTER;
     }
-    // SAFETY: as the C API says.
-    let text = unsafe { read(text) };
+    // SAFETY: the pointers are valid as the C API requires.
+    let text = unsafe { read_text(text) };
     let Some(settings) = text.split_whitespace().find_map(Settings::of_class) else {
         return INVALID_CLASS;
     };
-    // SAFETY: not null, and writable as the C API says.
-    unsafe { *to = Object::give(Found(settings)) };
+    // SAFETY: not null, and valid for writes as the C API requires.
+    unsafe { *to = Object::create(QueryResult(settings)) };
     S_OK
 }
 
-/// `IEnumWbemClassObject`, with the one object that each class has.
-struct Found(Settings);
+/// `IEnumWbemClassObject` with the single instance of a class.
+struct QueryResult(Settings);
 
-impl Kind for Found {
+impl Class for QueryResult {
     const INTERFACES: &'static [GUID] = &[GUID::from_u128(0x027947e1_d731_11ce_a357_000000000001)];
 
-    fn table() -> *const c_void {
-        table!(Found, 8: 4 => next)
+    fn vtable() -> *const c_void {
+        vtable!(QueryResult, 8: 4 => next)
     }
 
-    fn other(interface: &GUID) -> Option<*mut c_void> {
+    fn delegate(interface: &GUID) -> Option<*mut c_void> {
         security(interface)
     }
 }
@@ -154,20 +156,20 @@ impl Kind for Found {
 unsafe extern "system" fn next(
     this: *mut c_void,
     _timeout: i32,
-    wanted: u32,
+    requested: u32,
     to: *mut *mut c_void,
     count: *mut u32,
 ) -> HRESULT {
     if to.is_null() || count.is_null() {
         return E_POINTER;
     }
-    if wanted == 0 {
+    if requested == 0 {
         return E_INVALIDARG;
     }
-    // SAFETY: an object in use, and places as the C API says.
+    // SAFETY: a live object, and valid out pointers.
     unsafe {
-        *to = Object::give(Object::<Found>::of(this).0.again());
+        *to = Object::create(Object::<QueryResult>::from_raw(this).0.copy());
         *count = 1;
     }
-    if wanted == 1 { S_OK } else { S_FALSE }
+    if requested == 1 { S_OK } else { S_FALSE }
 }

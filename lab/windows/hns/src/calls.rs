@@ -1,7 +1,7 @@
-//! What the exported functions have in common.
+//! Implementation shared by the exported functions.
 //!
-//! HRESULTs are returned as 64 bits with the upper half zero: Go keeps all of
-//! the register, and PowerShell declares it as such.
+//! HRESULTs are returned as 64 bits with the upper half zero: Go reads the
+//! whole register, and PowerShell declares the functions with a 64-bit result.
 #![allow(unsafe_code, reason = "the callers of a C API pass pointers")]
 
 use lab_wire::hcn::{HcnCall, HnsCall, Object, Verb, error_record};
@@ -9,10 +9,10 @@ use lab_wire::{Call, Failure};
 use windows_sys::core::GUID;
 
 use crate::memory::{
-    Handle, Opened, TextOut, WideText, close_handle, read_handle, read_id, read_text, write_handle,
-    write_null, write_text,
+    Handle, OpenObject, TextOut, WideText, close_handle, read_handle, read_id, read_text,
+    write_handle, write_null, write_text,
 };
-use crate::netd::{Refusal, ask};
+use crate::netd::{self, CallError};
 
 /// An HRESULT, zero-extended.
 pub type Code = u64;
@@ -20,17 +20,17 @@ pub type Code = u64;
 const OK: Code = 0;
 const INVALID_HANDLE: u32 = 0x8007_0006;
 
-/// Asks, and settles the error record: NULL on success, as callers take any
-/// text for a failure.
+/// Sends a call and sets the error record: NULL on success, because callers
+/// treat any text as a failure.
 ///
 /// # Safety
-/// `error` is NULL or may be written through.
-unsafe fn hcn(call: HcnCall, error: TextOut) -> Result<String, Code> {
+/// `error` is NULL or valid for writes.
+unsafe fn call_hcn(call: HcnCall, error: TextOut) -> Result<String, Code> {
     // SAFETY: as the caller promises.
     unsafe { write_null(error) };
-    match ask(Call::Hcn(call)) {
+    match netd::send(Call::Hcn(call)) {
         Ok(text) => Ok(text),
-        Err(Refusal::Down(failure) | Refusal::Refused(failure)) => {
+        Err(CallError::Unavailable(failure) | CallError::Rejected(failure)) => {
             // SAFETY: as the caller promises.
             unsafe { write_text(error, &error_record(&failure)) };
             Err(u64::from(failure.code))
@@ -39,8 +39,8 @@ unsafe fn hcn(call: HcnCall, error: TextOut) -> Result<String, Code> {
 }
 
 /// # Safety
-/// `error` is NULL or may be written through.
-unsafe fn bad_handle(error: TextOut) -> Code {
+/// `error` is NULL or valid for writes.
+unsafe fn invalid_handle(error: TextOut) -> Code {
     let failure = Failure {
         code: INVALID_HANDLE,
         text: "The handle is invalid.".to_owned(),
@@ -50,7 +50,7 @@ unsafe fn bad_handle(error: TextOut) -> Code {
     u64::from(failure.code)
 }
 
-fn plain(verb: Verb, object: Object, id: String) -> HcnCall {
+fn hcn_call(verb: Verb, object: Object, id: String) -> HcnCall {
     HcnCall {
         verb,
         object,
@@ -61,16 +61,16 @@ fn plain(verb: Verb, object: Object, id: String) -> HcnCall {
 }
 
 /// # Safety
-/// The pointers are as the C API says.
+/// The pointers are valid as the C API requires.
 pub unsafe fn enumerate(object: Object, query: WideText, ids: TextOut, error: TextOut) -> Code {
     // SAFETY: as the caller promises, here and below.
     unsafe {
         write_null(ids);
         let call = HcnCall {
             document: read_text(query),
-            ..plain(Verb::Enumerate, object, String::new())
+            ..hcn_call(Verb::Enumerate, object, String::new())
         };
-        match hcn(call, error) {
+        match call_hcn(call, error) {
             Ok(list) => {
                 write_text(ids, &list);
                 OK
@@ -81,7 +81,7 @@ pub unsafe fn enumerate(object: Object, query: WideText, ids: TextOut, error: Te
 }
 
 /// # Safety
-/// The pointers are as the C API says; `network` is for endpoints.
+/// The pointers are valid as the C API requires; `network` is for endpoints.
 pub unsafe fn create(
     object: Object,
     network: Handle,
@@ -96,11 +96,11 @@ pub unsafe fn create(
         let call = HcnCall {
             network: network.unwrap_or_default(),
             document: read_text(settings),
-            ..plain(Verb::Create, object, read_id(id))
+            ..hcn_call(Verb::Create, object, read_id(id))
         };
-        match hcn(call, error) {
+        match call_hcn(call, error) {
             Ok(id) => {
-                write_handle(handle, Opened { object, id });
+                write_handle(handle, OpenObject { object, id });
                 OK
             }
             Err(code) => code,
@@ -109,14 +109,14 @@ pub unsafe fn create(
 }
 
 /// # Safety
-/// The pointers are as the C API says.
+/// The pointers are valid as the C API requires.
 pub unsafe fn open(object: Object, id: *const GUID, handle: *mut Handle, error: TextOut) -> Code {
     // SAFETY: as the caller promises, here and below.
     unsafe {
         let id = read_id(id);
-        match hcn(plain(Verb::Open, object, id.clone()), error) {
+        match call_hcn(hcn_call(Verb::Open, object, id.clone()), error) {
             Ok(_) => {
-                write_handle(handle, Opened { object, id });
+                write_handle(handle, OpenObject { object, id });
                 OK
             }
             Err(code) => code,
@@ -125,35 +125,35 @@ pub unsafe fn open(object: Object, id: *const GUID, handle: *mut Handle, error: 
 }
 
 /// # Safety
-/// The pointers are as the C API says.
+/// The pointers are valid as the C API requires.
 pub unsafe fn modify(handle: Handle, settings: WideText, error: TextOut) -> Code {
     // SAFETY: as the caller promises, here and below.
     unsafe {
         let Some(opened) = read_handle(handle) else {
-            return bad_handle(error);
+            return invalid_handle(error);
         };
         let call = HcnCall {
             document: read_text(settings),
-            ..plain(Verb::Modify, opened.object, opened.id)
+            ..hcn_call(Verb::Modify, opened.object, opened.id)
         };
-        hcn(call, error).map_or_else(|code| code, |_| OK)
+        call_hcn(call, error).map_or_else(|code| code, |_| OK)
     }
 }
 
 /// # Safety
-/// The pointers are as the C API says.
+/// The pointers are valid as the C API requires.
 pub unsafe fn query(handle: Handle, query: WideText, properties: TextOut, error: TextOut) -> Code {
     // SAFETY: as the caller promises, here and below.
     unsafe {
         write_null(properties);
         let Some(opened) = read_handle(handle) else {
-            return bad_handle(error);
+            return invalid_handle(error);
         };
         let call = HcnCall {
             document: read_text(query),
-            ..plain(Verb::Query, opened.object, opened.id)
+            ..hcn_call(Verb::Query, opened.object, opened.id)
         };
-        match hcn(call, error) {
+        match call_hcn(call, error) {
             Ok(document) => {
                 write_text(properties, &document);
                 OK
@@ -164,28 +164,28 @@ pub unsafe fn query(handle: Handle, query: WideText, properties: TextOut, error:
 }
 
 /// # Safety
-/// The pointers are as the C API says.
+/// The pointers are valid as the C API requires.
 pub unsafe fn delete(object: Object, id: *const GUID, error: TextOut) -> Code {
     // SAFETY: as the caller promises, here and below.
     unsafe {
-        let call = plain(Verb::Delete, object, read_id(id));
-        hcn(call, error).map_or_else(|code| code, |_| OK)
+        let call = hcn_call(Verb::Delete, object, read_id(id));
+        call_hcn(call, error).map_or_else(|code| code, |_| OK)
     }
 }
 
 /// # Safety
-/// The handle is one of ours, not yet closed.
+/// The handle came from this DLL and is not closed yet.
 pub unsafe fn close(handle: Handle) -> Code {
     // SAFETY: as the caller promises.
     unsafe { close_handle(handle) };
     OK
 }
 
-/// Refusals travel in the response, because flannel looks for words in it; only
-/// a service that is down fails by HRESULT.
+/// Errors are returned in the response, because flannel searches its text; only
+/// an unavailable service fails with an HRESULT.
 ///
 /// # Safety
-/// The pointers are as the C API says.
+/// The pointers are valid as the C API requires.
 pub unsafe fn hns(method: WideText, path: WideText, request: WideText, response: TextOut) -> Code {
     // SAFETY: as the caller promises, here and below.
     unsafe {
@@ -195,10 +195,10 @@ pub unsafe fn hns(method: WideText, path: WideText, request: WideText, response:
             path: read_text(path),
             body: read_text(request),
         };
-        match ask(Call::Hns(call)) {
+        match netd::send(Call::Hns(call)) {
             Ok(document) => write_text(response, &document),
-            Err(Refusal::Refused(failure)) => write_text(response, &error_record(&failure)),
-            Err(Refusal::Down(failure)) => return u64::from(failure.code),
+            Err(CallError::Rejected(failure)) => write_text(response, &error_record(&failure)),
+            Err(CallError::Unavailable(failure)) => return u64::from(failure.code),
         }
     }
     OK

@@ -1,4 +1,4 @@
-//! The exported functions, all of them; a missing one makes Go callers panic.
+//! The exported functions. Go callers panic if one is missing.
 #![allow(unsafe_code, reason = "exported C functions")]
 #![allow(non_snake_case, reason = "names that callers look up")]
 
@@ -10,7 +10,7 @@ use windows_sys::core::GUID;
 use crate::calls::{self, Code};
 use crate::memory::{Handle, TextOut, WideText};
 
-/// What is the same for all objects, and what for all but endpoints.
+/// The first form is for all objects, the second (create) for all but endpoints.
 macro_rules! exports {
     ($object:ident: $enumerate:ident $open:ident $modify:ident $query:ident $delete:ident $close:ident) => {
         #[unsafe(no_mangle)]
@@ -19,7 +19,7 @@ macro_rules! exports {
             ids: TextOut,
             error: TextOut,
         ) -> Code {
-            // SAFETY: the pointers are as the C API says.
+            // SAFETY: the pointers are valid as the C API requires.
             unsafe { calls::enumerate(Object::$object, query, ids, error) }
         }
 
@@ -29,7 +29,7 @@ macro_rules! exports {
             handle: *mut Handle,
             error: TextOut,
         ) -> Code {
-            // SAFETY: the pointers are as the C API says.
+            // SAFETY: the pointers are valid as the C API requires.
             unsafe { calls::open(Object::$object, id, handle, error) }
         }
 
@@ -39,7 +39,7 @@ macro_rules! exports {
             settings: WideText,
             error: TextOut,
         ) -> Code {
-            // SAFETY: the pointers are as the C API says.
+            // SAFETY: the pointers are valid as the C API requires.
             unsafe { calls::modify(handle, settings, error) }
         }
 
@@ -50,19 +50,19 @@ macro_rules! exports {
             properties: TextOut,
             error: TextOut,
         ) -> Code {
-            // SAFETY: the pointers are as the C API says.
+            // SAFETY: the pointers are valid as the C API requires.
             unsafe { calls::query(handle, query, properties, error) }
         }
 
         #[unsafe(no_mangle)]
         pub unsafe extern "system" fn $delete(id: *const GUID, error: TextOut) -> Code {
-            // SAFETY: the pointers are as the C API says.
+            // SAFETY: the pointers are valid as the C API requires.
             unsafe { calls::delete(Object::$object, id, error) }
         }
 
         #[unsafe(no_mangle)]
         pub unsafe extern "system" fn $close(handle: Handle) -> Code {
-            // SAFETY: the handle is one of ours, not yet closed.
+            // SAFETY: the handle came from this DLL and is not closed yet.
             unsafe { calls::close(handle) }
         }
     };
@@ -75,7 +75,7 @@ macro_rules! exports {
             error: TextOut,
         ) -> Code {
             let none = ptr::null_mut();
-            // SAFETY: the pointers are as the C API says.
+            // SAFETY: the pointers are valid as the C API requires.
             unsafe { calls::create(Object::$object, none, id, settings, handle, error) }
         }
     };
@@ -100,7 +100,7 @@ exports!(SdnRoute: HcnEnumerateSdnRoutes HcnOpenSdnRoute HcnModifySdnRoute
     HcnQuerySdnRouteProperties HcnDeleteSdnRoute HcnCloseSdnRoute);
 exports!(SdnRoute: HcnCreateSdnRoute);
 
-/// The one create function with a network before the id.
+/// The only create function that takes a network before the id.
 #[unsafe(no_mangle)]
 pub unsafe extern "system" fn HcnCreateEndpoint(
     network: Handle,
@@ -109,11 +109,11 @@ pub unsafe extern "system" fn HcnCreateEndpoint(
     handle: *mut Handle,
     error: TextOut,
 ) -> Code {
-    // SAFETY: the pointers are as the C API says.
+    // SAFETY: the pointers are valid as the C API requires.
     unsafe { calls::create(Object::Endpoint, network, id, settings, handle, error) }
 }
 
-/// All of the first generation.
+/// The whole v1 API.
 #[unsafe(no_mangle)]
 pub unsafe extern "system" fn HNSCall(
     method: WideText,
@@ -121,6 +121,6 @@ pub unsafe extern "system" fn HNSCall(
     request: WideText,
     response: TextOut,
 ) -> Code {
-    // SAFETY: the pointers are as the C API says.
+    // SAFETY: the pointers are valid as the C API requires.
     unsafe { calls::hns(method, path, request, response) }
 }

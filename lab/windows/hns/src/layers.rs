@@ -1,6 +1,6 @@
-//! Layers of containers, which on a lab's hosts are plain folders.
+//! Container layers, which are plain directories on lab hosts.
 //!
-//! What is no folder is not touched.
+//! Anything that is not a directory is left alone.
 #![allow(unsafe_code, reason = "an exported C function")]
 #![allow(non_snake_case, reason = "a name that callers look up")]
 
@@ -16,11 +16,11 @@ const OK: Code = 0;
 const FAILED: Code = 0x8000_4005;
 const INVALID: Code = 0x8007_0057;
 
-/// Deletes a layer; its id is its whole path.
+/// Deletes a layer; its id is its full path.
 #[unsafe(no_mangle)]
 pub unsafe extern "system" fn DestroyLayer(_driver: *const c_void, id: WideText) -> Code {
-    lab_witness::called();
-    // SAFETY: the pointer is as the C API says.
+    lab_call_counter::record();
+    // SAFETY: the pointer is valid as the C API requires.
     let path = unsafe { read_text(id) };
     let path = Path::new(&path);
     if !path.is_absolute() {
@@ -37,6 +37,6 @@ fn remove(path: &Path) -> io::Result<()> {
     if fs::symlink_metadata(path)?.is_dir() {
         fs::remove_dir_all(path)
     } else {
-        Err(io::Error::other("no folder"))
+        Err(io::Error::other("not a directory"))
     }
 }

@@ -1,9 +1,9 @@
 //! `computenetwork.dll` and `vmcompute.dll` for the lab's Windows hosts.
 //!
-//! Wine has neither. One file serves as both: the 35 functions of the second
-//! generation and `HNSCall` of the first. It holds no state; every call goes to
-//! the host's `netd`, which is the HNS. Of what else is in `vmcompute.dll` there is
-//! `DestroyLayer` only.
+//! Wine has neither. One file serves as both: the 35 functions of the HCN (v2)
+//! API and `HNSCall` of the v1 API. It holds no state; every call is forwarded
+//! to the host's `netd`, which emulates HNS. Of the other functions of
+//! `vmcompute.dll`, only `DestroyLayer` is implemented.
 #![cfg(windows)]
 
 mod calls;

@@ -1,4 +1,4 @@
-//! Strings, ids and handles on their way between C and Rust.
+//! Conversion of strings, ids and handles between C and Rust.
 #![allow(unsafe_code, reason = "the callers of a C API pass pointers")]
 
 use std::ffi::c_void;
@@ -10,17 +10,14 @@ use windows_sys::core::GUID;
 
 /// UTF-16 with a NUL at the end.
 pub type WideText = *const u16;
-/// Where a text goes that the caller frees with `CoTaskMemFree`.
+/// Out parameter for a string that the caller frees with `CoTaskMemFree`.
 pub type TextOut = *mut *mut u16;
-/// An opened object.
 pub type Handle = *mut c_void;
 
-/// What a [`Handle`] points to.
+/// The object behind a [`Handle`].
 #[derive(Debug, Clone)]
-pub struct Opened {
-    /// What kind of object it is.
+pub struct OpenObject {
     pub object: Object,
-    /// Its id.
     pub id: String,
 }
 
@@ -41,10 +38,10 @@ pub unsafe fn read_text(text: WideText) -> String {
     String::from_utf16_lossy(unsafe { std::slice::from_raw_parts(text, length) })
 }
 
-/// Hands a text to the caller; where memory is short, NULL.
+/// Writes a string for the caller; NULL if the allocation fails.
 ///
 /// # Safety
-/// `to` is NULL or may be written through.
+/// `to` is NULL or valid for writes.
 pub unsafe fn write_text(to: TextOut, text: &str) {
     if to.is_null() {
         return;
@@ -64,7 +61,7 @@ pub unsafe fn write_text(to: TextOut, text: &str) {
 /// not keep an old pointer.
 ///
 /// # Safety
-/// `to` is NULL or may be written through.
+/// `to` is NULL or valid for writes.
 pub unsafe fn write_null(to: TextOut) {
     if !to.is_null() {
         // SAFETY: not NULL, and writable by contract.
@@ -90,11 +87,9 @@ pub unsafe fn read_id(id: *const GUID) -> String {
     )
 }
 
-/// Hands a handle to the caller.
-///
 /// # Safety
-/// `to` is NULL or may be written through.
-pub unsafe fn write_handle(to: *mut Handle, opened: Opened) {
+/// `to` is NULL or valid for writes.
+pub unsafe fn write_handle(to: *mut Handle, opened: OpenObject) {
     if !to.is_null() {
         let handle = Box::into_raw(Box::new(opened)).cast::<c_void>();
         // SAFETY: not NULL, and writable by contract.
@@ -102,22 +97,22 @@ pub unsafe fn write_handle(to: *mut Handle, opened: Opened) {
     }
 }
 
-/// What a handle stands for; `None` for NULL.
+/// `None` for NULL.
 ///
 /// # Safety
 /// `handle` is NULL or came from [`write_handle`] and was not closed.
-pub unsafe fn read_handle(handle: Handle) -> Option<Opened> {
+pub unsafe fn read_handle(handle: Handle) -> Option<OpenObject> {
     // SAFETY: a live box by contract.
-    unsafe { handle.cast::<Opened>().as_ref() }.cloned()
+    unsafe { handle.cast::<OpenObject>().as_ref() }.cloned()
 }
 
-/// Closes a handle; NULL is nothing.
+/// Does nothing for NULL.
 ///
 /// # Safety
 /// `handle` is NULL or came from [`write_handle`] and was not closed.
 pub unsafe fn close_handle(handle: Handle) {
     if !handle.is_null() {
         // SAFETY: a live box by contract; the caller gives it up.
-        drop(unsafe { Box::from_raw(handle.cast::<Opened>()) });
+        drop(unsafe { Box::from_raw(handle.cast::<OpenObject>()) });
     }
 }

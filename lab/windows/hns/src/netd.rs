@@ -1,48 +1,46 @@
-//! The way to the host's `netd`.
+//! Client of the host's `netd`.
 
 use std::io;
 use std::sync::OnceLock;
 
-use lab_wire::{Answer, Call, DOOR_FILE, Door, Failure};
+use lab_wire::{Call, Failure, NETD_ACCESS_FILE, NetdAccess, Response};
 use serde_json::Value;
 
-/// Names another file than [`DOOR_FILE`], for tests.
-const DOOR_VARIABLE: &str = "CASEMENT_LAB_DOOR";
-/// The RPC failure that callers see while the HNS service is down.
-const SERVICE_DOWN: u32 = 0x8007_06B5;
+/// Overrides [`NETD_ACCESS_FILE`], for tests.
+const ACCESS_FILE_VARIABLE: &str = "CASEMENT_LAB_NETD_ACCESS";
+/// The RPC failure that callers get while the HNS service is down.
+const SERVICE_UNAVAILABLE: u32 = 0x8007_06B5;
 
-/// Why there is no answer.
 #[derive(Debug)]
-pub enum Refusal {
+pub enum CallError {
     /// `netd` cannot be reached.
-    Down(Failure),
-    /// `netd` said no.
-    Refused(Failure),
+    Unavailable(Failure),
+    Rejected(Failure),
 }
 
-/// Asks `netd`; the answer is a document, an id, or empty.
-pub fn ask(call: Call) -> Result<String, Refusal> {
-    lab_witness::called();
-    let answer = door().and_then(|door| door.call(call));
-    match answer {
-        Ok(Answer::Ok(Value::String(text))) => Ok(text),
-        Ok(Answer::Ok(Value::Null)) => Ok(String::new()),
-        Ok(Answer::Ok(document)) => Ok(document.to_string()),
-        Ok(Answer::Err(failure)) => Err(Refusal::Refused(failure)),
-        Err(_) => Err(Refusal::Down(Failure {
-            code: SERVICE_DOWN,
+/// Calls `netd`; the result is a document, an id, or empty.
+pub fn send(call: Call) -> Result<String, CallError> {
+    lab_call_counter::record();
+    let response = netd_access().and_then(|access| access.call(call));
+    match response {
+        Ok(Response::Ok(Value::String(text))) => Ok(text),
+        Ok(Response::Ok(Value::Null)) => Ok(String::new()),
+        Ok(Response::Ok(document)) => Ok(document.to_string()),
+        Ok(Response::Err(failure)) => Err(CallError::Rejected(failure)),
+        Err(_) => Err(CallError::Unavailable(Failure {
+            code: SERVICE_UNAVAILABLE,
             text: "The interface is unknown.".to_owned(),
         })),
     }
 }
 
-/// Reads the door once it is there, and then never again.
-fn door() -> io::Result<&'static Door> {
-    static DOOR: OnceLock<Door> = OnceLock::new();
-    if let Some(door) = DOOR.get() {
-        return Ok(door);
+/// Read once, when the file exists, and then cached for the process.
+fn netd_access() -> io::Result<&'static NetdAccess> {
+    static ACCESS: OnceLock<NetdAccess> = OnceLock::new();
+    if let Some(access) = ACCESS.get() {
+        return Ok(access);
     }
-    let path = std::env::var(DOOR_VARIABLE).unwrap_or_else(|_| DOOR_FILE.to_owned());
-    let door = serde_json::from_slice(&std::fs::read(path)?)?;
-    Ok(DOOR.get_or_init(|| door))
+    let path = std::env::var(ACCESS_FILE_VARIABLE).unwrap_or_else(|_| NETD_ACCESS_FILE.to_owned());
+    let access = serde_json::from_slice(&std::fs::read(path)?)?;
+    Ok(ACCESS.get_or_init(|| access))
 }

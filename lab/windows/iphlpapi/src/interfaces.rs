@@ -1,32 +1,31 @@
-//! Settings of interfaces.
+//! Interface settings.
 //!
-//! Fields of a row are read and written by their place, since a fresh row has
-//! -1 in every one of them, truth values included, and Rust's `bool` cannot
-//! hold that.
+//! Fields of a row are read and written by their offset, because an initialized
+//! row has -1 in every field, booleans included, which is not a valid Rust `bool`.
 
 use std::mem::offset_of;
 
-use lab_wire::adapter::{AdapterCall, Change, Family, Interface, Settings};
+use lab_wire::adapter::{AdapterCall, Family, Interface, InterfaceChange, InterfaceSettings};
 use windows_sys::Win32::Foundation::{ERROR_GEN_FAILURE, ERROR_INVALID_PARAMETER, WIN32_ERROR};
 use windows_sys::Win32::NetworkManagement::IpHelper::MIB_IPINTERFACE_ROW as Row;
 use windows_sys::Win32::NetworkManagement::Ndis::NET_LUID_LH;
 use windows_sys::Win32::Networking::WinSock::{AF_INET, AF_INET6};
 
-use crate::door::{call, code};
+use crate::netd::{call, code};
 use crate::wine;
 
-/// What Windows says of IPv4 where it makes no sense, and then refuses.
+/// The value that Windows returns for IPv4, and then rejects when it is set.
 const IPV4_SITE_PREFIX: u32 = 64;
-const LONGEST_IPV4_SITE_PREFIX: u32 = 32;
+const MAX_IPV4_SITE_PREFIX: u32 = 32;
 
-/// Fills a row with -1, which means "as it is", but for its key.
+/// Fills all fields but the key with -1, which means "unchanged".
 ///
 /// # Safety
 ///
 /// `row` must be valid for writes.
 #[unsafe(no_mangle)]
 pub unsafe extern "system" fn InitializeIpInterfaceEntry(row: *mut Row) {
-    // SAFETY: the caller vouches for it.
+    // SAFETY: guaranteed by the caller.
     unsafe {
         row.cast::<u8>().write_bytes(0xFF, size_of::<Row>());
         put::<u16>(row, offset_of!(Row, Family), 0);
@@ -35,17 +34,18 @@ pub unsafe extern "system" fn InitializeIpInterfaceEntry(row: *mut Row) {
     }
 }
 
-/// Completes a row that names an interface and a protocol.
+/// Fills in a row that identifies an interface and an address family.
 ///
 /// # Safety
 ///
 /// `row` must be null or valid for reads and writes.
 #[unsafe(no_mangle)]
 pub unsafe extern "system" fn GetIpInterfaceEntry(row: *mut Row) -> WIN32_ERROR {
-    // SAFETY: the caller vouches for it.
+    // SAFETY: guaranteed by the caller.
     let result = unsafe { interface(row) }.and_then(|interface| {
         let settings = call(AdapterCall::Interface(interface))?;
-        let settings: Settings = serde_json::from_value(settings).map_err(|_| ERROR_GEN_FAILURE)?;
+        let settings: InterfaceSettings =
+            serde_json::from_value(settings).map_err(|_| ERROR_GEN_FAILURE)?;
         // SAFETY: as above.
         unsafe { fill(row, interface, &settings) };
         Ok(())
@@ -53,14 +53,14 @@ pub unsafe extern "system" fn GetIpInterfaceEntry(row: *mut Row) -> WIN32_ERROR 
     code(result)
 }
 
-/// Changes what a row says otherwise than the interface is.
+/// Changes the settings that differ from the row.
 ///
 /// # Safety
 ///
 /// `row` must be null or valid.
 #[unsafe(no_mangle)]
 pub unsafe extern "system" fn SetIpInterfaceEntry(row: *mut Row) -> WIN32_ERROR {
-    // SAFETY: the caller vouches for it.
+    // SAFETY: guaranteed by the caller.
     code(unsafe { interface(row) }.and_then(|interface| {
         // SAFETY: as above.
         let change = unsafe { change(row, interface.family) }?;
@@ -72,7 +72,7 @@ unsafe fn interface(row: *const Row) -> Result<Interface, WIN32_ERROR> {
     if row.is_null() {
         return Err(ERROR_INVALID_PARAMETER);
     }
-    // SAFETY: the caller vouches for it.
+    // SAFETY: guaranteed by the caller.
     unsafe {
         let family = match get::<u16>(row, offset_of!(Row, Family)) {
             AF_INET => Family::V4,
@@ -90,24 +90,24 @@ unsafe fn interface(row: *const Row) -> Result<Interface, WIN32_ERROR> {
     }
 }
 
-/// What a row with all its fields from [`GetIpInterfaceEntry`], or a fresh one
-/// with some of them set, wants changed.
-unsafe fn change(row: *const Row, family: Family) -> Result<Change, WIN32_ERROR> {
-    // SAFETY: the caller vouches for it.
+/// The changes that a row requests; the row is complete (from
+/// [`GetIpInterfaceEntry`]) or an initialized one with some fields set.
+unsafe fn change(row: *const Row, family: Family) -> Result<InterfaceChange, WIN32_ERROR> {
+    // SAFETY: guaranteed by the caller.
     let (flag, number) = unsafe {
         (
-            |place| match get::<u8>(row, place) {
+            |offset| match get::<u8>(row, offset) {
                 u8::MAX => None,
                 value => Some(value != 0),
             },
-            |place| Some(get::<u32>(row, place)).filter(|&value| value != u32::MAX),
+            |offset| Some(get::<u32>(row, offset)).filter(|&value| value != u32::MAX),
         )
     };
     let site = number(offset_of!(Row, SitePrefixLength)).unwrap_or(0);
-    if family == Family::V4 && site > LONGEST_IPV4_SITE_PREFIX {
+    if family == Family::V4 && site > MAX_IPV4_SITE_PREFIX {
         return Err(ERROR_INVALID_PARAMETER);
     }
-    Ok(Change {
+    Ok(InterfaceChange {
         forwarding: flag(offset_of!(Row, ForwardingEnabled)),
         weak_host_send: flag(offset_of!(Row, WeakHostSend)),
         weak_host_receive: flag(offset_of!(Row, WeakHostReceive)),
@@ -117,9 +117,9 @@ unsafe fn change(row: *const Row, family: Family) -> Result<Change, WIN32_ERROR>
     })
 }
 
-unsafe fn fill(row: *mut Row, interface: Interface, settings: &Settings) {
+unsafe fn fill(row: *mut Row, interface: Interface, settings: &InterfaceSettings) {
     let mut luid = NET_LUID_LH { Value: 0 };
-    // SAFETY: both places are valid.
+    // SAFETY: both pointers are valid.
     unsafe { wine::ConvertInterfaceIndexToLuid(interface.index, &mut luid) };
     let (family, site) = match interface.family {
         Family::V4 => (AF_INET, IPV4_SITE_PREFIX),
@@ -147,16 +147,16 @@ unsafe fn fill(row: *mut Row, interface: Interface, settings: &Settings) {
         Connected: settings.connected,
         ..Default::default()
     };
-    // SAFETY: the caller vouches for it.
+    // SAFETY: guaranteed by the caller.
     unsafe { row.write(full) };
 }
 
-unsafe fn get<T: Copy>(row: *const Row, place: usize) -> T {
-    // SAFETY: the place is a field's, and the type plain.
-    unsafe { row.byte_add(place).cast::<T>().read() }
+unsafe fn get<T: Copy>(row: *const Row, offset: usize) -> T {
+    // SAFETY: the offset is that of a field of this plain type.
+    unsafe { row.byte_add(offset).cast::<T>().read() }
 }
 
-unsafe fn put<T: Copy>(row: *mut Row, place: usize, value: T) {
+unsafe fn put<T: Copy>(row: *mut Row, offset: usize, value: T) {
     // SAFETY: as above.
-    unsafe { row.byte_add(place).cast::<T>().write(value) }
+    unsafe { row.byte_add(offset).cast::<T>().write(value) }
 }

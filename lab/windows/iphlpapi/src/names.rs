@@ -1,9 +1,9 @@
-//! Names of adapters.
+//! Adapter names.
 //!
-//! Wine shows Linux's names, and those have no room for
-//! `vEthernet (Ethernet)`, the adapter that Windows makes for the host when a
-//! vSwitch takes `Ethernet`, and that flannel and Kubernetes' documents name.
-//! Linux calls it `vEthernet`; here both names meet.
+//! Wine shows Linux interface names, which are too short for
+//! `vEthernet (Ethernet)`, the adapter that Windows creates for the host when a
+//! vSwitch takes over `Ethernet`, and that flannel and the Kubernetes
+//! documentation refer to. On Linux it is `vEthernet`; this module translates.
 
 use core::ffi::c_void;
 use std::slice;
@@ -17,15 +17,14 @@ use windows_sys::core::w;
 
 use crate::wine;
 
-/// Linux's name, and Windows'.
-const LINUX: *const u16 = w!("vEthernet");
-const WINDOWS: *const u16 = w!("vEthernet (Ethernet)");
+const LINUX_NAME: *const u16 = w!("vEthernet");
+const WINDOWS_NAME: *const u16 = w!("vEthernet (Ethernet)");
 
-/// All adapters with their addresses; Go's net package reads these.
+/// Used by Go's net package.
 ///
 /// # Safety
 ///
-/// As for Windows' function, here and below.
+/// As for the Windows function, here and below.
 #[unsafe(no_mangle)]
 pub unsafe extern "system" fn GetAdaptersAddresses(
     family: u32,
@@ -43,9 +42,9 @@ pub unsafe extern "system" fn GetAdaptersAddresses(
             std::ptr::null_mut()
         };
         while let Some(entry) = adapter.as_mut() {
-            if units(entry.FriendlyName) == units(LINUX) {
-                // Nobody writes to a name, so a constant will do.
-                entry.FriendlyName = WINDOWS.cast_mut();
+            if units(entry.FriendlyName) == units(LINUX_NAME) {
+                // Callers do not write to a name, so a constant is enough.
+                entry.FriendlyName = WINDOWS_NAME.cast_mut();
             }
             adapter = entry.Next;
         }
@@ -53,19 +52,15 @@ pub unsafe extern "system" fn GetAdaptersAddresses(
     }
 }
 
-/// All interfaces.
-///
 /// # Safety
 ///
 /// As above.
 #[unsafe(no_mangle)]
 pub unsafe extern "system" fn GetIfTable2(table: *mut *mut MIB_IF_TABLE2) -> WIN32_ERROR {
     // SAFETY: the caller's argument.
-    unsafe { renamed(wine::GetIfTable2(table), table) }
+    unsafe { rename_all(wine::GetIfTable2(table), table) }
 }
 
-/// All interfaces, in more or less depth.
-///
 /// # Safety
 ///
 /// As above.
@@ -75,11 +70,9 @@ pub unsafe extern "system" fn GetIfTable2Ex(
     table: *mut *mut MIB_IF_TABLE2,
 ) -> WIN32_ERROR {
     // SAFETY: the caller's arguments.
-    unsafe { renamed(wine::GetIfTable2Ex(level, table), table) }
+    unsafe { rename_all(wine::GetIfTable2Ex(level, table), table) }
 }
 
-/// One interface.
-///
 /// # Safety
 ///
 /// As above.
@@ -93,8 +86,6 @@ pub unsafe extern "system" fn GetIfEntry2(row: *mut MIB_IF_ROW2) -> WIN32_ERROR 
     }
 }
 
-/// One interface, in more or less depth.
-///
 /// # Safety
 ///
 /// As above.
@@ -108,7 +99,7 @@ pub unsafe extern "system" fn GetIfEntry2Ex(level: i32, row: *mut MIB_IF_ROW2) -
     }
 }
 
-/// The interface with a name; both names are known.
+/// Accepts both names.
 ///
 /// # Safety
 ///
@@ -120,13 +111,11 @@ pub unsafe extern "system" fn ConvertInterfaceAliasToLuid(
 ) -> WIN32_ERROR {
     // SAFETY: the caller's arguments.
     unsafe {
-        let known = units(alias) == units(WINDOWS);
-        wine::ConvertInterfaceAliasToLuid(if known { LINUX } else { alias }, luid)
+        let is_windows_name = units(alias) == units(WINDOWS_NAME);
+        wine::ConvertInterfaceAliasToLuid(if is_windows_name { LINUX_NAME } else { alias }, luid)
     }
 }
 
-/// The name of an interface.
-///
 /// # Safety
 ///
 /// As above.
@@ -139,17 +128,17 @@ pub unsafe extern "system" fn ConvertInterfaceLuidToAlias(
     // SAFETY: the caller's arguments; nothing is written beyond the length.
     unsafe {
         let result = wine::ConvertInterfaceLuidToAlias(luid, alias, length);
-        let windows = terminated(WINDOWS);
-        if result == 0 && units(alias) == units(LINUX) && windows.len() <= length {
+        let windows = terminated(WINDOWS_NAME);
+        if result == 0 && units(alias) == units(LINUX_NAME) && windows.len() <= length {
             alias.copy_from_nonoverlapping(windows.as_ptr(), windows.len());
         }
         result
     }
 }
 
-unsafe fn renamed(result: WIN32_ERROR, table: *mut *mut MIB_IF_TABLE2) -> WIN32_ERROR {
+unsafe fn rename_all(result: WIN32_ERROR, table: *mut *mut MIB_IF_TABLE2) -> WIN32_ERROR {
     if result == 0 {
-        // SAFETY: on success the table holds as many rows as it says.
+        // SAFETY: on success the table has `NumEntries` rows.
         unsafe {
             let first = (&raw mut (**table).Table).cast::<MIB_IF_ROW2>();
             for row in slice::from_raw_parts_mut(first, (**table).NumEntries as usize) {
@@ -162,26 +151,26 @@ unsafe fn renamed(result: WIN32_ERROR, table: *mut *mut MIB_IF_TABLE2) -> WIN32_
 
 fn rename(row: Option<&mut MIB_IF_ROW2>) {
     // SAFETY: both are constants with a NUL.
-    let (linux, windows) = unsafe { (terminated(LINUX), terminated(WINDOWS)) };
+    let (linux, windows) = unsafe { (terminated(LINUX_NAME), terminated(WINDOWS_NAME)) };
     if let Some(row) = row.filter(|row| row.Alias.starts_with(linux)) {
         row.Alias[..windows.len()].copy_from_slice(windows);
     }
 }
 
-/// A string without its NUL.
+/// Without the NUL.
 unsafe fn units<'a>(text: *const u16) -> &'a [u16] {
-    // SAFETY: the caller vouches for the NUL.
+    // SAFETY: the caller guarantees the NUL.
     let text = unsafe { terminated(text) };
     &text[..text.len().saturating_sub(1)]
 }
 
-/// A string with its NUL; empty for null.
+/// With the NUL; empty for null.
 unsafe fn terminated<'a>(text: *const u16) -> &'a [u16] {
     if text.is_null() {
         return &[];
     }
     let mut length = 0;
-    // SAFETY: the caller vouches for the NUL.
+    // SAFETY: the caller guarantees the NUL.
     unsafe {
         while *text.add(length) != 0 {
             length += 1;

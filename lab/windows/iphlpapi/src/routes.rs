@@ -1,4 +1,4 @@
-//! Routes.
+//! IP routes.
 
 use std::ptr::null_mut;
 use std::slice;
@@ -8,20 +8,20 @@ use windows_sys::Win32::Foundation::{ERROR_INVALID_PARAMETER, ERROR_NOT_FOUND, W
 use windows_sys::Win32::NetworkManagement::IpHelper::{MIB_IPFORWARD_ROW2, MIB_IPFORWARD_TABLE2};
 use windows_sys::Win32::Networking::WinSock::{AF_INET, AF_UNSPEC, MIB_IPPROTO_NETMGMT};
 
-use crate::door::{call, code};
+use crate::netd::{call, code};
 use crate::{sockaddr, wine};
 
-/// What stands in a fresh row where a caller must say something.
+/// In an initialized row, a field that the caller must set.
 const UNSET: u32 = u32::MAX;
 
-/// Fills a row with what Windows puts there before a caller changes it.
+/// Fills a row with the defaults of Windows.
 ///
 /// # Safety
 ///
 /// `row` must be valid for writes.
 #[unsafe(no_mangle)]
 pub unsafe extern "system" fn InitializeIpForwardEntry(row: *mut MIB_IPFORWARD_ROW2) {
-    let fresh = MIB_IPFORWARD_ROW2 {
+    let defaults = MIB_IPFORWARD_ROW2 {
         ValidLifetime: UNSET,
         PreferredLifetime: UNSET,
         Metric: UNSET,
@@ -32,51 +32,47 @@ pub unsafe extern "system" fn InitializeIpForwardEntry(row: *mut MIB_IPFORWARD_R
         Immortal: true,
         ..Default::default()
     };
-    // SAFETY: the caller vouches for it.
-    unsafe { row.write(fresh) };
+    // SAFETY: guaranteed by the caller.
+    unsafe { row.write(defaults) };
 }
 
-/// Adds a route.
-///
 /// # Safety
 ///
 /// `row` must be null or valid, as for the functions below.
 #[unsafe(no_mangle)]
 pub unsafe extern "system" fn CreateIpForwardEntry2(row: *const MIB_IPFORWARD_ROW2) -> WIN32_ERROR {
-    // SAFETY: the caller vouches for it.
+    // SAFETY: guaranteed by the caller.
     code(unsafe { route(row) }.and_then(|route| call(AdapterCall::CreateRoute(route))))
 }
 
-/// Changes a route's metric.
+/// Changes the metric of a route.
 ///
 /// # Safety
 ///
 /// As above.
 #[unsafe(no_mangle)]
 pub unsafe extern "system" fn SetIpForwardEntry2(row: *const MIB_IPFORWARD_ROW2) -> WIN32_ERROR {
-    // SAFETY: the caller vouches for it.
+    // SAFETY: guaranteed by the caller.
     code(unsafe { route(row) }.and_then(|route| call(AdapterCall::SetRoute(route))))
 }
 
-/// Removes a route.
-///
 /// # Safety
 ///
 /// As above.
 #[unsafe(no_mangle)]
 pub unsafe extern "system" fn DeleteIpForwardEntry2(row: *const MIB_IPFORWARD_ROW2) -> WIN32_ERROR {
-    // SAFETY: the caller vouches for it.
+    // SAFETY: guaranteed by the caller.
     code(unsafe { route(row) }.and_then(|route| call(AdapterCall::DeleteRoute(route))))
 }
 
-/// Completes a row that names a route by destination, gateway and interface.
+/// Fills in a row that identifies a route by destination, gateway and interface.
 ///
 /// # Safety
 ///
 /// As above.
 #[unsafe(no_mangle)]
 pub unsafe extern "system" fn GetIpForwardEntry2(row: *mut MIB_IPFORWARD_ROW2) -> WIN32_ERROR {
-    // SAFETY: the caller vouches for the row; the table is valid until freed.
+    // SAFETY: the caller guarantees the row; the table is valid until freed.
     unsafe {
         let wanted = match route(row) {
             Ok(wanted) => wanted,
@@ -91,7 +87,7 @@ pub unsafe extern "system" fn GetIpForwardEntry2(row: *mut MIB_IPFORWARD_ROW2) -
         let rows = slice::from_raw_parts(first, (*table).NumEntries as usize);
         let found = rows
             .iter()
-            .find(|&shown| route(shown).is_ok_and(|shown| same(&shown, &wanted)))
+            .find(|&row| route(row).is_ok_and(|candidate| same_route(&candidate, &wanted)))
             .copied();
         wine::FreeMibTable(table.cast());
         match found {
@@ -104,10 +100,8 @@ pub unsafe extern "system" fn GetIpForwardEntry2(row: *mut MIB_IPFORWARD_ROW2) -
     }
 }
 
-/// All routes, with their true metrics.
-///
-/// Wine reads the decimal metrics of `/proc/net/route` as hexadecimal, so that
-/// 25 shows as 37; here the digits are taken for what they are.
+/// Wine parses the decimal metrics of `/proc/net/route` as hexadecimal, so that
+/// 25 becomes 37; this function corrects them.
 ///
 /// # Safety
 ///
@@ -117,8 +111,8 @@ pub unsafe extern "system" fn GetIpForwardTable2(
     family: u16,
     table: *mut *mut MIB_IPFORWARD_TABLE2,
 ) -> WIN32_ERROR {
-    // SAFETY: the caller's arguments; on success the table holds as many rows
-    // as it says.
+    // SAFETY: the caller's arguments; on success the table has
+    // `NumEntries` rows.
     unsafe {
         let result = wine::GetIpForwardTable2(family, table);
         if result == 0 {
@@ -134,7 +128,7 @@ pub unsafe extern "system" fn GetIpForwardTable2(
     }
 }
 
-fn same(one: &Route, other: &Route) -> bool {
+fn same_route(one: &Route, other: &Route) -> bool {
     let key = |route: &Route| {
         let destination = (route.destination, route.prefix_length);
         (destination, route.next_hop, route.interface)
@@ -143,7 +137,7 @@ fn same(one: &Route, other: &Route) -> bool {
 }
 
 unsafe fn route(row: *const MIB_IPFORWARD_ROW2) -> Result<Route, WIN32_ERROR> {
-    // SAFETY: the caller vouches for it.
+    // SAFETY: guaranteed by the caller.
     let row = unsafe { row.as_ref() }.ok_or(ERROR_INVALID_PARAMETER)?;
     Ok(Route {
         destination: sockaddr::address(&row.DestinationPrefix.Prefix)?,

@@ -1,14 +1,12 @@
-//! Addresses in the rows of iphlpapi.
+//! Socket addresses in iphlpapi rows.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use windows_sys::Win32::Foundation::{ERROR_INVALID_PARAMETER, WIN32_ERROR};
 use windows_sys::Win32::Networking::WinSock::{AF_INET, AF_INET6, SOCKADDR_INET};
 
-/// The address in a row.
 pub fn address(address: &SOCKADDR_INET) -> Result<IpAddr, WIN32_ERROR> {
-    // SAFETY: every part of the union is plain bytes; the family says which
-    // one is meant.
+    // SAFETY: every variant of the union is plain bytes; the family selects one.
     unsafe {
         match address.si_family {
             AF_INET => {

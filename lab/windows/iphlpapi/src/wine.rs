@@ -1,7 +1,7 @@
-//! The functions of Wine's own library that this one builds on.
+//! The functions of Wine's library that this one wraps.
 //!
-//! They are looked up by name at run time: as imports they would bear the same
-//! symbols as this library's own functions, and the linker would take those.
+//! They are looked up by name at run time: as imports they would have the same
+//! symbols as this library's own functions, and the linker would pick those.
 
 use core::ffi::{CStr, c_void};
 use core::mem::transmute;
@@ -15,7 +15,7 @@ use windows_sys::Win32::NetworkManagement::Ndis::NET_LUID_LH;
 use windows_sys::Win32::System::LibraryLoader::{GetProcAddress, LoadLibraryW};
 use windows_sys::core::w;
 
-/// Declares functions of `iphlpw.dll`; one that is missing gives
+/// Declares functions of `iphlpw.dll`; a missing one returns
 /// ERROR_PROC_NOT_FOUND.
 macro_rules! functions {
     ($(fn $name:ident($($argument:ident: $type:ty),*);)*) => {
@@ -26,12 +26,12 @@ macro_rules! functions {
                     concat!(stringify!($name), "\0").as_bytes(),
                 ) {
                     Ok(name) => name,
-                    Err(_) => panic!("a name without NULs"),
+                    Err(_) => panic!("the name contains a NUL"),
                 };
                 type Function = unsafe extern "system" fn($($type),*) -> WIN32_ERROR;
-                match find(NAME) {
-                    // SAFETY: the signature is Windows' own; the caller
-                    // vouches for the arguments.
+                match lookup(NAME) {
+                    // SAFETY: the signature is that of Windows; the caller
+                    // guarantees the arguments.
                     Some(function) => unsafe {
                         transmute::<unsafe extern "system" fn() -> isize, Function>(function)(
                             $($argument),*
@@ -64,25 +64,25 @@ functions! {
     fn ConvertInterfaceIndexToLuid(index: u32, luid: *mut NET_LUID_LH);
 }
 
-/// The index of an interface that a row names by LUID or, with a LUID of
-/// zero, by index: the order of Windows' own functions.
+/// The index of the interface that a row identifies by LUID or, if the LUID is
+/// zero, by index; Windows gives the LUID the same precedence.
 pub fn interface_index(luid: NET_LUID_LH, index: u32) -> Result<u32, WIN32_ERROR> {
-    // SAFETY: both parts of the union are plain numbers.
+    // SAFETY: both variants of the union are plain numbers.
     if unsafe { luid.Value } == 0 {
         return Ok(index);
     }
     let mut index = 0;
-    // SAFETY: both places are valid.
+    // SAFETY: both pointers are valid.
     match unsafe { ConvertInterfaceLuidToIndex(&luid, &mut index) } {
         0 => Ok(index),
         error => Err(error),
     }
 }
 
-fn find(name: &CStr) -> FARPROC {
+fn lookup(name: &CStr) -> FARPROC {
     static LIBRARY: OnceLock<usize> = OnceLock::new();
-    lab_witness::called();
-    // SAFETY: both names are NUL-terminated, and the library stays.
+    lab_call_counter::record();
+    // SAFETY: both names are NUL-terminated, and the library is never unloaded.
     unsafe {
         let library = *LIBRARY.get_or_init(|| LoadLibraryW(w!("iphlpw.dll")) as usize);
         GetProcAddress(library as *mut c_void, name.as_ptr().cast())

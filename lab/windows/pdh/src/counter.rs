@@ -3,19 +3,17 @@
 /// The counters that the kubelet reads (`pkg/kubelet/winstats`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Counter {
-    /// Share of all processors that is busy, in percent.
+    /// Busy share of all processors, in percent.
     ProcessorTime,
-    /// Memory of all processes of the host, in bytes.
+    /// Memory of all processes on the host, in bytes.
     WorkingSet,
-    /// Memory that is promised to processes, in bytes.
+    /// Memory committed to processes, in bytes.
     CommittedBytes,
-    /// A value per network adapter.
+    /// One value per network adapter.
     Adapter(AdapterCounter),
 }
 
-/// What is counted of an adapter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[allow(missing_docs, reason = "named as Windows names them")]
 pub enum AdapterCounter {
     PacketsReceived,
     PacketsSent,
@@ -28,7 +26,7 @@ pub enum AdapterCounter {
 }
 
 impl Counter {
-    /// Understands `\Object(Instance)\Counter`; letter case does not matter.
+    /// Parses `\Object(Instance)\Counter`; case-insensitive.
     pub fn parse(path: &str) -> Option<Self> {
         use AdapterCounter as A;
         Some(match path.to_ascii_lowercase().as_str() {
@@ -51,8 +49,8 @@ impl Counter {
 }
 
 impl AdapterCounter {
-    /// Whether the value is a rate rather than a sum since the start.
-    pub fn per_second(self) -> bool {
+    /// Whether the value is a rate and not a total.
+    pub fn is_rate(self) -> bool {
         matches!(
             self,
             Self::PacketsReceived | Self::PacketsSent | Self::BytesReceived | Self::BytesSent

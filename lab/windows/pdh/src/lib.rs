@@ -1,23 +1,22 @@
 //! `pdh.dll` for the lab's Windows hosts: the performance counters that the
 //! kubelet reads.
 //!
-//! Wine's own knows two counters; the kubelet wants eleven and does not start
+//! Wine's library has two counters; the kubelet needs eleven and does not start
 //! without them. This library has the functions that the kubelet's PDH package
-//! resolves, and those counters with true values: processor time and memory of
-//! the machine that carries the host, memory of the host's own processes,
-//! traffic of the host's own adapters.
+//! resolves, and these counters with real values: processor time and committed
+//! memory of the machine that runs the lab, memory of the host's processes,
+//! traffic of the host's adapters.
 //!
-//! * [`counter`]: from a path such as `\Memory\Committed Bytes` to a counter,
-//! * [`readings`]: where values come from,
-//! * [`queries`]: what is open,
-//! * this file: the functions.
+//! * [`counter`]: parses paths such as `\Memory\Committed Bytes`,
+//! * [`samples`]: reads the values,
+//! * [`queries`]: open queries and their counters,
+//! * this file: the exported functions.
 #![cfg(windows)]
 #![allow(unsafe_code, reason = "a DLL of C functions over the Windows API")]
 
 mod counter;
 mod queries;
-#[path = "samples.rs"]
-mod readings;
+mod samples;
 
 use windows_sys::Win32::Foundation::ERROR_SUCCESS;
 use windows_sys::Win32::System::Performance::{
@@ -30,20 +29,18 @@ use windows_sys::core::PCWSTR;
 use counter::Counter;
 use queries::{Handle, Value};
 
-/// Opens a query; files of recorded data are not known here.
+/// Log files as a data source are not supported.
 ///
 /// # Safety
 ///
 /// `query` must be valid for writes.
 #[unsafe(no_mangle)]
 pub unsafe extern "system" fn PdhOpenQuery(_: PCWSTR, _: usize, query: *mut Handle) -> u32 {
-    // SAFETY: the caller vouches for it.
+    // SAFETY: guaranteed by the caller.
     unsafe { query.write(queries::open()) };
     ERROR_SUCCESS
 }
 
-/// The same under its newer name.
-///
 /// # Safety
 ///
 /// As for [`PdhOpenQuery`].
@@ -57,14 +54,11 @@ pub unsafe extern "system" fn PdhOpenQueryW(
     unsafe { PdhOpenQuery(source, user, query) }
 }
 
-/// Closes a query with all its counters.
 #[unsafe(no_mangle)]
 pub extern "system" fn PdhCloseQuery(query: Handle) -> u32 {
-    known(queries::close(query))
+    status(queries::close(query))
 }
 
-/// Adds a counter by its English name, the only names that there are here.
-///
 /// # Safety
 ///
 /// `path` must be NUL-terminated, `counter` valid for writes.
@@ -75,13 +69,13 @@ pub unsafe extern "system" fn PdhAddEnglishCounterW(
     _: usize,
     counter: *mut Handle,
 ) -> u32 {
-    // SAFETY: the caller vouches for the path.
-    let Some(parsed) = Counter::parse(&unsafe { text(path) }) else {
+    // SAFETY: the caller guarantees the NUL.
+    let Some(parsed) = Counter::parse(&unsafe { read_text(path) }) else {
         return PDH_CSTATUS_NO_COUNTER;
     };
     match queries::add(query, parsed) {
         Some(handle) => {
-            // SAFETY: the caller vouches for it.
+            // SAFETY: guaranteed by the caller.
             unsafe { counter.write(handle) };
             ERROR_SUCCESS
         }
@@ -89,7 +83,7 @@ pub unsafe extern "system" fn PdhAddEnglishCounterW(
     }
 }
 
-/// Adds a counter by its name in the user's language.
+/// Localized names are not supported; same as the English function.
 ///
 /// # Safety
 ///
@@ -105,27 +99,25 @@ pub unsafe extern "system" fn PdhAddCounterW(
     unsafe { PdhAddEnglishCounterW(query, path, user, counter) }
 }
 
-/// Says whether there is such a counter.
-///
 /// # Safety
 ///
 /// `path` must be NUL-terminated.
 #[unsafe(no_mangle)]
 pub unsafe extern "system" fn PdhValidatePathW(path: PCWSTR) -> u32 {
-    // SAFETY: the caller vouches for the path.
-    match Counter::parse(&unsafe { text(path) }) {
+    // SAFETY: the caller guarantees the NUL.
+    match Counter::parse(&unsafe { read_text(path) }) {
         Some(_) => ERROR_SUCCESS,
         None => PDH_CSTATUS_NO_COUNTER,
     }
 }
 
-/// Reads all counters of a query. Rates are the difference to the last time.
+/// Samples all counters of a query. Rates are computed from the last two samples.
 #[unsafe(no_mangle)]
 pub extern "system" fn PdhCollectQueryData(query: Handle) -> u32 {
-    known(queries::collect(query))
+    status(queries::collect(query))
 }
 
-/// One value: that of a counter without instances, or of its first instance.
+/// The value of a counter without instances, or of its first instance.
 ///
 /// # Safety
 ///
@@ -141,10 +133,10 @@ pub unsafe extern "system" fn PdhGetFormattedCounterValue(
         return PDH_INVALID_HANDLE;
     };
     let number = values.first().map_or(0.0, |first| first.number);
-    let Some(formatted) = formatted(number, format) else {
+    let Some(formatted) = format_value(number, format) else {
         return PDH_INVALID_ARGUMENT;
     };
-    // SAFETY: the caller vouches for both.
+    // SAFETY: guaranteed by the caller.
     unsafe {
         if !kind.is_null() {
             kind.write(0);
@@ -154,8 +146,8 @@ pub unsafe extern "system" fn PdhGetFormattedCounterValue(
     ERROR_SUCCESS
 }
 
-/// All instances of a counter: first the items, behind them their names. With
-/// too small a buffer it says how large it must be; that is how callers begin.
+/// All instances of a counter: the items, followed by their names. If the buffer
+/// is too small, returns the required size; callers begin with that.
 ///
 /// # Safety
 ///
@@ -172,17 +164,17 @@ pub unsafe extern "system" fn PdhGetFormattedCounterArrayW(
     let Some(values) = queries::values(counter) else {
         return PDH_INVALID_HANDLE;
     };
-    if formatted(0.0, format).is_none() {
+    if format_value(0.0, format).is_none() {
         return PDH_INVALID_ARGUMENT;
     }
     let names: usize = values.iter().map(|value| value.instance.len() + 1).sum();
     let needed = size_of::<PDH_FMT_COUNTERVALUE_ITEM_W>() * values.len() + 2 * names;
     // SAFETY: nothing is written beyond the caller's size.
     unsafe {
-        let room = *size as usize;
+        let available = *size as usize;
         *size = needed as u32;
         *count = values.len() as u32;
-        if room < needed || items.is_null() {
+        if available < needed || items.is_null() {
             return PDH_MORE_DATA;
         }
         write_items(&values, format, items);
@@ -191,13 +183,13 @@ pub unsafe extern "system" fn PdhGetFormattedCounterArrayW(
 }
 
 unsafe fn write_items(values: &[Value], format: u32, items: *mut PDH_FMT_COUNTERVALUE_ITEM_W) {
-    // SAFETY: the caller has made sure of the room.
+    // SAFETY: the caller has checked the size of the buffer.
     unsafe {
         let mut name = items.add(values.len()).cast::<u16>();
         for (index, value) in values.iter().enumerate() {
             items.add(index).write(PDH_FMT_COUNTERVALUE_ITEM_W {
                 szName: name,
-                FmtValue: formatted(value.number, format).unwrap_or_default(),
+                FmtValue: format_value(value.number, format).unwrap_or_default(),
             });
             for unit in value.instance.iter().copied().chain([0]) {
                 name.write(unit);
@@ -207,7 +199,7 @@ unsafe fn write_items(values: &[Value], format: u32, items: *mut PDH_FMT_COUNTER
     }
 }
 
-fn formatted(number: f64, format: u32) -> Option<PDH_FMT_COUNTERVALUE> {
+fn format_value(number: f64, format: u32) -> Option<PDH_FMT_COUNTERVALUE> {
     let value = if format & PDH_FMT_DOUBLE != 0 {
         PDH_FMT_COUNTERVALUE_0 {
             doubleValue: number,
@@ -229,16 +221,16 @@ fn formatted(number: f64, format: u32) -> Option<PDH_FMT_COUNTERVALUE> {
     })
 }
 
-fn known(result: Option<()>) -> u32 {
+fn status(result: Option<()>) -> u32 {
     match result {
         Some(()) => ERROR_SUCCESS,
         None => PDH_INVALID_HANDLE,
     }
 }
 
-unsafe fn text(units: PCWSTR) -> String {
+unsafe fn read_text(units: PCWSTR) -> String {
     let mut length = 0;
-    // SAFETY: the caller vouches for the NUL.
+    // SAFETY: the caller guarantees the NUL.
     unsafe {
         while !units.is_null() && *units.add(length) != 0 {
             length += 1;

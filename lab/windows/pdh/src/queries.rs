@@ -1,142 +1,141 @@
-//! What is open: queries, their counters, and the last two readings of each.
+//! Open queries, their counters, and the last two samples of each counter.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use crate::counter::Counter;
-use crate::readings::{self, AdapterSum, ProcessorTimes};
+use crate::samples::{self, AdapterTotal, ProcessorTimes};
 
 /// `PDH_HQUERY` and `PDH_HCOUNTER`.
 pub type Handle = usize;
 
-/// One instance's value.
+/// The value of one instance.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Value {
     /// UTF-16, without a NUL.
     pub instance: Vec<u16>,
-    /// The value.
     pub number: f64,
 }
 
-struct Open {
-    last: Handle,
-    /// Each query's counters.
+struct Registry {
+    last_handle: Handle,
     queries: BTreeMap<Handle, Vec<Handle>>,
-    counters: BTreeMap<Handle, State>,
+    counters: BTreeMap<Handle, OpenCounter>,
 }
 
-struct State {
+struct OpenCounter {
     counter: Counter,
-    before: Option<Reading>,
-    now: Option<Reading>,
+    previous: Option<Sample>,
+    current: Option<Sample>,
 }
 
 #[derive(Clone)]
-struct Reading {
+struct Sample {
     at: Instant,
-    value: Raw,
+    value: RawValue,
 }
 
 #[derive(Clone)]
-enum Raw {
+enum RawValue {
     Times(ProcessorTimes),
     Number(u64),
-    Adapters(Vec<AdapterSum>),
+    Adapters(Vec<AdapterTotal>),
 }
 
-static OPEN: Mutex<Open> = Mutex::new(Open {
-    last: 0,
+static REGISTRY: Mutex<Registry> = Mutex::new(Registry {
+    last_handle: 0,
     queries: BTreeMap::new(),
     counters: BTreeMap::new(),
 });
 
-/// A new query.
 pub fn open() -> Handle {
-    let mut open = lock();
-    let handle = open.next();
-    open.queries.insert(handle, Vec::new());
+    let mut registry = lock();
+    let handle = registry.next_handle();
+    registry.queries.insert(handle, Vec::new());
     handle
 }
 
-/// Ends a query; `None` if there is none such, as for the others here.
+/// `None` for an unknown handle, as in the functions below.
 pub fn close(query: Handle) -> Option<()> {
-    let mut open = lock();
-    for counter in open.queries.remove(&query)? {
-        open.counters.remove(&counter);
+    let mut registry = lock();
+    for counter in registry.queries.remove(&query)? {
+        registry.counters.remove(&counter);
     }
     Some(())
 }
 
-/// A new counter of a query.
 pub fn add(query: Handle, counter: Counter) -> Option<Handle> {
-    let mut open = lock();
-    let handle = open.next();
-    open.queries.get_mut(&query)?.push(handle);
-    let state = State {
+    let mut registry = lock();
+    let handle = registry.next_handle();
+    registry.queries.get_mut(&query)?.push(handle);
+    let counter = OpenCounter {
         counter,
-        before: None,
-        now: None,
+        previous: None,
+        current: None,
     };
-    open.counters.insert(handle, state);
+    registry.counters.insert(handle, counter);
     Some(handle)
 }
 
-/// Reads all counters of a query.
+/// Samples all counters of a query.
 pub fn collect(query: Handle) -> Option<()> {
-    let mut open = lock();
-    for handle in open.queries.get(&query)?.clone() {
-        if let Some(state) = open.counters.get_mut(&handle) {
-            state.before = state.now.take();
-            state.now = Some(Reading::take(state.counter));
+    let mut registry = lock();
+    for handle in registry.queries.get(&query)?.clone() {
+        if let Some(open) = registry.counters.get_mut(&handle) {
+            open.previous = open.current.take();
+            open.current = Some(Sample::take(open.counter));
         }
     }
     Some(())
 }
 
-/// A counter's values by its last two readings.
+/// Computed from the last two samples.
 pub fn values(counter: Handle) -> Option<Vec<Value>> {
-    let open = lock();
-    let state = open.counters.get(&counter)?;
-    let Some(now) = &state.now else {
+    let registry = lock();
+    let open = registry.counters.get(&counter)?;
+    let Some(current) = &open.current else {
         return Some(Vec::new());
     };
-    let before = state.before.as_ref().unwrap_or(now);
-    Some(match (&now.value, &before.value) {
-        (Raw::Times(now), Raw::Times(before)) => vec![total(busy_percent(*before, *now))],
-        (Raw::Adapters(sums), Raw::Adapters(last)) => {
-            let seconds = (now.at - before.at).as_secs_f64();
-            let rate = matches!(state.counter, Counter::Adapter(kind) if kind.per_second());
-            sums.iter()
-                .map(|sum| Value {
-                    instance: sum.adapter.clone(),
-                    number: if rate {
-                        per_second(sum, last, seconds)
+    let previous = open.previous.as_ref().unwrap_or(current);
+    Some(match (&current.value, &previous.value) {
+        (RawValue::Times(current), RawValue::Times(previous)) => {
+            vec![total(busy_percent(*previous, *current))]
+        }
+        (RawValue::Adapters(totals), RawValue::Adapters(previous_totals)) => {
+            let seconds = (current.at - previous.at).as_secs_f64();
+            let is_rate = matches!(open.counter, Counter::Adapter(kind) if kind.is_rate());
+            totals
+                .iter()
+                .map(|adapter| Value {
+                    instance: adapter.adapter.clone(),
+                    number: if is_rate {
+                        per_second(adapter, previous_totals, seconds)
                     } else {
-                        sum.sum as f64
+                        adapter.total as f64
                     },
                 })
                 .collect()
         }
-        (Raw::Number(number), _) => vec![total(*number as f64)],
+        (RawValue::Number(number), _) => vec![total(*number as f64)],
         _ => Vec::new(),
     })
 }
 
-impl Open {
-    fn next(&mut self) -> Handle {
-        self.last += 1;
-        self.last
+impl Registry {
+    fn next_handle(&mut self) -> Handle {
+        self.last_handle += 1;
+        self.last_handle
     }
 }
 
-impl Reading {
+impl Sample {
     fn take(counter: Counter) -> Self {
         let value = match counter {
-            Counter::ProcessorTime => Raw::Times(readings::processor_times()),
-            Counter::WorkingSet => Raw::Number(readings::working_set()),
-            Counter::CommittedBytes => Raw::Number(readings::committed_bytes()),
-            Counter::Adapter(kind) => Raw::Adapters(readings::adapters(kind)),
+            Counter::ProcessorTime => RawValue::Times(samples::processor_times()),
+            Counter::WorkingSet => RawValue::Number(samples::working_set()),
+            Counter::CommittedBytes => RawValue::Number(samples::committed_bytes()),
+            Counter::Adapter(kind) => RawValue::Adapters(samples::adapters(kind)),
         };
         Self {
             at: Instant::now(),
@@ -145,19 +144,23 @@ impl Reading {
     }
 }
 
-fn busy_percent(before: ProcessorTimes, now: ProcessorTimes) -> f64 {
-    let all = now.all.saturating_sub(before.all);
-    let idle = now.idle.saturating_sub(before.idle).min(all);
-    match all {
+fn busy_percent(previous: ProcessorTimes, current: ProcessorTimes) -> f64 {
+    let total = current.total.saturating_sub(previous.total);
+    let idle = current.idle.saturating_sub(previous.idle).min(total);
+    match total {
         0 => 0.0,
-        _ => 100.0 * (all - idle) as f64 / all as f64,
+        _ => 100.0 * (total - idle) as f64 / total as f64,
     }
 }
 
-fn per_second(now: &AdapterSum, before: &[AdapterSum], seconds: f64) -> f64 {
-    let last = before.iter().find(|last| last.adapter == now.adapter);
-    match last {
-        Some(last) if seconds > 0.0 => now.sum.saturating_sub(last.sum) as f64 / seconds,
+fn per_second(current: &AdapterTotal, previous: &[AdapterTotal], seconds: f64) -> f64 {
+    let previous = previous
+        .iter()
+        .find(|previous| previous.adapter == current.adapter);
+    match previous {
+        Some(previous) if seconds > 0.0 => {
+            current.total.saturating_sub(previous.total) as f64 / seconds
+        }
         _ => 0.0,
     }
 }
@@ -169,6 +172,6 @@ fn total(number: f64) -> Value {
     }
 }
 
-fn lock() -> MutexGuard<'static, Open> {
-    OPEN.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock() -> MutexGuard<'static, Registry> {
+    REGISTRY.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,4 +1,4 @@
-//! Where the values come from.
+//! Reads the current values from the system.
 
 use std::mem::zeroed;
 use std::ptr::null_mut;
@@ -16,46 +16,43 @@ use windows_sys::Win32::System::WindowsProgramming::SYSTEM_PROCESS_INFORMATION;
 
 use crate::counter::AdapterCounter;
 
-/// Time that all processors together have spent, in steps of 100 ns.
+/// Sum over all processors since boot, in units of 100 ns.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ProcessorTimes {
-    /// With nothing to do.
     pub idle: u64,
-    /// Altogether.
-    pub all: u64,
+    pub total: u64,
 }
 
-/// One adapter's sum since its start.
+/// The value of one adapter since its start.
 #[derive(Debug, Clone)]
-pub struct AdapterSum {
-    /// The adapter's description, which is the instance's name in Windows.
+pub struct AdapterTotal {
+    /// The description of the adapter, which Windows uses as the instance name.
     pub adapter: Vec<u16>,
-    /// What was asked for.
-    pub sum: u64,
+    pub total: u64,
 }
 
-/// See [`ProcessorTimes`]; zeros if Windows does not tell.
+/// Zeros if the call fails.
 pub fn processor_times() -> ProcessorTimes {
-    // SAFETY: three places for three times.
+    // SAFETY: three valid out pointers.
     let (idle, kernel, user) = unsafe {
         let (mut idle, mut kernel, mut user): (FILETIME, FILETIME, FILETIME) = zeroed();
         GetSystemTimes(&mut idle, &mut kernel, &mut user);
-        (steps(idle), steps(kernel), steps(user))
+        (ticks(idle), ticks(kernel), ticks(user))
     };
     // Kernel time contains idle time.
     ProcessorTimes {
         idle,
-        all: kernel + user,
+        total: kernel + user,
     }
 }
 
-/// Bytes in memory of all the host's processes.
+/// Working set of all processes on the host, in bytes.
 pub fn working_set() -> u64 {
     let buffer = processes();
     let mut sum = 0;
     let mut offset = 0;
     while let Some(bytes) = buffer.get(offset..offset + size_of::<SYSTEM_PROCESS_INFORMATION>()) {
-        // SAFETY: the bytes are one such structure, wherever it lies.
+        // SAFETY: the bytes are one such structure, possibly unaligned.
         let process = unsafe {
             bytes
                 .as_ptr()
@@ -65,15 +62,14 @@ pub fn working_set() -> u64 {
         sum += process.WorkingSetSize as u64;
         match process.NextEntryOffset {
             0 => break,
-            step => offset += step as usize,
+            next => offset += next as usize,
         }
     }
     sum
 }
 
-/// Bytes that are promised to processes.
 pub fn committed_bytes() -> u64 {
-    // SAFETY: the structure has the size that is given with it.
+    // SAFETY: the size is that of the structure.
     let info = unsafe {
         let mut info: PERFORMANCE_INFORMATION = zeroed();
         let size = size_of::<PERFORMANCE_INFORMATION>() as u32;
@@ -84,35 +80,35 @@ pub fn committed_bytes() -> u64 {
     (info.CommitTotal * info.PageSize) as u64
 }
 
-/// A sum for each adapter but the loopback.
-pub fn adapters(counter: AdapterCounter) -> Vec<AdapterSum> {
+/// All adapters except loopback.
+pub fn adapters(counter: AdapterCounter) -> Vec<AdapterTotal> {
     let mut table: *mut MIB_IF_TABLE2 = null_mut();
-    // SAFETY: on success the table holds as many rows as it says, until freed.
+    // SAFETY: on success the table has `NumEntries` rows and is valid until freed.
     unsafe {
         if GetIfTable2(&mut table) != 0 || table.is_null() {
             return Vec::new();
         }
         let first = (&raw const (*table).Table).cast::<MIB_IF_ROW2>();
         let rows = std::slice::from_raw_parts(first, (*table).NumEntries as usize);
-        let sums = rows
+        let totals = rows
             .iter()
             .filter(|row| row.Type != IF_TYPE_SOFTWARE_LOOPBACK)
-            .map(|row| AdapterSum {
+            .map(|row| AdapterTotal {
                 adapter: row
                     .Description
                     .iter()
                     .copied()
                     .take_while(|&unit| unit != 0)
                     .collect(),
-                sum: sum(row, counter),
+                total: total(row, counter),
             })
             .collect();
         FreeMibTable(table.cast());
-        sums
+        totals
     }
 }
 
-fn sum(row: &MIB_IF_ROW2, counter: AdapterCounter) -> u64 {
+fn total(row: &MIB_IF_ROW2, counter: AdapterCounter) -> u64 {
     match counter {
         AdapterCounter::PacketsReceived => row.InUcastPkts + row.InNUcastPkts,
         AdapterCounter::PacketsSent => row.OutUcastPkts + row.OutNUcastPkts,
@@ -129,7 +125,7 @@ fn processes() -> Vec<u8> {
     let mut buffer = vec![0; 256 * 1024];
     loop {
         let mut needed = 0;
-        // SAFETY: the buffer has the size that is given with it.
+        // SAFETY: the length is that of the buffer.
         let status = unsafe {
             NtQuerySystemInformation(
                 SystemProcessInformation,
@@ -146,6 +142,6 @@ fn processes() -> Vec<u8> {
     }
 }
 
-fn steps(time: FILETIME) -> u64 {
+fn ticks(time: FILETIME) -> u64 {
     u64::from(time.dwHighDateTime) << 32 | u64::from(time.dwLowDateTime)
 }

@@ -1,4 +1,4 @@
-//! Tells containerd what happened, in order.
+//! Publishes task events to containerd, in order.
 
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread;
@@ -9,27 +9,27 @@ use containerd_shim::protos::protobuf::MessageDyn;
 use containerd_shim::publisher::RemotePublisher;
 use containerd_shim::{Context, Error, warn};
 
-/// Tries for one event; a containerd that restarts is back within them.
-const TRIES: u32 = 10;
+/// Attempts per event; enough for containerd to come back after a restart.
+const MAX_ATTEMPTS: u32 = 10;
 
-/// How long containerd may take to accept an event.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// Time limit for containerd to accept an event.
+const TIMEOUT: Duration = Duration::from_secs(5);
 
-/// One after the other, by a thread of its own: a request never waits for it.
+/// A queue that is processed by its own thread, so that requests do not block.
 #[derive(Clone)]
-pub struct Events(Sender<Announcement>);
+pub struct Events(Sender<QueuedEvent>);
 
-/// A topic, and its message as often as it takes.
-struct Announcement {
+/// `message` is called once per attempt.
+struct QueuedEvent {
     topic: String,
     message: Box<dyn Fn() -> Box<dyn MessageDyn> + Send>,
 }
 
 impl Events {
-    /// Publishes on a connection of its own, and on a new one after a break.
+    /// Publishes on its own connection, and reconnects after an error.
     ///
-    /// `first` is kept and not used: it may have gone where nobody answers
-    /// (see [`crate::pipe`]), and it keeps the next one from going there.
+    /// `first` is kept open but not used: it may be connected to the instance that
+    /// nobody serves (see [`crate::pipe`]), and keeps later connections off it.
     pub fn new(first: RemotePublisher, namespace: String) -> Self {
         let (sender, events) = mpsc::channel();
         thread::spawn(move || {
@@ -39,28 +39,27 @@ impl Events {
         Self(sender)
     }
 
-    /// Queues an event.
     pub fn publish(&self, event: impl Event + Clone + 'static) {
         // The thread lives as long as any sender does.
-        let _ = self.0.send(Announcement {
+        let _ = self.0.send(QueuedEvent {
             topic: event.topic(),
             message: Box::new(move || Box::new(event.clone())),
         });
     }
 }
 
-fn publish_all(namespace: &str, events: &Receiver<Announcement>) {
+fn publish_all(namespace: &str, events: &Receiver<QueuedEvent>) {
     let mut publisher = None;
-    for Announcement { topic, message } in events {
-        let mut pause = Duration::from_millis(20);
-        for attempt in 1..=TRIES {
+    for QueuedEvent { topic, message } in events {
+        let mut delay = Duration::from_millis(20);
+        for attempt in 1..=MAX_ATTEMPTS {
             match publish(&mut publisher, &topic, namespace, message()) {
                 Ok(()) => break,
                 Err(error) => warn!("event {topic}, attempt {attempt}: {error}"),
             }
             publisher = None;
-            thread::sleep(pause);
-            pause *= 2;
+            thread::sleep(delay);
+            delay *= 2;
         }
     }
 }
@@ -75,12 +74,12 @@ fn publish(
         Some(publisher) => publisher,
         None => publisher.insert(RemotePublisher::new(std::env::var("TTRPC_ADDRESS")?)?),
     };
-    publisher.publish(limited(), topic, namespace, message)
+    publisher.publish(context(), topic, namespace, message)
 }
 
-fn limited() -> Context {
+fn context() -> Context {
     Context {
-        timeout_nano: i64::try_from(PATIENCE.as_nanos()).unwrap_or(i64::MAX),
+        timeout_nano: i64::try_from(TIMEOUT.as_nanos()).unwrap_or(i64::MAX),
         ..Context::default()
     }
 }

@@ -1,8 +1,8 @@
-//! The shim's own log, a file on the host.
+//! The shim's log, a file on the host.
 //!
-//! containerd would read it from a named pipe, but the server of that pipe in
-//! the crate `containerd-shim` never rests under Wine: it takes half a
-//! processor for each pod. containerd does without.
+//! containerd would read the log from a named pipe, but the pipe server of the
+//! crate `containerd-shim` busy-waits under Wine and uses half a processor per
+//! pod. containerd works without it.
 
 use std::fs::File;
 use std::io::Write;
@@ -11,7 +11,7 @@ use std::sync::{Mutex, PoisonError};
 use containerd_shim::util::timestamp;
 use log::{LevelFilter, Log, Metadata, Record};
 
-/// All shims write here, each line in one piece.
+/// Shared by all shims; each line is written with a single call.
 const PATH: &str = r"C:\ProgramData\containerd\shim.log";
 
 struct Logger {
@@ -19,9 +19,8 @@ struct Logger {
     file: Mutex<File>,
 }
 
-/// From now on, `info!` and its kin are written to the file. A shim that
-/// cannot write is still a shim.
-pub fn start(id: &str) {
+/// Installs the logger. The shim runs without a log if the file cannot be opened.
+pub fn init(id: &str) {
     let Ok(file) = File::options().create(true).append(true).open(PATH) else {
         return;
     };

@@ -1,12 +1,12 @@
 //! The lab's `containerd-shim-runhcs-v1.exe`: containers without Windows.
 //!
-//! containerd.exe starts one of these per pod and asks it, over the task API,
-//! for what Microsoft's own shim would do with the host compute service. Here
-//! the host's `netd` does it: each container's programs run outside the host's
-//! Wine, in the network namespace of their pod. What this program adds is the
+//! containerd.exe starts one shim per pod and sends it task API requests, which
+//! Microsoft's shim implements with the host compute service. This one uses the
+//! host's `netd`, which runs the processes of a container outside the host's
+//! Wine prefix, in the network namespace of the pod. The shim implements the
 //! task API itself: states, events, streams, exit codes.
 //!
-//! A pod's sandbox needs no process in the lab, so its pause is only a state.
+//! The sandbox of a pod needs no process in the lab; it only has a state.
 
 #[cfg(windows)]
 mod events;
@@ -38,5 +38,5 @@ fn main() {
 
 #[cfg(not(windows))]
 fn main() {
-    eprintln!("containerd-shim-runhcs-v1: this program is for Windows");
+    eprintln!("containerd-shim-runhcs-v1: this program runs only on Windows");
 }

@@ -1,4 +1,4 @@
-//! The way to the host's `netd`.
+//! Client of the host's `netd`.
 
 use std::fs;
 use std::io::{self, BufReader};
@@ -6,48 +6,47 @@ use std::net::TcpStream;
 
 use containerd_shim::Error;
 use containerd_shim::protos::ttrpc;
-use lab_wire::container::{ContainerCall, ProcessStart, Started};
-use lab_wire::{Answer, Call, DOOR_FILE, Door};
+use lab_wire::container::{ContainerCall, StartProcess, Started};
+use lab_wire::{Call, NETD_ACCESS_FILE, NetdAccess, Response};
 use serde_json::Value;
 
-/// A call with nothing after the answer.
 pub fn call(call: ContainerCall) -> Result<Value, Error> {
-    let answer = door()
-        .and_then(|door| door.call(Call::Container(call)))
+    let response = netd_access()
+        .and_then(|access| access.call(Call::Container(call)))
         .map_err(unreachable)?;
-    accepted(answer)
+    into_result(response)
 }
 
-/// Starts a process; its streams are on the connection.
-pub fn start(start: ProcessStart) -> Result<(Started, BufReader<TcpStream>), Error> {
-    let (answer, stream) = door()
-        .and_then(|door| door.open(Call::Container(ContainerCall::Start(start))))
+/// Starts a process; the returned connection carries its streams.
+pub fn start(start: StartProcess) -> Result<(Started, BufReader<TcpStream>), Error> {
+    let (response, stream) = netd_access()
+        .and_then(|access| access.open(Call::Container(ContainerCall::Start(start))))
         .map_err(unreachable)?;
-    Ok((serde_json::from_value(accepted(answer)?)?, stream))
+    Ok((serde_json::from_value(into_result(response)?)?, stream))
 }
 
-/// Read anew for each call: a `netd` that was started again has another door.
-fn door() -> io::Result<Door> {
-    Ok(serde_json::from_slice(&fs::read(DOOR_FILE)?)?)
+/// Read on each call: the access data changes when `netd` restarts.
+fn netd_access() -> io::Result<NetdAccess> {
+    Ok(serde_json::from_slice(&fs::read(NETD_ACCESS_FILE)?)?)
 }
 
-fn accepted(answer: Answer) -> Result<Value, Error> {
+fn into_result(response: Response) -> Result<Value, Error> {
     const NOT_FOUND: u32 = 1168;
-    match answer {
-        Answer::Ok(value) => Ok(value),
-        Answer::Err(failure) if failure.code == NOT_FOUND => {
+    match response {
+        Response::Ok(value) => Ok(value),
+        Response::Err(failure) if failure.code == NOT_FOUND => {
             Err(Error::NotFoundError(failure.text))
         }
-        Answer::Err(failure) => Err(refused(&failure.text)),
+        Response::Err(failure) => Err(unknown_error(&failure.text)),
     }
 }
 
 fn unreachable(error: io::Error) -> Error {
-    refused(&format!("netd cannot be reached: {error}"))
+    unknown_error(&format!("failed to reach netd: {error}"))
 }
 
-/// An error whose text reaches the pod's events as it is.
-fn refused(text: &str) -> Error {
+/// An error whose text appears unchanged in the events of the pod.
+fn unknown_error(text: &str) -> Error {
     let status = ttrpc::get_status(ttrpc::Code::UNKNOWN, text);
     Error::Ttrpc(ttrpc::Error::RpcStatus(status))
 }

@@ -6,27 +6,28 @@ use containerd_shim::Error;
 use containerd_shim::api::Status;
 use containerd_shim::protos::protobuf::well_known_types::timestamp::Timestamp;
 use containerd_shim::util::timestamp;
-use lab_wire::container::{Ending, ProcessStart, ToProcess};
+use lab_wire::container::{KillMode, StartProcess, ToProcess};
 
 use crate::netd;
-use crate::streams::{self, Names, Orders, Pipes};
+use crate::streams::{self, ControlChannel, Pipes, StreamNames};
 
-/// A process; the pause of a sandbox has a state only.
+/// The pause process of a sandbox has only a state.
 pub struct Process {
-    /// The names of its streams, for those who ask.
-    pub names: Names,
+    pub stream_names: StreamNames,
     state: Mutex<State>,
     changed: Condvar,
 }
 
 enum State {
-    Created(Box<Option<(ProcessStart, Pipes)>>),
+    Created(Box<Option<(StartProcess, Pipes)>>),
     Starting,
-    Running { pid: u32, orders: Option<Orders> },
+    Running {
+        pid: u32,
+        control: Option<ControlChannel>,
+    },
     Exited(Exit),
 }
 
-/// How it ended.
 #[derive(Debug, Clone)]
 pub struct Exit {
     pub pid: u32,
@@ -35,69 +36,68 @@ pub struct Exit {
 }
 
 impl Process {
-    /// A pause: nothing that runs.
-    pub fn pause(names: Names) -> Self {
-        Self::new(names, None)
+    /// The pause process of a sandbox: a state without a process.
+    pub fn pause(stream_names: StreamNames) -> Self {
+        Self::new(stream_names, None)
     }
 
-    /// A process that will run.
-    pub fn create(names: Names, start: ProcessStart) -> Result<Self, Error> {
-        let pipes = Pipes::open(&names)?;
-        Ok(Self::new(names, Some((start, pipes))))
+    pub fn create(stream_names: StreamNames, start: StartProcess) -> Result<Self, Error> {
+        let pipes = Pipes::open(&stream_names)?;
+        Ok(Self::new(stream_names, Some((start, pipes))))
     }
 
-    fn new(names: Names, order: Option<(ProcessStart, Pipes)>) -> Self {
+    fn new(stream_names: StreamNames, pending: Option<(StartProcess, Pipes)>) -> Self {
         Self {
-            names,
-            state: Mutex::new(State::Created(Box::new(order))),
+            stream_names,
+            state: Mutex::new(State::Created(Box::new(pending))),
             changed: Condvar::new(),
         }
     }
 
-    /// Starts it; `started` is told the id before `ended` can be told the end.
+    /// Calls `started` with the process id, always before `ended`.
     pub fn start(
         self: &Arc<Self>,
         started: impl FnOnce(u32),
         ended: impl FnOnce(Exit) + Send + 'static,
     ) -> Result<u32, Error> {
-        let order = self.begin()?;
-        let Some((order, pipes)) = order else {
+        let pending = self.begin()?;
+        let Some((start, pipes)) = pending else {
             let pid = std::process::id();
-            *self.lock() = State::Running { pid, orders: None };
+            *self.lock() = State::Running { pid, control: None };
             started(pid);
             return Ok(pid);
         };
-        // Not under the lock: a container's first process takes its time.
-        let (pid, connection) = match netd::start(order) {
-            Ok((answer, connection)) => (answer.pid, connection),
+        // Without the lock: starting the first process of a container is slow.
+        let (pid, connection) = match netd::start(start) {
+            Ok((started, connection)) => (started.pid, connection),
             Err(error) => {
                 self.exit(std::process::id(), 1);
                 return Err(error);
             }
         };
-        // Under the lock: however soon it ends, it ends after it has started.
+        // With the lock, so that the process cannot exit before it is Running.
         let mut state = self.lock();
         let this = Arc::clone(self);
         let exited = move |code| ended(this.exit(pid, code));
-        let orders = streams::connect(pipes, connection, exited).map_err(|err| {
-            let context = "connection of a process".to_owned();
+        let control = streams::connect(pipes, connection, exited).map_err(|err| {
+            let context = "connect the streams of a process".to_owned();
             Error::IoError { context, err }
         })?;
-        let orders = Some(orders);
-        *state = State::Running { pid, orders };
+        let control = Some(control);
+        *state = State::Running { pid, control };
         started(pid);
         Ok(pid)
     }
 
-    /// Takes what is needed to start; nobody else can then.
-    fn begin(&self) -> Result<Option<(ProcessStart, Pipes)>, Error> {
+    /// Takes the start parameters, so that a second start fails.
+    fn begin(&self) -> Result<Option<(StartProcess, Pipes)>, Error> {
         let mut state = self.lock();
-        let State::Created(order) = &mut *state else {
+        let State::Created(pending) = &mut *state else {
             return Err(Error::FailedPreconditionError("already started".to_owned()));
         };
-        let order = order.take();
+        let pending = pending.take();
         *state = State::Starting;
-        Ok(order)
+        Ok(pending)
     }
 
     fn exit(&self, pid: u32, code: u32) -> Exit {
@@ -109,46 +109,44 @@ impl Process {
         exit
     }
 
-    /// Ends it. What has no process ends here and now, and its exit is given;
-    /// the others tell theirs when they have one.
-    pub fn kill(&self, ending: Ending) -> Result<Option<Exit>, Error> {
-        let orders = match &*self.lock() {
+    /// Without a running process it exits immediately and the exit is returned;
+    /// otherwise the exit is reported later.
+    pub fn kill(&self, ending: KillMode) -> Result<Option<Exit>, Error> {
+        let control = match &*self.lock() {
             State::Exited(_) => {
                 return Err(Error::NotFoundError("process already finished".to_owned()));
             }
             State::Starting => {
                 return Err(Error::FailedPreconditionError("starting".to_owned()));
             }
-            // As Microsoft's shim: 1 for what never ran, 0 for a pause.
-            State::Created(order) if order.is_some() => Err(1),
-            State::Created(_) | State::Running { orders: None, .. } => Err(0),
+            // Like Microsoft's shim: 1 if it never ran, 0 for a pause process.
+            State::Created(pending) if pending.is_some() => Err(1),
+            State::Created(_) | State::Running { control: None, .. } => Err(0),
             State::Running {
-                orders: Some(orders),
+                control: Some(control),
                 ..
-            } => Ok(orders.clone()),
+            } => Ok(control.clone()),
         };
-        match orders {
+        match control {
             Err(code) => Ok(Some(self.exit(std::process::id(), code))),
-            Ok(orders) => {
-                // A process that has ended meanwhile hears nothing.
-                let _ = orders.send(&ToProcess::Kill(ending));
+            Ok(control) => {
+                // Fails if the process has exited in the meantime.
+                let _ = control.send(&ToProcess::Kill(ending));
                 Ok(None)
             }
         }
     }
 
-    /// Tells its console the new size.
     pub fn resize(&self, columns: u16, rows: u16) {
         if let State::Running {
-            orders: Some(orders),
+            control: Some(control),
             ..
         } = &*self.lock()
         {
-            let _ = orders.send(&ToProcess::Resize { columns, rows });
+            let _ = control.send(&ToProcess::Resize { columns, rows });
         }
     }
 
-    /// Waits for its end.
     pub fn wait(&self) -> Exit {
         let mut state = self.lock();
         loop {
@@ -162,7 +160,6 @@ impl Process {
         }
     }
 
-    /// How it ended, if it has.
     pub fn exited(&self) -> Option<Exit> {
         match &*self.lock() {
             State::Exited(exit) => Some(exit.clone()),
@@ -170,7 +167,7 @@ impl Process {
         }
     }
 
-    /// Its status and id; before the start, the shim's own id stands for it.
+    /// The status and the process id, which before the start is that of the shim.
     pub fn status(&self) -> (Status, u32) {
         match &*self.lock() {
             State::Created(_) | State::Starting => (Status::CREATED, std::process::id()),
@@ -180,7 +177,7 @@ impl Process {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        // The state is replaced whole, never changed halfway.
+        // The state is always replaced as a whole, so a poisoned lock is valid.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,4 +1,4 @@
-//! The task API, one function for each request.
+//! The containerd task API.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,15 +11,14 @@ use containerd_shim::protos::events::task::{
 use containerd_shim::protos::protobuf::MessageField;
 use containerd_shim::protos::ttrpc;
 use containerd_shim::{Error, ExitSignal, Task, TtrpcContext, TtrpcResult, info};
-use lab_wire::container::Ending;
+use lab_wire::container::KillMode;
 
 use crate::events::Events;
 use crate::process::{Exit, Process};
 use crate::stats;
-use crate::streams::Names;
+use crate::streams::StreamNames;
 use crate::task::Container;
 
-/// All containers of this shim.
 pub struct Requests {
     containers: Mutex<HashMap<String, Arc<Container>>>,
     events: Events,
@@ -27,7 +26,6 @@ pub struct Requests {
 }
 
 impl Requests {
-    /// No containers yet.
     pub fn new(events: Events, exit: Arc<ExitSignal>) -> Self {
         Self {
             containers: Mutex::default(),
@@ -37,7 +35,7 @@ impl Requests {
     }
 
     fn containers(&self) -> MutexGuard<'_, HashMap<String, Arc<Container>>> {
-        // The map is whole between any two statements that hold the lock.
+        // No panic can leave the map in an invalid state.
         self.containers
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
@@ -61,15 +59,18 @@ impl Task for Requests {
     ) -> TtrpcResult<CreateTaskResponse> {
         info!("create {}", request.id);
         if self.containers().contains_key(&request.id) {
-            return Err(status(ttrpc::Code::ALREADY_EXISTS, "container exists"));
+            return Err(status(
+                ttrpc::Code::ALREADY_EXISTS,
+                "container already exists",
+            ));
         }
-        let names = Names {
+        let stream_names = StreamNames {
             stdin: request.stdin.clone(),
             stdout: request.stdout.clone(),
             stderr: request.stderr.clone(),
             terminal: request.terminal,
         };
-        let container = Container::create(&request.id, &request.bundle, names)?;
+        let container = Container::create(&request.id, &request.bundle, stream_names)?;
         self.containers()
             .insert(request.id.clone(), Arc::new(container));
         let pid = std::process::id();
@@ -82,16 +83,16 @@ impl Task for Requests {
     fn exec(&self, _: &TtrpcContext, request: ExecProcessRequest) -> TtrpcResult<Empty> {
         let container = self.container(&request.id)?;
         if container.process(&request.exec_id).is_ok() {
-            return Err(status(ttrpc::Code::ALREADY_EXISTS, "exec exists"));
+            return Err(status(ttrpc::Code::ALREADY_EXISTS, "exec already exists"));
         }
         let spec = serde_json::from_slice(&request.spec().value).map_err(Error::from)?;
-        let names = Names {
+        let stream_names = StreamNames {
             stdin: request.stdin.clone(),
             stdout: request.stdout.clone(),
             stderr: request.stderr.clone(),
             terminal: request.terminal,
         };
-        container.add_exec(&request.exec_id, &spec, names)?;
+        container.add_exec(&request.exec_id, &spec, stream_names)?;
         self.events.publish(TaskExecAdded {
             container_id: request.id,
             exec_id: request.exec_id,
@@ -122,10 +123,10 @@ impl Task for Requests {
             bundle: container.bundle.clone(),
             pid,
             status: status.into(),
-            stdin: process.names.stdin.clone(),
-            stdout: process.names.stdout.clone(),
-            stderr: process.names.stderr.clone(),
-            terminal: process.names.terminal,
+            stdin: process.stream_names.stdin.clone(),
+            stdout: process.stream_names.stdout.clone(),
+            stderr: process.stream_names.stderr.clone(),
+            terminal: process.stream_names.terminal,
             ..StateResponse::default()
         };
         if let Some(exit) = process.exited() {
@@ -193,7 +194,7 @@ impl Task for Requests {
         let container = self.container(&request.id)?;
         let usage = container.usage()?;
         let mut response = StatsResponse::new();
-        response.stats = MessageField::some(stats::encode(&container.since, &usage)?);
+        response.stats = MessageField::some(stats::encode(&container.created_at, &usage)?);
         Ok(response)
     }
 
@@ -213,13 +214,13 @@ impl Task for Requests {
         Ok(Empty::new())
     }
 
-    /// The end of the pipe says the same, after all that was written to it.
+    /// Nothing to do: the pipe reports its end after all data was read.
     fn close_io(&self, _: &TtrpcContext, request: CloseIORequest) -> TtrpcResult<Empty> {
         self.process(&request.id, &request.exec_id)?;
         Ok(Empty::new())
     }
 
-    /// Limits have no effect in the lab.
+    /// Resource limits have no effect in the lab.
     fn update(&self, _: &TtrpcContext, request: UpdateTaskRequest) -> TtrpcResult<Empty> {
         self.container(&request.id)?;
         Ok(Empty::new())
@@ -233,7 +234,7 @@ impl Task for Requests {
         Err(status(ttrpc::Code::UNIMPLEMENTED, "resume"))
     }
 
-    /// Heard only when nothing is left, or nothing is to be waited for.
+    /// Ignored while containers exist, unless `now` is set.
     fn shutdown(&self, _: &TtrpcContext, request: ShutdownRequest) -> TtrpcResult<Empty> {
         if request.now || self.containers().is_empty() {
             info!("shutdown {}", request.id);
@@ -243,12 +244,12 @@ impl Task for Requests {
     }
 }
 
-/// The signals that Microsoft's shim takes for Windows containers.
-fn ending(signal: u32) -> TtrpcResult<Ending> {
+/// The signals that Microsoft's shim accepts for Windows containers.
+fn ending(signal: u32) -> TtrpcResult<KillMode> {
     match signal {
-        9 => Ok(Ending::Terminate),
-        // Ctrl+C, Ctrl+Break, close, log off, shutdown, and SIGTERM for it.
-        0 | 1 | 2 | 5 | 6 | 15 => Ok(Ending::Shutdown),
+        9 => Ok(KillMode::Terminate),
+        // Ctrl+C, Ctrl+Break, close, log off, shutdown, and SIGTERM.
+        0 | 1 | 2 | 5 | 6 | 15 => Ok(KillMode::Shutdown),
         _ => {
             let text = format!("signal {signal}: invalid signal value");
             Err(status(ttrpc::Code::FAILED_PRECONDITION, &text))

@@ -1,4 +1,5 @@
-//! The shim's own life: one process per pod, gone with its last container.
+//! The lifecycle of the shim: one process per pod, until its last container is
+//! deleted.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -17,13 +18,12 @@ use crate::requests::Requests;
 use crate::spec::Spec;
 use crate::task;
 
-/// How long the farewell may take.
-const FAREWELL: Duration = Duration::from_secs(3);
+/// Time limit for closing connections at the end.
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// The exit status of a container whose shim has died.
-const LOST: u32 = 255;
+/// The exit status of a container whose shim has crashed.
+const UNKNOWN_EXIT_STATUS: u32 = 255;
 
-/// What the command line asks for.
 pub struct Service {
     id: String,
     namespace: String,
@@ -44,7 +44,7 @@ impl Shim for Service {
         }
     }
 
-    /// Starts the server; the containers of a pod share the sandbox's.
+    /// The containers of a pod share the server of the sandbox.
     fn start_shim(&mut self, options: StartOpts) -> Result<String, Error> {
         // The working directory is the bundle.
         let group = match Spec::read(Path::new(".")) {
@@ -54,31 +54,31 @@ impl Shim for Service {
         spawn(options, &group, Vec::new()).map(|(_, address)| address)
     }
 
-    /// Called when a shim has gone, whether well or not.
+    /// Called after a shim has exited, normally or not.
     fn delete_shim(&mut self) -> Result<DeleteResponse, Error> {
         if let Err(error) = task::delete_leftovers(&self.id, &self.bundle) {
             eprintln!("{}: {error}", self.id);
         }
         let mut response = DeleteResponse::new();
-        response.exit_status = LOST;
+        response.exit_status = UNKNOWN_EXIT_STATUS;
         response.exited_at = MessageField::some(timestamp()?);
         Ok(response)
     }
 
     fn wait(&mut self) {
         self.exit.wait();
-        // The server's end waits for its connections; the process does not.
+        // The server waits for its connections to close; the process does not.
         thread::spawn(|| {
-            thread::sleep(FAREWELL);
+            thread::sleep(SHUTDOWN_TIMEOUT);
             std::process::exit(0);
         });
     }
 
     fn create_task_service(&self, publisher: RemotePublisher) -> Requests {
-        // Windows removes no folder that somebody works in, and containerd
-        // removes the bundle, where this process was started.
+        // containerd removes the bundle, which is the working directory of this
+        // process, and Windows cannot remove a directory in use.
         let _ = std::env::set_current_dir(r"C:\");
-        logger::start(&self.id);
+        logger::init(&self.id);
         let events = Events::new(publisher, self.namespace.clone());
         Requests::new(events, Arc::clone(&self.exit))
     }

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use containerd_shim::Error;
-use lab_wire::container::{CommandLine, ContainerKey, Creation, Mount, ProcessStart};
+use lab_wire::container::{CommandLine, ContainerKey, CreateContainer, Mount, StartProcess};
 use serde::Deserialize;
 
 const CONTAINER_TYPE: &str = "io.kubernetes.cri.container-type";
@@ -23,7 +23,6 @@ pub struct Spec {
     windows: Option<Windows>,
 }
 
-/// What to run.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ProcessSpec {
@@ -46,7 +45,6 @@ struct Network {
 }
 
 impl Spec {
-    /// Reads the spec of a bundle.
     pub fn read(bundle: &Path) -> Result<Self, Error> {
         let path = bundle.join("config.json");
         let text = fs::read(&path).map_err(|err| Error::IoError {
@@ -56,17 +54,17 @@ impl Spec {
         Ok(serde_json::from_slice(&text)?)
     }
 
-    /// Whether it is the sandbox of a pod, which runs nothing.
+    /// The sandbox of a pod has no process.
     pub fn is_sandbox(&self) -> bool {
         self.annotation(CONTAINER_TYPE) == Some("sandbox")
     }
 
-    /// Whether it wants to run on the host itself, which the lab cannot do.
+    /// Host process containers are not supported in the lab.
     pub fn is_host_process(&self) -> bool {
         self.annotation(HOST_PROCESS) == Some("true")
     }
 
-    /// Which container of which sandbox it is; one outside a pod is its own.
+    /// A container outside a pod is its own sandbox.
     pub fn key(&self, id: &str) -> ContainerKey {
         ContainerKey {
             sandbox: self.annotation(SANDBOX_ID).unwrap_or(id).to_owned(),
@@ -74,18 +72,19 @@ impl Spec {
         }
     }
 
-    /// What `netd` must know to make the container.
-    pub fn creation(&self, key: ContainerKey) -> Creation {
-        let network = self.windows.as_ref().and_then(|it| it.network.as_ref());
-        Creation {
+    pub fn creation(&self, key: ContainerKey) -> CreateContainer {
+        let network = self
+            .windows
+            .as_ref()
+            .and_then(|windows| windows.network.as_ref());
+        CreateContainer {
             key,
-            namespace: network.map_or(String::new(), |it| it.network_namespace.clone()),
+            namespace: network.map_or(String::new(), |network| network.network_namespace.clone()),
             hostname: self.hostname.clone(),
             mounts: self.mounts.clone().unwrap_or_default(),
         }
     }
 
-    /// The container's first process.
     pub fn process(&self) -> ProcessSpec {
         self.process.clone().unwrap_or_default()
     }
@@ -96,14 +95,13 @@ impl Spec {
 }
 
 impl ProcessSpec {
-    /// What `netd` must know to start it. A raw command line wins over
-    /// arguments, as in Microsoft's shim.
-    pub fn start(self, key: ContainerKey, exec: &str, terminal: bool, stdin: bool) -> ProcessStart {
+    /// A raw command line takes precedence over arguments, as in Microsoft's shim.
+    pub fn start(self, key: ContainerKey, exec: &str, terminal: bool, stdin: bool) -> StartProcess {
         let command = match self.command_line.as_str() {
             "" => CommandLine::Arguments(self.args.unwrap_or_default()),
             raw => CommandLine::Raw(raw.to_owned()),
         };
-        ProcessStart {
+        StartProcess {
             key,
             exec: exec.to_owned(),
             command,

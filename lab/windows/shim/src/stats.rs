@@ -1,4 +1,4 @@
-//! What a container uses, in the form that Microsoft's shim gives.
+//! Resource usage of a container, in the format of Microsoft's shim.
 
 use containerd_shim::Error;
 use containerd_shim::protos::protobuf::MessageField;
@@ -11,13 +11,12 @@ use containerd_shim::protos::windows::stats::{
 use containerd_shim::util::{convert_to_any, timestamp};
 use lab_wire::container::Usage;
 
-/// Encodes it for containerd. Storage is not counted and stays zero; so does
-/// the peak of the memory.
-pub fn encode(since: &Timestamp, usage: &Usage) -> Result<Any, Error> {
+/// Storage and peak memory are not measured and stay zero.
+pub fn encode(created_at: &Timestamp, usage: &Usage) -> Result<Any, Error> {
     let now = timestamp()?;
     let mut windows = WindowsContainerStatistics {
-        uptime_ns: between(since, &now),
-        container_start_time: MessageField::some(since.clone()),
+        uptime_ns: elapsed_ns(created_at, &now),
+        container_start_time: MessageField::some(created_at.clone()),
         storage: MessageField::some(WindowsContainerStorageStatistics::new()),
         ..WindowsContainerStatistics::default()
     };
@@ -38,7 +37,8 @@ pub fn encode(since: &Timestamp, usage: &Usage) -> Result<Any, Error> {
     convert_to_any(Box::new(statistics))
 }
 
-fn between(from: &Timestamp, to: &Timestamp) -> u64 {
-    let nanos = |it: &Timestamp| i128::from(it.seconds) * 1_000_000_000 + i128::from(it.nanos);
+fn elapsed_ns(from: &Timestamp, to: &Timestamp) -> u64 {
+    let nanos =
+        |time: &Timestamp| i128::from(time.seconds) * 1_000_000_000 + i128::from(time.nanos);
     u64::try_from(nanos(to) - nanos(from)).unwrap_or(0)
 }

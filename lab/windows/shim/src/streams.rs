@@ -1,4 +1,4 @@
-//! containerd's named pipes, and what flows through them.
+//! Copies data between containerd's named pipes and the connection to `netd`.
 
 use std::fs::File;
 use std::io::{self, BufReader, Read, Write};
@@ -9,24 +9,24 @@ use std::thread;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use containerd_shim::{Error, warn};
-use lab_wire::container::{Ending, FromProcess, ToProcess};
+use lab_wire::container::{FromProcess, KillMode, ToProcess};
 use lab_wire::{read_line, write_line};
 
 use crate::pipe;
 
-/// Most bytes in one line to `netd`.
-const CHUNK: usize = 32 * 1024;
+/// Maximum number of bytes per message to `netd`.
+const CHUNK_SIZE: usize = 32 * 1024;
 
-/// The names that containerd gave for the streams of a process.
+/// The pipe names of the streams of a process.
 #[derive(Debug, Clone, Default)]
-pub struct Names {
+pub struct StreamNames {
     pub stdin: String,
     pub stdout: String,
     pub stderr: String,
     pub terminal: bool,
 }
 
-/// The open pipes; an empty name is no pipe.
+/// A stream with an empty name has no pipe.
 #[derive(Debug, Default)]
 pub struct Pipes {
     stdin: Option<File>,
@@ -34,13 +34,13 @@ pub struct Pipes {
     stderr: Option<File>,
 }
 
-/// The way to a running process.
+/// Sends messages to a running process.
 #[derive(Debug, Clone)]
-pub struct Orders(Arc<Mutex<TcpStream>>);
+pub struct ControlChannel(Arc<Mutex<TcpStream>>);
 
 impl Pipes {
-    /// Connects to containerd, which listens on all of them.
-    pub fn open(names: &Names) -> Result<Self, Error> {
+    /// containerd listens on all of them.
+    pub fn open(names: &StreamNames) -> Result<Self, Error> {
         Ok(Self {
             stdin: open(&names.stdin, File::options().read(true))?,
             stdout: open(&names.stdout, File::options().write(true))?,
@@ -49,11 +49,11 @@ impl Pipes {
     }
 }
 
-fn open(name: &str, how: &std::fs::OpenOptions) -> Result<Option<File>, Error> {
+fn open(name: &str, options: &std::fs::OpenOptions) -> Result<Option<File>, Error> {
     if name.is_empty() {
         return Ok(None);
     }
-    pipe::open(name, |name| how.open(name))
+    pipe::open(name, |name| options.open(name))
         .map(Some)
         .map_err(|err| Error::IoError {
             context: format!("open {name}"),
@@ -61,43 +61,43 @@ fn open(name: &str, how: &std::fs::OpenOptions) -> Result<Option<File>, Error> {
         })
 }
 
-/// Carries both ways from now on; `ended` is told the exit code.
+/// Copies in both directions; calls `ended` with the exit code.
 pub fn connect(
     pipes: Pipes,
     connection: BufReader<TcpStream>,
     ended: impl FnOnce(u32) + Send + 'static,
-) -> io::Result<Orders> {
-    let orders = Orders(Arc::new(Mutex::new(connection.get_ref().try_clone()?)));
+) -> io::Result<ControlChannel> {
+    let control = ControlChannel(Arc::new(Mutex::new(connection.get_ref().try_clone()?)));
     if let Some(stdin) = pipes.stdin {
-        let orders = orders.clone();
-        thread::spawn(move || feed(stdin, &orders));
+        let control = control.clone();
+        thread::spawn(move || forward_input(stdin, &control));
     }
-    thread::spawn(move || ended(follow(connection, pipes.stdout, pipes.stderr)));
-    Ok(orders)
+    thread::spawn(move || ended(forward_output(connection, pipes.stdout, pipes.stderr)));
+    Ok(control)
 }
 
-/// Hands on what the process writes, until its exit code.
-fn follow(
+/// Runs until the process exits; returns its exit code.
+fn forward_output(
     mut connection: BufReader<TcpStream>,
     mut stdout: Option<File>,
     mut stderr: Option<File>,
 ) -> u32 {
     loop {
         match read_line(&mut connection) {
-            Ok(Some(FromProcess::Stdout(text))) => show(&mut stdout, &text),
-            Ok(Some(FromProcess::Stderr(text))) => show(&mut stderr, &text),
+            Ok(Some(FromProcess::Stdout(text))) => write(&mut stdout, &text),
+            Ok(Some(FromProcess::Stderr(text))) => write(&mut stderr, &text),
             Ok(Some(FromProcess::Exit(code))) => return code,
-            // netd ends a process whose connection breaks.
+            // netd kills a process whose connection breaks.
             other => {
-                warn!("connection of a process: {other:?}");
-                return Ending::Terminate.exit_code();
+                warn!("connection of a process failed: {other:?}");
+                return KillMode::Terminate.exit_code();
             }
         }
     }
 }
 
-/// A reader that has gone is not asked again; the process goes on.
-fn show(pipe: &mut Option<File>, text: &str) {
+/// If the reader is gone, output is dropped and the process continues.
+fn write(pipe: &mut Option<File>, text: &str) {
     let Some(file) = pipe else { return };
     let written = STANDARD
         .decode(text)
@@ -108,22 +108,21 @@ fn show(pipe: &mut Option<File>, text: &str) {
     }
 }
 
-/// Hands on what the process shall read; the end too.
-fn feed(mut stdin: File, orders: &Orders) {
-    let mut buffer = vec![0; CHUNK];
+/// Also forwards the end of the input.
+fn forward_input(mut stdin: File, control: &ControlChannel) {
+    let mut buffer = vec![0; CHUNK_SIZE];
     while let Ok(count @ 1..) = stdin.read(&mut buffer) {
         let text = STANDARD.encode(&buffer[..count]);
-        if orders.send(&ToProcess::Stdin(text)).is_err() {
+        if control.send(&ToProcess::Stdin(text)).is_err() {
             return;
         }
     }
-    let _ = orders.send(&ToProcess::CloseStdin);
+    let _ = control.send(&ToProcess::CloseStdin);
 }
 
-impl Orders {
-    /// Sends one.
-    pub fn send(&self, order: &ToProcess) -> io::Result<()> {
+impl ControlChannel {
+    pub fn send(&self, message: &ToProcess) -> io::Result<()> {
         let stream = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        write_line(&mut &*stream, order)
+        write_line(&mut &*stream, message)
     }
 }

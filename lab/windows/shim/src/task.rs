@@ -1,4 +1,4 @@
-//! One container: its bundle, its first process and its execs.
+//! One container: its bundle, its init process and its execs.
 
 use std::collections::HashMap;
 use std::fs;
@@ -14,30 +14,29 @@ use lab_wire::container::{ContainerCall, ContainerKey, Usage};
 use crate::netd;
 use crate::process::Process;
 use crate::spec::{ProcessSpec, Spec};
-use crate::streams::Names;
+use crate::streams::StreamNames;
 
 /// A container, or the sandbox of a pod.
 pub struct Container {
-    /// Where containerd keeps its files.
+    /// The directory of the container in containerd.
     pub bundle: String,
-    /// When it was created.
-    pub since: Timestamp,
+    pub created_at: Timestamp,
     sandbox: bool,
     key: ContainerKey,
-    first: Arc<Process>,
+    init: Arc<Process>,
     execs: Mutex<HashMap<String, Arc<Process>>>,
 }
 
 impl Container {
-    /// Makes it; nothing runs yet.
-    pub fn create(id: &str, bundle: &str, names: Names) -> Result<Self, Error> {
+    /// Does not start a process.
+    pub fn create(id: &str, bundle: &str, names: StreamNames) -> Result<Self, Error> {
         let spec = Spec::read(Path::new(bundle))?;
         if spec.is_host_process() {
-            let text = "the lab has no host process containers";
+            let text = "host process containers are not supported in the lab";
             return Err(Error::Unimplemented(text.to_owned()));
         }
         let key = spec.key(id);
-        let first = match spec.is_sandbox() {
+        let init = match spec.is_sandbox() {
             true => Process::pause(names),
             false => {
                 netd::call(ContainerCall::Create(spec.creation(key.clone())))?;
@@ -48,21 +47,25 @@ impl Container {
         };
         Ok(Self {
             bundle: bundle.to_owned(),
-            since: timestamp()?,
+            created_at: timestamp()?,
             sandbox: spec.is_sandbox(),
             key,
-            first: Arc::new(first),
+            init: Arc::new(init),
             execs: Mutex::default(),
         })
     }
 
-    /// Adds a process that will run beside the first.
-    pub fn add_exec(&self, exec: &str, spec: &ProcessSpec, names: Names) -> Result<(), Error> {
+    pub fn add_exec(
+        &self,
+        exec: &str,
+        spec: &ProcessSpec,
+        names: StreamNames,
+    ) -> Result<(), Error> {
         if self.sandbox {
-            let text = "a sandbox runs no programs";
+            let text = "a sandbox cannot run processes";
             return Err(Error::FailedPreconditionError(text.to_owned()));
         }
-        if self.first.status().0 != Status::RUNNING {
+        if self.init.status().0 != Status::RUNNING {
             let text = format!("container {} is not running", self.key.container);
             return Err(Error::FailedPreconditionError(text));
         }
@@ -71,27 +74,26 @@ impl Container {
         Ok(())
     }
 
-    /// The first process for an empty id, else an exec.
+    /// The init process for an empty id, otherwise an exec.
     pub fn process(&self, exec: &str) -> Result<Arc<Process>, Error> {
         if exec.is_empty() {
-            return Ok(Arc::clone(&self.first));
+            return Ok(Arc::clone(&self.init));
         }
         let process = self.execs().get(exec).cloned();
         process.ok_or_else(|| Error::NotFoundError(format!("exec {exec}")))
     }
 
-    /// Forgets an exec.
     pub fn remove_exec(&self, exec: &str) {
         self.execs().remove(exec);
     }
 
-    /// Takes everything away; a sandbox with all that is left in it.
+    /// Deleting a sandbox also deletes its remaining containers.
     pub fn delete(&self) -> Result<(), Error> {
         remove_rootfs(&self.bundle);
         delete(&self.key, self.sandbox)
     }
 
-    /// What it uses; a sandbox uses nothing.
+    /// Zero for a sandbox.
     pub fn usage(&self) -> Result<Usage, Error> {
         if self.sandbox {
             return Ok(Usage::default());
@@ -101,7 +103,7 @@ impl Container {
     }
 
     fn execs(&self) -> MutexGuard<'_, HashMap<String, Arc<Process>>> {
-        // The map is whole between any two statements that hold the lock.
+        // No panic can leave the map in an invalid state.
         self.execs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -110,23 +112,23 @@ fn prepare(
     spec: &ProcessSpec,
     key: &ContainerKey,
     exec: &str,
-    names: Names,
+    names: StreamNames,
 ) -> Result<Process, Error> {
     let stdin = !names.stdin.is_empty();
     let start = spec.clone().start(key.clone(), exec, names.terminal, stdin);
     Process::create(names, start)
 }
 
-/// Takes away what a shim that is no more has left.
+/// Cleans up after a shim that has exited.
 pub fn delete_leftovers(id: &str, bundle: &str) -> Result<(), Error> {
     remove_rootfs(bundle);
     let spec = Spec::read(Path::new(bundle))?;
     delete(&spec.key(id), spec.is_sandbox())
 }
 
-/// Removes the empty folder on which Windows would have mounted the image.
-/// Where it is, containerd asks the bind filter driver to unmount it, which
-/// the lab does not have, and then keeps the whole bundle for ever.
+/// Removes the empty directory on which Windows would have mounted the image.
+/// If it exists, containerd asks the bind filter driver to unmount it, which the
+/// lab does not have, and then never deletes the bundle.
 fn remove_rootfs(bundle: &str) {
     let _ = fs::remove_dir(Path::new(bundle).join("rootfs"));
 }

@@ -1,4 +1,4 @@
-//! Verbs that the lab's own hosts run; nobody types them.
+//! Hidden verbs: the processes inside the hosts of a lab.
 
 use std::net::Ipv4Addr;
 use std::path::PathBuf;
@@ -8,58 +8,57 @@ use casement_lab::problem::{Problem, Result};
 use casement_lab::wine::windows::WindowsRelease;
 use clap::Subcommand;
 
-/// Each is the program of one process inside a host.
 #[derive(Debug, Subcommand)]
 pub enum Verb {
     /// The first process of a host
     #[command(hide = true)]
     Init {
-        /// The lab's folder
+        /// Directory of the lab
         #[arg(long)]
         lab: PathBuf,
-        /// The host's name
+        /// Host name
         #[arg(long)]
         host: String,
     },
-    /// Makes the Wine template in namespaces of its own
+    /// Builds the Wine template in its own namespaces
     #[command(hide = true)]
     Template {
-        /// The folder to work in
+        /// Working directory
         #[arg(long)]
         work: PathBuf,
-        /// The folder of our own Windows programs
+        /// Directory of the lab's Windows programs
         #[arg(long)]
         windows: PathBuf,
     },
-    /// What stands behind a Windows host's network
+    /// Implements the network of a Windows host
     #[command(hide = true)]
     Netd {
-        /// Which Windows the host is
+        /// Windows Server release
         #[arg(long)]
         windows: WindowsRelease,
-        /// The host's address
+        /// Host address
         #[arg(long)]
         address: Ipv4Addr,
     },
-    /// SFTP with the paths of Windows
+    /// SFTP server with Windows paths
     #[command(hide = true)]
     Sftp,
-    /// The registry of the lab's images
+    /// Registry of the lab's images
     #[command(hide = true)]
     Registry,
     /// Keeps the Linux host's Node Ready
-    #[command(hide = true)]
-    Neighbour {
-        /// The Node's name
+    #[command(hide = true, name = "neighbour")]
+    LinuxNode {
+        /// Node name
         #[arg(long)]
         node: String,
-        /// The Node's address
+        /// Node address
         #[arg(long)]
         address: String,
     },
 }
 
-/// Runs until the host is off.
+/// Runs until the host shuts down.
 pub fn run(verb: Verb) -> Result<ExitCode> {
     match verb {
         Verb::Init { lab, host } => casement_lab::host::init::run(&lab, &host)?,
@@ -68,10 +67,10 @@ pub fn run(verb: Verb) -> Result<ExitCode> {
         }
         Verb::Netd { windows, address } => casement_lab::network::netd::run(windows, address)?,
         Verb::Sftp => casement_lab::host::windows_host::serve_sftp().map_err(|error| {
-            Problem::new("CAS-LAB-036", "SFTP ended", "see sshd's log").seen("it says", error)
+            Problem::new("CAS-LAB-036", "SFTP failed", "see the log of sshd").detail("cause", error)
         })?,
         Verb::Registry => casement_lab::containers::lab_registry::run()?,
-        Verb::Neighbour { node, address } => casement_lab::host::neighbour::run(&node, &address)?,
+        Verb::LinuxNode { node, address } => casement_lab::host::linux_node::run(&node, &address)?,
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -1,4 +1,4 @@
-//! What `casement lab` prints.
+//! Output of `casement lab`.
 
 use std::path::Path;
 
@@ -7,19 +7,26 @@ use casement_lab::state::record::Record;
 use casement_lab::status::HostStatus;
 use casement_lab::up::Up;
 
-/// The end of `lab up`: where things are, and what to try.
+/// After `lab up`: the files, and commands to try.
 pub fn up(up: &Up) {
-    let folder = up.folder.display();
-    let named = match up.record.name.as_str() {
+    let dir = up.dir.display();
+    let option = match up.record.name.as_str() {
         "default" => String::new(),
         name => format!(" --name {name}"),
     };
-    println!("{}", if up.already { "Already up:" } else { "Up:" });
-    println!("  {folder}/cluster.yaml");
+    println!(
+        "{}",
+        if up.already {
+            "Already up. Files:"
+        } else {
+            "Up. Files:"
+        }
+    );
+    println!("  {dir}/cluster.yaml");
     if up.record.has_control_plane() {
-        println!("  {folder}/admin.conf");
+        println!("  {dir}/admin.conf");
     }
-    println!("  {folder}/ssh_config (with id_ed25519 and known_hosts)");
+    println!("  {dir}/ssh_config (with id_ed25519 and known_hosts)");
     println!("Try:");
     if let Some(host) = up
         .record
@@ -27,31 +34,30 @@ pub fn up(up: &Up) {
         .iter()
         .find(|host| host.name.starts_with("win"))
     {
-        println!("  casement lab{named} exec {} -- cmd /c ver", host.name);
-        println!("  ssh -F {folder}/ssh_config {} ver", host.name);
+        println!("  casement lab{option} exec {} -- cmd /c ver", host.name);
+        println!("  ssh -F {dir}/ssh_config {} ver", host.name);
     }
     if up.record.has_control_plane() {
-        println!("  casement lab{named} exec control-plane -- kubectl get nodes -o wide");
+        println!("  casement lab{option} exec control-plane -- kubectl get nodes -o wide");
     }
-    println!("  casement lab{named} down");
+    println!("  casement lab{option} down");
 }
 
-/// The hosts of a lab.
-pub fn status(folder: &Path, record: &Record, hosts: &[HostStatus], json: bool) -> Result<()> {
+pub fn status(dir: &Path, record: &Record, hosts: &[HostStatus], json: bool) -> Result<()> {
     if json {
         let document = serde_json::json!({
             "name": record.name,
-            "folder": folder,
+            "folder": dir,
             "hosts": hosts,
         });
         let text = serde_json::to_string_pretty(&document)
-            .map_err(|error| problem::file("write", folder, &error.into()))?;
+            .map_err(|error| problem::file("write", dir, &error.into()))?;
         println!("{text}");
         return Ok(());
     }
     println!(
-        "{:<14} {:<15} {:<9} {:<5} SYSTEM",
-        "HOST", "ADDRESS", "STATE", "BOOTS"
+        "{:<14} {:<15} {:<9} {:<5} OS",
+        "HOST", "ADDRESS", "STATUS", "BOOTS"
     );
     for host in hosts {
         println!(
@@ -63,9 +69,9 @@ pub fn status(folder: &Path, record: &Record, hosts: &[HostStatus], json: bool) 
             host.system
         );
         for program in &host.ended {
-            println!("{:<14} {program} ended: see log/{program}.log", "");
+            println!("{:<14} {program} exited: see log/{program}.log", "");
         }
     }
-    println!("Files are in {}", folder.display());
+    println!("Files: {}", dir.display());
     Ok(())
 }

@@ -1,19 +1,19 @@
-//! What is told of downloads that could not be pinned.
+//! Problems for downloads that cannot be pinned.
 
 use casement_diag::Problem;
-use casement_lock::{NotCovered, ResolveError, Wanted, WantedContent};
+use casement_lock::{NotCovered, RequiredContent, Requirement, ResolveError};
 
-use super::world::NoAnswer;
+use super::reader::ReadError;
 
-/// The catalog has no answer for this Kubernetes.
+/// The catalog does not cover this Kubernetes version.
 pub fn not_covered(error: &NotCovered) -> Problem {
     Problem::new(
         "CAS-LOCK-009",
         error.to_string(),
-        "say it with runtime.version, or use a casement that knows this release",
+        "set `runtime.version`, or use a version of casement that supports this release",
     )
-    .seen(
-        "known are",
+    .detail(
+        "supported",
         format!(
             "Kubernetes {} to {}",
             casement_catalog::Minor::OLDEST,
@@ -22,40 +22,39 @@ pub fn not_covered(error: &NotCovered) -> Problem {
     )
 }
 
-/// One artifact could not be pinned.
-pub fn unresolved(error: &ResolveError<NoAnswer>, wanted: &Wanted) -> Problem {
+pub fn unresolved(error: &ResolveError<ReadError>, requirement: &Requirement) -> Problem {
     let what = error.to_string();
     match error {
-        ResolveError::Missing { .. } => match &wanted.content {
-            WantedContent::Own(_) => Problem::new(
+        ResolveError::Missing { .. } => match &requirement.content {
+            RequiredContent::Own(_) => Problem::new(
                 "CAS-LOCK-003",
                 what,
-                format!("mend artifacts.overrides.{} in the cluster file", wanted.name),
+                format!("fix `artifacts.overrides.{}` in the cluster file", requirement.name),
             ),
-            WantedContent::Published(release) => Problem::new(
+            RequiredContent::Published(release) => Problem::new(
                 "CAS-LOCK-003",
                 what,
-                "put it there (a mirror holds each download below the name of its host), or take another version",
+                "add it to the mirror (in a directory with the host name of the download), or use another version",
             )
-            .seen("version", &release.version),
+            .detail("version", &release.version),
         },
         ResolveError::Sums { .. } => Problem::new(
             "CAS-LOCK-004",
             what,
-            "mend that file, or remove it: without it the download itself is hashed",
+            "fix or remove that file; without it, the download itself is hashed",
         ),
         ResolveError::Changed { before, now, .. } => Problem::new(
             "CAS-LOCK-005",
             what,
-            "find out who replaced it; to take it all the same, remove its entry from the lock file and run casement lock again",
+            "check why the publisher replaced it; to accept the new file, remove its entry from the lock file and run `casement lock` again",
         )
-        .seen("pinned", format!("{} ({})", before.0, before.1))
-        .seen("now", format!("{} ({})", now.0, now.1)),
-        ResolveError::Source(answer) => Problem::new(
+        .detail("pinned", format!("{} ({})", before.0, before.1))
+        .detail("now", format!("{} ({})", now.0, now.1)),
+        ResolveError::Source(error) => Problem::new(
             "CAS-LOCK-006",
-            format!("`{}` cannot be asked for at {}", wanted.name, answer.place),
-            "check the way there (HTTPS_PROXY is honoured), or name a mirror that can be reached: artifacts.mirror, or --mirror URL-or-folder",
+            format!("failed to read `{}` from {}", requirement.name, error.location),
+            "check the connection (HTTPS_PROXY is supported), or use a mirror: `artifacts.mirror`, or `--mirror URL-or-directory`",
         )
-        .seen("it says", &answer.said),
+        .detail("cause", &error.reason),
     }
 }

@@ -1,4 +1,4 @@
-//! The lock file on the disk.
+//! Reads and writes the lock file.
 
 use std::fs;
 use std::io::{ErrorKind, Read};
@@ -7,49 +7,48 @@ use camino::Utf8Path;
 use casement_diag::Problem;
 use casement_lock::Lock;
 
-use crate::whole_file;
+use crate::atomic_file;
 
-/// More than any lock file has.
-const MOST_BYTES: u64 = 4 << 20;
+/// Far above the size of any lock file.
+const MAX_BYTES: u64 = 4 << 20;
 
-/// Reads a lock file; an empty lock where there is none yet.
+/// An empty lock if the file does not exist.
 pub fn read(path: &Utf8Path) -> Result<Lock, Problem> {
-    let text = match limited(path) {
+    let text = match read_limited(path) {
         Ok(text) => text,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Lock::default()),
         Err(error) => {
             return Err(Problem::new(
                 "CAS-LOCK-007",
-                format!("the lock file `{path}` cannot be read"),
-                "mend it, or write another one with --out",
+                format!("failed to read the lock file `{path}`"),
+                "fix it, or write another one with `--out FILE`",
             )
-            .seen("it says", error));
+            .detail("cause", error));
         }
     };
     text.parse().map_err(|error: casement_lock::LockError| {
-        Problem::new(error.code(), error.to_string(), error.remedy()).seen("file", path)
+        Problem::new(error.code(), error.to_string(), error.help()).detail("file", path)
     })
 }
 
-fn limited(path: &Utf8Path) -> std::io::Result<String> {
+fn read_limited(path: &Utf8Path) -> std::io::Result<String> {
     let mut text = String::new();
     let file = fs::File::open(path)?;
-    file.take(MOST_BYTES + 1).read_to_string(&mut text)?;
-    match text.len() as u64 > MOST_BYTES {
-        true => Err(std::io::Error::other("it has more than 4 MiB")),
+    file.take(MAX_BYTES + 1).read_to_string(&mut text)?;
+    match text.len() as u64 > MAX_BYTES {
+        true => Err(std::io::Error::other("larger than 4 MiB")),
         false => Ok(text),
     }
 }
 
-/// Puts the text in place of what was there, all at once.
 pub fn write(path: &Utf8Path, text: &str) -> Result<(), Problem> {
-    whole_file::replace(path.as_std_path(), text.as_bytes()).map_err(|error| {
+    atomic_file::replace(path.as_std_path(), text.as_bytes()).map_err(|error| {
         Problem::new(
             "CAS-LOCK-008",
-            format!("the lock file `{path}` cannot be written"),
-            "make its folder writable, or name another place with --out",
+            format!("failed to write the lock file `{path}`"),
+            "make its directory writable, or choose another file with `--out FILE`",
         )
-        .seen("it says", error)
+        .detail("cause", error)
     })
 }
 
@@ -58,30 +57,26 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_is_replaced_whole_or_not_at_all() {
-        let folder = tempfile::tempdir().unwrap();
-        let folder = Utf8Path::from_path(folder.path()).unwrap();
-        let path = folder.join("casement.lock");
+    fn lock_file_is_replaced_atomically() {
+        let dir = tempfile::tempdir().unwrap();
+        let dir = Utf8Path::from_path(dir.path()).unwrap();
+        let path = dir.join("casement.lock");
         write(&path, "one").unwrap();
         write(&path, "two").unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), "two");
-        assert_eq!(
-            fs::read_dir(folder).unwrap().count(),
-            1,
-            "nothing is left over"
-        );
-        let nowhere = folder.join("no/such/casement.lock");
-        assert_eq!(write(&nowhere, "x").unwrap_err().code, "CAS-LOCK-008");
-        // A folder cannot be replaced by a file: the temporary file goes again.
-        fs::create_dir(folder.join("taken")).unwrap();
-        assert!(write(&folder.join("taken"), "x").is_err());
-        assert_eq!(fs::read_dir(folder).unwrap().count(), 2);
+        assert_eq!(fs::read_dir(dir).unwrap().count(), 1, "no temporary files");
+        let missing = dir.join("no/such/casement.lock");
+        assert_eq!(write(&missing, "x").unwrap_err().code, "CAS-LOCK-008");
+        // A directory cannot be replaced by a file; the temporary file is removed.
+        fs::create_dir(dir.join("taken")).unwrap();
+        assert!(write(&dir.join("taken"), "x").is_err());
+        assert_eq!(fs::read_dir(dir).unwrap().count(), 2);
     }
 
     #[test]
-    fn no_lock_file_is_an_empty_one_and_a_broken_one_is_told() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = Utf8Path::from_path(folder.path())
+    fn missing_lock_file_is_empty_and_invalid_ones_are_rejected() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = Utf8Path::from_path(dir.path())
             .unwrap()
             .join("casement.lock");
         assert_eq!(read(&path), Ok(Lock::default()));

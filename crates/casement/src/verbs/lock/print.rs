@@ -1,4 +1,4 @@
-//! What was pinned, in words.
+//! Output of `casement lock`.
 
 use camino::Utf8Path;
 use casement_diag::Problem;
@@ -8,33 +8,31 @@ use serde_json::{Value, json};
 use crate::failure::CommandError;
 use crate::{columns, output};
 
-/// What a run did.
 pub struct Outcome<'a> {
-    /// The lock file.
     pub path: &'a Utf8Path,
-    /// Whether it was written.
+    /// Whether the lock file was written.
     pub written: bool,
-    /// What is in it.
     pub resolved: &'a [Resolved],
-    /// What is in it no more.
+    /// Removed entries.
     pub dropped: Vec<String>,
 }
 
-/// What one lock has and the other has not.
+/// The entries that only the old lock has.
 pub fn dropped(old: &Lock, new: &Lock) -> Vec<String> {
-    let gone = |entry: &&Entry| new.find(&entry.name, entry.system).is_none();
-    let gone = old.entries().filter(gone);
-    gone.map(|entry| format!("{} ({})", entry.name, entry.system))
+    let unused = |entry: &&Entry| new.find(&entry.name, entry.system).is_none();
+    let dropped = old.entries().filter(unused);
+    dropped
+        .map(|entry| format!("{} ({})", entry.name, entry.system))
         .collect()
 }
 
-/// Prints it in a form.
-pub fn show(outcome: &Outcome<'_>, form: &str) -> Result<(), CommandError> {
-    let text = match form {
+pub fn print(outcome: &Outcome<'_>, format: &str) -> Result<(), CommandError> {
+    let text = match format {
         "json" => format!("{:#}\n", document(outcome)),
         "yaml" => serde_saphyr::to_string(&document(outcome)).map_err(|error| {
-            let what = "the answer cannot be written as YAML";
-            Problem::new("CAS-OUT-001", what, "take another form with -o").seen("it says", error)
+            let what = "failed to format the output as YAML";
+            let help = "choose another format with `-o`";
+            Problem::new("CAS-OUT-001", what, help).detail("cause", error)
         })?,
         _ => table(outcome),
     };
@@ -43,13 +41,13 @@ pub fn show(outcome: &Outcome<'_>, form: &str) -> Result<(), CommandError> {
 
 fn table(outcome: &Outcome<'_>) -> String {
     let rows: Vec<Vec<String>> = outcome.resolved.iter().map(row).collect();
-    let columns = ["artifact", "system", "version", "sha256", "from", ""];
+    let columns = ["artifact", "os", "version", "sha256", "source", ""];
     let mut text = match rows.is_empty() {
         true => String::new(),
         false => columns::table(&columns, &rows) + "\n",
     };
-    for gone in &outcome.dropped {
-        text.push_str(&format!("{gone} is not needed any more\n"));
+    for dropped in &outcome.dropped {
+        text.push_str(&format!("{dropped} is no longer needed\n"));
     }
     text + &summary(outcome)
 }
@@ -80,23 +78,17 @@ fn row(resolved: &Resolved) -> Vec<String> {
 }
 
 fn summary(outcome: &Outcome<'_>) -> String {
-    let count = outcome.resolved.len();
-    let plural = if count == 1 { "" } else { "s" };
-    let done = if outcome.written {
-        "written"
-    } else {
-        "right already"
+    let artifacts = output::count(outcome.resolved.len(), "artifact");
+    let result = match outcome.written {
+        true => "written",
+        false => "up to date",
     };
     let entries = outcome.resolved.iter().map(|one| &one.entry);
     let unverified = entries.filter(|entry| entry.unverified).count();
-    let mut text = format!(
-        "{}: {done}, {count} artifact{plural} pinned\n",
-        outcome.path
-    );
+    let mut text = format!("{}: {result}, {artifacts} pinned\n", outcome.path);
     if unverified > 0 {
-        let whose = if unverified == 1 { "it" } else { "them" };
         text.push_str(&format!(
-            "{unverified} unverified: only the place that serves {whose} vouches for the hash\n"
+            "{unverified} unverified: the hash comes from the server of the download itself\n"
         ));
     }
     text

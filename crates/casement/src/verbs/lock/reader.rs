@@ -1,130 +1,130 @@
-//! Where hashes come from: the web and files here.
+//! Reads checksum files and hashes downloads, over HTTP and from local files.
 
 use std::io::ErrorKind;
 use std::path::Path;
 use std::time::Duration;
 
 use casement_diag::Problem;
-use casement_lock::{Place, Sources};
+use casement_lock::{ArtifactSource, FileLocation};
 use casement_resource::Sha256;
 use reqwest::header::RANGE;
 use reqwest::{Client, Response, StatusCode};
 use sha2::Digest as _;
 use tokio::io::AsyncReadExt as _;
 
-/// More than any file of sums has.
-const MOST_TEXT: usize = 256 * 1024;
-/// How long a server may take to answer at all.
-const CONNECT: Duration = Duration::from_secs(15);
-/// How long it may be silent.
-const SILENCE: Duration = Duration::from_secs(60);
+/// Far above the size of any checksum file.
+const MAX_TEXT: usize = 256 * 1024;
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(15);
+const READ_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// A place that does not answer.
 #[derive(Debug)]
-pub struct NoAnswer {
-    /// Which.
-    pub place: Place,
-    /// What it, or the system, says.
-    pub said: String,
+pub struct ReadError {
+    pub location: FileLocation,
+    pub reason: String,
 }
 
-/// The web and the disk.
-pub struct World {
+pub struct LocationReader {
     client: Client,
 }
 
-impl World {
-    /// Ready to ask; proxies are those of the environment.
+impl LocationReader {
+    /// Uses the proxies of the environment.
     pub fn new() -> Result<Self, Problem> {
-        // Somebody may have chosen already, and it is the same choice.
+        // Fails if a provider is installed already, which is the same one.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let client = Client::builder()
             .user_agent(concat!("casement/", env!("CARGO_PKG_VERSION")))
-            .connect_timeout(CONNECT)
-            .read_timeout(SILENCE)
+            .connect_timeout(CONNECT_TIMEOUT)
+            .read_timeout(READ_TIMEOUT)
             .build();
         let client = client.map_err(|error| {
             Problem::new(
                 "CAS-LOCK-011",
-                "the web cannot be asked",
-                "the machine's trusted certificates are needed (package ca-certificates)",
+                "failed to set up HTTPS",
+                "install the trusted CA certificates (package ca-certificates)",
             )
-            .seen("it says", chain(&error))
+            .detail("cause", chain(&error))
         })?;
         Ok(Self { client })
     }
 
-    /// The answer of a server; none where it has nothing of that name.
+    /// None if the file does not exist.
     async fn get(&self, url: &str) -> Result<Option<Response>, String> {
-        let answer = self.client.get(url).send().await;
-        there(answer.map_err(|error| chain(&error))?)
+        let response = self.client.get(url).send().await;
+        found(response.map_err(|error| chain(&error))?)
     }
 
-    /// The answer from a byte on, and the byte that it begins with: servers may begin
-    /// anew. None where there is nothing of that name.
-    pub async fn get_from(&self, url: &str, at: u64) -> Result<Option<(Response, u64)>, String> {
-        if at == 0 {
-            return Ok(self.get(url).await?.map(|answer| (answer, 0)));
+    /// The response from an offset, and its actual offset: servers may ignore the range.
+    /// None if the file does not exist.
+    pub async fn get_from(
+        &self,
+        url: &str,
+        offset: u64,
+    ) -> Result<Option<(Response, u64)>, String> {
+        if offset == 0 {
+            return Ok(self.get(url).await?.map(|response| (response, 0)));
         }
-        let range = format!("bytes={at}-");
-        let answer = self.client.get(url).header(RANGE, range).send().await;
-        let answer = answer.map_err(|error| chain(&error))?;
-        match answer.status() {
-            StatusCode::PARTIAL_CONTENT => Ok(Some((answer, at))),
-            // It has no more than what is here already.
-            StatusCode::RANGE_NOT_SATISFIABLE => Ok(self.get(url).await?.map(|answer| (answer, 0))),
-            _ => Ok(there(answer)?.map(|answer| (answer, 0))),
+        let range = format!("bytes={offset}-");
+        let response = self.client.get(url).header(RANGE, range).send().await;
+        let response = response.map_err(|error| chain(&error))?;
+        match response.status() {
+            StatusCode::PARTIAL_CONTENT => Ok(Some((response, offset))),
+            // The partial file is as long as the whole one, or longer.
+            StatusCode::RANGE_NOT_SATISFIABLE => {
+                Ok(self.get(url).await?.map(|response| (response, 0)))
+            }
+            _ => Ok(found(response)?.map(|response| (response, 0))),
         }
     }
 
-    async fn web_text(&self, url: &str) -> Result<Option<String>, String> {
-        let Some(mut answer) = self.get(url).await? else {
+    async fn http_text(&self, url: &str) -> Result<Option<String>, String> {
+        let Some(mut response) = self.get(url).await? else {
             return Ok(None);
         };
         let mut bytes = Vec::new();
-        while let Some(chunk) = answer.chunk().await.map_err(|error| chain(&error))? {
+        while let Some(chunk) = response.chunk().await.map_err(|error| chain(&error))? {
             bytes.extend_from_slice(&chunk);
-            if bytes.len() > MOST_TEXT {
-                return Err("it is too long to be a file of sums".to_owned());
+            if bytes.len() > MAX_TEXT {
+                return Err("too large for a checksum file".to_owned());
             }
         }
         Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))
     }
 
-    async fn web_hash(&self, url: &str) -> Result<Option<Sha256>, String> {
-        let Some(mut answer) = self.get(url).await? else {
+    async fn http_hash(&self, url: &str) -> Result<Option<Sha256>, String> {
+        let Some(mut response) = self.get(url).await? else {
             return Ok(None);
         };
         let mut hasher = sha2::Sha256::new();
-        while let Some(chunk) = answer.chunk().await.map_err(|error| chain(&error))? {
+        while let Some(chunk) = response.chunk().await.map_err(|error| chain(&error))? {
             hasher.update(&chunk);
         }
         Ok(Some(Sha256::from_bytes(hasher.finalize().into())))
     }
 }
 
-impl Sources for World {
-    type Error = NoAnswer;
+impl ArtifactSource for LocationReader {
+    type Error = ReadError;
 
-    async fn text(&self, place: &Place) -> Result<Option<String>, NoAnswer> {
-        let text = match place {
-            Place::Url(url) => self.web_text(url).await,
-            Place::File(path) => file_text(path.as_std_path()).await,
+    async fn text(&self, location: &FileLocation) -> Result<Option<String>, ReadError> {
+        let text = match location {
+            FileLocation::Url(url) => self.http_text(url).await,
+            FileLocation::File(path) => file_text(path.as_std_path()).await,
         };
-        text.map_err(|said| NoAnswer {
-            place: place.clone(),
-            said,
+        text.map_err(|reason| ReadError {
+            location: location.clone(),
+            reason,
         })
     }
 
-    async fn hash(&self, place: &Place) -> Result<Option<Sha256>, NoAnswer> {
-        let hash = match place {
-            Place::Url(url) => self.web_hash(url).await,
-            Place::File(path) => file_hash(path.as_std_path()).await,
+    async fn hash(&self, location: &FileLocation) -> Result<Option<Sha256>, ReadError> {
+        let hash = match location {
+            FileLocation::Url(url) => self.http_hash(url).await,
+            FileLocation::File(path) => file_hash(path.as_std_path()).await,
         };
-        hash.map_err(|said| NoAnswer {
-            place: place.clone(),
-            said,
+        hash.map_err(|reason| ReadError {
+            location: location.clone(),
+            reason,
         })
     }
 }
@@ -142,10 +142,10 @@ async fn file_text(path: &Path) -> Result<Option<String>, String> {
         return Ok(None);
     };
     let mut bytes = Vec::new();
-    let mut limited = file.take(MOST_TEXT as u64 + 1);
+    let mut limited = file.take(MAX_TEXT as u64 + 1);
     let read = limited.read_to_end(&mut bytes).await;
-    match read.map_err(|error| error.to_string())? > MOST_TEXT {
-        true => Err("it is too long to be a file of sums".to_owned()),
+    match read.map_err(|error| error.to_string())? > MAX_TEXT {
+        true => Err("too large for a checksum file".to_owned()),
         false => Ok(Some(String::from_utf8_lossy(&bytes).into_owned())),
     }
 }
@@ -165,23 +165,23 @@ async fn file_hash(path: &Path) -> Result<Option<Sha256>, String> {
     }
 }
 
-/// An answer that has something; none where there is nothing of that name.
-fn there(answer: Response) -> Result<Option<Response>, String> {
-    match answer.status() {
+/// None if the file does not exist.
+fn found(response: Response) -> Result<Option<Response>, String> {
+    match response.status() {
         StatusCode::NOT_FOUND | StatusCode::GONE => Ok(None),
-        status if status.is_success() => Ok(Some(answer)),
-        status => Err(format!("it answers {status}")),
+        status if status.is_success() => Ok(Some(response)),
+        status => Err(format!("the server responded with {status}")),
     }
 }
 
-/// An error with its causes: the first alone says only that a request failed.
+/// An error with its sources: reqwest's first message is generic.
 pub fn chain(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
     while let Some(error) = cause {
-        let said = error.to_string();
-        if !text.contains(&said) {
-            text = format!("{text}: {said}");
+        let message = error.to_string();
+        if !text.contains(&message) {
+            text = format!("{text}: {message}");
         }
         cause = error.source();
     }

@@ -1,61 +1,60 @@
-//! One archive with what is known about a host: what its agent collects, without
-//! secrets.
+//! The support bundle: an archive of what the agent of a host collects, without secrets.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
 use casement_diag::Problem;
 use casement_resource::Secret;
-use casement_run::link::Link;
+use casement_run::agent_client::AgentClient;
 use casement_spec::Cluster;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
 use crate::failure::CommandError;
-use crate::{mask, output, told, whole_file};
+use crate::{atomic_file, errors, mask, output};
 
-/// Asks a host for everything, and writes the archive.
 pub async fn write(
-    link: &mut Link,
+    client: &mut AgentClient,
     cluster: &Cluster,
     path: &Path,
-    known: &[Secret],
+    secrets: &[Secret],
 ) -> Result<(), CommandError> {
-    let mut parts = link
+    let mut parts = client
         .collect()
         .await
-        .map_err(|error| told::problem(&error))?;
+        .map_err(|error| errors::problem(&error))?;
     let versions = format!(
         "casement {}\nKubernetes {}\n",
         env!("CARGO_PKG_VERSION"),
         cluster.spec.kubernetes.version
     );
     parts.insert("versions.txt".to_owned(), versions);
-    pack(path, &parts, known)?;
+    pack(path, &parts, secrets)?;
     output::print(&format!(
-        "{}: {} files, without secrets; look through it before you give it away\n",
+        "Wrote {} with {}, without known secrets. Review it before you share it.\n",
         path.display(),
-        parts.len()
+        output::count(parts.len(), "file")
     ))
 }
 
-fn pack(path: &Path, parts: &BTreeMap<String, String>, known: &[Secret]) -> Result<(), Problem> {
+fn pack(path: &Path, parts: &BTreeMap<String, String>, secrets: &[Secret]) -> Result<(), Problem> {
     let pack = || -> std::io::Result<()> {
         let packer = GzEncoder::new(Vec::new(), Compression::default());
         let mut archive = tar::Builder::new(packer);
         for (name, text) in parts {
-            let text = mask::masked(text, known);
+            let text = mask::masked(text, secrets);
             let mut header = tar::Header::new_gnu();
             header.set_size(text.len() as u64);
             header.set_mode(0o600);
             archive.append_data(&mut header, name, text.as_bytes())?;
         }
         let bytes = archive.into_inner()?.finish()?;
-        whole_file::replace(path, &bytes)
+        atomic_file::replace(path, &bytes)
     };
     pack().map_err(|error| {
-        let what = format!("`{}` cannot be written", path.display());
-        Problem::new("CAS-FILE-007", what, "name another place with --out").seen("it says", error)
+        let what = format!("failed to write `{}`", path.display());
+        let help = "choose another file with `--out FILE`";
+        Problem::new("CAS-FILE-007", what, help).detail("cause", error)
     })
 }
 
@@ -66,9 +65,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_bundle_is_an_archive_without_secrets() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("x.tar.gz");
+    fn bundle_has_no_secrets() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("x.tar.gz");
         let parts = [
             ("logs/kubelet.log", "joined with hunter2\n"),
             ("versions.txt", "casement\n"),

@@ -1,4 +1,4 @@
-//! `casement plan --offline`: what the file alone tells.
+//! `casement plan --offline`: a plan from the cluster file alone.
 
 use std::path::Path;
 
@@ -9,22 +9,25 @@ use serde_json::json;
 
 use crate::failure::CommandError;
 use crate::fetch::Programs;
-use crate::{controller, output, render, spec_file};
+use crate::fleet;
+use crate::output;
+use crate::spec_file;
+use crate::verbs::render;
 
-/// Prints the documents of all hosts that casement may change.
+/// Prints the documents of all managed hosts.
 pub fn plan(file: &Path, assume: bool, json: bool) -> Result<(), CommandError> {
     let mut cluster = spec_file::read(file)?.cluster;
     spec_file::resolve(&mut cluster, file)?;
-    let (inputs, _) = controller::read_inputs(&cluster, &Programs::new())?;
+    let (inputs, _) = fleet::read_inputs(&cluster, &Programs::new())?;
     let facts = render::facts(&cluster, assume)?;
-    let plans = documents(&cluster, &inputs, &facts).map_err(|error| told(&error))?;
+    let plans = documents(&cluster, &inputs, &facts).map_err(|error| problem(&error))?;
     if json {
         let hosts = plans.iter().map(|plan| {
             json!({
                 "name": plan.host.name,
                 "documents": plan.documents,
-                "knownAfterJoin": plan.open,
-                "programsWithoutHash": plan.open_programs,
+                "knownAfterJoin": plan.deferred,
+                "programsWithoutHash": plan.missing_programs,
             })
         });
         let document = json!({"hosts": hosts.collect::<Vec<_>>()});
@@ -33,35 +36,35 @@ pub fn plan(file: &Path, assume: bool, json: bool) -> Result<(), CommandError> {
     let text: String = plans.iter().flat_map(lines).collect();
     let steps = plans.iter().flat_map(|plan| &plan.documents);
     let steps: usize = steps.map(|document| document.steps().len()).sum();
-    let hosts = plans.len();
     output::print(&format!(
-        "{text}\n{steps} steps on {hosts} hosts. No host was asked.\n"
+        "{text}\nPlan: {} on {}. No host was contacted.\n",
+        output::count(steps, "step"),
+        output::count(plans.len(), "host"),
     ))
 }
 
 fn lines(plan: &HostPlan<'_>) -> Vec<String> {
     let mut lines = vec![format!("{}\n", plan.host.name)];
-    for program in &plan.open_programs {
+    for program in &plan.missing_programs {
         lines.push(format!(
-            "  ? artifact {program}: its hash is not known yet (`artifacts.overrides`)\n"
+            "  ? artifact {program}: unknown hash (not in `artifacts.overrides`)\n"
         ));
     }
     for step in plan.documents.iter().flat_map(|document| document.steps()) {
         let disruptive = if step.disruptive {
-            "  (may cut connections)"
+            "  (the connection may drop)"
         } else {
             ""
         };
         lines.push(format!("  + {}{disruptive}\n", step.resource.identity()));
     }
-    for stage in &plan.open {
+    for stage in &plan.deferred {
         lines.push(format!("  + stage {stage:?}: known after join\n"));
     }
     lines
 }
 
-/// What a person is told when there is no plan.
-pub fn told(error: &PlanError) -> Problem {
-    let remedy = "mend the cluster file and run the command again";
-    Problem::new("CAS-PLAN-001", error.to_string(), remedy)
+pub fn problem(error: &PlanError) -> Problem {
+    let help = "fix the cluster file and run the command again";
+    Problem::new("CAS-PLAN-001", error.to_string(), help)
 }

@@ -1,66 +1,65 @@
-//! What was taken from a host, and that it was looked for again.
+//! The resources that were removed from a host, and the check that none is left.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
-use casement_resource::wire::What;
+use casement_resource::wire::EventKind;
 
-/// What a host said while things were taken back.
 #[derive(Debug, Default)]
-pub struct Proof {
-    /// What was removed, each by its kind and name.
+pub struct Removal {
+    /// The kind and name of each resource.
     pub removed: Vec<String>,
-    looked: Option<u32>,
+    /// How many resources the agent searched for again.
+    checked: Option<u32>,
 }
 
-/// The kinds that people count, with their words; all others are settings.
+/// Kinds with a count of their own, singular and plural; all others are settings.
 const COUNTED: [(&[&str], &str, &str); 4] = [
     (&["service"], "service", "services"),
     (&["hnsNetwork"], "HNS network", "HNS networks"),
     (&["hnsEndpoint", "sourceVip"], "endpoint", "endpoints"),
     (
         &["file", "artifact", "directory", "kubeconfig", "symlink"],
-        "file or folder",
-        "files and folders",
+        "file or directory",
+        "files and directories",
     ),
 ];
 
-impl Proof {
-    /// Notes what belongs to it.
-    pub fn take(&mut self, what: &What) {
-        match what {
-            What::StepRemoved { thing, .. } => self.removed.push(thing.clone()),
-            What::Looked { things, .. } => self.looked = Some(*things),
+impl Removal {
+    pub fn on_event(&mut self, kind: &EventKind) {
+        match kind {
+            EventKind::StepRemoved { thing, .. } => self.removed.push(thing.clone()),
+            EventKind::Verified { things, .. } => self.checked = Some(*things),
             _ => {}
         }
     }
 
     fn counts(&self) -> Vec<String> {
         let mut counts: BTreeMap<usize, usize> = BTreeMap::new();
-        for thing in &self.removed {
-            let kind = thing.split(' ').next().unwrap_or_default();
-            let place = COUNTED.iter().position(|(kinds, ..)| kinds.contains(&kind));
-            *counts.entry(place.unwrap_or(COUNTED.len())).or_default() += 1;
+        for resource in &self.removed {
+            let kind = resource.split(' ').next().unwrap_or_default();
+            let index = COUNTED.iter().position(|(kinds, ..)| kinds.contains(&kind));
+            *counts.entry(index.unwrap_or(COUNTED.len())).or_default() += 1;
         }
-        let words = counts.into_iter().map(|(place, count)| {
+        let counts = counts.into_iter().map(|(index, count)| {
             let (one, many) = COUNTED
-                .get(place)
+                .get(index)
                 .map_or(("setting", "settings"), |(_, one, many)| (*one, *many));
             format!("{count} {}", if count == 1 { one } else { many })
         });
-        words.collect()
+        counts.collect()
     }
 }
 
-impl fmt::Display for Proof {
+impl fmt::Display for Removal {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("nothing of casement's is left")?;
-        if let Some(things) = self.looked.filter(|things| *things > 0) {
-            write!(formatter, "; {things} things were looked for again")?;
+        formatter.write_str("all casement resources are removed")?;
+        if let Some(checked) = self.checked.filter(|checked| *checked > 0) {
+            write!(formatter, " ({checked} verified)")?;
         }
         formatter.write_str(".")?;
         if !self.removed.is_empty() {
-            write!(formatter, "\n  gone: {}", self.counts().join(", "))?;
+            write!(formatter, "\n  removed: {}", self.counts().join(", "))?;
         }
         Ok(())
     }
@@ -71,8 +70,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_removed_is_counted_by_kinds_that_people_know() {
-        let mut proof = Proof::default();
+    fn removed_resources_are_counted_by_kind() {
+        let mut removal = Removal::default();
         for thing in [
             "service kubelet",
             "service containerd",
@@ -82,24 +81,24 @@ mod tests {
         ] {
             let id = "x".parse().unwrap();
             let thing = thing.to_owned();
-            proof.take(&What::StepRemoved { id, thing });
+            removal.on_event(&EventKind::StepRemoved { id, thing });
         }
-        proof.take(&What::Looked {
+        removal.on_event(&EventKind::Verified {
             things: 4,
             left: Vec::new(),
         });
-        let expected = "nothing of casement's is left; 4 things were looked for again.\n  \
-                        gone: 2 services, 1 file or folder, 2 settings";
-        assert_eq!(proof.to_string(), expected);
+        let expected = "all casement resources are removed (4 verified).\n  \
+                        removed: 2 services, 1 file or directory, 2 settings";
+        assert_eq!(removal.to_string(), expected);
     }
 
     #[test]
-    fn a_host_with_nothing_of_ours_is_said_to_have_nothing() {
-        let mut proof = Proof::default();
-        proof.take(&What::Looked {
+    fn empty_removal_has_no_counts() {
+        let mut removal = Removal::default();
+        removal.on_event(&EventKind::Verified {
             things: 0,
             left: Vec::new(),
         });
-        assert_eq!(proof.to_string(), "nothing of casement's is left.");
+        assert_eq!(removal.to_string(), "all casement resources are removed.");
     }
 }

@@ -1,5 +1,5 @@
-//! `casement apply` on the file that the lab wrote: nodes, Ready, again nothing
-//! to do, drift found and mended.
+//! `casement apply` on the lab's cluster file: nodes become Ready, a second apply changes
+//! nothing, drift is found and fixed.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader};
@@ -8,14 +8,14 @@ use std::process::{Child, Command, Stdio};
 
 use serde_json::Value;
 
-use super::{assert_no_token_left, pod};
-use crate::machine::{Lab, alone, eventually, succeed, text};
+use super::{assert_no_token_remains, pod};
+use crate::lab_fixture::{Lab, eventually, exclusive, succeed, text};
 
-/// A verb on the file that the lab wrote.
-pub fn verb(lab: &Lab, words: &[&str]) -> Command {
+/// A command on the lab's cluster file.
+pub fn casement(lab: &Lab, args: &[&str]) -> Command {
     let mut command = lab.casement();
     command
-        .args(words)
+        .args(args)
         .arg("-f")
         .arg(lab.folder().join("cluster.yaml"));
     command
@@ -23,42 +23,45 @@ pub fn verb(lab: &Lab, words: &[&str]) -> Command {
 
 #[test]
 #[ignore = "needs root, wine and go"]
-fn apply_makes_windows_hosts_ready_nodes_and_mends_what_drifted() {
-    let _alone = alone();
+fn apply_joins_windows_hosts_and_fixes_drift() {
+    let _exclusive = exclusive();
     let lab = Lab::named("apply");
     lab.run(&["up", "--hosts", "2"]);
 
-    images_are_pulled_before(&lab);
-    without_containers(&lab, "win2");
-    let planned = succeed(&mut verb(&lab, &["plan"]));
+    configure_prepull(&lab);
+    disable_containers_feature(&lab, "win2");
+    let planned = succeed(&mut casement(&lab, &["plan"]));
     assert!(
         planned.contains("service kubelet") && planned.contains("known after join"),
         "{planned}"
     );
-    let nodes = NodesSeen::watch(&lab);
-    let done = applied_over_a_reboot(&lab, "win2");
+    let nodes = NodeWatch::start(&lab);
+    let done = apply_with_reboot(&lab, "win2");
     assert!(done.contains("win1 and win2 are Ready"), "{done}");
-    the_image_is_there(&lab);
+    assert_image_is_present(&lab);
 
-    nodes.were_tainted_from_the_first_moment();
-    nodes_are_ready_and_tainted(&lab);
-    the_network_is_the_one_that_the_control_plane_gave(&lab);
-    no_token_is_left(&lab);
-    a_pod_runs_and_leaves_nothing(&lab);
+    nodes.assert_tainted_at_creation();
+    assert_nodes_are_ready_and_tainted(&lab);
+    assert_network_has_the_assigned_pod_cidr(&lab);
+    assert_no_token_on_host(&lab);
+    assert_pod_runs_and_is_cleaned_up(&lab);
 
-    let again = succeed(&mut verb(&lab, &["apply", "--yes"]));
-    assert!(again.starts_with("Nothing to do"), "{again}");
-    let reasons = succeed(&mut verb(&lab, &["plan", "-v"]));
-    assert!(reasons.contains("0 to make or change"), "{reasons}");
+    let again = succeed(&mut casement(&lab, &["apply", "--yes"]));
+    assert!(again.starts_with("No changes: "), "{again}");
+    let reasons = succeed(&mut casement(&lab, &["plan", "-v"]));
+    assert!(
+        reasons.contains("Plan: 0 to add, 0 to change, "),
+        "{reasons}"
+    );
 
-    repairs(&lab, "report");
-    drift_is_found_and_mended(&lab);
-    repairs(&lab, "auto");
-    after_a_reboot_the_network_is_back_without_a_person(&lab);
+    set_repair_policy(&lab, "report");
+    assert_drift_is_found_and_fixed(&lab);
+    set_repair_policy(&lab, "auto");
+    assert_agent_restores_the_network_after_a_reboot(&lab);
 }
 
-/// Asks for an image of the lab's own registry.
-fn images_are_pulled_before(lab: &Lab) {
+/// Adds an image of the lab's registry to `prepull`.
+fn configure_prepull(lab: &Lab) {
     let file = lab.folder().join("cluster.yaml");
     let text = fs::read_to_string(&file).unwrap();
     let registry = text.lines().find_map(|line| line.split_once("registry: "));
@@ -68,7 +71,7 @@ fn images_are_pulled_before(lab: &Lab) {
     fs::write(&file, text.replace(ca, &prepull)).unwrap();
 }
 
-fn the_image_is_there(lab: &Lab) {
+fn assert_image_is_present(lab: &Lab) {
     let ctr = r"C:\k\containerd\ctr.exe --address \\.\pipe\containerd-containerd -n k8s.io";
     for host in ["win1", "win2"] {
         let images = lab.cmd(host, &format!("{ctr} images check"));
@@ -80,8 +83,8 @@ fn the_image_is_there(lab: &Lab) {
     }
 }
 
-/// Hosts of the lab have the feature from the start; this one loses it.
-fn without_containers(lab: &Lab, host: &str) {
+/// Lab hosts have the feature by default.
+fn disable_containers_feature(lab: &Lab, host: &str) {
     let key = r"HKLM\SOFTWARE\casement-lab\features\Containers";
     for value in ["From", "To", "Boot"] {
         lab.cmd(
@@ -91,19 +94,19 @@ fn without_containers(lab: &Lab, host: &str) {
     }
 }
 
-/// Wine says yes to a reboot and stays up: the lab does it when casement says
-/// that it waits for one.
-fn applied_over_a_reboot(lab: &Lab, host: &str) -> String {
-    let mut apply = verb(lab, &["apply", "--yes"]);
+/// Wine accepts a reboot request and stays up, so the lab reboots the host when casement
+/// reports that it waits for it.
+fn apply_with_reboot(lab: &Lab, host: &str) -> String {
+    let mut apply = casement(lab, &["apply", "--yes"]);
     apply.stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut apply = apply.spawn().unwrap();
     let mut rebooted = false;
-    let waits = format!("{host}: reboots for the feature Containers; it has 40 minutes");
+    let waiting = format!("{host}: rebooting for the feature Containers; timeout 40 min");
     for line in BufReader::new(apply.stderr.take().unwrap()).lines() {
         let line = line.unwrap();
         println!("{line}");
-        if line.contains(&waits) {
-            assert!(!rebooted, "one reboot is enough");
+        if line.contains(&waiting) {
+            assert!(!rebooted, "a second reboot");
             rebooted = true;
             lab.run(&["reboot", host, "--off", "1"]);
         }
@@ -114,39 +117,37 @@ fn applied_over_a_reboot(lab: &Lab, host: &str) -> String {
     text(&output)
 }
 
-/// Changes what the agents do about drift, and nothing else.
-fn repairs(lab: &Lab, policy: &str) {
+fn set_repair_policy(lab: &Lab, policy: &str) {
     let file = lab.folder().join("cluster.yaml");
     let text = fs::read_to_string(&file).unwrap();
     let (before, _) = text.split_once("  windows:").unwrap_or((&text, ""));
     let changed = format!("{before}  windows: {{repair: {policy}}}\n");
     fs::write(&file, changed).unwrap();
-    let plan = succeed(&mut verb(lab, &["plan"]));
+    let plan = succeed(&mut casement(lab, &["plan"]));
     assert!(plan.contains(&format!("→ {policy}")), "{plan}");
-    succeed(&mut verb(lab, &["apply", "--yes"]));
-    let again = succeed(&mut verb(lab, &["apply", "--yes"]));
-    assert!(again.starts_with("Nothing to do"), "{again}");
+    succeed(&mut casement(lab, &["apply", "--yes"]));
+    let again = succeed(&mut casement(lab, &["apply", "--yes"]));
+    assert!(again.starts_with("No changes: "), "{again}");
 }
 
-/// Routes and forwarding go with a boot of Windows; the agent's service makes
-/// them again.
-fn after_a_reboot_the_network_is_back_without_a_person(lab: &Lab) {
+/// Windows loses routes and forwarding at boot; the agent's service restores them.
+fn assert_agent_restores_the_network_after_a_reboot(lab: &Lab) {
     lab.run(&["reboot", "win1", "--off", "1"]);
     eventually("win1 is right again", 120, || {
-        let status = verb(lab, &["status"]).output().unwrap();
+        let status = casement(lab, &["status"]).output().unwrap();
         println!("{}", text(&status));
         (status.status.code() == Some(0)).then_some(())
     });
     let journals = lab.cmd("win1", r"dir /b C:\ProgramData\casement\journal");
     assert!(journals.contains("repair-"), "{journals}");
-    the_network_is_the_one_that_the_control_plane_gave(lab);
+    assert_network_has_the_assigned_pod_cidr(lab);
 }
 
-fn nodes_are_ready_and_tainted(lab: &Lab) {
+fn assert_nodes_are_ready_and_tainted(lab: &Lab) {
     for name in ["win1", "win2"] {
         let taint = serde_json::json!({"key": "os", "value": "windows", "effect": "NoSchedule"});
-        // The control plane takes its own taints off a moment after Ready.
-        let node = eventually("only our own taint is left, and no cordon", 20, || {
+        // The control plane removes its taints shortly after Ready.
+        let node = eventually("only our taint remains, and no cordon", 20, || {
             let node = lab.kubectl(&["get", "node", name, "--output=json"]);
             let node: Value = serde_json::from_str(&node).unwrap();
             let taints = node["spec"]["taints"].as_array().cloned();
@@ -159,8 +160,8 @@ fn nodes_are_ready_and_tainted(lab: &Lab) {
     }
 }
 
-/// From the Linux host's namespace, over the routes that casement made.
-fn the_network_is_the_one_that_the_control_plane_gave(lab: &Lab) {
+/// Pings from the Linux host's namespace over the routes that casement added.
+fn assert_network_has_the_assigned_pod_cidr(lab: &Lab) {
     for name in ["win1", "win2"] {
         let path = "--output=jsonpath={.spec.podCIDR}";
         let network = lab.kubectl(&["get", "node", name, path]);
@@ -170,13 +171,13 @@ fn the_network_is_the_one_that_the_control_plane_gave(lab: &Lab) {
         assert!(conflist.contains(&network), "{network} in {conflist}");
         let gateway = network.replace(".0/24", ".1");
         let ping = ["exec", "lin1", "--", "ping", "-c", "1", "-W", "2", &gateway];
-        let said = lab.run(&ping);
-        assert!(said.contains("1 received"), "{said}");
+        let printed = lab.run(&ping);
+        assert!(printed.contains("1 received"), "{printed}");
     }
 }
 
-fn no_token_is_left(lab: &Lab) {
-    assert_no_token_left(lab);
+fn assert_no_token_on_host(lab: &Lab) {
+    assert_no_token_remains(lab);
     for file in [
         r"C:\etc\kubernetes\bootstrap-kubelet.conf",
         r"C:\k\join.yaml",
@@ -186,24 +187,24 @@ fn no_token_is_left(lab: &Lab) {
     }
 }
 
-/// What a watch has seen of the Nodes.
-struct NodesSeen {
+/// `kubectl get nodes --watch` in the background.
+struct NodeWatch {
     kubectl: Child,
     events: PathBuf,
     _folder: tempfile::TempDir,
 }
 
-impl NodesSeen {
-    fn watch(lab: &Lab) -> Self {
+impl NodeWatch {
+    fn start(lab: &Lab) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let events = folder.path().join("events");
-        let form = "--output=jsonpath={.object.metadata.name} {.object.spec.taints}{\"\\n\"}";
-        let words = ["exec", "control-plane", "--", "kubectl", "get", "nodes"];
-        let watch = ["--watch", "--output-watch-events", form];
-        let mut command = lab.command(&[&words[..], &watch].concat());
+        let format = "--output=jsonpath={.object.metadata.name} {.object.spec.taints}{\"\\n\"}";
+        let args = ["exec", "control-plane", "--", "kubectl", "get", "nodes"];
+        let watch = ["--watch", "--output-watch-events", format];
+        let mut command = lab.command(&[&args[..], &watch].concat());
         let file = fs::File::create(&events).unwrap();
         let kubectl = command.stdout(file).spawn().unwrap();
-        eventually("the watch has begun", 20, || {
+        eventually("the watch has started", 20, || {
             let text = fs::read_to_string(&events).unwrap();
             text.contains("lin1").then_some(())
         });
@@ -214,7 +215,7 @@ impl NodesSeen {
         }
     }
 
-    fn were_tainted_from_the_first_moment(mut self) {
+    fn assert_tainted_at_creation(mut self) {
         self.kubectl.kill().unwrap();
         self.kubectl.wait().unwrap();
         let text = fs::read_to_string(&self.events).unwrap();
@@ -227,7 +228,7 @@ impl NodesSeen {
     }
 }
 
-fn a_pod_runs_and_leaves_nothing(lab: &Lab) {
+fn assert_pod_runs_and_is_cleaned_up(lab: &Lab) {
     let manifest = pod::pod("web", &lab.address("control-plane"), false) + pod::SERVICE;
     pod::apply(lab, &manifest);
     let running = pod::running_pod(lab, "web");
@@ -244,7 +245,7 @@ fn a_pod_runs_and_leaves_nothing(lab: &Lab) {
     let page = lab.run(&["exec", "lin1", "--", "curl", "-sS", "--max-time", "5", &url]);
     assert!(page.contains("answers"), "{page}");
     eventually(
-        "the real kube-proxy has made its load balancers",
+        "the real kube-proxy has created its load balancers",
         60,
         || {
             let lists = lab.cmd(host, r"C:\lab\hnscall.exe GET /policylists/");
@@ -252,11 +253,11 @@ fn a_pod_runs_and_leaves_nothing(lab: &Lab) {
         },
     );
     lab.kubectl(&["delete", "pod,service", "web", "--timeout=60s"]);
-    pod::no_endpoint_of_a_pod_is_left(lab, host);
+    pod::assert_no_pod_endpoints(lab, host);
 }
 
-/// Each is found, named, and mended; and nothing else is.
-fn drift_is_found_and_mended(lab: &Lab) {
+/// `status`, `doctor` and `plan` report exactly the drifted resource, and `apply` fixes it.
+fn assert_drift_is_found_and_fixed(lab: &Lab) {
     let environment = r"HKLM\SYSTEM\CurrentControlSet\Control\Session Manager\Environment";
     let without_path = format!(
         r#"reg add "{environment}" /v PATH /t REG_EXPAND_SZ /d "%SystemRoot%\system32;%SystemRoot%" /f"#
@@ -271,45 +272,49 @@ fn drift_is_found_and_mended(lab: &Lab) {
         r"C:\lab\hnscall.exe DELETE /networks/{}",
         ours["ID"].as_str().unwrap()
     );
-    let well = succeed(&mut verb(lab, &["doctor"]));
-    assert!(well.contains("Nothing is wrong"), "{well}");
+    let healthy = succeed(&mut casement(lab, &["doctor"]));
+    assert!(healthy.contains("No problems found"), "{healthy}");
     let edited = r"echo x> C:\etc\cni\net.d\10-casement.conflist";
     let cases = [
         ("a file", edited, 1, "CAS-DOC-015"),
         ("a service", "sc stop kube-proxy", 1, "CAS-DOC-015"),
         ("the kubelet", "sc stop kubelet", 1, "CAS-DOC-004"),
         ("a registry value", without_path.as_str(), 1, "CAS-DOC-015"),
-        (
-            "an exclusion of Defender's",
-            without_exclusion,
-            1,
-            "CAS-DOC-015",
-        ),
+        ("a Defender exclusion", without_exclusion, 1, "CAS-DOC-015"),
         ("a firewall rule", without_rules, 1, "CAS-DOC-015"),
-        // With a network go the endpoints in it, and the adapter that they had.
+        // Deleting a network also deletes its endpoints and their adapter.
         ("a network", delete_network.as_str(), 3, "CAS-DOC-006"),
     ];
     for (what, line, count, code) in cases {
         let _ = lab.ssh("Administrator", "win1", line).output();
         let status = eventually(&format!("{what} has drifted"), 30, || {
-            let status = verb(lab, &["status"]).output().unwrap();
+            let status = casement(lab, &["status"]).output().unwrap();
             (status.status.code() == Some(4)).then_some(status)
         });
-        let said = text(&status);
+        let printed = text(&status);
         assert!(
-            said.contains("win1") && said.contains("drifted"),
-            "{what}: {said}"
+            printed.contains("win1") && printed.contains("drifted"),
+            "{what}: {printed}"
         );
-        let doctor = verb(lab, &["doctor"]).output().unwrap();
-        let said = text(&doctor);
-        assert_eq!(doctor.status.code(), Some(5), "{what}: {said}");
-        let causes = said.matches("error[").count();
-        assert!(said.contains(code) && causes == 1, "{what}: {said}");
-        let plan = succeed(&mut verb(lab, &["plan"]));
-        let expected = format!("{count} to make or change");
-        assert!(plan.contains(&expected), "{what}, and nothing else: {plan}");
-        succeed(&mut verb(lab, &["apply", "--yes"]));
-        let status = verb(lab, &["status"]).output().unwrap();
+        let doctor = casement(lab, &["doctor"]).output().unwrap();
+        let printed = text(&doctor);
+        assert_eq!(doctor.status.code(), Some(5), "{what}: {printed}");
+        let causes = printed.matches("error[").count();
+        assert!(printed.contains(code) && causes == 1, "{what}: {printed}");
+        let plan = succeed(&mut casement(lab, &["plan"]));
+        assert_eq!(pending(&plan), count, "{what}, and nothing else: {plan}");
+        succeed(&mut casement(lab, &["apply", "--yes"]));
+        let status = casement(lab, &["status"]).output().unwrap();
         assert_eq!(status.status.code(), Some(0), "{what}: {}", text(&status));
     }
+}
+
+/// How many steps a plan adds, changes or removes.
+fn pending(plan: &str) -> usize {
+    let summary = plan.lines().find_map(|line| line.strip_prefix("Plan: "));
+    let parts = summary.unwrap().split(", ");
+    let parts = parts.filter_map(|part| part.split_once(" to "));
+    parts
+        .map(|(count, _)| count.parse::<usize>().unwrap())
+        .sum()
 }

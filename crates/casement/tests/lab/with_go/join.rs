@@ -1,19 +1,19 @@
-//! Two Windows hosts become nodes of a real cluster, run a pod and survive a
-//! reboot, by nothing but SSH and SFTP.
+//! Two Windows hosts join a real cluster over SSH and SFTP only, run a pod and survive a
+//! reboot.
 
 use std::thread;
 
 use serde_json::Value;
 
 use super::node::{Node, join_data};
-use super::pod::{SERVICE, apply, get, no_endpoint_of_a_pod_is_left, pod, running_pod};
-use crate::machine::{Lab, Traces, alone, assert_no_trace, eventually};
+use super::pod::{SERVICE, apply, assert_no_pod_endpoints, get, pod, running_pod};
+use crate::lab_fixture::{Lab, SystemState, assert_cleaned_up, eventually, exclusive};
 
 #[test]
 #[ignore = "needs root, wine and go"]
-fn two_hosts_joined_by_hand_are_ready_run_a_pod_and_survive_a_reboot() {
-    let _alone = alone();
-    let before = Traces::now();
+fn manually_joined_hosts_are_ready_run_a_pod_and_survive_a_reboot() {
+    let _exclusive = exclusive();
+    let before = SystemState::now();
     let lab = Lab::named("join");
     lab.run(&["up", "--hosts", "2"]);
     let nodes = [Node::new(&lab, "win1"), Node::new(&lab, "win2")];
@@ -24,15 +24,15 @@ fn two_hosts_joined_by_hand_are_ready_run_a_pod_and_survive_a_reboot() {
         }
     });
 
-    both_are_ready_windows_nodes(&lab);
-    a_pod_runs_and_can_be_reached(&lab, &nodes);
-    kube_proxy_makes_load_balancers(&lab, &nodes);
-    a_pod_reads_its_service_account_token(&lab);
-    a_deleted_pod_leaves_no_endpoint(&lab, &nodes);
-    a_reboot_is_survived(&lab, "win2");
+    assert_ready_windows_nodes(&lab);
+    assert_pod_runs_and_is_reachable(&lab, &nodes);
+    assert_kube_proxy_creates_load_balancers(&lab, &nodes);
+    assert_pod_reads_its_service_account_token(&lab);
+    assert_deleted_pod_leaves_no_endpoint(&lab, &nodes);
+    assert_node_survives_a_reboot(&lab, "win2");
 
     lab.run(&["down"]);
-    assert_no_trace(&before, lab.state());
+    assert_cleaned_up(&before, lab.state());
 }
 
 fn ready(node: &Value) -> Value {
@@ -43,7 +43,7 @@ fn ready(node: &Value) -> Value {
     found.cloned().unwrap_or_default()
 }
 
-fn both_are_ready_windows_nodes(lab: &Lab) {
+fn assert_ready_windows_nodes(lab: &Lab) {
     for name in ["win1", "win2"] {
         let node = eventually("the Node is Ready", 60, || {
             let node = get(lab, &["node", name]);
@@ -59,7 +59,7 @@ fn both_are_ready_windows_nodes(lab: &Lab) {
     println!("{}", lab.kubectl(&["get", "nodes", "--output=wide"]));
 }
 
-fn a_pod_runs_and_can_be_reached(lab: &Lab, nodes: &[Node<'_>]) {
+fn assert_pod_runs_and_is_reachable(lab: &Lab, nodes: &[Node<'_>]) {
     let registry = lab.address("control-plane");
     apply(lab, &(pod("web", &registry, false) + SERVICE));
     let pod = running_pod(lab, "web");
@@ -73,10 +73,10 @@ fn a_pod_runs_and_can_be_reached(lab: &Lab, nodes: &[Node<'_>]) {
     assert!(address.starts_with(base), "{address} is not in {network}");
 
     assert!(lab.kubectl(&["logs", "web"]).contains("listens on port 80"));
-    let said = lab.kubectl(&["exec", "web", "--", "cmd", "/c", "echo in the pod & ver"]);
+    let printed = lab.kubectl(&["exec", "web", "--", "cmd", "/c", "echo in the pod & ver"]);
     assert!(
-        said.contains("in the pod") && said.contains("20348"),
-        "{said}"
+        printed.contains("in the pod") && printed.contains("20348"),
+        "{printed}"
     );
     let failed = lab
         .command(&[
@@ -95,7 +95,7 @@ fn a_pod_runs_and_can_be_reached(lab: &Lab, nodes: &[Node<'_>]) {
         .unwrap();
     assert_eq!(failed.status.code(), Some(3));
 
-    // Real packets: from the Linux host's namespace to a Windows program.
+    // Real packets from the Linux host's namespace to a Windows program.
     lab.run(&[
         "exec",
         "lin1",
@@ -113,22 +113,21 @@ fn a_pod_runs_and_can_be_reached(lab: &Lab, nodes: &[Node<'_>]) {
     assert!(lab.kubectl(&["logs", "web"]).contains("GET / "));
 }
 
-/// The kubelet lays it out with directory links that it replaces in one step,
-/// which Wine alone does not have.
-fn a_pod_reads_its_service_account_token(lab: &Lab) {
+/// The kubelet swaps directory links atomically here, which plain Wine does not support.
+fn assert_pod_reads_its_service_account_token(lab: &Lab) {
     apply(lab, &pod("token", &lab.address("control-plane"), true));
     running_pod(lab, "token");
     let line = r"type C:\var\run\secrets\kubernetes.io\serviceaccount\namespace";
-    let said = lab.kubectl(&["exec", "token", "--", "cmd", "/c", line]);
-    assert!(said.contains("default"), "{said}");
+    let printed = lab.kubectl(&["exec", "token", "--", "cmd", "/c", line]);
+    assert!(printed.contains("default"), "{printed}");
     lab.kubectl(&["delete", "pod", "token", "--timeout=60s"]);
 }
 
-fn kube_proxy_makes_load_balancers(lab: &Lab, nodes: &[Node<'_>]) {
+fn assert_kube_proxy_creates_load_balancers(lab: &Lab, nodes: &[Node<'_>]) {
     let service = get(lab, &["service", "web"]);
     let web = format!("{}:80", service["spec"]["clusterIP"].as_str().unwrap());
     for node in nodes {
-        eventually("kube-proxy has made its load balancers", 60, || {
+        eventually("kube-proxy has created its load balancers", 60, || {
             let found = node.load_balancers();
             let both = found.contains(&web) && found.contains(&"10.96.0.1:443".to_owned());
             both.then_some(())
@@ -136,14 +135,14 @@ fn kube_proxy_makes_load_balancers(lab: &Lab, nodes: &[Node<'_>]) {
     }
 }
 
-fn a_deleted_pod_leaves_no_endpoint(lab: &Lab, nodes: &[Node<'_>]) {
+fn assert_deleted_pod_leaves_no_endpoint(lab: &Lab, nodes: &[Node<'_>]) {
     lab.kubectl(&["delete", "pod,service", "web", "--timeout=60s"]);
     for node in nodes {
-        no_endpoint_of_a_pod_is_left(lab, node.name);
+        assert_no_pod_endpoints(lab, node.name);
     }
 }
 
-fn a_reboot_is_survived(lab: &Lab, name: &str) {
+fn assert_node_survives_a_reboot(lab: &Lab, name: &str) {
     let before = get(lab, &["node", name]);
     let since = |node: &Value| ready(node)["lastTransitionTime"].clone();
     lab.run(&["reboot", name]);
@@ -157,7 +156,7 @@ fn a_reboot_is_survived(lab: &Lab, name: &str) {
         after["status"]["nodeInfo"]["bootID"],
         before["status"]["nodeInfo"]["bootID"]
     );
-    // Networks made without the flag for it outlive a reboot.
+    // A network without the non-persistent flag survives a reboot.
     assert!(
         lab.cmd(name, r"C:\lab\hnscall.exe GET /networks/")
             .contains("cbr0")

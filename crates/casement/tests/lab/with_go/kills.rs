@@ -1,5 +1,5 @@
-//! Controllers, services and connections that end at any moment: the next
-//! `apply` completes, and the host ends up as after an undisturbed one.
+//! Controllers, services and connections are killed at random times: the next `apply`
+//! completes and reaches the same state as an uninterrupted one.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -9,130 +9,141 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use super::apply::verb;
-use super::assert_no_token_left;
+use super::apply::casement;
+use super::assert_no_token_remains;
 use super::pod::get;
 use super::snapshot::Snapshot;
-use crate::chance::Chance;
-use crate::machine::{Lab, alone, succeed, text};
+use crate::lab_fixture::{Lab, exclusive, succeed, text};
+use crate::random::SeededRng;
 
-/// How often the controller is killed. Half as often, in one round, the service
-/// of one host and the connection to the other are.
+/// `CASEMENT_KILLS`, or 10. Half as many rounds kill the service of one host and the
+/// connection to the other.
 fn controller_kills() -> usize {
-    let given = std::env::var("CASEMENT_KILLS").ok();
-    given.map_or(10, |text| text.parse().expect("CASEMENT_KILLS is a number"))
+    let variable = std::env::var("CASEMENT_KILLS").ok();
+    variable.map_or(10, |text| text.parse().expect("CASEMENT_KILLS is a number"))
 }
 
 #[test]
 #[ignore = "needs root, wine and go"]
-fn whatever_is_killed_the_next_apply_ends_where_an_undisturbed_one_does() {
-    let _alone = alone();
-    let mut chance = Chance::from_environment();
+fn apply_recovers_from_killed_controllers_services_and_connections() {
+    let _exclusive = exclusive();
+    let mut rng = SeededRng::from_environment();
     let lab = Lab::named("kills");
     lab.run(&["up", "--hosts", "2"]);
 
-    let begun = Instant::now();
-    succeed(&mut verb(&lab, &["apply", "--yes"]));
-    let whole = u64::try_from(begun.elapsed().as_millis()).unwrap();
-    let undisturbed = End::of(&lab);
+    let started = Instant::now();
+    succeed(&mut casement(&lab, &["apply", "--yes"]));
+    let total_ms = u64::try_from(started.elapsed().as_millis()).unwrap();
+    let baseline = EndState::of(&lab);
 
     for round in 0..controller_kills() {
         reset(&lab);
-        let moment = Duration::from_millis(chance.below(whole));
-        println!("controller {round}: SIGKILL after {moment:?} of {whole} ms");
-        let mut apply = begin(&lab);
-        thread::sleep(moment);
+        let delay = Duration::from_millis(rng.below(total_ms));
+        println!("controller {round}: SIGKILL after {delay:?} of {total_ms} ms");
+        let mut apply = start_apply(&lab);
+        thread::sleep(delay);
         apply.kill().unwrap();
         apply.wait().unwrap();
-        completes(&lab);
-        undisturbed.assert_same(&lab);
+        assert_apply_completes(&lab);
+        baseline.assert_same(&lab);
     }
     for round in 0..controller_kills() / 2 {
         reset(&lab);
-        let moments = [(); 2].map(|()| Duration::from_millis(chance.below(whole)));
+        let delays = [(); 2].map(|()| Duration::from_millis(rng.below(total_ms)));
         println!(
             "hosts {round}: service of win1 after {:?}, connection of win2 after {:?}",
-            moments[0], moments[1]
+            delays[0], delays[1]
         );
-        let apply = begin(&lab);
+        let apply = start_apply(&lab);
         thread::scope(|scope| {
             scope.spawn(|| {
-                thread::sleep(moments[0]);
-                kill_in(&lab, "win1", &["casement-node.exe", "serve"]);
+                thread::sleep(delays[0]);
+                kill_on(&lab, "win1", &["casement-node.exe", "serve"]);
             });
             scope.spawn(|| {
-                thread::sleep(moments[1]);
-                kill_in(&lab, "win2", &["sshd: Administrator"]);
+                thread::sleep(delays[1]);
+                kill_on(&lab, "win2", &["sshd: Administrator"]);
             });
         });
         let output = apply.wait_with_output().unwrap();
         println!(
-            "the disturbed one: {}",
+            "interrupted apply: {}",
             text(&output).lines().next().unwrap_or_default()
         );
-        completes(&lab);
-        undisturbed.assert_same(&lab);
+        assert_apply_completes(&lab);
+        baseline.assert_same(&lab);
     }
 }
 
-fn begin(lab: &Lab) -> Child {
-    verb(lab, &["apply", "--yes"])
+fn start_apply(lab: &Lab) -> Child {
+    casement(lab, &["apply", "--yes"])
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
         .unwrap()
 }
 
-fn completes(lab: &Lab) {
-    succeed(&mut verb(lab, &["apply", "--yes"]));
+fn assert_apply_completes(lab: &Lab) {
+    succeed(&mut casement(lab, &["apply", "--yes"]));
 }
 
 fn reset(lab: &Lab) {
-    succeed(&mut verb(lab, &["reset", "--all", "--cluster", "--yes"]));
+    succeed(&mut casement(
+        lab,
+        &["reset", "--all", "--cluster", "--yes"],
+    ));
 }
 
-/// Ends the processes of one host whose command line has all of these.
-fn kill_in(lab: &Lab, host: &str, words: &[&str]) {
+/// Kills the processes of a host whose command line has all patterns.
+fn kill_on(lab: &Lab, host: &str, patterns: &[&str]) {
     let folder = lab.folder().display().to_string();
     let init = ["lab", "init", &folder, "--host", host];
     let network = |pid: &str| fs::read_link(format!("/proc/{pid}/ns/net")).ok();
-    let with = |words: &[&str]| {
+    let matching = |patterns: &[&str]| {
         let processes = fs::read_dir("/proc").unwrap().flatten();
         let pids = processes.map(|entry| entry.file_name().to_string_lossy().into_owned());
-        let fits = |pid: &String| {
+        let matches = |pid: &String| {
             let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
             let line = String::from_utf8_lossy(&line).replace('\0', " ");
-            words.iter().all(|word| line.contains(word))
+            patterns.iter().all(|pattern| line.contains(pattern))
         };
-        pids.filter(fits).collect::<BTreeSet<_>>()
+        pids.filter(matches).collect::<BTreeSet<_>>()
     };
-    let homes: BTreeSet<_> = with(&init).iter().filter_map(|pid| network(pid)).collect();
-    for pid in with(words) {
-        if network(&pid).is_some_and(|home| homes.contains(&home))
+    let namespaces: BTreeSet<_> = matching(&init)
+        .iter()
+        .filter_map(|pid| network(pid))
+        .collect();
+    for pid in matching(patterns) {
+        if network(&pid).is_some_and(|namespace| namespaces.contains(&namespace))
             && network("self") != network(&pid)
         {
-            // It may have ended by itself meanwhile.
+            // It may have exited by itself.
             let _ = Command::new("kill").args(["-KILL", &pid]).output();
         }
     }
 }
 
-/// How it ended, without what differs between any two undisturbed runs.
-struct End(Vec<(&'static str, Snapshot, String)>);
+/// The end state without what differs between any two uninterrupted runs.
+struct EndState(Vec<(&'static str, Snapshot, String)>);
 
-impl End {
+impl EndState {
     fn of(lab: &Lab) -> Self {
         thread::scope(|scope| {
             let hosts = ["win1", "win2"];
-            let looks = hosts.map(|host| scope.spawn(move || Self::of_host(lab, host)));
-            Self(looks.into_iter().map(|look| look.join().unwrap()).collect())
+            let observations = hosts.map(|host| scope.spawn(move || Self::of_host(lab, host)));
+            Self(
+                observations
+                    .into_iter()
+                    .map(|it| it.join().unwrap())
+                    .collect(),
+            )
         })
     }
 
     fn of_host(lab: &Lab, host: &'static str) -> (&'static str, Snapshot, String) {
         let node = get(lab, &["node", host]);
         let spec = &node["spec"];
-        // The control plane's own come and go with the Node's condition.
+        // Taints of the control plane come and go with the conditions of the Node.
         let taints = spec["taints"].as_array().into_iter().flatten();
         let taints = taints.filter(|taint| {
             let key = taint["key"].as_str().unwrap_or_default();
@@ -152,7 +163,7 @@ impl End {
             })
             .into();
         let uid = node["metadata"]["uid"].as_str().unwrap().to_owned();
-        let snapshot = Snapshot::of(lab, host).without(&passing()).map(|text| {
+        let snapshot = Snapshot::of(lab, host).without(&volatile()).map(|text| {
             let mut text = text.replace(&uid, "UID");
             for (pods, name) in &pods {
                 if !pods.is_empty() {
@@ -175,13 +186,13 @@ impl End {
                 differences.join("\n")
             );
         }
-        assert_no_token_left(lab);
+        assert_no_token_remains(lab);
     }
 }
 
-/// What is made anew each time: logs, journals, certificates, kubelet's and
-/// containerd's own state.
-fn passing() -> Vec<String> {
+/// Prefixes of what is new in each run: logs, journals, certificates, the state of
+/// kubelet and containerd.
+fn volatile() -> Vec<String> {
     [
         r"file C:\ProgramData\casement\journal\",
         r"file C:\ProgramData\casement\state\",
@@ -197,15 +208,14 @@ fn passing() -> Vec<String> {
     ]
     .map(str::to_owned)
     .into_iter()
-    .chain(super::reset::leads())
+    .chain(super::reset::allowed_prefixes())
     .collect()
 }
 
-/// Replaces what is 36 characters long and looks like `8-4-4-4-12`, and the MAC
-/// addresses that HNS makes up.
+/// Replaces UUIDs and the MAC addresses that HNS generates.
 fn without_ids(text: &str) -> String {
     let is_id = |part: &[u8]| {
-        part.iter().enumerate().all(|(place, byte)| match place {
+        part.iter().enumerate().all(|(index, byte)| match index {
             8 | 13 | 18 | 23 => *byte == b'-',
             _ => byte.is_ascii_hexdigit(),
         })

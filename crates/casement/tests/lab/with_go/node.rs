@@ -1,16 +1,15 @@
-//! Makes a Windows host a node by hand: nothing but SSH and SFTP, as a person
-//! with a list of commands would do it.
+//! Joins a Windows host manually, over SSH and SFTP only, as a person with a list of
+//! commands would do it.
 
 use std::fs;
 use std::path::PathBuf;
 
-use crate::machine::{Lab, eventually, succeed};
+use crate::lab_fixture::{Lab, eventually, succeed};
 
 const POD_NETWORK: &str = "10.244.0.0/16";
 const SERVICE_NETWORK: &str = "10.96.0.0/16";
 const CONTAINERD: &str = r"C:\Program Files\containerd";
 
-/// One host on its way.
 pub struct Node<'a> {
     pub lab: &'a Lab,
     pub name: &'static str,
@@ -36,13 +35,12 @@ impl<'a> Node<'a> {
         self.lab.put(self.name, path, content);
     }
 
-    /// Everything, in order.
     pub fn join(&self, token: &str, hash: &str) {
         self.copy_programs();
         self.start_containerd();
         self.join_with_kubeadm(token, hash);
         let network = self.pod_network();
-        self.make_network(&network);
+        self.create_network(&network);
         self.start_kube_proxy();
     }
 
@@ -97,7 +95,7 @@ impl<'a> Node<'a> {
         self.lab.sftp(self.name, &batch);
     }
 
-    /// containerd's folder name for a registry with a port, on Windows.
+    /// containerd's folder name for a registry with a port on Windows.
     fn registry_folder(&self) -> String {
         format!("{}_", self.registry.replace(':', "_"))
     }
@@ -181,18 +179,18 @@ nodeRegistration:
         );
     }
 
-    /// The network that the control plane gave to the Node.
+    /// The pod CIDR that the control plane assigned to the Node.
     pub fn pod_network(&self) -> String {
         eventually("the Node has a pod network", 30, || {
-            // The kubelet may be a moment behind kubeadm's word that it has joined.
+            // The kubelet may register shortly after kubeadm reports the join.
             let path = "--output=jsonpath={.spec.podCIDR}";
-            let words = ["get", "node", self.name, "--ignore-not-found", path];
-            let network = self.lab.kubectl(&words);
+            let args = ["get", "node", self.name, "--ignore-not-found", path];
+            let network = self.lab.kubectl(&args);
             (!network.is_empty()).then_some(network)
         })
     }
 
-    fn make_network(&self, network: &str) {
+    fn create_network(&self, network: &str) {
         let base = network.strip_suffix(".0/24").unwrap();
         self.put(
             "/C:/k/network.json",
@@ -200,10 +198,10 @@ nodeRegistration:
                 r#"{{"Name":"cbr0","Type":"L2Bridge","Subnets":[{{"AddressPrefix":"{network}","GatewayAddress":"{base}.1"}}]}}"#
             ),
         );
-        // This cuts the very connection that asks for it.
+        // This drops the connection it is sent over.
         let line = r"C:\lab\hnscall.exe POST /networks/ C:\k\network.json";
         let _ = self.lab.ssh("Administrator", self.name, line).output();
-        let id = eventually("the host answers on its new switch", 30, || {
+        let id = eventually("the host is reachable through its new switch", 30, || {
             let line = r"C:\lab\hnscall.exe GET /networks/";
             let output = self
                 .lab
@@ -213,7 +211,7 @@ nodeRegistration:
             let answer: serde_json::Value = serde_json::from_slice(&output.stdout).ok()?;
             Some(answer["Output"][0]["ID"].as_str()?.to_owned())
         });
-        self.make_gateway(&id, base);
+        self.create_gateway(&id, base);
         self.put(
             "/C:/Program Files/containerd/cni/conf/10-cbr0.conflist",
             &self.cni_configuration(network, base),
@@ -221,7 +219,7 @@ nodeRegistration:
     }
 
     /// win-bridge gives pods the network's second address as their gateway.
-    fn make_gateway(&self, network_id: &str, base: &str) {
+    fn create_gateway(&self, network_id: &str, base: &str) {
         self.put(
             "/C:/k/endpoint.json",
             &format!(
@@ -232,9 +230,9 @@ nodeRegistration:
             "/C:/k/attach.json",
             r#"{"SystemType":"Host","CompartmentId":1}"#,
         );
-        let made = self.cmd(r"C:\lab\hnscall.exe POST /endpoints/ C:\k\endpoint.json");
-        let made: serde_json::Value = serde_json::from_str(&made).unwrap();
-        let id = made["Output"]["ID"].as_str().unwrap();
+        let created = self.cmd(r"C:\lab\hnscall.exe POST /endpoints/ C:\k\endpoint.json");
+        let created: serde_json::Value = serde_json::from_str(&created).unwrap();
+        let id = created["Output"]["ID"].as_str().unwrap();
         self.cmd(&format!(
             r"C:\lab\hnscall.exe POST /endpoints/{id}/attach C:\k\attach.json"
         ));
@@ -317,7 +315,7 @@ winkernel: {{networkName: cbr0}}
     }
 }
 
-/// A token of the cluster's, and the hash of its CA.
+/// A bootstrap token and the hash of the cluster's CA.
 pub fn join_data(lab: &Lab) -> (String, String) {
     let exec = ["exec", "control-plane", "--"];
     let create = [

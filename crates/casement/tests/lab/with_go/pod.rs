@@ -1,19 +1,19 @@
-//! Pods of the lab's web image, and what they leave.
+//! Pods of the lab's web image.
 
 use std::io::Write;
 use std::process::Stdio;
 
 use serde_json::Value;
 
-use crate::machine::{Lab, eventually};
+use crate::lab_fixture::{Lab, eventually};
 
-/// `kubectl get WORDS`, parsed.
-pub fn get(lab: &Lab, words: &[&str]) -> Value {
-    let text = lab.kubectl(&[&["get"], words, &["--output=json"]].concat());
+/// `kubectl get ARGS`, parsed.
+pub fn get(lab: &Lab, args: &[&str]) -> Value {
+    let text = lab.kubectl(&[&["get"], args, &["--output=json"]].concat());
     serde_json::from_str(&text).unwrap()
 }
 
-/// A pod of the lab's web image.
+/// A manifest with the lab's web image; `token` mounts the service account token.
 pub fn pod(name: &str, registry: &str, token: bool) -> String {
     format!(
         "apiVersion: v1
@@ -31,7 +31,6 @@ spec:
     )
 }
 
-/// A Service for the pod `web`.
 pub const SERVICE: &str = "---
 apiVersion: v1
 kind: Service
@@ -39,9 +38,8 @@ metadata: {name: web}
 spec: {selector: {app: web}, ports: [{port: 80}]}
 ";
 
-/// `kubectl apply`.
 pub fn apply(lab: &Lab, text: &str) {
-    let words = [
+    let args = [
         "exec",
         "control-plane",
         "--",
@@ -49,7 +47,7 @@ pub fn apply(lab: &Lab, text: &str) {
         "apply",
         "--filename=-",
     ];
-    let mut apply = lab.command(&words).stdin(Stdio::piped()).spawn().unwrap();
+    let mut apply = lab.command(&args).stdin(Stdio::piped()).spawn().unwrap();
     apply
         .stdin
         .take()
@@ -68,9 +66,9 @@ pub fn running_pod(lab: &Lab, name: &str) -> Value {
     })
 }
 
-/// The gateway's endpoint, and those of other hosts, are no pods'.
-pub fn no_endpoint_of_a_pod_is_left(lab: &Lab, host: &str) {
-    eventually("no endpoint of a pod is left", 30, || {
+/// Ignores the endpoints of the gateway and of other hosts.
+pub fn assert_no_pod_endpoints(lab: &Lab, host: &str) {
+    eventually("the endpoints of pods are removed", 30, || {
         let answer = lab.cmd(host, r"C:\lab\hnscall.exe GET /endpoints/");
         let answer: Value = serde_json::from_str(&answer).unwrap();
         let endpoints = answer["Output"].as_array().unwrap();

@@ -1,8 +1,7 @@
-//! What `render` shows is taken by the programs that it is for, without a word of
-//! complaint: containerd, kubelet, kube-proxy and kubeadm, and the CNI library.
+//! The output of `render` is accepted without warnings by containerd, kubelet, kube-proxy,
+//! kubeadm and the CNI library.
 //!
-//! Each of them is also shown to complain about a field that nobody knows, or the
-//! silence would say nothing.
+//! Each of them is also given an unknown field, to prove that it would warn.
 
 use std::fmt::Write;
 use std::fs;
@@ -12,9 +11,9 @@ use std::process::{Command, Output};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::machine::{Lab, alone, casement, succeed, text};
+use crate::lab_fixture::{Lab, casement, exclusive, succeed, text};
 
-/// Kubernetes and containerd, one pair for each version of containerd's file.
+/// Kubernetes and containerd, one pair for each version of containerd's configuration.
 const RELEASES: [(&str, &str); 3] = [("1.26.15", "1.6.28"), ("1.34.1", "2.2.0"), NEWEST];
 const NEWEST: (&str, &str) = ("1.36.3", "2.4.2");
 const MODES: [&str; 4] = [
@@ -27,33 +26,33 @@ const HOSTS: [&str; 2] = ["lin1", "win1"];
 
 #[test]
 #[ignore = "needs root, wine and go"]
-fn what_is_rendered_is_taken_by_those_it_is_for() {
-    let _alone = alone();
+fn rendered_configs_are_accepted_without_warnings() {
+    let _exclusive = exclusive();
     let lab = Lab::named("accepted");
     lab.run(&["up", "--hosts", "1"]);
-    let judges = Judges::new(&lab);
+    let validators = Validators::new(&lab);
     for mode in MODES {
         let files = Files::render(mode, NEWEST);
         for host in HOSTS {
-            judges.kubelet(&files, host);
-            judges.kubeadm(&files, host);
-            judges.containerd(&files, host);
+            validators.kubelet(&files, host);
+            validators.kubeadm(&files, host);
+            validators.containerd(&files, host);
         }
-        judges.kube_proxy(&files);
-        judges.cni(&files);
+        validators.kube_proxy(&files);
+        validators.cni(&files);
     }
     for release in RELEASES {
         let files = Files::render("l3-routes", release);
         for host in HOSTS {
-            judges.containerd(&files, host);
+            validators.containerd(&files, host);
         }
         if release.1.starts_with("1.") {
-            judges.old_containerd(&files);
+            validators.old_containerd(&files);
         }
     }
 }
 
-/// A folder that `casement render all` filled.
+/// The output folder of `casement render all`.
 struct Files(TempDir);
 
 impl Files {
@@ -91,16 +90,16 @@ spec:
     }
 }
 
-/// Those that read the files.
-struct Judges<'a> {
+/// The programs that read the files.
+struct Validators<'a> {
     lab: &'a Lab,
-    /// The lab's own programs for Linux.
+    /// The lab's programs for Linux.
     linux: PathBuf,
-    /// What is built or fetched for this test alone.
+    /// Programs built or downloaded for this test.
     built: PathBuf,
 }
 
-impl<'a> Judges<'a> {
+impl<'a> Validators<'a> {
     fn new(lab: &'a Lab) -> Self {
         let record = fs::read_to_string(lab.folder().join("lab.json")).unwrap();
         let record: Value = serde_json::from_str(&record).unwrap();
@@ -115,7 +114,7 @@ impl<'a> Judges<'a> {
         Self {
             lab,
             linux: parts.join("linux"),
-            built: built(),
+            built: build(),
         }
     }
 
@@ -133,36 +132,36 @@ impl<'a> Judges<'a> {
                 let line = r"C:\a\containerd.exe --config C:\a\config.toml config dump";
                 self.on_windows("config.toml", content, line)
             }
-            _ => dumped(&self.built.join("containerd"), content),
+            _ => config_dump(&self.built.join("containerd"), content),
         };
         let output = dump(&config);
-        assert_taken(&output, &format!("containerd of {host}"));
-        // What is said is in what it would do, not passed over.
-        let said = String::from_utf8_lossy(&output.stdout).replace('\'', "\"");
+        assert_accepted(&output, &format!("containerd of {host}"));
+        // The values are used, not ignored.
+        let printed = String::from_utf8_lossy(&output.stdout).replace('\'', "\"");
         let pause = config.lines().find(|line| line.starts_with("sandbox"));
         let pause = pause.and_then(|line| line.split('"').nth(1)).unwrap();
-        assert!(said.contains(pause), "{pause} is not in: {said}");
-        assert!(said.contains("cni/bin") || said.contains(r"cni\bin"));
+        assert!(printed.contains(pause), "{pause} is not in: {printed}");
+        assert!(printed.contains("cni/bin") || printed.contains(r"cni\bin"));
         let plugin = match config.contains("version = 2") {
             true => "io.containerd.grpc.v1.cri",
             false => "io.containerd.cri.v1.runtime",
         };
-        let planted = format!("{config}\n[plugins.\"{plugin}\".nonsense]\nx = 1\n");
-        assert_complains(&dump(&planted), "nonsense");
+        let invalid = format!("{config}\n[plugins.\"{plugin}\".nonsense]\nx = 1\n");
+        assert_warns(&dump(&invalid), "nonsense");
     }
 
-    /// Debian's own, of the line that reads version 2 of the file.
+    /// Debian's containerd 1.6, which reads version 2 of the configuration.
     fn old_containerd(&self, files: &Files) {
         let config = files.read("lin1/containerd/config.toml");
         let program = self.built.join("old/usr/bin/containerd");
-        let output = dumped(&program, &config);
-        assert_taken(&output, "containerd 1.6");
-        // It passes over fields that it does not know, but not over other types.
-        let planted = config.replacen("sandbox_image = ", "sandbox_image = 3 # ", 1);
-        assert_complains(&dumped(&program, &planted), "convert 3");
+        let output = config_dump(&program, &config);
+        assert_accepted(&output, "containerd 1.6");
+        // It ignores unknown fields, but not wrong types.
+        let invalid = config.replacen("sandbox_image = ", "sandbox_image = 3 # ", 1);
+        assert_warns(&config_dump(&program, &invalid), "convert 3");
     }
 
-    /// It reads its file before it looks for anything else that it needs.
+    /// The kubelet reads its configuration before it fails for the missing kubeconfig.
     fn kubelet(&self, files: &Files, host: &str) {
         let patch = files.json(&format!("{host}/kubelet/kubeletconfiguration0+merge.json"));
         let mut config = json!({
@@ -173,8 +172,8 @@ impl<'a> Judges<'a> {
         config.as_object_mut().unwrap().extend(fields);
         let command = files.read("win1/kubelet/command.txt");
         let flags = command.lines().skip(1).filter(|flag| {
-            let own = ["--config=", "--bootstrap-kubeconfig=", "--kubeconfig="];
-            !own.iter().any(|own| flag.starts_with(own))
+            let replaced = ["--config=", "--bootstrap-kubeconfig=", "--kubeconfig="];
+            !replaced.iter().any(|name| flag.starts_with(name))
         });
         let line = format!(
             r"C:\a\kubelet.exe --config=C:\a\kubelet.json --bootstrap-kubeconfig=C:\a\none --kubeconfig=C:\a\no {}",
@@ -182,19 +181,19 @@ impl<'a> Judges<'a> {
         );
         let run = |config: &Value| self.on_windows("kubelet.json", &config.to_string(), &line);
         let output = run(&config);
-        let said = text(&output);
+        let printed = text(&output);
         assert!(
-            said.contains("unable to load bootstrap kubeconfig"),
-            "{said}"
+            printed.contains("unable to load bootstrap kubeconfig"),
+            "{printed}"
         );
-        // The lab has no kubelet for Linux. This one reads the same type, and says
-        // which defaults are not for Windows.
+        // The lab has no kubelet for Linux. The one for Windows reads the same type and
+        // warns about defaults that are not for Windows.
         let defaults = |line: &&str| host == "lin1" && line.contains("not supported on Windows");
-        let lines: Vec<&str> = said.lines().filter(|line| !defaults(line)).collect();
-        let complaint = complaint(&lines.join("\n")).map(str::to_owned);
-        assert_eq!(complaint, None, "the kubelet of {host}: {said}");
+        let lines: Vec<&str> = printed.lines().filter(|line| !defaults(line)).collect();
+        let warning = warning(&lines.join("\n")).map(str::to_owned);
+        assert_eq!(warning, None, "the kubelet of {host}: {printed}");
         config["nonsense"] = json!(1);
-        assert_complains(&run(&config), "nonsense");
+        assert_warns(&run(&config), "nonsense");
     }
 
     fn kube_proxy(&self, files: &Files) {
@@ -202,11 +201,11 @@ impl<'a> Judges<'a> {
         let line = r"C:\a\kube-proxy.exe --config C:\a\kube-proxy.json --write-config-to C:\a\read.yaml && type C:\a\read.yaml";
         let run = |config: &Value| self.on_windows("kube-proxy.json", &config.to_string(), line);
         let output = run(&config);
-        assert_taken(&output, "kube-proxy");
+        assert_accepted(&output, "kube-proxy");
         let network = config["winkernel"]["networkName"].as_str().unwrap();
         assert!(text(&output).contains(network), "{}", text(&output));
         config["winkernel"]["nonsense"] = json!(1);
-        assert_complains(&run(&config), "nonsense");
+        assert_warns(&run(&config), "nonsense");
     }
 
     fn kubeadm(&self, files: &Files, host: &str) {
@@ -218,9 +217,9 @@ impl<'a> Judges<'a> {
             kubeadm.args(["config", "validate", "--config"]);
             kubeadm.arg(file.path()).output().unwrap()
         };
-        assert_taken(&run(&config), &format!("kubeadm for {host}"));
+        assert_accepted(&run(&config), &format!("kubeadm for {host}"));
         config["nonsense"] = json!(1);
-        assert_complains(&run(&config), "nonsense");
+        assert_warns(&run(&config), "nonsense");
     }
 
     fn cni(&self, files: &Files) {
@@ -231,20 +230,20 @@ impl<'a> Judges<'a> {
         let mut lists = 0;
         for host in HOSTS {
             let folder = files.0.path().join(host).join("cni");
-            // The Linux side of some modes is somebody else's.
+            // In some modes casement does not manage CNI on Linux.
             for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-                assert_taken(&check(&entry.path()), "a CNI list");
+                assert_accepted(&check(&entry.path()), "a CNI configuration list");
                 lists += 1;
             }
         }
-        assert!(lists > 0, "nothing was judged");
-        let planted = files.0.path().join("planted.conflist");
-        fs::write(&planted, r#"{"cniVersion": "1.0.0", "name": "x"}"#).unwrap();
-        assert_complains(&check(&planted), "plugin");
+        assert!(lists > 0, "no list was checked");
+        let invalid = files.0.path().join("planted.conflist");
+        fs::write(&invalid, r#"{"cniVersion": "1.0.0", "name": "x"}"#).unwrap();
+        assert_warns(&check(&invalid), "plugin");
     }
 }
 
-fn dumped(containerd: &Path, config: &str) -> Output {
+fn config_dump(containerd: &Path, config: &str) -> Output {
     let file = tempfile::NamedTempFile::new().unwrap();
     fs::write(file.path(), config).unwrap();
     let mut dump = Command::new(containerd);
@@ -252,38 +251,39 @@ fn dumped(containerd: &Path, config: &str) -> Output {
     dump.args(["config", "dump"]).output().unwrap()
 }
 
-/// What programs say when they go on without something that they do not know.
-fn complaint(said: &str) -> Option<&str> {
-    let words = [
+/// The first warning about something unknown that a program ignored.
+fn warning(printed: &str) -> Option<&str> {
+    let patterns = [
         "lenient",
         "level=warn",
         "level=error",
         "ignored configuration option",
         "unknown",
     ];
-    // A containerd that is newer than the file says that it is.
-    let newer = |line: &&str| !line.contains("Configuration migrated from version");
-    said.lines()
-        .filter(newer)
-        .find(|line| words.iter().any(|word| line.contains(word)))
+    // A newer containerd reports that it migrates the file.
+    let relevant = |line: &&str| !line.contains("Configuration migrated from version");
+    printed
+        .lines()
+        .filter(relevant)
+        .find(|line| patterns.iter().any(|pattern| line.contains(pattern)))
 }
 
-fn assert_taken(output: &Output, what: &str) {
-    let said = text(output);
-    assert!(output.status.success(), "{what}: {said}");
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(complaint(&said), None, "{what}: {said}");
+fn assert_accepted(output: &Output, what: &str) {
+    let printed = text(output);
+    assert!(output.status.success(), "{what}: {printed}");
+    let printed = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(warning(&printed), None, "{what}: {printed}");
 }
 
-fn assert_complains(output: &Output, about: &str) {
-    let said = text(output);
-    let failed = !output.status.success() && said.contains(about);
-    let told = complaint(&said).is_some_and(|line| line.contains(about));
-    assert!(failed || told, "nothing about `{about}`: {said}");
+fn assert_warns(output: &Output, about: &str) {
+    let printed = text(output);
+    let failed = !output.status.success() && printed.contains(about);
+    let warned = warning(&printed).is_some_and(|line| line.contains(about));
+    assert!(failed || warned, "no warning about `{about}`: {printed}");
 }
 
-/// Builds and fetches the judges that no lab needs.
-fn built() -> PathBuf {
+/// Builds and downloads the programs that are not part of a lab.
+fn build() -> PathBuf {
     let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
     let home = PathBuf::from(std::env::var_os("HOME").unwrap());
     let cache = cache
@@ -310,9 +310,9 @@ fn built() -> PathBuf {
     let old = to.join("old");
     if !old.exists() {
         let folder = tempfile::tempdir_in(&to).unwrap();
-        let apt = |words: &[&str]| {
+        let apt = |args: &[&str]| {
             let mut apt = Command::new("apt-get");
-            apt.args(words).current_dir(folder.path()).output().unwrap()
+            apt.args(args).current_dir(folder.path()).output().unwrap()
         };
         if !apt(&["download", "containerd"]).status.success() {
             apt(&["update"]);

@@ -1,20 +1,19 @@
-//! `casement reset --all --cluster`: hosts and cluster as they were before, with
-//! what others had put there.
+//! `casement reset --all --cluster` restores hosts and cluster and keeps foreign objects.
 
 use serde_json::Value;
 
-use super::apply::verb;
+use super::apply::casement;
 use super::pod::{apply, get};
 use super::snapshot::Snapshot;
-use crate::machine::{Lab, alone, eventually, succeed};
+use crate::lab_fixture::{Lab, eventually, exclusive, succeed};
 
-/// One lead a line, and why it may differ.
+/// One prefix per line, with the reason why it may differ.
 const ALLOWED: &str = include_str!("allowed-differences.txt");
 
 const NETWORK: &str = r#"{"Name": "nat", "Type": "nat",
   "Subnets": [{"AddressPrefix": "172.20.0.0/16", "GatewayAddress": "172.20.0.1"}]}"#;
 
-/// Somebody's agent on every node, which nobody thought of Windows for.
+/// A foreign agent on every node, without a node selector for Linux.
 const DAEMON_SET: &str = "apiVersion: apps/v1
 kind: DaemonSet
 metadata: {name: everywhere, namespace: kube-system}
@@ -29,36 +28,41 @@ spec:
 
 #[test]
 #[ignore = "needs root, wine and go"]
-fn reset_leaves_hosts_and_cluster_as_they_were() {
+fn reset_restores_hosts_and_cluster() {
     assert!(ALLOWED.lines().count() <= 10);
-    let _alone = alone();
+    let _exclusive = exclusive();
     let lab = Lab::named("reset");
     lab.run(&["up", "--hosts", "2"]);
-    plant(&lab);
+    add_foreign_objects(&lab);
     let hosts = ["win1", "win2"];
     let before = hosts.map(|host| Snapshot::of(&lab, host));
     let cluster = cluster_objects(&lab);
     let routes = lab.run(&["exec", "lin1", "--", "ip", "route", "show"]);
 
-    succeed(&mut verb(&lab, &["apply", "--yes"]));
+    succeed(&mut casement(&lab, &["apply", "--yes"]));
     let applied = Snapshot::of(&lab, "win1");
     assert!(
-        !applied.below(r"file C:\k\kubelet.exe").is_empty(),
-        "the snapshot sees files"
+        !applied.with_prefix(r"file C:\k\kubelet.exe").is_empty(),
+        "the snapshot includes files"
     );
-    assert!(!applied.below("hns networks cbr0").is_empty());
+    assert!(!applied.with_prefix("hns networks cbr0").is_empty());
     assert_ne!(cluster_objects(&lab), cluster, "the cluster was changed");
 
-    let said = succeed(&mut verb(&lab, &["reset", "--all", "--cluster", "--yes"]));
+    let printed = succeed(&mut casement(
+        &lab,
+        &["reset", "--all", "--cluster", "--yes"],
+    ));
     for host in hosts {
         assert!(
-            said.lines()
-                .any(|line| line.contains(host) && line.contains(": nothing of casement's is left")),
-            "{said}"
+            printed
+                .lines()
+                .any(|line| line.contains(host)
+                    && line.contains(": all casement resources are removed")),
+            "{printed}"
         );
     }
     for (host, before) in hosts.iter().zip(before) {
-        let allowed: Vec<String> = leads().collect();
+        let allowed: Vec<String> = allowed_prefixes().collect();
         let after = Snapshot::of(&lab, host).without(&allowed);
         let differences = before.without(&allowed).differences(&after);
         assert!(
@@ -74,34 +78,34 @@ fn reset_leaves_hosts_and_cluster_as_they_were() {
     assert_eq!(after, routes);
     lab.run(&["exec", "lin1", "--", "test", "!", "-e", "/var/lib/casement"]);
 
-    // And it can be made a node again.
-    succeed(&mut verb(&lab, &["apply", "--yes"]));
+    // The hosts can join again.
+    succeed(&mut casement(&lab, &["apply", "--yes"]));
 }
 
-/// What may differ whenever services were started and programs ran.
-pub fn leads() -> impl Iterator<Item = String> {
+/// What may differ after services were started and programs ran.
+pub fn allowed_prefixes() -> impl Iterator<Item = String> {
     ALLOWED.lines().map(|line| {
-        let (lead, reason) = line.split_once("  # ").expect("a lead, and a reason");
+        let (prefix, reason) = line.split_once("  # ").expect("a prefix and a reason");
         assert!(!reason.trim().is_empty());
-        lead.trim_end().to_owned()
+        prefix.trim_end().to_owned()
     })
 }
 
-/// What others have on the host, and must keep.
-fn plant(lab: &Lab) {
+/// Adds objects of others, which reset must keep.
+fn add_foreign_objects(lab: &Lab) {
     let key = r"HKLM\SYSTEM\CurrentControlSet\Control\Session Manager\Environment";
     lab.cmd("win1", r"mkdir C:\k");
-    lab.put("win1", "/C:/k/notes.txt", "somebody else's");
+    lab.put("win1", "/C:/k/notes.txt", "not casement's");
     lab.cmd(
         "win1",
         r"sc create other binPath= C:\lab\pause.exe start= demand",
     );
-    // As the systems that came before leave it.
+    // A leftover of an earlier container runtime.
     lab.cmd(
         "win1",
         r"sc create docker binPath= C:\lab\pause.exe start= auto",
     );
-    // One whose name is the same as that of casement's.
+    // A rule with the same name as one of casement's.
     let rules = r"HKLM\SYSTEM\CurrentControlSet\Services\SharedAccess\Parameters\FirewallPolicy\FirewallRules";
     let rule =
         "v2.31|Action=Block|Active=TRUE|Dir=In|Protocol=6|LPort=10250|Name=casement kubelet|";
@@ -120,7 +124,7 @@ fn plant(lab: &Lab) {
     lab.put("win1", "/C:/nat.json", NETWORK);
     let line = r"C:\lab\hnscall.exe POST /networks/ C:\nat.json";
     let _ = lab.ssh("Administrator", "win1", line).output();
-    eventually("the network of others is there", 20, || {
+    eventually("the foreign network exists", 20, || {
         let line = r"C:\lab\hnscall.exe GET /networks/";
         let output = lab.ssh("Administrator", "win1", line).output().ok()?;
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
@@ -129,7 +133,7 @@ fn plant(lab: &Lab) {
     apply(lab, DAEMON_SET);
 }
 
-/// Everything that casement may touch, without what the API server counts.
+/// All objects that casement may change, without fields that the API server maintains.
 fn cluster_objects(lab: &Lab) -> Vec<Value> {
     let kinds = "daemonsets,configmaps,roles,rolebindings,clusterroles,clusterrolebindings,\
                  runtimeclasses,secrets";

@@ -1,7 +1,7 @@
-//! Everything that a Windows host keeps: files, registry, services, HNS.
+//! The state of a Windows host: files, registry, services, HNS.
 //!
-//! Files are read from what the host has written over its template, so what
-//! differs from a fresh Windows is all that there is to compare.
+//! Files are read from the overlay that the host wrote on its template, so only the
+//! differences to a fresh Windows are compared.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -11,46 +11,48 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::machine::{Lab, succeed};
+use crate::lab_fixture::{Lab, succeed};
 
-/// One line for each thing, by its name.
+/// One value per item, by name.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Snapshot(BTreeMap<String, String>);
 
 impl Snapshot {
-    /// What is on a host now.
     pub fn of(lab: &Lab, host: &str) -> Self {
-        let mut things = BTreeMap::new();
-        files(lab, host, &mut things);
-        registry(lab, host, &mut things);
-        hns(lab, host, &mut things);
-        Self(things)
+        let mut items = BTreeMap::new();
+        files(lab, host, &mut items);
+        registry(lab, host, &mut items);
+        hns(lab, host, &mut items);
+        Self(items)
     }
 
-    /// Only those whose name begins so.
-    pub fn below(&self, lead: &str) -> Vec<&str> {
+    /// The names with a prefix.
+    pub fn with_prefix(&self, prefix: &str) -> Vec<&str> {
         let names = self.0.keys().map(String::as_str);
-        names.filter(|name| name.starts_with(lead)).collect()
+        names.filter(|name| name.starts_with(prefix)).collect()
     }
 
-    /// The same with every text changed.
+    /// Applies a function to every name and value.
     pub fn map(self, change: impl Fn(&str) -> String) -> Self {
-        let things = self.0.into_iter();
+        let items = self.0.into_iter();
         Self(
-            things
+            items
                 .map(|(key, value)| (change(&key), change(&value)))
                 .collect(),
         )
     }
 
-    /// Without what a list of leads names.
-    pub fn without(mut self, leads: &[String]) -> Self {
-        self.0
-            .retain(|name, _| !leads.iter().any(|lead| name.starts_with(lead.as_str())));
+    /// Drops the names with any of the prefixes.
+    pub fn without(mut self, prefixes: &[String]) -> Self {
+        self.0.retain(|name, _| {
+            !prefixes
+                .iter()
+                .any(|prefix| name.starts_with(prefix.as_str()))
+        });
         self
     }
 
-    /// What is not the same, one line each.
+    /// One line per difference.
     pub fn differences(&self, other: &Self) -> Vec<String> {
         let names: BTreeSet<&String> = self.0.keys().chain(other.0.keys()).collect();
         let different =
@@ -67,21 +69,21 @@ impl Snapshot {
     }
 }
 
-/// Short texts as they are, all else by its hash.
-fn files(lab: &Lab, host: &str, things: &mut BTreeMap<String, String>) {
+/// Short texts are kept verbatim, everything else as hash.
+fn files(lab: &Lab, host: &str, items: &mut BTreeMap<String, String>) {
     let written = lab.folder().join("hosts").join(host).join("written/prefix");
     let record = fs::read_to_string(lab.folder().join("lab.json")).unwrap();
     let record: Value = serde_json::from_str(&record).unwrap();
     let template = Path::new(record["template"].as_str().unwrap());
-    walk(
+    visit(
         &written.join("drive_c"),
         &template.join("drive_c"),
         "C:",
-        things,
+        items,
     );
 }
 
-fn walk(written: &Path, template: &Path, name: &str, things: &mut BTreeMap<String, String>) {
+fn visit(written: &Path, template: &Path, name: &str, items: &mut BTreeMap<String, String>) {
     let Ok(entries) = fs::read_dir(written) else {
         return;
     };
@@ -95,16 +97,16 @@ fn walk(written: &Path, template: &Path, name: &str, things: &mut BTreeMap<Strin
         let kind = entry.file_type().unwrap();
         if kind.is_dir() {
             if !fresh.is_dir() {
-                things.insert(format!("file {name}"), "a folder".to_owned());
+                items.insert(format!("file {name}"), "a folder".to_owned());
             }
-            walk(&path, &fresh, &name, things);
+            visit(&path, &fresh, &name, items);
         } else if kind.is_char_device() {
-            things.insert(format!("file {name}"), "deleted".to_owned());
+            items.insert(format!("file {name}"), "deleted".to_owned());
         } else if kind.is_symlink() {
             let to = fs::read_link(&path).unwrap().display().to_string();
-            things.insert(format!("file {name}"), format!("-> {to}"));
+            items.insert(format!("file {name}"), format!("-> {to}"));
         } else if kind.is_file() && fs::read(&path).ok() != fs::read(&fresh).ok() {
-            things.insert(format!("file {name}"), content(&path));
+            items.insert(format!("file {name}"), content(&path));
         }
     }
 }
@@ -118,11 +120,11 @@ fn content(path: &Path) -> String {
     }
 }
 
-/// Where the registry is written to; left there, and no part of the host.
+/// Prefix of the registry exports, which stay on the host and are not compared.
 const EXPORTED: &str = r"C:\lab\exported-";
 
-/// As `reg export` writes it; each value under its key. Services are there too.
-fn registry(lab: &Lab, host: &str, things: &mut BTreeMap<String, String>) {
+/// The output of `reg export`, which includes services.
+fn registry(lab: &Lab, host: &str, items: &mut BTreeMap<String, String>) {
     let roots = [("1", r"HKLM\SYSTEM"), ("2", r"HKLM\SOFTWARE"), ("3", "HKU")];
     let lines = roots.map(|(name, root)| format!("reg export {root} {EXPORTED}{name}.reg /y"));
     lab.cmd(host, &lines.join(" && "));
@@ -140,37 +142,37 @@ fn registry(lab: &Lab, host: &str, things: &mut BTreeMap<String, String>) {
         for line in text.lines().map(str::trim).filter(|line| !line.is_empty()) {
             if line.starts_with('[') {
                 key = line.trim_matches(['[', ']']).to_owned();
-                things.insert(format!("registry {key}"), String::new());
+                items.insert(format!("registry {key}"), String::new());
             } else if let Some((value, data)) = line.split_once('=') {
                 if key.ends_with(r"\FirewallPolicy\FirewallRules") {
-                    things.insert(format!("registry {key} {}", rule(data)), String::new());
+                    items.insert(format!("registry {key} {}", rule(data)), String::new());
                     continue;
                 }
-                things.insert(format!("registry {key} {value}"), data.to_owned());
+                items.insert(format!("registry {key} {value}"), data.to_owned());
             }
         }
     }
 }
 
-/// A rule of the firewall is known by what it says, in whichever order; its id is new
-/// each time that it is made, also when it is put back.
+/// Identifies a firewall rule by its content in any order, because its ID is new each
+/// time the rule is created or restored.
 fn rule(data: &str) -> String {
     let mut parts: Vec<&str> = data.trim_matches('"').split('|').collect();
     parts.sort_unstable();
     parts.join("|")
 }
 
-fn hns(lab: &Lab, host: &str, things: &mut BTreeMap<String, String>) {
+fn hns(lab: &Lab, host: &str, items: &mut BTreeMap<String, String>) {
     for kind in ["networks", "endpoints", "policylists"] {
         let answer = lab.cmd(host, &format!(r"C:\lab\hnscall.exe GET /{kind}/"));
         let answer: Value = serde_json::from_str(&answer).unwrap();
         for object in answer["Output"].as_array().into_iter().flatten() {
             let mut object = object.clone();
-            // Says when it was last looked at.
+            // Has the time of the last query.
             object.as_object_mut().unwrap().remove("Health");
             let name = object["Name"].as_str().unwrap_or_default();
             let id = object["ID"].as_str().unwrap_or_default();
-            things.insert(format!("hns {kind} {name} {id}"), object.to_string());
+            items.insert(format!("hns {kind} {name} {id}"), object.to_string());
         }
     }
 }

@@ -1,11 +1,11 @@
-//! Calico's settings, read as its CustomResourceDefinitions keep them.
+//! Calico's settings, read from its custom resources.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
 
 use casement_cluster::CalicoFacts;
 use casement_run::RunError;
-use casement_run::kube::Kube;
+use casement_run::kube::KubeApi;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::api::{ApiResource, DeleteParams, DynamicObject, Patch, PatchParams, PostParams};
 use kube::core::GroupVersionKind;
@@ -35,7 +35,7 @@ async fn put(client: &Client, kind: (&str, &str), name: &str, spec: Value) {
     });
     let object: DynamicObject = serde_json::from_value(object).unwrap();
     let api = api(client, kind);
-    // A kind that was just made is served a moment later.
+    // A new CRD is served after a moment.
     for _ in 0..100 {
         match api.create(&PostParams::default(), &object).await {
             Ok(_) => return,
@@ -73,7 +73,7 @@ async fn define(server: &Server, client: &Client) {
     }
 }
 
-async fn take_back(server: &Server, client: &Client) {
+async fn remove_definitions(server: &Server, client: &Client) {
     if server.is_embedded() {
         return;
     }
@@ -95,16 +95,19 @@ fn file() -> casement_spec::Cluster {
                 network: {mode: calico-vxlan}\n  windows: {components: host-process}\n  \
                 hosts:\n    - {name: win1, address: 10.3.0.4, os: windows-2022}\n";
     let loaded = casement_source::load_bytes("cluster.yaml", text.as_bytes());
-    loaded.cluster.expect("the file is right")
+    loaded.cluster.expect("the file is valid")
 }
 
-async fn codes(kube: &Kube) -> Vec<String> {
+async fn codes(kube: &KubeApi) -> Vec<String> {
     match kube.changes(&file(), &BTreeSet::new()).await {
         Ok(changes) => {
-            assert!(!changes.is_empty(), "Calico for Windows is to be made");
+            assert!(
+                !changes.is_empty(),
+                "Calico for Windows is missing from the plan"
+            );
             Vec::new()
         }
-        Err(RunError::Unfit(problems)) => {
+        Err(RunError::PreflightFailed(problems)) => {
             let codes = problems.into_iter();
             codes.map(|problem| problem.code.into_owned()).collect()
         }
@@ -112,12 +115,12 @@ async fn codes(kube: &Kube) -> Vec<String> {
     }
 }
 
-pub async fn what_windows_needs_of_calico_is_told_before_anything_changes(server: &Server) {
+pub async fn calico_settings_are_checked_before_anything_changes(server: &Server) {
     let _state = server.state().await;
     let client = server.client().await;
     let linux = json!({"kubernetes.io/os": "linux"});
     let sets = daemon_set(server, "calico-node", linux).await;
-    let kube = Kube {
+    let kube = KubeApi {
         cluster: server.cluster().await,
         run: "calico".to_owned(),
     };
@@ -128,7 +131,7 @@ pub async fn what_windows_needs_of_calico_is_told_before_anything_changes(server
         port: 4789,
     };
     let found = kube.cluster.calico().await.unwrap();
-    assert_eq!(found, nothing, "it keeps its settings elsewhere");
+    assert_eq!(found, nothing, "defaults without custom resources");
     assert_eq!(codes(&kube).await, ["CAS-FIT-014", "CAS-FIT-012"]);
 
     define(server, &client).await;
@@ -148,8 +151,8 @@ pub async fn what_windows_needs_of_calico_is_told_before_anything_changes(server
     )
     .await;
     put(&client, felix, "default", json!({"vxlanPort": 8472})).await;
-    let said = ["CAS-FIT-011", "CAS-FIT-012", "CAS-FIT-013"];
-    assert_eq!(codes(&kube).await, said);
+    let expected = ["CAS-FIT-011", "CAS-FIT-012", "CAS-FIT-013"];
+    assert_eq!(codes(&kube).await, expected);
 
     for (kind, name, spec) in [
         (
@@ -168,5 +171,5 @@ pub async fn what_windows_needs_of_calico_is_told_before_anything_changes(server
     assert_eq!(codes(&kube).await, [] as [&str; 0]);
     let params = DeleteParams::default();
     sets.delete("calico-node", &params).await.unwrap();
-    take_back(server, &client).await;
+    remove_definitions(server, &client).await;
 }

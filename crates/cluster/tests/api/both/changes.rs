@@ -1,7 +1,7 @@
-//! Changes of other people's objects, of casement's own, and the way back.
+//! Changes of foreign and owned objects, and restoring them.
 
 use casement_cluster::{
-    CarriedOut, Cluster, ClusterChange, RestoredHow, node_proxier_binding,
+    ApplyOutcome, ClusterChange, ClusterClient, RestoreOutcome, node_proxier_binding,
     node_proxier_binding_ref, runtime_class, runtime_class_ref,
 };
 use k8s_openapi::api::apps::v1::DaemonSet;
@@ -41,8 +41,8 @@ pub async fn daemon_set(server: &Server, name: &str, selector: Value) -> Api<Dae
     sets
 }
 
-pub async fn planned(cluster: &Cluster, name: &str) -> Option<ClusterChange> {
-    let changes = cluster.facts().await.unwrap().os_selector_changes();
+pub async fn planned(cluster: &ClusterClient, name: &str) -> Option<ClusterChange> {
+    let changes = cluster.observe().await.unwrap().os_selector_changes();
     let mut changes = changes.into_iter();
     changes.find(|change| change.object.name == name)
 }
@@ -61,22 +61,22 @@ async fn edit(sets: &Api<DaemonSet>, name: &str, selector: Value) {
         .unwrap();
 }
 
-pub async fn a_selector_is_added_and_taken_back(server: &Server) {
+pub async fn a_selector_is_added_and_restored(server: &Server) {
     let _state = server.state().await;
     let cluster = server.cluster().await;
     for (name, before) in [("bare", Value::Null), ("zoned", json!({"zone": "a"}))] {
         let sets = daemon_set(server, name, before.clone()).await;
         let change = planned(&cluster, name).await.unwrap();
-        let done = cluster.carry_out(&change).await.unwrap();
-        assert_eq!(done, CarriedOut::Changed);
-        let done = cluster.carry_out(&change).await.unwrap();
-        assert_eq!(done, CarriedOut::Already);
+        let outcome = cluster.apply(&change).await.unwrap();
+        assert_eq!(outcome, ApplyOutcome::Changed);
+        let outcome = cluster.apply(&change).await.unwrap();
+        assert_eq!(outcome, ApplyOutcome::Already);
         assert_eq!(planned(&cluster, name).await, None);
         assert_eq!(selector(&sets, name).await["kubernetes.io/os"], "linux");
         let back = cluster.plan_restore().await.unwrap();
         assert_eq!(back.len(), 1);
         let restored = cluster.restore().await.unwrap();
-        assert_eq!(restored[0].how, RestoredHow::Restored);
+        assert_eq!(restored[0].outcome, RestoreOutcome::Restored);
         assert_eq!(selector(&sets, name).await, before);
         let state: Api<ConfigMap> = Api::namespaced(server.client().await, "kube-system");
         assert!(state.get_opt("casement-state").await.unwrap().is_none());
@@ -90,7 +90,7 @@ pub async fn an_edit_after_the_plan_is_a_conflict(server: &Server) {
     let sets = daemon_set(server, "edited", Value::Null).await;
     let change = planned(&cluster, "edited").await.unwrap();
     edit(&sets, "edited", json!({"kubernetes.io/os": "plan9"})).await;
-    let error = cluster.carry_out(&change).await.unwrap_err();
+    let error = cluster.apply(&change).await.unwrap_err();
     assert_eq!(error.code(), "CAS-API-010");
     let details: Vec<_> = error
         .details()
@@ -108,14 +108,14 @@ pub async fn an_edit_after_the_plan_is_a_conflict(server: &Server) {
         .unwrap();
 }
 
-pub async fn an_edit_after_the_change_survives_the_way_back(server: &Server) {
+pub async fn an_edit_after_the_change_survives_the_restore(server: &Server) {
     let _state = server.state().await;
     let cluster = server.cluster().await;
     let sets = daemon_set(server, "kept", Value::Null).await;
     let gone = daemon_set(server, "gone", Value::Null).await;
     for name in ["kept", "gone"] {
         let change = planned(&cluster, name).await.unwrap();
-        cluster.carry_out(&change).await.unwrap();
+        cluster.apply(&change).await.unwrap();
     }
     edit(&sets, "kept", json!({"kubernetes.io/os": "plan9"})).await;
     gone.delete("gone", &DeleteParams::default()).await.unwrap();
@@ -124,10 +124,10 @@ pub async fn an_edit_after_the_change_survives_the_way_back(server: &Server) {
     }
     let mut restored = cluster.restore().await.unwrap();
     restored.sort_by(|one, other| one.object.cmp(&other.object));
-    assert_eq!(restored[0].how, RestoredHow::Gone);
+    assert_eq!(restored[0].outcome, RestoreOutcome::Gone);
     assert_eq!(
-        restored[1].how,
-        RestoredHow::Kept {
+        restored[1].outcome,
+        RestoreOutcome::Kept {
             ours: Some(json!("linux")),
             found: Some(json!("plan9")),
         }
@@ -139,7 +139,7 @@ pub async fn an_edit_after_the_change_survives_the_way_back(server: &Server) {
     sets.delete("kept", &DeleteParams::default()).await.unwrap();
 }
 
-pub async fn casements_own_objects_come_and_go(server: &Server) {
+pub async fn owned_objects_are_created_and_deleted(server: &Server) {
     let cluster = server.cluster().await;
     for (manifest, object) in [
         (
@@ -153,22 +153,22 @@ pub async fn casements_own_objects_come_and_go(server: &Server) {
     ] {
         let change = cluster.plan_owned(&manifest).await.unwrap().unwrap();
         assert_eq!(change.before, None);
-        cluster.carry_out(&change).await.unwrap();
+        cluster.apply(&change).await.unwrap();
         assert_eq!(cluster.plan_owned(&manifest).await.unwrap(), None);
         let removal = cluster.plan_removal(&object).await.unwrap().unwrap();
         assert_eq!(
-            cluster.carry_out(&removal).await.unwrap(),
-            CarriedOut::Changed
+            cluster.apply(&removal).await.unwrap(),
+            ApplyOutcome::Changed
         );
         assert_eq!(cluster.plan_removal(&object).await.unwrap(), None);
         assert_eq!(
-            cluster.carry_out(&removal).await.unwrap(),
-            CarriedOut::Already
+            cluster.apply(&removal).await.unwrap(),
+            ApplyOutcome::Already
         );
     }
 }
 
-pub async fn an_object_of_that_name_by_somebody_else_is_never_taken_over(server: &Server) {
+pub async fn a_foreign_object_is_never_taken_over(server: &Server) {
     use k8s_openapi::api::node::v1::RuntimeClass;
     let cluster = server.cluster().await;
     let classes: Api<RuntimeClass> = Api::all(server.client().await);
@@ -205,7 +205,7 @@ pub async fn an_object_of_that_name_by_somebody_else_is_never_taken_over(server:
         .unwrap();
 }
 
-pub async fn the_server_takes_a_test_for_null_as_not_there(server: &Server) {
+pub async fn a_patch_test_for_null_means_absent(server: &Server) {
     let _state = server.state().await;
     let sets = daemon_set(server, "tested", json!({"zone": "a"})).await;
     let test = |path: &str| {

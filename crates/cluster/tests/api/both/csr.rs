@@ -1,10 +1,10 @@
-//! Certificate requests of joining kubelets: watched, and approved where nobody else
-//! does.
+//! Certificate requests of joining kubelets: watched, and approved if the cluster has
+//! no approver.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use casement_cluster::{Joining, TokenOrder};
+use casement_cluster::{BootstrapTokenRequest, JoiningNode};
 use k8s_openapi::api::certificates::v1::CertificateSigningRequest;
 use k8s_openapi::api::rbac::v1::ClusterRoleBinding;
 use kube::api::{DeleteParams, PostParams};
@@ -27,8 +27,8 @@ fn request(node: &str) -> String {
     params.serialize_request(&key).unwrap().pem().unwrap()
 }
 
-/// Asks for a client certificate as a kubelet with that token does.
-async fn ask(client: &Client, name: &str, node: &str) {
+/// Requests a client certificate like a kubelet with that token.
+async fn send_request(client: &Client, name: &str, node: &str) {
     let api: Api<CertificateSigningRequest> = Api::all(client.clone());
     let object = serde_json::from_value(json!({
         "metadata": {"name": name},
@@ -42,16 +42,16 @@ async fn ask(client: &Client, name: &str, node: &str) {
     for _ in 0..100 {
         match api.create(&PostParams::default(), &object).await {
             Ok(_) => return,
-            // A new token is known a moment later.
+            // A new token is accepted after a moment.
             Err(kube::Error::Api(status)) if status.code == 401 => {}
             Err(error) => panic!("{error}"),
         }
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
-    panic!("the token is never known");
+    panic!("the token is never accepted");
 }
 
-/// The reason that a request was approved with; none while it waits.
+/// The approval's reason; none while the request is pending.
 async fn approved(server: &Server, name: &str) -> Option<String> {
     let api: Api<CertificateSigningRequest> = Api::all(server.client().await);
     let request = api.get(name).await.unwrap();
@@ -70,7 +70,7 @@ async fn until_approved(server: &Server, name: &str) -> String {
     panic!("{name} is never approved");
 }
 
-pub async fn a_request_is_approved_only_where_nobody_does_and_only_its_own(server: &Server) {
+pub async fn only_its_own_request_is_approved_and_only_without_an_approver(server: &Server) {
     let _state = server.state().await;
     let cluster = server.cluster().await;
     let bindings: Api<ClusterRoleBinding> = Api::all(server.client().await);
@@ -79,32 +79,35 @@ pub async fn a_request_is_approved_only_where_nobody_does_and_only_its_own(serve
     for name in ["casement-own", "casement-auto", "casement-other"] {
         let _ = requests.delete(name, &DeleteParams::default()).await;
     }
-    let order = TokenOrder {
+    let request = BootstrapTokenRequest {
         host: "request01".to_owned(),
         run: "requests".to_owned(),
         lifetime: Duration::from_secs(600),
     };
-    let token = cluster.mint_token(&order).await.unwrap();
+    let token = cluster.create_token(&request).await.unwrap();
     let secret = token.value();
     let config = server.config_with_token(secret.expose_secret()).await;
     let kubelet = Client::try_from(config).unwrap();
-    let joining = Joining {
+    let joining = JoiningNode {
         node: "Request01".to_lowercase(),
         run: "requests".to_owned(),
     };
-    let heard = Arc::new(Mutex::new(Vec::new()));
-    let attend = |cluster: casement_cluster::Cluster| {
-        let (heard, joining) = (heard.clone(), joining.clone());
+    let reported = Arc::new(Mutex::new(Vec::new()));
+    let attend = |cluster: casement_cluster::ClusterClient| {
+        let (reported, joining) = (reported.clone(), joining.clone());
         tokio::spawn(async move {
-            let tell = |text: String| heard.lock().unwrap().push(text);
-            cluster.attend_request(&joining, &tell).await
+            let on_progress = |text: String| reported.lock().unwrap().push(text);
+            cluster.watch_join_request(&joining, &on_progress).await
         })
     };
 
     let attended = attend(cluster.clone());
-    ask(&kubelet, "casement-auto", "request01").await;
+    send_request(&kubelet, "casement-auto", "request01").await;
     let reason = until_approved(server, "casement-auto").await;
-    assert_ne!(reason, "CasementToken", "the cluster approves by itself");
+    assert_ne!(
+        reason, "CasementToken",
+        "the cluster approves automatically"
+    );
     attended.abort();
 
     bindings
@@ -112,8 +115,8 @@ pub async fn a_request_is_approved_only_where_nobody_does_and_only_its_own(serve
         .await
         .unwrap();
     let attended = attend(cluster.clone());
-    ask(&kubelet, "casement-other", "request02").await;
-    ask(&kubelet, "casement-own", "request01").await;
+    send_request(&kubelet, "casement-other", "request02").await;
+    send_request(&kubelet, "casement-own", "request01").await;
     let reason = until_approved(server, "casement-own").await;
     let other = approved(server, "casement-other").await;
     attended.abort();
@@ -126,8 +129,8 @@ pub async fn a_request_is_approved_only_where_nobody_does_and_only_its_own(serve
         .unwrap();
     cluster.delete_token(token.id()).await.unwrap();
     assert_eq!(reason, "CasementToken");
-    assert_eq!(other, None, "a request for another name waits for a person");
-    let heard = heard.lock().unwrap();
-    let word = "its certificate request is approved".to_owned();
-    assert!(heard.contains(&word), "{heard:?}");
+    assert_eq!(other, None, "a request for another name stays pending");
+    let reported = reported.lock().unwrap();
+    let word = "the certificate request is approved".to_owned();
+    assert!(reported.contains(&word), "{reported:?}");
 }

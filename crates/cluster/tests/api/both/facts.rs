@@ -1,14 +1,14 @@
-//! What a cluster is seen to be, and whom it is believed from.
+//! Observing a cluster, and trusting its server.
 
-use casement_cluster::Cluster;
+use casement_cluster::ClusterClient;
 use kube::config::Kubeconfig;
 
 use crate::server::Server;
 
-pub async fn facts_are_what_kubeadm_wrote(server: &Server) {
+pub async fn facts_match_kubeadm_config(server: &Server) {
     let cluster = server.cluster().await;
-    cluster.check_rights().await.unwrap();
-    let facts = cluster.facts().await.unwrap();
+    cluster.check_permissions().await.unwrap();
+    let facts = cluster.observe().await.unwrap();
     assert!(facts.version.starts_with("v1.36."), "{}", facts.version);
     assert_eq!(facts.pod_cidrs, ["10.244.0.0/16"]);
     assert_eq!(facts.service_cidrs, ["10.96.0.0/16"]);
@@ -36,7 +36,7 @@ pub async fn a_server_with_another_ca_is_not_trusted(server: &Server) {
     let path = folder.path().join("admin.conf");
     // JSON is YAML.
     std::fs::write(&path, serde_json::to_string(&kubeconfig).unwrap()).unwrap();
-    let Err(error) = Cluster::connect(&path).await else {
+    let Err(error) = ClusterClient::connect(&path).await else {
         panic!("it connected");
     };
     assert_eq!(error.code(), "CAS-API-004", "{error:?}");

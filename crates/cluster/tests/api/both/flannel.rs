@@ -1,15 +1,16 @@
-//! flannel's number and port are changed, and given back, on a cluster whose pods and
-//! annotations a stand-in keeps, as flannel's daemons would.
+//! flannel's VNI and port are changed and restored, with fake flannel daemons that
+//! maintain pods and annotations.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use casement_cluster::{
-    CarriedOut, Cluster, ClusterChange, ClusterFacts, FlannelFacts, RestoredHow, Way,
+    ApplyOutcome, ChangeMethod, ClusterChange, ClusterClient, FlannelFacts, ObservedCluster,
+    RestoreOutcome,
 };
 use casement_net::flannel::{Backend, NetConf};
-use casement_run::api::Api as _;
-use casement_run::kube::Kube;
+use casement_run::cluster_api::ClusterApi as _;
+use casement_run::kube::KubeApi;
 use k8s_openapi::api::apps::v1::DaemonSet;
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Node, Pod, ServiceAccount};
 use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams};
@@ -17,20 +18,20 @@ use kube::{Api, Client, ResourceExt as _};
 use serde_json::{Value, json};
 
 use super::changes::daemon_set;
-use super::rights::{least_privileged, settled};
+use super::permissions::{least_privileged, settled};
 use crate::server::Server;
 
 const SPACE: &str = "kube-flannel";
 const MAP: &str = "kube-flannel-cfg";
 const SET: &str = "kube-flannel-ds";
-/// Nodes of other machines: a lab's own has no room for pods.
+/// Fake nodes: a lab's own has no capacity for pods.
 const NODES: [&str; 2] = ["flannel-first", "flannel-second"];
 const NET_CONF: &str =
     "{\n  \"Network\": \"10.244.0.0/16\",\n  \"Backend\": {\n    \"Type\": \"vxlan\"\n  }\n}\n";
 const CNI_CONF: &str = "{\"name\": \"cbr0\"}";
 
-/// flannel as its manifest installs it, and daemons on two nodes that read their
-/// configuration when they start, and only then.
+/// flannel's manifest, and daemons on two nodes that read their configuration only at
+/// start.
 struct Flannel {
     client: Client,
     daemons: tokio::task::JoinHandle<()>,
@@ -96,8 +97,8 @@ impl Flannel {
         Api::namespaced(self.client.clone(), SPACE)
     }
 
-    /// The number that each node's daemon says.
-    async fn numbers(&self) -> BTreeMap<String, u64> {
+    /// The VNI that each node's daemon reports.
+    async fn vnis(&self) -> BTreeMap<String, u64> {
         let nodes: Api<Node> = Api::all(self.client.clone());
         let list = nodes.list(&ListParams::default()).await.unwrap();
         let said = list.iter().filter_map(|node| {
@@ -111,13 +112,13 @@ impl Flannel {
 
     async fn until_all_have(&self, vni: u64) {
         for _ in 0..300 {
-            let numbers = self.numbers().await;
+            let numbers = self.vnis().await;
             if numbers.len() == 2 && numbers.values().all(|found| *found == vni) {
                 return;
             }
             tokio::time::sleep(Duration::from_millis(100)).await;
         }
-        panic!("never {vni} on all nodes: {:?}", self.numbers().await);
+        panic!("VNI {vni} never on all nodes: {:?}", self.vnis().await);
     }
 
     async fn uids(&self) -> Vec<String> {
@@ -125,7 +126,7 @@ impl Flannel {
         list.iter().filter_map(|pod| pod.uid()).collect()
     }
 
-    /// All that a person owns there, without what the server itself writes.
+    /// All objects, without fields that the server writes.
     async fn contents(&self) -> Value {
         let map = self.maps().get(MAP).await.unwrap();
         let set = self.sets().get(SET).await.unwrap();
@@ -204,8 +205,8 @@ fn lease(vni: u64) -> Value {
     })
 }
 
-/// Kubelets and daemons in one: a pod that ends is gone, a new one reads the
-/// configuration, notes its number on the Node, and is ready.
+/// Fakes kubelets and daemons: removes terminating pods; a new pod reads the
+/// configuration, annotates its Node with the VNI, and becomes ready.
 async fn daemons(client: Client, makes_pods: bool) {
     let pods: Api<Pod> = Api::namespaced(client.clone(), SPACE);
     let maps: Api<ConfigMap> = Api::namespaced(client.clone(), SPACE);
@@ -255,7 +256,7 @@ async fn daemons(client: Client, makes_pods: bool) {
     }
 }
 
-/// The controller of DaemonSets, where there is none.
+/// Fakes the DaemonSet controller.
 async fn make_pods(pods: &Api<Pod>, there: &[Pod]) {
     for node in NODES {
         let on_it = |pod: &&Pod| {
@@ -281,7 +282,7 @@ fn content(mut object: Value) -> Value {
     for key in ["resourceVersion", "generation", "managedFields"] {
         metadata.remove(key);
     }
-    // The generation again, by its old name.
+    // The generation, by its old name.
     if let Some(notes) = metadata
         .get_mut("annotations")
         .and_then(Value::as_object_mut)
@@ -292,53 +293,52 @@ fn content(mut object: Value) -> Value {
     object
 }
 
-fn wanted() -> NetConf {
+fn expected() -> NetConf {
     let backend = Backend::vxlan(4096, 4789, "flannel.4096", None);
     NetConf::new("10.244.0.0/16".parse().unwrap(), backend)
 }
 
-async fn seen(cluster: &Cluster) -> (ClusterFacts, FlannelFacts) {
-    let facts = cluster.facts().await.unwrap();
+async fn observe(cluster: &ClusterClient) -> (ObservedCluster, FlannelFacts) {
+    let facts = cluster.observe().await.unwrap();
     let flannel = cluster.flannel(&facts).await.unwrap();
-    (facts, flannel.expect("flannel is there"))
+    (facts, flannel.expect("flannel is installed"))
 }
 
-async fn planned(cluster: &Cluster) -> Vec<ClusterChange> {
-    let (facts, flannel) = seen(cluster).await;
-    flannel.changes(&wanted(), &facts.nodes)
+async fn planned(cluster: &ClusterClient) -> Vec<ClusterChange> {
+    let (facts, flannel) = observe(cluster).await;
+    flannel.changes(&expected(), &facts.nodes)
 }
 
-async fn carry_out(cluster: &Cluster, changes: &[ClusterChange]) {
+async fn apply_all(cluster: &ClusterClient, changes: &[ClusterChange]) {
     for change in changes {
-        let done = cluster.carry_out(change).await.unwrap();
-        assert_eq!(done, CarriedOut::Changed, "{}", change.object);
+        let done = cluster.apply(change).await.unwrap();
+        assert_eq!(done, ApplyOutcome::Changed, "{}", change.object);
     }
 }
 
-/// Gives everything back, as `reset --cluster` does.
-async fn take_back(cluster: &Cluster) -> Vec<RestoredHow> {
+/// Restores everything like `reset --cluster`.
+async fn restore_all(cluster: &ClusterClient) -> Vec<RestoreOutcome> {
     let restored = cluster.restore().await.unwrap();
-    if cluster.is_restart_due().await.unwrap() {
-        let (facts, flannel) = seen(cluster).await;
-        let restart = flannel.restart_as_it_is(&facts.nodes).unwrap();
-        carry_out(cluster, &[restart]).await;
+    if cluster.is_restart_pending().await.unwrap() {
+        let (facts, flannel) = observe(cluster).await;
+        let restart = flannel.restart_with_current_config(&facts.nodes).unwrap();
+        apply_all(cluster, &[restart]).await;
     }
-    restored.into_iter().map(|field| field.how).collect()
+    restored.into_iter().map(|field| field.outcome).collect()
 }
 
-/// The whole way of `apply` and `reset --cluster`, as a user who has the documented
-/// roles and nothing else.
-pub async fn a_change_of_the_overlay_is_planned_made_checked_and_taken_back(server: &Server) {
+/// `apply` and `reset --cluster`, as a user with only the documented roles.
+pub async fn an_overlay_change_is_planned_applied_checked_and_restored(server: &Server) {
     let _state = server.state().await;
     let flannel = Flannel::install(server).await;
     let cluster = least_privileged(server).await;
     settled(&cluster, 0).await;
-    let kube = Kube {
+    let kube = KubeApi {
         cluster: cluster.clone(),
         run: "overlay".to_owned(),
     };
     let (spec, builds) = (spec(), BTreeSet::from([17763, 20348]));
-    kube.check_rights(&spec).await.unwrap();
+    kube.check_permissions(&spec).await.unwrap();
     let bare = daemon_set(server, "overlay-bare", Value::Null).await;
     let set_before = content(json!(bare.get("overlay-bare").await.unwrap()));
     let before = flannel.contents().await;
@@ -362,10 +362,10 @@ pub async fn a_change_of_the_overlay_is_planned_made_checked_and_taken_back(serv
     let (now, outage) = changes.split_at(6);
     assert!(now.iter().all(|change| change.outage.is_none()));
     assert!(outage.iter().all(|change| change.outage.is_some()));
-    carry_out(&cluster, &changes).await;
+    apply_all(&cluster, &changes).await;
 
     assert_eq!(
-        flannel.numbers().await.into_values().collect::<Vec<_>>(),
+        flannel.vnis().await.into_values().collect::<Vec<_>>(),
         [4096, 4096]
     );
     let pods = flannel.uids().await;
@@ -379,21 +379,25 @@ pub async fn a_change_of_the_overlay_is_planned_made_checked_and_taken_back(serv
     assert_eq!(map["cni-conf.json"], CNI_CONF, "the Linux name stays");
     assert_eq!(kube.changes(&spec, &builds).await.unwrap(), []);
 
-    let back = kube.changes_back().await.unwrap();
+    let back = kube.restore_changes().await.unwrap();
     assert!(back.iter().any(|change| change.outage.is_some()));
-    kube.forget("Overlay01").await.unwrap();
+    kube.remove_node("Overlay01").await.unwrap();
     let restored = kube.restore(&|_| {}).await.unwrap();
-    let how: Vec<&RestoredHow> = restored.iter().map(|field| &field.how).collect();
-    assert_eq!(how, [&RestoredHow::Restored, &RestoredHow::Restored]);
+    let how: Vec<&RestoreOutcome> = restored.iter().map(|field| &field.outcome).collect();
+    assert_eq!(how, [&RestoreOutcome::Restored, &RestoreOutcome::Restored]);
     assert_eq!(flannel.contents().await, before);
     let set_after = content(json!(bare.get("overlay-bare").await.unwrap()));
     assert_eq!(set_after, set_before);
     assert_eq!(
-        flannel.numbers().await.into_values().collect::<Vec<_>>(),
+        flannel.vnis().await.into_values().collect::<Vec<_>>(),
         [1, 1]
     );
     let again = kube.changes(&spec, &builds).await.unwrap();
-    assert_eq!(again.len(), changes.len(), "nothing of casement's is left");
+    assert_eq!(
+        again.len(),
+        changes.len(),
+        "all casement resources are removed"
+    );
     let state: Api<ConfigMap> = Api::namespaced(server.client().await, "kube-system");
     assert!(state.get_opt("casement-state").await.unwrap().is_none());
     bare.delete("overlay-bare", &DeleteParams::default())
@@ -415,28 +419,28 @@ spec:
     - {name: overlay01, address: 198.18.0.99, os: windows-2022}
 ";
     let loaded = casement_source::load_bytes("cluster.yaml", text.as_bytes());
-    loaded.cluster.expect("the file is right")
+    loaded.cluster.expect("the file is valid")
 }
 
-pub async fn an_edit_beside_the_overlay_survives_and_one_of_it_is_told(server: &Server) {
+pub async fn an_edit_of_another_key_survives_and_a_conflicting_one_is_reported(server: &Server) {
     let _state = server.state().await;
     let cluster = server.cluster().await;
     let flannel = Flannel::install(server).await;
-    // Beside it: theirs stays, and the overlay goes back all the same.
-    carry_out(&cluster, &planned(&cluster).await).await;
+    // Another key: the edit is kept, and the overlay is restored.
+    apply_all(&cluster, &planned(&cluster).await).await;
     flannel.edit(json!({"theirs.json": "{}"})).await;
-    assert_eq!(take_back(&cluster).await, [RestoredHow::Restored]);
+    assert_eq!(restore_all(&cluster).await, [RestoreOutcome::Restored]);
     let data = flannel.maps().get(MAP).await.unwrap().data.unwrap();
     assert_eq!(data["net-conf.json"], NET_CONF);
     assert_eq!(data["theirs.json"], "{}");
 
-    // Of the same field: theirs stays as it is, and is told.
-    carry_out(&cluster, &planned(&cluster).await).await;
+    // The same key: the edit is kept and reported.
+    apply_all(&cluster, &planned(&cluster).await).await;
     let theirs = "{\"Network\":\"10.244.0.0/16\",\"Backend\":{\"Type\":\"vxlan\",\"VNI\":4097,\"Port\":4789}}";
     flannel.edit(json!({"net-conf.json": theirs})).await;
-    let how = take_back(&cluster).await;
-    let [RestoredHow::Kept { found, .. }] = how.as_slice() else {
-        panic!("{how:?}");
+    let outcomes = restore_all(&cluster).await;
+    let [RestoreOutcome::Kept { found, .. }] = outcomes.as_slice() else {
+        panic!("{outcomes:?}");
     };
     assert_eq!(found, &Some(json!(theirs)));
     let data = flannel.maps().get(MAP).await.unwrap().data.unwrap();
@@ -444,14 +448,14 @@ pub async fn an_edit_beside_the_overlay_survives_and_one_of_it_is_told(server: &
     flannel.uninstall().await;
 }
 
-pub async fn an_edit_while_it_was_planned_stops_the_change(server: &Server) {
+pub async fn an_edit_after_planning_stops_the_change(server: &Server) {
     let _state = server.state().await;
     let cluster = server.cluster().await;
     let flannel = Flannel::install(server).await;
     let changes = planned(&cluster).await;
     let theirs = NET_CONF.replace("vxlan", "host-gw");
     flannel.edit(json!({"net-conf.json": theirs})).await;
-    let error = cluster.carry_out(&changes[0]).await.unwrap_err();
+    let error = cluster.apply(&changes[0]).await.unwrap_err();
     assert_eq!(error.code(), "CAS-API-010");
     let data = flannel.maps().get(MAP).await.unwrap().data.unwrap();
     assert_eq!(data["net-conf.json"], theirs);
@@ -460,20 +464,20 @@ pub async fn an_edit_while_it_was_planned_stops_the_change(server: &Server) {
     flannel.uninstall().await;
 }
 
-pub async fn a_run_that_ended_after_the_file_is_gone_on_with(server: &Server) {
+pub async fn an_interrupted_run_resumes_with_the_restart(server: &Server) {
     let _state = server.state().await;
     let cluster = server.cluster().await;
     let flannel = Flannel::install(server).await;
     let changes = planned(&cluster).await;
-    carry_out(&cluster, &changes[..1]).await;
-    assert!(cluster.is_restart_due().await.unwrap());
+    apply_all(&cluster, &changes[..1]).await;
+    assert!(cluster.is_restart_pending().await.unwrap());
     let rest = planned(&cluster).await;
     let [restart] = rest.as_slice() else {
         panic!("{rest:?}");
     };
-    assert_eq!(restart.way, Way::Restart { vni: 4096 });
-    carry_out(&cluster, &rest).await;
+    assert_eq!(restart.method, ChangeMethod::Restart { vni: 4096 });
+    apply_all(&cluster, &rest).await;
     assert_eq!(planned(&cluster).await, []);
-    assert_eq!(take_back(&cluster).await, [RestoredHow::Restored]);
+    assert_eq!(restore_all(&cluster).await, [RestoreOutcome::Restored]);
     flannel.uninstall().await;
 }

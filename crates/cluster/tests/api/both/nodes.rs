@@ -1,4 +1,4 @@
-//! A node that comes, becomes Ready, is cordoned and goes.
+//! A node that is created, becomes Ready, is cordoned and deleted.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use serde_json::json;
 
 use crate::server::Server;
 
-pub async fn a_watch_tells_the_reason_and_every_change(server: &Server) {
+pub async fn a_watch_reports_the_reason_and_every_change(server: &Server) {
     let cluster = server.cluster().await;
     let nodes: Api<Node> = Api::all(server.client().await);
     let mut watch = cluster.watch_node("Watched01");
@@ -55,7 +55,7 @@ pub async fn a_watch_tells_the_reason_and_every_change(server: &Server) {
     assert!(!cluster.delete_node("watched01").await.unwrap());
 }
 
-pub async fn a_cordon_by_somebody_else_stays(server: &Server) {
+pub async fn a_foreign_cordon_is_kept(server: &Server) {
     let cluster = server.cluster().await;
     let nodes: Api<Node> = Api::all(server.client().await);
     let node = json!({"metadata": {"name": "cordoned01"}});
@@ -97,7 +97,7 @@ pub async fn a_cordon_by_somebody_else_stays(server: &Server) {
     assert!(cluster.delete_node("cordoned01").await.unwrap());
 }
 
-pub async fn a_taint_is_added_beside_those_of_others(server: &Server) {
+pub async fn a_taint_is_added_and_others_are_kept(server: &Server) {
     let cluster = server.cluster().await;
     let nodes: Api<Node> = Api::all(server.client().await);
     let theirs = json!([{"key": "zone", "value": "a", "effect": "PreferNoSchedule"}]);
@@ -120,7 +120,7 @@ pub async fn a_taint_is_added_beside_those_of_others(server: &Server) {
     assert!(!cluster.taint_node("tainted01", &ours).await.unwrap());
 }
 
-pub async fn pods_leave_a_node_but_those_of_daemon_sets(server: &Server) {
+pub async fn drain_evicts_all_but_daemon_set_pods(server: &Server) {
     let _state = server.state().await;
     let cluster = server.cluster().await;
     let client = server.client().await;
@@ -162,7 +162,7 @@ pub async fn pods_leave_a_node_but_those_of_daemon_sets(server: &Server) {
         .await
         .unwrap();
     if server.is_embedded() {
-        // The controller of DaemonSets, where there is none.
+        // In place of the DaemonSet controller.
         let metadata = json!({"ownerReferences": owner, "labels": {"app": "drained"}});
         let pod = made("drained-daemon", metadata);
         in_sets.create(&params, &pod).await.unwrap();
@@ -176,7 +176,7 @@ pub async fn pods_leave_a_node_but_those_of_daemon_sets(server: &Server) {
         tokio::time::sleep(Duration::from_millis(50)).await;
     };
 
-    // Who a kubelet would be: what should end, has ended.
+    // In place of a kubelet: removes pods that are terminating.
     let kubelet = tokio::spawn({
         let pods = pods.clone();
         async move {

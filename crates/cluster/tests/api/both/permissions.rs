@@ -1,11 +1,11 @@
-//! The documented roles are enough for everything, and one less is told.
+//! The documented roles are sufficient, and a missing permission is reported.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use casement_cluster::{
-    CarriedOut, Cluster, ClusterError, Expose, RestoredHow, Sample, TokenOrder,
-    node_proxier_binding, runtime_class,
+    ApplyOutcome, BootstrapTokenRequest, ClusterClient, ClusterError, Expose, RestoreOutcome,
+    Sample, node_proxier_binding, runtime_class,
 };
 use k8s_openapi::api::authentication::v1::TokenRequest;
 use k8s_openapi::api::core::v1::{Namespace, ServiceAccount};
@@ -17,10 +17,10 @@ use serde_json::json;
 use super::changes::{daemon_set, planned};
 use crate::server::Server;
 
-const NAME: &str = "casement-rights-test";
+const NAME: &str = "casement-permissions-test";
 
-/// Applies permissions.yaml under another name and logs in as a user who has it.
-pub async fn least_privileged(server: &Server) -> Cluster {
+/// Applies permissions.yaml under another name and authenticates as a user with it.
+pub async fn least_privileged(server: &Server) -> ClusterClient {
     let client = server.client().await;
     let text = include_str!("../../../permissions.yaml");
     let params = PatchParams::apply("test").force();
@@ -65,22 +65,22 @@ pub async fn least_privileged(server: &Server) -> Cluster {
     let token = token.unwrap().status.unwrap().token;
     let config = server.config_with_token(&token).await;
     let url = config.cluster_url.to_string();
-    Cluster::over(Client::try_from(config).unwrap(), url)
+    ClusterClient::with_client(Client::try_from(config).unwrap(), url)
         .await
         .unwrap()
 }
 
-/// The authorizer learns of new roles a moment later.
-pub async fn settled(cluster: &Cluster, missing: usize) -> Option<ClusterError> {
+/// The authorizer sees new roles after a moment.
+pub async fn settled(cluster: &ClusterClient, missing: usize) -> Option<ClusterError> {
     for _ in 0..100 {
-        let mut rights = casement_cluster::RIGHTS.to_vec();
-        rights.extend(casement_cluster::flannel_rights("kube-flannel"));
-        rights.extend(casement_cluster::host_process_rights());
-        rights.extend(casement_cluster::calico_rights());
-        rights.extend(casement_cluster::sample_rights("default"));
-        let error = cluster.check_these_rights(&rights).await.err();
+        let mut permissions = casement_cluster::PERMISSIONS.to_vec();
+        permissions.extend(casement_cluster::flannel_permissions("kube-flannel"));
+        permissions.extend(casement_cluster::host_process_permissions());
+        permissions.extend(casement_cluster::calico_permissions());
+        permissions.extend(casement_cluster::sample_permissions("default"));
+        let error = cluster.check_permission_list(&permissions).await.err();
         let count = match &error {
-            Some(ClusterError::MissingRights { missing }) => missing.len(),
+            Some(ClusterError::MissingPermissions { missing }) => missing.len(),
             Some(error) => panic!("{error}"),
             None => 0,
         };
@@ -89,10 +89,10 @@ pub async fn settled(cluster: &Cluster, missing: usize) -> Option<ClusterError> 
         }
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
-    panic!("never {missing} rights missing");
+    panic!("the number of missing permissions never became {missing}");
 }
 
-pub async fn the_documented_roles_are_enough_and_one_less_is_told(server: &Server) {
+pub async fn documented_roles_suffice_and_a_missing_permission_is_reported(server: &Server) {
     let _state = server.state().await;
     let cluster = least_privileged(server).await;
     settled(&cluster, 0).await;
@@ -112,49 +112,53 @@ pub async fn the_documented_roles_are_enough_and_one_less_is_told(server: &Serve
     assert_eq!(details, [("missing".to_owned(), "watch nodes".to_owned())]);
 }
 
-/// All that casement does, as that user.
-async fn everything(server: &Server, cluster: &Cluster) {
-    let order = TokenOrder {
-        host: "rights01".to_owned(),
-        run: "rights".to_owned(),
+/// Everything that casement does, as that user.
+async fn everything(server: &Server, cluster: &ClusterClient) {
+    let request = BootstrapTokenRequest {
+        host: "permissions01".to_owned(),
+        run: "permissions".to_owned(),
         lifetime: Duration::from_secs(60),
     };
-    cluster.mint_token(&order).await.unwrap();
-    let left = cluster.delete_leftover_tokens("x", &["rights01"]).await;
+    cluster.create_token(&request).await.unwrap();
+    let left = cluster
+        .delete_leftover_tokens("x", &["permissions01"])
+        .await;
     assert_eq!(left.unwrap().len(), 1);
     cluster.watch_node("lin1").next().await.unwrap();
     cluster.cordon("lin1").await.unwrap();
     cluster.uncordon("lin1").await.unwrap();
-    let labels = BTreeMap::from([("rights.example/x".to_owned(), "y".to_owned())]);
+    let labels = BTreeMap::from([("permissions.example/x".to_owned(), "y".to_owned())]);
     cluster.label_node("lin1", &labels).await.unwrap();
-    cluster.delete_node("rights-none").await.unwrap();
-    let drained = cluster.drain("rights-none", Duration::ZERO, &|_| {}).await;
+    cluster.delete_node("permissions-none").await.unwrap();
+    let drained = cluster
+        .drain("permissions-none", Duration::ZERO, &|_| {})
+        .await;
     assert_eq!(drained.unwrap(), casement_cluster::Drained::NoNode);
     for manifest in [
-        node_proxier_binding("rights01"),
-        runtime_class("windows-rights", "10.0.20348"),
+        node_proxier_binding("permissions01"),
+        runtime_class("windows-permissions", "10.0.20348"),
     ] {
         let change = cluster.plan_owned(&manifest).await.unwrap().unwrap();
-        cluster.carry_out(&change).await.unwrap();
+        cluster.apply(&change).await.unwrap();
         let removal = cluster.plan_removal(&change.object).await.unwrap();
-        cluster.carry_out(&removal.unwrap()).await.unwrap();
+        cluster.apply(&removal.unwrap()).await.unwrap();
     }
     cluster.calico().await.unwrap();
     as_sample(cluster).await;
     as_host_process(cluster).await;
-    let sets = daemon_set(server, "rights", serde_json::Value::Null).await;
-    let change = planned(cluster, "rights").await.unwrap();
-    let done = cluster.carry_out(&change).await.unwrap();
-    assert_eq!(done, CarriedOut::Changed);
+    let sets = daemon_set(server, "permissions", serde_json::Value::Null).await;
+    let change = planned(cluster, "permissions").await.unwrap();
+    let done = cluster.apply(&change).await.unwrap();
+    assert_eq!(done, ApplyOutcome::Changed);
     let restored = cluster.restore().await.unwrap();
-    assert_eq!(restored[0].how, RestoredHow::Restored);
-    sets.delete("rights", &DeleteParams::default())
+    assert_eq!(restored[0].outcome, RestoreOutcome::Restored);
+    sets.delete("permissions", &DeleteParams::default())
         .await
         .unwrap();
 }
 
-async fn as_sample(cluster: &Cluster) {
-    let facts = cluster.facts().await.unwrap();
+async fn as_sample(cluster: &ClusterClient) {
+    let facts = cluster.observe().await.unwrap();
     let mut sample = Sample::of(&facts, "default", Expose::ClusterIp);
     sample.windows = vec![20348];
     cluster.deploy_sample(&sample).await.unwrap();
@@ -163,7 +167,7 @@ async fn as_sample(cluster: &Cluster) {
 }
 
 /// Every object of `components: host-process`, with strict validation.
-async fn as_host_process(cluster: &Cluster) {
+async fn as_host_process(cluster: &ClusterClient) {
     let names = "overrides: {sigwindowstools/flannel: r.example/flannel:v1, \
                  sigwindowstools/kube-proxy: r.example/kube-proxy:v1}";
     for (mode, images) in [("calico-vxlan", ""), ("flannel-overlay", names)] {
@@ -175,18 +179,18 @@ async fn as_host_process(cluster: &Cluster) {
              - {{name: win1, address: 10.3.0.4, os: windows-2022}}\n"
         );
         let loaded = casement_source::load_bytes("cluster.yaml", text.as_bytes());
-        let spec = loaded.cluster.expect("the file is right");
+        let spec = loaded.cluster.expect("the file is valid");
         let facts = casement_plan::ClusterFacts::of_spec(&spec);
         for manifest in casement_plan::host_process(&spec, &facts) {
             let change = cluster.plan_owned(&manifest).await.unwrap().unwrap();
-            let done = cluster.carry_out(&change).await.unwrap();
-            assert_eq!(done, CarriedOut::Changed, "{}", change.object);
+            let done = cluster.apply(&change).await.unwrap();
+            assert_eq!(done, ApplyOutcome::Changed, "{}", change.object);
             let again = cluster.plan_owned(&manifest).await.unwrap();
-            assert_eq!(again, None, "{} is right the second time", change.object);
+            assert_eq!(again, None, "{} is in sync the second time", change.object);
         }
     }
     for object in casement_cluster::host_process_refs() {
         let removal = cluster.plan_removal(&object).await.unwrap();
-        cluster.carry_out(&removal.unwrap()).await.unwrap();
+        cluster.apply(&removal.unwrap()).await.unwrap();
     }
 }

@@ -1,9 +1,9 @@
-//! Requests by hand, and what Kubernetes answers: `responses.json` holds both, as a
-//! real server of version 1.36 gave them.
+//! Raw requests and their responses: `responses.json` holds both, recorded from a real
+//! server of version 1.36.
 //!
-//! A step with `loose` says why the embedded server's answer may differ; then only
-//! the code and the reason are compared. To record anew, run the `outside` test with
-//! `CASEMENT_RECORD_ANSWERS=1`.
+//! A step with `loose` gives the reason why the embedded server's response may differ;
+//! then only the code and the reason are compared. To record again, run the `outside`
+//! test with `CASEMENT_RECORD_RESPONSES=1`.
 
 use std::path::Path;
 
@@ -23,10 +23,10 @@ const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/api/both/response
 struct Step {
     /// `GET /api/v1/nodes`.
     #[serde(rename = "do")]
-    what: String,
-    /// A token, or `anonymous`; the administrator unless said.
+    request: String,
+    /// A token, or `anonymous`; the administrator by default.
     #[serde(rename = "as", skip_serializing_if = "Option::is_none")]
-    who: Option<String>,
+    user: Option<String>,
     #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
     content_type: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -38,29 +38,30 @@ struct Step {
     #[serde(default)]
     code: u16,
     #[serde(default)]
-    answer: Value,
+    #[serde(rename = "answer")]
+    response: Value,
 }
 
-pub async fn answers_are_those_of_kubernetes(server: &Server) {
+pub async fn responses_match_kubernetes(server: &Server) {
     let text = std::fs::read_to_string(FILE).unwrap();
     let mut steps: Vec<Step> = serde_json::from_str(&text).unwrap();
-    let record = !server.is_embedded() && std::env::var_os("CASEMENT_RECORD_ANSWERS").is_some();
+    let record = !server.is_embedded() && std::env::var_os("CASEMENT_RECORD_RESPONSES").is_some();
     let mut differences = Vec::new();
     for step in &mut steps {
-        let (code, answer) = ask(server, step).await;
+        let (code, response) = send(server, step).await;
         if record {
-            (step.code, step.answer) = (code, answer);
+            (step.code, step.response) = (code, response);
             continue;
         }
         let loose = server.is_embedded() && step.loose.is_some();
         let same = match loose {
-            true => answer["reason"] == step.answer["reason"],
-            false => answer == step.answer,
+            true => response["reason"] == step.response["reason"],
+            false => response == step.response,
         };
         if code != step.code || !same {
-            let wanted = format!("{} {:#}", step.code, step.answer);
-            let found = format!("{code} {answer:#}");
-            differences.push(difference(&step.what, &wanted, &found));
+            let expected = format!("{} {:#}", step.code, step.response);
+            let found = format!("{code} {response:#}");
+            differences.push(difference(&step.request, &expected, &found));
         }
     }
     if record {
@@ -71,21 +72,21 @@ pub async fn answers_are_those_of_kubernetes(server: &Server) {
 }
 
 /// Lines that only one of them has.
-fn difference(what: &str, wanted: &str, found: &str) -> String {
-    let mut text = format!("{what}\n");
+fn difference(request: &str, expected: &str, found: &str) -> String {
+    let mut text = format!("{request}\n");
     let lines = |text: &str| text.lines().map(str::to_owned).collect::<Vec<_>>();
-    let (wanted, found) = (lines(wanted), lines(found));
-    for line in wanted.iter().filter(|line| !found.contains(line)) {
+    let (expected, found) = (lines(expected), lines(found));
+    for line in expected.iter().filter(|line| !found.contains(line)) {
         text += &format!("  recorded {line}\n");
     }
-    for line in found.iter().filter(|line| !wanted.contains(line)) {
-        text += &format!("  answered {line}\n");
+    for line in found.iter().filter(|line| !expected.contains(line)) {
+        text += &format!("  found    {line}\n");
     }
     text
 }
 
-async fn ask(server: &Server, step: &Step) -> (u16, Value) {
-    let config = match step.who.as_deref() {
+async fn send(server: &Server, step: &Step) -> (u16, Value) {
+    let config = match step.user.as_deref() {
         None => server.config().await,
         Some("anonymous") => {
             let mut config = server.config().await;
@@ -95,7 +96,7 @@ async fn ask(server: &Server, step: &Step) -> (u16, Value) {
         Some(token) => server.config_with_token(token).await,
     };
     let client = Client::try_from(config).unwrap();
-    let (method, path) = step.what.split_once(' ').unwrap();
+    let (method, path) = step.request.split_once(' ').unwrap();
     let mut request = Request::builder()
         .method(method)
         .uri(path)
@@ -114,11 +115,11 @@ async fn ask(server: &Server, step: &Step) -> (u16, Value) {
     let code = response.status().as_u16();
     let bytes = response.into_body().collect().await.unwrap().to_bytes();
     let text = String::from_utf8_lossy(&bytes);
-    let answer = serde_json::from_str(&text).unwrap_or_else(|_| Value::from(&*text));
-    (code, masked(&answer))
+    let body = serde_json::from_str(&text).unwrap_or_else(|_| Value::from(&*text));
+    (code, masked(&body))
 }
 
-/// What differs from run to run, as a word of its own.
+/// Replaces what differs from run to run with a placeholder.
 fn masked(value: &Value) -> Value {
     match value {
         Value::Object(fields) => fields
@@ -137,13 +138,13 @@ fn masked_field((key, value): (&String, &Value)) -> Option<(String, Value)> {
         "uid" | "resourceVersion" | "creationTimestamp" | "deletionTimestamp" | "time"
         | "serverAddress" => Value::from(format!("<{key}>")),
         "columnDefinitions" => masked_columns(value),
-        // A real cluster's controllers look at what comes, sooner or later.
+        // A real cluster's controllers set it sooner or later.
         "observedGeneration" => return None,
         "managedFields" => {
             let entries = value.as_array().into_iter().flatten();
             let others = entries.filter(|entry| entry["manager"] != "kube-controller-manager");
             let mut others: Vec<Value> = others.map(masked).collect();
-            // They are ordered by time, to the second.
+            // Their order depends on the second of the change.
             others.sort_by_key(|entry| format!("{}{}", entry["operation"], entry["manager"]));
             Value::Array(others)
         }
@@ -152,7 +153,7 @@ fn masked_field((key, value): (&String, &Value)) -> Option<(String, Value)> {
     Some((key.clone(), value))
 }
 
-/// Of a table's columns, their names and whether they are always shown.
+/// Only the names and priorities of table columns.
 fn masked_columns(columns: &Value) -> Value {
     let columns = columns.as_array().into_iter().flatten();
     let columns = columns.map(|column| {
@@ -162,7 +163,7 @@ fn masked_columns(columns: &Value) -> Value {
     columns.collect()
 }
 
-/// Ages and unique names within a text.
+/// Masks ages and UIDs in a text.
 fn masked_text(text: &str) -> String {
     let is_age = |text: &str| {
         let digits = text.strip_suffix(['s', 'm']);

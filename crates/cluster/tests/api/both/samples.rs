@@ -1,6 +1,6 @@
-//! The sample workload comes, is right the second time, and goes.
+//! The sample workload is deployed, unchanged the second time, and deleted.
 
-use casement_cluster::{CarriedOut, Expose, Sample};
+use casement_cluster::{ApplyOutcome, Expose, Sample};
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::{Namespace, Node, Service};
 use kube::Api;
@@ -11,7 +11,7 @@ use crate::server::Server;
 
 const SPACE: &str = "sample-own";
 
-pub async fn a_sample_is_deployed_once_and_deleted_whole(server: &Server) {
+pub async fn a_sample_is_deployed_once_and_fully_deleted(server: &Server) {
     let cluster = server.cluster().await;
     let nodes: Api<Node> = Api::all(server.client().await);
     let labels = json!({
@@ -21,7 +21,7 @@ pub async fn a_sample_is_deployed_once_and_deleted_whole(server: &Server) {
     let node = serde_json::from_value(node).unwrap();
     nodes.create(&PostParams::default(), &node).await.unwrap();
 
-    let facts = cluster.facts().await.unwrap();
+    let facts = cluster.observe().await.unwrap();
     let spaces: Api<Namespace> = Api::all(server.client().await);
     let space = serde_json::from_value(json!({"metadata": {"name": SPACE}})).unwrap();
     let _ = spaces.create(&PostParams::default(), &space).await;
@@ -33,16 +33,16 @@ pub async fn a_sample_is_deployed_once_and_deleted_whole(server: &Server) {
     sample.replicas = 2;
     let made = cluster.deploy_sample(&sample).await.unwrap();
     assert_eq!(made.len(), 4);
-    assert!(made.iter().all(|(_, done)| *done == CarriedOut::Changed));
+    assert!(made.iter().all(|(_, done)| *done == ApplyOutcome::Changed));
     let again = cluster.deploy_sample(&sample).await.unwrap();
     for (object, done) in &again {
-        assert_eq!(*done, CarriedOut::Already, "{object}");
+        assert_eq!(*done, ApplyOutcome::Already, "{object}");
     }
     sample.replicas = 1;
     let fewer = cluster.deploy_sample(&sample).await.unwrap();
     let changed = fewer
         .iter()
-        .filter(|(_, done)| *done == CarriedOut::Changed);
+        .filter(|(_, done)| *done == ApplyOutcome::Changed);
     assert_eq!(changed.count(), 2);
 
     let status = cluster.sample_status(SPACE).await.unwrap();
@@ -68,7 +68,7 @@ pub async fn a_sample_is_deployed_once_and_deleted_whole(server: &Server) {
         .unwrap();
 }
 
-pub async fn somebody_elses_service_of_that_name_is_not_taken_over(server: &Server) {
+pub async fn a_foreign_service_is_not_taken_over(server: &Server) {
     let cluster = server.cluster().await;
     let client = server.client().await;
     let spaces: Api<Namespace> = Api::all(client.clone());
@@ -85,7 +85,7 @@ pub async fn somebody_elses_service_of_that_name_is_not_taken_over(server: &Serv
         .create(&PostParams::default(), &theirs)
         .await
         .unwrap();
-    let facts = cluster.facts().await.unwrap();
+    let facts = cluster.observe().await.unwrap();
     let mut sample = Sample::of(&facts, "sample-foreign", Expose::ClusterIp);
     sample.windows.clear();
     let error = cluster.deploy_sample(&sample).await.unwrap_err();

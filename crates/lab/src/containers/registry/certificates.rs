@@ -1,4 +1,4 @@
-//! Who the registry is, and how clients know.
+//! The registry's certificate and the CA that clients trust.
 
 use rcgen::{
     BasicConstraints, CertificateParams, CertifiedIssuer, DnType, ExtendedKeyUsagePurpose, IsCa,
@@ -11,15 +11,13 @@ use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
 use super::RegistryError;
 
-/// A CA, and a certificate that it issued; all as PEM text. The CA's own key
-/// is nowhere: there will be no second certificate.
+/// A CA and a certificate issued by it, as PEM. The CA's private key is not kept,
+/// because no second certificate is needed.
 #[derive(Clone)]
 pub struct Certificates {
-    /// For those who shall trust the registry.
     pub ca_pem: String,
-    /// The registry's own.
     pub cert_pem: String,
-    /// Its key: a secret.
+    /// The private key of `cert_pem`.
     pub key_pem: String,
 }
 
@@ -31,7 +29,7 @@ impl std::fmt::Debug for Certificates {
     }
 }
 
-/// Makes them for the names and addresses under which clients will come.
+/// `names` are the host names and addresses that clients connect to.
 pub fn make_certificates<S: AsRef<str>>(names: &[S]) -> Result<Certificates, RegistryError> {
     let mut ca = params("casement lab registry CA", Vec::new())?;
     ca.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
@@ -51,7 +49,7 @@ pub fn make_certificates<S: AsRef<str>>(names: &[S]) -> Result<Certificates, Reg
     })
 }
 
-/// A lab is younger than this and shorter than that, whatever its clock says.
+/// The fixed validity period covers any lab, even if its clock is wrong.
 fn params(common_name: &str, names: Vec<String>) -> Result<CertificateParams, RegistryError> {
     let mut params = CertificateParams::new(names)?;
     params
@@ -63,7 +61,6 @@ fn params(common_name: &str, names: Vec<String>) -> Result<CertificateParams, Re
 }
 
 impl Certificates {
-    /// What the TLS server needs of them.
     pub(super) fn server(&self) -> Result<ServerConfig, RegistryError> {
         let chain = CertificateDer::pem_slice_iter(self.cert_pem.as_bytes());
         let chain = chain.collect::<Result<Vec<_>, _>>()?;

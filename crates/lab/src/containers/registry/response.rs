@@ -1,4 +1,4 @@
-//! What the registry answers: a pure function of the request.
+//! Computes the response to a registry request, without I/O.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -10,73 +10,67 @@ use serde_json::json;
 
 use crate::containers::images::{Blob, Image, Images};
 
-/// A refusal, in the words of the distribution specification.
-struct Refusal(StatusCode, &'static str, &'static str);
+/// Status, error code and message of the distribution specification.
+struct ApiError(StatusCode, &'static str, &'static str);
 
-const UNSUPPORTED: Refusal = Refusal(
+const UNSUPPORTED: ApiError = ApiError(
     StatusCode::METHOD_NOT_ALLOWED,
     "UNSUPPORTED",
-    "this registry can only be read",
+    "this registry is read-only",
 );
-const NO_SUCH_PLACE: Refusal = Refusal(
-    StatusCode::NOT_FOUND,
-    "UNSUPPORTED",
-    "there is nothing under this path",
-);
-const NAME_UNKNOWN: Refusal = Refusal(
+const PATH_UNKNOWN: ApiError = ApiError(StatusCode::NOT_FOUND, "UNSUPPORTED", "path not found");
+const NAME_UNKNOWN: ApiError = ApiError(
     StatusCode::NOT_FOUND,
     "NAME_UNKNOWN",
     "repository name not known to registry",
 );
-const MANIFEST_UNKNOWN: Refusal = Refusal(
+const MANIFEST_UNKNOWN: ApiError = ApiError(
     StatusCode::NOT_FOUND,
     "MANIFEST_UNKNOWN",
     "manifest unknown to registry",
 );
-const BLOB_UNKNOWN: Refusal = Refusal(
+const BLOB_UNKNOWN: ApiError = ApiError(
     StatusCode::NOT_FOUND,
     "BLOB_UNKNOWN",
     "blob unknown to registry",
 );
 
-const UNAUTHORIZED: Refusal = Refusal(
+const UNAUTHORIZED: ApiError = ApiError(
     StatusCode::UNAUTHORIZED,
     "UNAUTHORIZED",
     "authentication required",
 );
 
-/// Whether a request comes from who has the account, `user:password`.
-pub(super) fn is_from<B>(request: &Request<B>, account: &str) -> bool {
-    let wanted = format!("Basic {}", STANDARD.encode(account));
-    let said = request.headers().get(AUTHORIZATION);
-    said.is_some_and(|said| said.as_bytes() == wanted.as_bytes())
+/// `credentials` is `user:password`.
+pub(super) fn is_authorized<B>(request: &Request<B>, credentials: &str) -> bool {
+    let expected = format!("Basic {}", STANDARD.encode(credentials));
+    let header = request.headers().get(AUTHORIZATION);
+    header.is_some_and(|header| header.as_bytes() == expected.as_bytes())
 }
 
-/// The answer to who has not said who it is, or is nobody.
-pub(super) fn unknown() -> Response<Full<Bytes>> {
-    let mut response = respond(Err(UNAUTHORIZED));
-    let how = HeaderValue::from_static("Basic realm=\"lab\"");
-    response.headers_mut().insert(WWW_AUTHENTICATE, how);
+pub(super) fn unauthorized() -> Response<Full<Bytes>> {
+    let mut response = into_response(Err(UNAUTHORIZED));
+    let challenge = HeaderValue::from_static("Basic realm=\"lab\"");
+    response.headers_mut().insert(WWW_AUTHENTICATE, challenge);
     response
 }
 
-/// The answer to one request.
-pub(super) fn answer(method: &Method, path: &str, images: &Images) -> Response<Full<Bytes>> {
+pub(super) fn respond(method: &Method, path: &str, images: &Images) -> Response<Full<Bytes>> {
     let found = match *method {
         Method::GET | Method::HEAD => find(path, images),
         _ => Err(UNSUPPORTED),
     };
-    respond(found)
+    into_response(found)
 }
 
-fn respond(found: Result<Found<'_>, Refusal>) -> Response<Full<Bytes>> {
+fn into_response(found: Result<Found<'_>, ApiError>) -> Response<Full<Bytes>> {
     let (status, media_type, digest, body) = match found {
         Ok(Found::Text(text)) => (StatusCode::OK, "application/json", None, text.into()),
         Ok(Found::Blob(blob, media_type)) => {
             let bytes = Bytes::copy_from_slice(&blob.bytes);
             (StatusCode::OK, media_type, Some(&blob.digest), bytes)
         }
-        Err(Refusal(status, code, message)) => {
+        Err(ApiError(status, code, message)) => {
             let errors = json!({ "errors": [{ "code": code, "message": message }] });
             (status, "application/json", None, errors.to_string().into())
         }
@@ -101,16 +95,16 @@ enum Found<'a> {
     Blob(&'a Blob, &'static str),
 }
 
-fn find<'a>(path: &str, images: &'a Images) -> Result<Found<'a>, Refusal> {
-    let rest = path.strip_prefix("/v2").ok_or(NO_SUCH_PLACE)?;
+fn find<'a>(path: &str, images: &'a Images) -> Result<Found<'a>, ApiError> {
+    let rest = path.strip_prefix("/v2").ok_or(PATH_UNKNOWN)?;
     if rest.trim_matches('/').is_empty() {
         return Ok(Found::Text("{}".to_owned()));
     }
-    // Repository names have slashes in them, references and digests have none.
-    let (rest, reference) = rest.rsplit_once('/').ok_or(NO_SUCH_PLACE)?;
-    let (name, kind) = rest.rsplit_once('/').ok_or(NO_SUCH_PLACE)?;
+    // Repository names may contain slashes, references and digests may not.
+    let (rest, reference) = rest.rsplit_once('/').ok_or(PATH_UNKNOWN)?;
+    let (name, kind) = rest.rsplit_once('/').ok_or(PATH_UNKNOWN)?;
     if !["manifests", "blobs", "tags"].contains(&kind) {
-        return Err(NO_SUCH_PLACE);
+        return Err(PATH_UNKNOWN);
     }
     let image = images
         .iter()
@@ -120,7 +114,7 @@ fn find<'a>(path: &str, images: &'a Images) -> Result<Found<'a>, Refusal> {
         "manifests" => manifest(image, reference)
             .map(|blob| Found::Blob(blob, blob.media_type))
             .ok_or(MANIFEST_UNKNOWN),
-        "blobs" => all(image)
+        "blobs" => all_blobs(image)
             .find(|blob| blob.digest == reference)
             .map(|blob| Found::Blob(blob, "application/octet-stream"))
             .ok_or(BLOB_UNKNOWN),
@@ -128,7 +122,7 @@ fn find<'a>(path: &str, images: &'a Images) -> Result<Found<'a>, Refusal> {
             let tags = json!({ "name": image.repository, "tags": [image.tag] });
             Ok(Found::Text(tags.to_string()))
         }
-        _ => Err(NO_SUCH_PLACE),
+        _ => Err(PATH_UNKNOWN),
     }
 }
 
@@ -141,7 +135,7 @@ fn manifest<'a>(image: &'a Image, reference: &str) -> Option<&'a Blob> {
         .find(|blob| blob.digest == reference)
 }
 
-fn all(image: &Image) -> impl Iterator<Item = &Blob> {
+fn all_blobs(image: &Image) -> impl Iterator<Item = &Blob> {
     std::iter::once(&image.index)
         .chain(&image.manifests)
         .chain(&image.configs)

@@ -1,4 +1,4 @@
-//! Addresses of interfaces.
+//! Adds and removes addresses of interfaces.
 
 use std::net::IpAddr;
 
@@ -9,47 +9,50 @@ use serde::Deserialize;
 use super::ip::{self, Link};
 use super::{exists, invalid, not_found};
 
-/// As `ip -j addr` shows a link.
+/// An entry of `ip -j addr`.
 #[derive(Debug, Deserialize)]
-struct Shown {
+struct LinkAddresses {
     ifindex: Option<u32>,
     #[serde(default)]
-    addr_info: Vec<Info>,
+    addr_info: Vec<AddressInfo>,
 }
 
 #[derive(Debug, Deserialize)]
-struct Info {
+struct AddressInfo {
     local: Option<IpAddr>,
     prefixlen: u8,
 }
 
-/// Adds an address that the interface has not.
+/// Fails if the interface already has the address.
 pub fn create(address: &Address) -> Result<(), Failure> {
-    let longest = if address.address.is_ipv4() { 32 } else { 128 };
-    if address.prefix_length > longest {
-        return Err(invalid(format!("{address:?} is no address")));
+    let max_length = if address.address.is_ipv4() { 32 } else { 128 };
+    if address.prefix_length > max_length {
+        return Err(invalid(format!("{address:?} is not a valid address")));
     }
     let link = ip::link(address.interface)?;
     if prefix_of(address)?.is_some() {
-        return Err(exists(format!("{} has {}", link.ifname, address.address)));
+        return Err(exists(format!(
+            "{} already has {}",
+            link.ifname, address.address
+        )));
     }
     change("add", address, address.prefix_length, &link)
 }
 
-/// Removes an address that the interface has.
+/// Fails if the interface does not have the address.
 pub fn delete(address: &Address) -> Result<(), Failure> {
     let link = ip::link(address.interface)?;
     match prefix_of(address)? {
         Some(length) => change("del", address, length, &link),
         None => Err(not_found(format!(
-            "{} has no {}",
+            "{} does not have {}",
             link.ifname, address.address
         ))),
     }
 }
 
 fn prefix_of(address: &Address) -> Result<Option<u8>, Failure> {
-    let links: Vec<Shown> = ip::show(&["addr", "show"])?;
+    let links: Vec<LinkAddresses> = ip::show(&["addr", "show"])?;
     Ok(links
         .iter()
         .filter(|link| link.ifindex == Some(address.interface))
@@ -63,7 +66,7 @@ fn change(verb: &str, address: &Address, length: u8, link: &Link) -> Result<(), 
     let family = ip::family(address.address);
     let mut arguments = vec![family, "addr", verb, &text, "dev", &link.ifname];
     if verb == "add" && address.address.is_ipv6() {
-        // Windows' callers want the address at once; nobody else has it here.
+        // Windows callers use the address at once; duplicates cannot exist here.
         arguments.push("nodad");
     }
     ip::change(&arguments)

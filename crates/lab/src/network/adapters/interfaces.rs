@@ -1,4 +1,4 @@
-//! Settings of interfaces.
+//! Reads and changes settings of interfaces.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -6,46 +6,44 @@ use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use lab_wire::Failure;
-use lab_wire::adapter::{Change, Family, Interface, Settings};
+use lab_wire::adapter::{Family, Interface, InterfaceChange, InterfaceSettings};
 
 use super::ip::{self, Link};
 use super::{general, invalid};
 
-/// Windows' automatic metric of an adapter with 10 Gbit/s.
+/// The metric that Windows assigns to a 10 Gbit/s adapter.
 const AUTOMATIC_METRIC: u32 = 15;
 
-/// The settings that Linux has no place for.
+/// Stores the settings that Linux does not support.
 #[derive(Debug, Default)]
 pub struct Interfaces {
-    remembered: Mutex<BTreeMap<Interface, Remembered>>,
+    stored: Mutex<BTreeMap<Interface, StoredSettings>>,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
-struct Remembered {
+struct StoredSettings {
     weak_host_send: bool,
     weak_host_receive: bool,
-    /// `None` is automatic.
+    /// `None` means automatic.
     metric: Option<u32>,
 }
 
 impl Interfaces {
-    /// All settings of an interface.
-    pub fn settings(&self, interface: Interface) -> Result<Settings, Failure> {
+    pub fn settings(&self, interface: Interface) -> Result<InterfaceSettings, Failure> {
         let link = ip::link(interface.index)?;
-        let remembered = self.lock().get(&interface).copied().unwrap_or_default();
-        Ok(Settings {
+        let stored = self.lock().get(&interface).copied().unwrap_or_default();
+        Ok(InterfaceSettings {
             forwarding: forwarding(interface, &link)?,
-            weak_host_send: remembered.weak_host_send,
-            weak_host_receive: remembered.weak_host_receive,
-            automatic_metric: remembered.metric.is_none(),
-            metric: remembered.metric.unwrap_or(AUTOMATIC_METRIC),
+            weak_host_send: stored.weak_host_send,
+            weak_host_receive: stored.weak_host_receive,
+            automatic_metric: stored.metric.is_none(),
+            metric: stored.metric.unwrap_or(AUTOMATIC_METRIC),
             mtu: link.mtu,
             connected: link.flags.iter().any(|flag| flag == "LOWER_UP"),
         })
     }
 
-    /// Changes some of them.
-    pub fn change(&self, interface: Interface, change: &Change) -> Result<(), Failure> {
+    pub fn change(&self, interface: Interface, change: &InterfaceChange) -> Result<(), Failure> {
         let link = ip::link(interface.index)?;
         if let Some(mtu) = change.mtu.filter(|&mtu| mtu != link.mtu) {
             let mtu = mtu.to_string();
@@ -59,15 +57,13 @@ impl Interfaces {
         Ok(())
     }
 
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<Interface, Remembered>> {
-        self.remembered
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<Interface, StoredSettings>> {
+        self.stored.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Remembered {
-    fn apply(&mut self, change: &Change) {
+impl StoredSettings {
+    fn apply(&mut self, change: &InterfaceChange) {
         self.weak_host_send = change.weak_host_send.unwrap_or(self.weak_host_send);
         self.weak_host_receive = change.weak_host_receive.unwrap_or(self.weak_host_receive);
         self.metric = match (change.automatic_metric, change.metric) {
@@ -80,7 +76,7 @@ impl Remembered {
 }
 
 fn forwarding(interface: Interface, link: &Link) -> Result<bool, Failure> {
-    // Without IPv6 in the kernel there is no such file.
+    // The file is missing if the kernel has no IPv6.
     let text = fs::read_to_string(forwarding_file(interface, link)?).unwrap_or_default();
     Ok(text.trim() == "1")
 }
@@ -105,32 +101,32 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_metric_of_ones_own_is_not_automatic() {
-        let mut remembered = Remembered::default();
-        let metric = Change {
+    fn explicit_metric_disables_automatic_metric() {
+        let mut stored = StoredSettings::default();
+        let metric = InterfaceChange {
             metric: Some(5),
-            ..Change::default()
+            ..InterfaceChange::default()
         };
-        remembered.apply(&metric);
-        assert_eq!(remembered.metric, Some(5));
-        let automatic = Change {
+        stored.apply(&metric);
+        assert_eq!(stored.metric, Some(5));
+        let automatic = InterfaceChange {
             automatic_metric: Some(true),
             metric: Some(5),
-            ..Change::default()
+            ..InterfaceChange::default()
         };
-        remembered.apply(&automatic);
-        assert_eq!(remembered.metric, None);
+        stored.apply(&automatic);
+        assert_eq!(stored.metric, None);
     }
 
     #[test]
-    fn what_is_not_named_stays() {
-        let mut remembered = Remembered {
+    fn unset_fields_keep_their_values() {
+        let mut stored = StoredSettings {
             weak_host_send: true,
             metric: Some(7),
-            ..Remembered::default()
+            ..StoredSettings::default()
         };
-        remembered.apply(&Change::default());
-        assert!(remembered.weak_host_send);
-        assert_eq!(remembered.metric, Some(7));
+        stored.apply(&InterfaceChange::default());
+        assert!(stored.weak_host_send);
+        assert_eq!(stored.metric, Some(7));
     }
 }

@@ -1,4 +1,4 @@
-//! The command `ip`.
+//! Runs the `ip` command.
 
 use std::net::IpAddr;
 use std::process::{Command, Output};
@@ -9,39 +9,35 @@ use serde::de::DeserializeOwned;
 
 use super::{exists, general, invalid, not_found};
 
-/// A link, as `ip -j link` shows it.
+/// An entry of `ip -j link`.
 #[derive(Debug, Deserialize)]
 pub struct Link {
-    /// Its index.
     pub ifindex: u32,
-    /// Its name.
     pub ifname: String,
-    /// Largest packet.
     pub mtu: u32,
-    /// `UP`, `LOWER_UP` and others.
+    /// For example `UP` and `LOWER_UP`.
     #[serde(default)]
     pub flags: Vec<String>,
 }
 
-/// The link with an index.
 pub fn link(index: u32) -> Result<Link, Failure> {
     let links: Vec<Link> = show(&["link", "show"])?;
     links
         .into_iter()
         .find(|link| link.ifindex == index)
-        .ok_or_else(|| not_found(format!("no interface has the index {index}")))
+        .ok_or_else(|| not_found(format!("no interface has index {index}")))
 }
 
-/// `-4` or `-6`.
+/// The family option of `ip`.
 pub fn family(address: IpAddr) -> &'static str {
     if address.is_ipv4() { "-4" } else { "-6" }
 }
 
-/// Reads a list; `ip` shows nothing at all for some empty ones.
+/// `ip` prints nothing instead of `[]` for some empty lists.
 pub fn show<T: DeserializeOwned>(arguments: &[&str]) -> Result<Vec<T>, Failure> {
     let output = run("-j", arguments)?;
     if !output.status.success() {
-        return Err(refusal(&output));
+        return Err(win32_failure(&output));
     }
     match output.stdout.trim_ascii() {
         [] => Ok(Vec::new()),
@@ -49,13 +45,14 @@ pub fn show<T: DeserializeOwned>(arguments: &[&str]) -> Result<Vec<T>, Failure> 
     }
 }
 
-/// Changes something.
 pub fn change(arguments: &[&str]) -> Result<(), Failure> {
-    let (first, rest) = arguments.split_first().ok_or_else(|| general("nothing"))?;
+    let (first, rest) = arguments
+        .split_first()
+        .ok_or_else(|| general("no arguments for ip"))?;
     let output = run(first, rest)?;
     match output.status.success() {
         true => Ok(()),
-        false => Err(refusal(&output)),
+        false => Err(win32_failure(&output)),
     }
 }
 
@@ -67,8 +64,8 @@ fn run(first: &str, rest: &[&str]) -> Result<Output, Failure> {
         .map_err(general)
 }
 
-/// What the kernel said, in Windows' terms.
-fn refusal(output: &Output) -> Failure {
+/// Maps an error message of `ip` to a Win32 error.
+fn win32_failure(output: &Output) -> Failure {
     let text = String::from_utf8_lossy(&output.stderr).trim().to_owned();
     if text.contains("File exists") || text.contains("already assigned") {
         exists(text)

@@ -1,8 +1,8 @@
-//! Routes.
+//! Adds, changes and removes routes.
 //!
-//! To Windows two routes differ by destination, gateway or interface, to Linux
-//! by destination and metric; `ip route append` lets Linux have both of two
-//! routes that differ in their gateway alone.
+//! Windows identifies a route by destination, gateway and interface, Linux by
+//! destination and metric. `ip route append` allows routes that differ only in the
+//! gateway.
 
 use std::net::IpAddr;
 
@@ -13,9 +13,9 @@ use serde::Deserialize;
 use super::ip::{self, Link};
 use super::{exists, invalid, not_found};
 
-/// As `ip -j route` shows one.
+/// An entry of `ip -j route`.
 #[derive(Debug, Deserialize)]
-struct Shown {
+struct LinuxRoute {
     dst: String,
     gateway: Option<IpAddr>,
     dev: Option<String>,
@@ -23,22 +23,22 @@ struct Shown {
     metric: u32,
 }
 
-/// Adds a route that is not there.
+/// Fails if the route exists.
 pub fn create(route: &Route) -> Result<(), Failure> {
     let link = check(route)?;
     match find(route, &link)? {
         Some(_) => Err(exists(format!(
-            "the route to {} is there",
+            "a route to {} already exists",
             destination(route)
         ))),
         None => write("append", route, &link, route.metric),
     }
 }
 
-/// Gives a route that is there another metric.
+/// Changes the metric of an existing route.
 pub fn set(route: &Route) -> Result<(), Failure> {
     let link = check(route)?;
-    let metric = present(route, &link)?;
+    let metric = find_existing(route, &link)?;
     if metric == route.metric {
         return Ok(());
     }
@@ -46,29 +46,28 @@ pub fn set(route: &Route) -> Result<(), Failure> {
     write("del", route, &link, metric)
 }
 
-/// Removes a route that is there.
+/// Fails if the route does not exist.
 pub fn delete(route: &Route) -> Result<(), Failure> {
     let link = check(route)?;
-    let metric = present(route, &link)?;
+    let metric = find_existing(route, &link)?;
     write("del", route, &link, metric)
 }
 
 fn check(route: &Route) -> Result<Link, Failure> {
-    let longest = if route.destination.is_ipv4() { 32 } else { 128 };
-    if route.prefix_length > longest || route.destination.is_ipv4() != route.next_hop.is_ipv4() {
-        return Err(invalid(format!("{route:?} is no route")));
+    let max_length = if route.destination.is_ipv4() { 32 } else { 128 };
+    if route.prefix_length > max_length || route.destination.is_ipv4() != route.next_hop.is_ipv4() {
+        return Err(invalid(format!("{route:?} is not a valid route")));
     }
     ip::link(route.interface)
 }
 
-fn present(route: &Route, link: &Link) -> Result<u32, Failure> {
-    find(route, link)?
-        .ok_or_else(|| not_found(format!("there is no route to {}", destination(route))))
+fn find_existing(route: &Route, link: &Link) -> Result<u32, Failure> {
+    find(route, link)?.ok_or_else(|| not_found(format!("no route to {}", destination(route))))
 }
 
-/// The metric of a route, if it is there.
+/// The metric of the route, if it exists.
 fn find(route: &Route, link: &Link) -> Result<Option<u32>, Failure> {
-    let routes: Vec<Shown> = ip::show(&[ip::family(route.destination), "route", "show"])?;
+    let routes: Vec<LinuxRoute> = ip::show(&[ip::family(route.destination), "route", "show"])?;
     let gateway = gateway(route);
     Ok(routes
         .into_iter()
@@ -80,8 +79,8 @@ fn find(route: &Route, link: &Link) -> Result<Option<u32>, Failure> {
         .map(|shown| shown.metric))
 }
 
-impl Shown {
-    /// `ip` writes `default`, and leaves out the length of a single address.
+impl LinuxRoute {
+    /// `ip` prints `default`, and a single address without its prefix length.
     fn is_to(&self, route: &Route) -> bool {
         let (address, length) = match self.dst.split_once('/') {
             Some((address, length)) => (address, length.parse().ok()),
@@ -90,8 +89,9 @@ impl Shown {
             }
             None => (self.dst.as_str(), None),
         };
-        let whole = if route.destination.is_ipv4() { 32 } else { 128 };
-        address.parse() == Ok(route.destination) && length.unwrap_or(whole) == route.prefix_length
+        let full_length = if route.destination.is_ipv4() { 32 } else { 128 };
+        address.parse() == Ok(route.destination)
+            && length.unwrap_or(full_length) == route.prefix_length
     }
 }
 
@@ -129,12 +129,12 @@ mod tests {
         }
     }
 
-    fn shown(dst: &str) -> Shown {
+    fn shown(dst: &str) -> LinuxRoute {
         serde_json::from_str(&format!(r#"{{"dst":"{dst}","dev":"Ethernet"}}"#)).unwrap()
     }
 
     #[test]
-    fn destinations_are_read_as_ip_writes_them() {
+    fn destinations_match_the_output_of_ip() {
         assert!(shown("10.0.0.0/24").is_to(&route("10.0.0.0", 24)));
         assert!(shown("10.0.0.7").is_to(&route("10.0.0.7", 32)));
         assert!(shown("default").is_to(&route("0.0.0.0", 0)));
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn families_must_agree() {
+    fn invalid_routes_are_rejected() {
         let mut mixed = route("10.0.0.0", 24);
         mixed.next_hop = "fd00::1".parse().unwrap();
         assert_eq!(create(&mixed).unwrap_err().code, 87);

@@ -1,15 +1,15 @@
-//! Reading the documents that callers send.
+//! Reads fields of JSON documents.
 //!
-//! Go, PowerShell and C++ callers disagree on the case of field names and on
-//! whether an enumeration is a number or a word; HNS takes them all, and so do
-//! these readers.
+//! Go, PowerShell and C++ callers differ in the case of field names and in whether an
+//! enumeration is a number or a string. HNS accepts all variants, and so do these
+//! functions.
 
 use lab_wire::Failure;
 use serde_json::Value;
 
 use super::failure;
 
-/// Parses a document; empty text stands for an empty object.
+/// Empty text means an empty object.
 pub fn parse(text: &str) -> Result<Value, Failure> {
     if text.trim().is_empty() {
         return Ok(Value::Object(serde_json::Map::new()));
@@ -17,7 +17,7 @@ pub fn parse(text: &str) -> Result<Value, Failure> {
     serde_json::from_str(text).map_err(|_| failure::invalid_json())
 }
 
-/// A field by name, in any case.
+/// Case-insensitive lookup; `null` counts as missing.
 pub fn field<'a>(document: &'a Value, name: &str) -> Option<&'a Value> {
     let object = document.as_object()?;
     object
@@ -31,7 +31,7 @@ pub fn field<'a>(document: &'a Value, name: &str) -> Option<&'a Value> {
         .filter(|value| !value.is_null())
 }
 
-/// A text field; absent and empty are the same.
+/// An empty string counts as missing.
 pub fn text(document: &Value, name: &str) -> Option<String> {
     field(document, name)?
         .as_str()
@@ -39,7 +39,7 @@ pub fn text(document: &Value, name: &str) -> Option<String> {
         .map(str::to_owned)
 }
 
-/// A number, also one written as text.
+/// A number or a string with a number.
 pub fn number(document: &Value, name: &str) -> Option<u64> {
     match field(document, name)? {
         Value::Number(number) => number.as_u64(),
@@ -48,19 +48,18 @@ pub fn number(document: &Value, name: &str) -> Option<u64> {
     }
 }
 
-/// A number that fits into 32 bits.
 pub fn number32(document: &Value, name: &str) -> Option<u32> {
     number(document, name).and_then(|number| u32::try_from(number).ok())
 }
 
-/// A list; absent and empty are the same.
+/// A missing list counts as empty.
 pub fn list<'a>(document: &'a Value, name: &str) -> &'a [Value] {
     field(document, name)
         .and_then(Value::as_array)
         .map_or(&[], Vec::as_slice)
 }
 
-/// A list of texts; other things in it are left out.
+/// Skips elements that are not strings.
 pub fn texts(document: &Value, name: &str) -> Vec<String> {
     list(document, name)
         .iter()
@@ -68,23 +67,21 @@ pub fn texts(document: &Value, name: &str) -> Vec<String> {
         .collect()
 }
 
-/// True only for `true`.
 pub fn flag(document: &Value, name: &str) -> bool {
     field(document, name).and_then(Value::as_bool) == Some(true)
 }
 
-/// An IP protocol as number or word.
+/// The field `Protocol`, a number or a name.
 pub fn protocol(document: &Value) -> u32 {
-    let word = text(document, "Protocol").map(|word| word.to_ascii_lowercase());
-    match word.as_deref() {
+    let name = text(document, "Protocol").map(|name| name.to_ascii_lowercase());
+    match name.as_deref() {
         Some("tcp") => 6,
         Some("udp") => 17,
         _ => number32(document, "Protocol").unwrap_or(0),
     }
 }
 
-/// The schema's major version; documents without one are of the first
-/// generation.
+/// The major version of the schema; documents without one are v1.
 pub fn schema_major(document: &Value) -> Option<u64> {
     number(field(document, "SchemaVersion")?, "Major")
 }

@@ -1,4 +1,4 @@
-//! Endpoints: making, showing, changing and deleting them.
+//! Creates, reads, modifies and deletes endpoints.
 
 mod address;
 
@@ -72,7 +72,7 @@ impl Store {
             Some(text) => text.parse().map_err(|_| failure::invalid_endpoint())?,
             None => self.free_mac(network)?,
         };
-        let mut policies = policy::read_all(settings, self.setup.version)?;
+        let mut policies = policy::read_all(settings, self.config.version)?;
         if network.kind == NetworkKind::L2Bridge && !policies.iter().any(|it| it.is("L2Driver")) {
             policies.push(Policy {
                 kind: "L2Driver".to_owned(),
@@ -105,7 +105,7 @@ impl Store {
         })
     }
 
-    /// A port of a network's outer side belongs to one endpoint.
+    /// An external port of a network can be published by one endpoint only.
     fn check_ports(&self, endpoint: &Endpoint, policies: &[Policy]) -> Result<(), Failure> {
         let others = self
             .state
@@ -116,8 +116,8 @@ impl Store {
             .flat_map(|it| &it.policies)
             .filter_map(Policy::published_port)
             .collect();
-        let mut wanted = policies.iter().filter_map(Policy::published_port);
-        match wanted.any(|port| taken.contains(&port)) {
+        let mut requested = policies.iter().filter_map(Policy::published_port);
+        match requested.any(|port| taken.contains(&port)) {
             true => Err(failure::port_exists()),
             false => Ok(()),
         }
@@ -134,7 +134,7 @@ impl Store {
             return Err(failure::unsupported());
         }
         let settings = document::field(request, "Settings").unwrap_or(&Value::Null);
-        let new = policy::read_all(settings, self.setup.version)?;
+        let new = policy::read_all(settings, self.config.version)?;
         let verb = document::text(request, "RequestType").unwrap_or_else(|| "Add".to_owned());
         match verb.to_ascii_lowercase().as_str() {
             "add" => {
@@ -151,7 +151,7 @@ impl Store {
                 };
                 self.endpoint_mut(id)?
                     .policies
-                    .retain(|old| !new.iter().any(|gone| same(gone, old)));
+                    .retain(|old| !new.iter().any(|removed| same(removed, old)));
             }
             "refresh" => {}
             _ => return Err(failure::unsupported()),
@@ -159,7 +159,7 @@ impl Store {
         Ok(())
     }
 
-    /// Takes it out of its namespace and of load balancers first.
+    /// Also removes it from its namespace, load balancers and routes.
     pub(super) fn delete_endpoint(&mut self, id: &str) -> Result<(), Failure> {
         let endpoint = self.endpoint(id)?.clone();
         if let Some(namespace) = &endpoint.namespace {
@@ -175,7 +175,7 @@ impl Store {
         Ok(())
     }
 
-    /// Where the endpoint is on the wire; `None` where it is not.
+    /// `None` for detached and remote endpoints.
     pub(super) fn attachment(&self, endpoint: &Endpoint) -> Option<Attachment> {
         let namespace = endpoint.namespace.as_ref()?;
         let namespace = self.namespace(namespace).ok()?;
@@ -187,12 +187,12 @@ impl Store {
             let to = route.destination_prefix.parse().ok()?;
             Some((to, route.next_hop.parse().ok()?))
         });
-        let mut inside = namespace.endpoints.iter();
+        let mut endpoints = namespace.endpoints.iter();
         Some(Attachment {
             endpoint: endpoint.id.clone(),
             network: network.id.clone(),
             namespace: (!namespace.is_default).then(|| namespace.id.clone()),
-            index: inside.position(|id| id == &endpoint.id).unwrap_or(0),
+            index: endpoints.position(|id| id == &endpoint.id).unwrap_or(0),
             mac: endpoint.mac,
             addresses: endpoint
                 .addresses
@@ -203,7 +203,6 @@ impl Store {
         })
     }
 
-    /// Puts an endpoint into a namespace.
     pub(super) fn attach(&mut self, namespace: &str, endpoint: &str) -> Result<(), Failure> {
         let namespace = self.namespace(namespace)?.id.clone();
         let found = self.endpoint_mut(endpoint)?;
@@ -216,29 +215,30 @@ impl Store {
         found.namespace = Some(namespace.clone());
         found.was_attached = true;
         let found = found.clone();
-        self.enter(&namespace, &found.id)?;
-        let place = self.attachment(&found);
-        self.effects.extend(place.map(Effect::EndpointAttached));
+        self.add_to_namespace(&namespace, &found.id)?;
+        let attachment = self.attachment(&found);
+        self.effects
+            .extend(attachment.map(Effect::EndpointAttached));
         Ok(())
     }
 
-    /// Takes an endpoint out of a namespace.
     pub(super) fn detach(&mut self, namespace: &str, endpoint: &str) -> Result<(), Failure> {
         let namespace = self.namespace(namespace)?.id.clone();
         let found = self.endpoint(endpoint)?.clone();
         if found.namespace.as_ref() != Some(&namespace) {
             return Err(failure::element_not_found());
         }
-        let place = self.attachment(&found);
-        self.effects.extend(place.map(Effect::EndpointDetached));
-        self.leave(&namespace, &found.id)?;
+        let attachment = self.attachment(&found);
+        self.effects
+            .extend(attachment.map(Effect::EndpointDetached));
+        self.remove_from_namespace(&namespace, &found.id)?;
         self.endpoint_mut(endpoint)?.namespace = None;
         Ok(())
     }
 }
 
 impl Endpoint {
-    /// What a caller of the second generation reads.
+    /// The v2 document.
     pub(super) fn document(&self) -> Value {
         json!({
             "ID": self.id,
@@ -256,7 +256,7 @@ impl Endpoint {
         })
     }
 
-    /// Replaces the MAC address; for updates of the first generation.
+    /// For v1 updates.
     pub(super) fn set_mac(&mut self, text: &str) -> Result<(), Failure> {
         self.mac = text
             .parse::<Mac>()

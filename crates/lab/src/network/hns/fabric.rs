@@ -1,7 +1,7 @@
-//! What a change of the store means for the wire.
+//! The effects of store changes on the network.
 //!
-//! The store only says what happened, as [`Effect`]s; a [`Fabric`] makes it
-//! so. Every effect has an inverse, so that a failure half way can be undone.
+//! The store returns [`Effect`]s; a [`Fabric`] applies them. Every effect has an
+//! inverse, so that a partial failure can be rolled back.
 
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -9,130 +9,110 @@ use ipnet::IpNet;
 
 use super::mac::Mac;
 
-/// A network as the wire sees it.
+/// The parts of a network that affect packets.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NetworkPlan {
-    /// The network's id.
     pub id: String,
-    /// Subnets with their gateways, which the network itself answers for.
+    /// Subnets with their gateways, whose addresses belong to the network's bridge.
     pub subnets: Vec<(IpNet, Option<IpAddr>)>,
-    /// For overlays.
+    /// For overlay networks.
     pub vxlan: Option<Vxlan>,
 }
 
-/// What an overlay adds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Vxlan {
-    /// The network's number on the wire.
     pub vni: u32,
-    /// UDP port.
     pub port: u16,
-    /// The distributed router: other hosts send the pods' packets to it.
+    /// MAC address of the distributed router, to which other hosts send packets for
+    /// pods.
     pub router_mac: Mac,
-    /// The host's address, from which packets leave.
+    /// The host's address, used as the tunnel source.
     pub local: Ipv4Addr,
 }
 
-/// The way to the pods of another host.
+/// A route to the pods of another host.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RemoteSubnet {
-    /// On which network.
     pub network: String,
-    /// The other host's pods.
     pub prefix: IpNet,
-    /// The number on the wire.
     pub vni: u32,
-    /// The other host.
+    /// The address of the other host.
     pub provider: Ipv4Addr,
-    /// The other host's distributed router.
+    /// MAC address of the other host's distributed router.
     pub router_mac: Mac,
-    /// True where no other prefix leads to the same router.
-    pub sole: bool,
+    /// True if no other prefix uses the same router.
+    pub only_prefix: bool,
 }
 
-/// An endpoint in its namespace.
+/// An endpoint attached to a namespace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Attachment {
-    /// The endpoint's id.
     pub endpoint: String,
-    /// The network's id.
     pub network: String,
-    /// The namespace's id; `None` for the host itself.
+    /// `None` for the host's own namespace.
     pub namespace: Option<String>,
-    /// Its number in the namespace: the first is `eth0`.
+    /// Position in the namespace: the first is `eth0`.
     pub index: usize,
-    /// The endpoint's.
     pub mac: Mac,
-    /// Addresses with the subnet's length.
+    /// With the prefix length of the subnet.
     pub addresses: Vec<IpNet>,
-    /// Destination and gateway.
+    /// Destinations and gateways.
     pub routes: Vec<(IpNet, IpAddr)>,
 }
 
-/// One thing that happened.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Effect {
-    /// The first external network takes the card into a virtual switch, which
-    /// cuts the host's connections; at boot there are none to cut.
-    SwitchMade {
-        /// The card's name.
+    /// The first external network moves the NIC into a virtual switch, which resets
+    /// the host's connections; at boot there are none.
+    SwitchCreated {
         nic: String,
-        /// Whether connections break.
-        cut: bool,
+        reset_connections: bool,
     },
-    /// The last external network is gone, and the card is free again.
-    SwitchGone {
-        /// The card's name.
+    /// The last external network was deleted and the NIC leaves the switch.
+    SwitchRemoved {
         nic: String,
     },
-    /// A network is there.
-    NetworkMade(NetworkPlan),
-    /// A network is gone.
-    NetworkGone(NetworkPlan),
-    /// A namespace is there.
-    NamespaceMade(String),
-    /// A namespace is gone.
-    NamespaceGone(String),
-    /// An endpoint has a place.
+    NetworkCreated(NetworkPlan),
+    NetworkRemoved(NetworkPlan),
+    NamespaceCreated(String),
+    NamespaceRemoved(String),
     EndpointAttached(Attachment),
-    /// An endpoint has lost it.
     EndpointDetached(Attachment),
-    /// Another host's pods can be reached.
     RemoteSubnetAdded(RemoteSubnet),
-    /// Another host's pods cannot be reached any more.
     RemoteSubnetRemoved(RemoteSubnet),
 }
 
 impl Effect {
-    /// What takes it back.
     pub fn inverse(&self) -> Self {
         match self.clone() {
-            Self::SwitchMade { nic, .. } => Self::SwitchGone { nic },
-            Self::SwitchGone { nic } => Self::SwitchMade { nic, cut: true },
-            Self::NetworkMade(plan) => Self::NetworkGone(plan),
-            Self::NetworkGone(plan) => Self::NetworkMade(plan),
-            Self::NamespaceMade(id) => Self::NamespaceGone(id),
-            Self::NamespaceGone(id) => Self::NamespaceMade(id),
-            Self::EndpointAttached(place) => Self::EndpointDetached(place),
-            Self::EndpointDetached(place) => Self::EndpointAttached(place),
+            Self::SwitchCreated { nic, .. } => Self::SwitchRemoved { nic },
+            Self::SwitchRemoved { nic } => Self::SwitchCreated {
+                nic,
+                reset_connections: true,
+            },
+            Self::NetworkCreated(plan) => Self::NetworkRemoved(plan),
+            Self::NetworkRemoved(plan) => Self::NetworkCreated(plan),
+            Self::NamespaceCreated(id) => Self::NamespaceRemoved(id),
+            Self::NamespaceRemoved(id) => Self::NamespaceCreated(id),
+            Self::EndpointAttached(attachment) => Self::EndpointDetached(attachment),
+            Self::EndpointDetached(attachment) => Self::EndpointAttached(attachment),
             Self::RemoteSubnetAdded(subnet) => Self::RemoteSubnetRemoved(subnet),
             Self::RemoteSubnetRemoved(subnet) => Self::RemoteSubnetAdded(subnet),
         }
     }
 }
 
-/// The wire refused.
+/// The message of a failed command.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct FabricError(pub String);
 
-/// Makes effects real.
 pub trait Fabric {
-    /// Makes one effect real, wholly or not at all.
+    /// Applies one effect completely or not at all.
     fn apply(&mut self, effect: &Effect) -> Result<(), FabricError>;
 }
 
-/// No wire: the store alone.
+/// Ignores all effects.
 #[derive(Debug, Default)]
 pub struct NoFabric;
 

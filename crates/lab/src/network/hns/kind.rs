@@ -1,10 +1,8 @@
-//! Kinds of networks and versions of HNS.
+//! Network types and HNS versions.
 
 use serde::{Deserialize, Serialize};
 
-/// What a network is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[allow(missing_docs)]
 pub enum NetworkKind {
     Nat,
     Ics,
@@ -28,7 +26,7 @@ impl NetworkKind {
         (Self::Overlay, "Overlay"),
     ];
 
-    /// Reads a name in any case.
+    /// Case-insensitive.
     pub fn parse(name: &str) -> Option<Self> {
         Self::ALL
             .iter()
@@ -36,7 +34,7 @@ impl NetworkKind {
             .map(|(kind, _)| *kind)
     }
 
-    /// The name in the case that flannel and the CNI plugins compare with.
+    /// The spelling that flannel and the CNI plugins compare with.
     pub fn name(self) -> &'static str {
         Self::ALL
             .iter()
@@ -44,8 +42,7 @@ impl NetworkKind {
             .map_or("", |(_, name)| name)
     }
 
-    /// True where the network takes the network card, and with it the host's
-    /// connections, into a virtual switch.
+    /// Whether the network moves the host's NIC into a virtual switch.
     pub fn is_external(self) -> bool {
         matches!(
             self,
@@ -53,15 +50,14 @@ impl NetworkKind {
         )
     }
 
-    /// True where HNS picks a subnet if the caller names none.
+    /// Whether HNS chooses a subnet if the caller specifies none.
     pub fn picks_subnet(self) -> bool {
         matches!(self, Self::Nat | Self::Ics | Self::Internal)
     }
 }
 
-/// A version of HNS, by which callers decide what it can do.
+/// Callers derive the supported features from the version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-#[allow(missing_docs)]
 pub struct HnsVersion {
     pub major: u32,
     pub minor: u32,
@@ -72,15 +68,14 @@ impl HnsVersion {
     pub const WS2019: Self = Self::new(9, 3);
     /// Windows Server 2022 in 2024.
     pub const WS2022: Self = Self::new(13, 3);
-    /// Windows Server 2025 at first.
+    /// Windows Server 2025 at release.
     pub const WS2025: Self = Self::new(15, 4);
 
-    /// Any version.
     pub const fn new(major: u32, minor: u32) -> Self {
         Self { major, minor }
     }
 
-    /// The version that comes with a Windows build, for example 20348.
+    /// The version in a Windows build, for example 20348.
     pub fn of_build(build: u32) -> Self {
         match build {
             ..=17763 => Self::WS2019,
@@ -89,9 +84,8 @@ impl HnsVersion {
         }
     }
 
-    /// Whether a kind of policy is known; kinds that are older than every
-    /// Windows Server in support are not looked at.
-    pub fn knows_policy(self, kind: &str) -> bool {
+    /// Policy types that all supported Windows Server releases have are not listed.
+    pub fn supports_policy(self, kind: &str) -> bool {
         let since = match kind.to_ascii_lowercase().as_str() {
             "vxlanport" => Self::new(10, 3),
             "setpolicy" => Self::new(13, 0),
@@ -103,7 +97,7 @@ impl HnsVersion {
         self >= since
     }
 
-    /// The 64-bit number in first-generation documents.
+    /// The 64-bit number in v1 documents.
     pub fn packed(self) -> u64 {
         u64::from(self.major) << 32 | u64::from(self.minor)
     }

@@ -1,18 +1,17 @@
-//! The wire, with Linux bridges, veths and VXLAN in the network namespace of
+//! A [`Fabric`] that uses Linux bridges, veths and VXLAN in the network namespace of
 //! the host.
 //!
 //! | HNS | Linux |
 //! | --- | --- |
-//! | virtual switch on the card | bridge `vEthernet` that has the card's address |
-//! | network | bridge `hns…` that has the gateway's address, and forwarding |
+//! | virtual switch on the NIC | bridge `vEthernet` with the NIC's addresses |
+//! | network | bridge `hns…` with the gateway's address, and forwarding |
 //! | overlay | VXLAN device `vxl…` on that bridge, which has the router's MAC |
-//! | namespace | network namespace named after it |
+//! | namespace | network namespace with the same id as name |
 //! | endpoint in a namespace | veth from the bridge to `eth0` |
-//! | endpoint on the host | one more address of the bridge |
+//! | endpoint on the host | additional address of the bridge |
 
 mod command;
-#[path = "linux/network.rs"]
-mod link;
+mod network;
 mod switch;
 
 use std::time::Duration;
@@ -20,37 +19,36 @@ use std::time::Duration;
 use self::command::Commands;
 use super::fabric::{Effect, Fabric, FabricError};
 
-/// What the switch's adapter is called. Windows says `vEthernet (Ethernet)`,
-/// which is too long for Linux.
+/// The adapter of the switch. The Windows name, `vEthernet (Ethernet)`, is too long for
+/// Linux.
 pub const VIRTUAL_ADAPTER: &str = "vEthernet";
 
-/// How long connections are dead when the switch comes or goes.
-const CUT: Duration = Duration::from_millis(1500);
+/// How long the NIC is down when the switch is created or removed.
+const OUTAGE: Duration = Duration::from_millis(1500);
 
-/// See the module.
 #[derive(Debug)]
 pub struct LinuxFabric {
     commands: Commands,
-    cut: Duration,
+    outage: Duration,
 }
 
 impl LinuxFabric {
-    /// In the namespace of this process.
+    /// Works in the network namespace of this process.
     pub fn new() -> Self {
         Self {
             commands: Commands::default(),
-            cut: CUT,
+            outage: OUTAGE,
         }
     }
 
-    /// Cuts connections for another time than 1.5 seconds.
+    /// Replaces the default outage of 1.5 s.
     #[must_use]
-    pub fn with_cut(mut self, cut: Duration) -> Self {
-        self.cut = cut;
+    pub fn with_outage(mut self, outage: Duration) -> Self {
+        self.outage = outage;
         self
     }
 
-    /// In another network namespace, by its name under `/run/netns`.
+    /// Works in another network namespace, by its name in `/run/netns`.
     #[must_use]
     pub fn in_netns(mut self, name: &str) -> Self {
         self.commands = Commands::in_netns(name);
@@ -67,14 +65,17 @@ impl Default for LinuxFabric {
 impl Fabric for LinuxFabric {
     fn apply(&mut self, effect: &Effect) -> Result<(), FabricError> {
         match effect {
-            Effect::SwitchMade { nic, cut } => self.make_switch(nic, *cut),
-            Effect::SwitchGone { nic } => self.remove_switch(nic),
-            Effect::NetworkMade(plan) => self.make_network(plan),
-            Effect::NetworkGone(plan) => self.remove_network(plan),
-            Effect::NamespaceMade(id) => self.make_namespace(id),
-            Effect::NamespaceGone(id) => self.commands.ip(&["netns", "del", id]),
-            Effect::EndpointAttached(place) => self.attach(place),
-            Effect::EndpointDetached(place) => self.detach(place),
+            Effect::SwitchCreated {
+                nic,
+                reset_connections,
+            } => self.create_switch(nic, *reset_connections),
+            Effect::SwitchRemoved { nic } => self.remove_switch(nic),
+            Effect::NetworkCreated(plan) => self.create_network(plan),
+            Effect::NetworkRemoved(plan) => self.remove_network(plan),
+            Effect::NamespaceCreated(id) => self.create_namespace(id),
+            Effect::NamespaceRemoved(id) => self.commands.ip(&["netns", "del", id]),
+            Effect::EndpointAttached(attachment) => self.attach(attachment),
+            Effect::EndpointDetached(attachment) => self.detach(attachment),
             Effect::RemoteSubnetAdded(subnet) => self.add_remote(subnet),
             Effect::RemoteSubnetRemoved(subnet) => self.remove_remote(subnet),
         }

@@ -1,4 +1,4 @@
-//! Load balancers and routes, which kube-proxy makes.
+//! Load balancers and SDN routes, as kube-proxy creates them.
 
 use lab_wire::Failure;
 use serde_json::{Value, json};
@@ -9,11 +9,11 @@ use super::kind::HnsVersion;
 use super::model::{LoadBalancer, PortMapping, SdnRoute};
 use super::store::{Store, normal_id};
 
-/// As many backends as VFP takes.
-const MOST_BACKENDS: usize = 64;
-/// Before it, a changed load balancer is not implemented; it itself says yes
-/// and changes nothing; later ones obey.
-const PRETENDS_TO_MODIFY: HnsVersion = HnsVersion::new(15, 4);
+/// The limit of VFP.
+const MAX_BACKENDS: usize = 64;
+/// Earlier versions reject the modification of a load balancer as not implemented,
+/// this version accepts and ignores it, later versions apply it.
+const IGNORES_MODIFY: HnsVersion = HnsVersion::new(15, 4);
 const IPV6: u32 = 2;
 
 impl Store {
@@ -37,10 +37,10 @@ impl Store {
     pub(super) fn add_load_balancer(&mut self, new: LoadBalancer) -> Result<(), Failure> {
         self.check_backends(&new)?;
         for other in &self.state.load_balancers {
-            if new.same_as(other) {
+            if new.equals_except_id(other) {
                 return Err(failure::file_exists());
             }
-            if new.collides_with(other) {
+            if new.conflicts_with(other) {
                 return Err(failure::port_exists());
             }
         }
@@ -52,29 +52,29 @@ impl Store {
         if balancer.ports.is_empty() {
             return Err(failure::invalid_policy());
         }
-        if balancer.endpoints.len() > MOST_BACKENDS {
+        if balancer.endpoints.len() > MAX_BACKENDS {
             return Err(failure::too_many_destinations());
         }
         let mut endpoints = balancer.endpoints.iter();
         endpoints.try_for_each(|id| self.endpoint(id).map(|_| ()))
     }
 
-    /// The whole document, without an envelope.
+    /// `document` is the whole load balancer, without an envelope.
     pub(super) fn modify_load_balancer(
         &mut self,
         id: &str,
         document: &Value,
     ) -> Result<(), Failure> {
         let id = self.load_balancer(id)?.id.clone();
-        match self.setup.version {
-            version if version < PRETENDS_TO_MODIFY => return Err(failure::not_implemented()),
-            version if version == PRETENDS_TO_MODIFY => return Ok(()),
+        match self.config.version {
+            version if version < IGNORES_MODIFY => return Err(failure::not_implemented()),
+            version if version == IGNORES_MODIFY => return Ok(()),
             _ => {}
         }
         let new = LoadBalancer::read(&id, document)?;
         self.check_backends(&new)?;
         let others = self.state.load_balancers.iter().filter(|it| it.id != id);
-        if others.into_iter().any(|other| new.collides_with(other)) {
+        if others.into_iter().any(|other| new.conflicts_with(other)) {
             return Err(failure::port_exists());
         }
         let old = self.state.load_balancers.iter_mut().find(|it| it.id == id);
@@ -98,7 +98,7 @@ impl Store {
             .ok_or_else(failure::element_not_found)
     }
 
-    /// Callers say `Setting`, the schema says `Routes`.
+    /// The schema has `Routes`, but callers send `Setting`.
     pub(super) fn create_route(&mut self, id: &str, settings: &Value) -> Result<(), Failure> {
         let routes = document::list(settings, "Routes").iter();
         let routes = routes.chain(document::list(settings, "Setting"));
@@ -131,7 +131,7 @@ fn read_endpoints(settings: &Value) -> Vec<String> {
 }
 
 impl PortMapping {
-    /// Reads either generation's port.
+    /// Accepts both API versions.
     pub(super) fn read(document: &Value) -> Self {
         let port = |name| {
             let port = document::number(document, name).unwrap_or(0);
@@ -161,7 +161,7 @@ impl LoadBalancer {
         })
     }
 
-    fn same_as(&self, other: &Self) -> bool {
+    fn equals_except_id(&self, other: &Self) -> bool {
         let with_id = Self {
             id: other.id.clone(),
             ..self.clone()
@@ -169,8 +169,8 @@ impl LoadBalancer {
         &with_id == other
     }
 
-    /// Same address (or both every address), protocol, outer port and family.
-    fn collides_with(&self, other: &Self) -> bool {
+    /// Same address (or both without one), protocol, external port and family.
+    fn conflicts_with(&self, other: &Self) -> bool {
         let node_port = self.vips.is_empty() && other.vips.is_empty();
         let address = node_port || self.vips.iter().any(|vip| other.vips.contains(vip));
         let same_port = |one: &PortMapping| {
@@ -181,7 +181,7 @@ impl LoadBalancer {
         address && self.flags & IPV6 == other.flags & IPV6 && self.ports.iter().any(same_port)
     }
 
-    /// What a caller of the second generation reads.
+    /// The v2 document.
     pub(super) fn document(&self) -> Value {
         let mut document = json!({
             "ID": self.id,
@@ -203,7 +203,7 @@ impl LoadBalancer {
 }
 
 impl SdnRoute {
-    /// What a caller of the second generation reads, under both names.
+    /// The v2 document, with the routes under both names.
     pub(super) fn document(&self) -> Value {
         json!({
             "ID": self.id,

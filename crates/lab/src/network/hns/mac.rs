@@ -1,27 +1,26 @@
-//! MAC addresses and the pools that they come from.
+//! MAC addresses and address pools.
 
 use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// An Ethernet address; Windows writes it with hyphens.
+/// Displayed with hyphens, as on Windows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Mac([u8; 6]);
 
-/// The text is no MAC address.
 #[derive(Debug, thiserror::Error)]
-#[error("`{0}` is no MAC address")]
-pub struct NotAMac(String);
+#[error("`{0}` is not a valid MAC address")]
+pub struct InvalidMac(String);
 
 impl Mac {
-    /// An address of Microsoft's range for virtual machines.
+    /// An address in the Hyper-V range.
     pub fn of_hyper_v(low: [u8; 3]) -> Self {
         Self([0x00, 0x15, 0x5D, low[0], low[1], low[2]])
     }
 
-    /// As Linux writes it.
+    /// The Linux format.
     pub fn with_colons(self) -> String {
         self.to_string().replace('-', ":").to_ascii_lowercase()
     }
@@ -39,21 +38,21 @@ impl Mac {
 }
 
 impl FromStr for Mac {
-    type Err = NotAMac;
+    type Err = InvalidMac;
 
-    fn from_str(text: &str) -> Result<Self, NotAMac> {
-        let wrong = || NotAMac(text.to_owned());
+    fn from_str(text: &str) -> Result<Self, InvalidMac> {
+        let invalid = || InvalidMac(text.to_owned());
         let mut bytes = [0; 6];
         let mut parts = text.split(['-', ':']);
         for byte in &mut bytes {
             let part = parts.next().filter(|part| part.len() == 2);
             *byte = part
                 .and_then(|part| u8::from_str_radix(part, 16).ok())
-                .ok_or_else(wrong)?;
+                .ok_or_else(invalid)?;
         }
         match parts.next() {
             None => Ok(Self(bytes)),
-            Some(_) => Err(wrong()),
+            Some(_) => Err(invalid()),
         }
     }
 }
@@ -66,9 +65,9 @@ impl fmt::Display for Mac {
 }
 
 impl TryFrom<String> for Mac {
-    type Error = NotAMac;
+    type Error = InvalidMac;
 
-    fn try_from(text: String) -> Result<Self, NotAMac> {
+    fn try_from(text: String) -> Result<Self, InvalidMac> {
         text.parse()
     }
 }
@@ -79,17 +78,16 @@ impl From<Mac> for String {
     }
 }
 
-/// A part of a network's pool, both ends included.
+/// Inclusive on both ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "PascalCase")]
-#[allow(missing_docs)]
 pub struct MacRange {
     pub start_mac_address: Mac,
     pub end_mac_address: Mac,
 }
 
 impl MacRange {
-    /// 4096 addresses of Microsoft's range, as HNS picks them.
+    /// 4096 addresses in the Hyper-V range, like the pools of HNS.
     pub fn of_hyper_v(middle: [u8; 2]) -> Self {
         let high = middle[1] & 0xF0;
         Self {
@@ -98,7 +96,6 @@ impl MacRange {
         }
     }
 
-    /// The first address for which `taken` is false.
     pub fn first_free(&self, taken: impl Fn(Mac) -> bool) -> Option<Mac> {
         (self.start_mac_address.to_number()..=self.end_mac_address.to_number())
             .map(Mac::from_number)
@@ -111,7 +108,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn both_spellings_are_read_and_hyphens_are_written() {
+    fn both_separators_parse_and_hyphens_are_printed() {
         let mac: Mac = "0e:2A:0a:f4:03:05".parse().unwrap();
         assert_eq!(mac.to_string(), "0E-2A-0A-F4-03-05");
         assert_eq!(mac.with_colons(), "0e:2a:0a:f4:03:05");
@@ -120,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pool_gives_the_first_free_address() {
+    fn first_free_skips_taken_addresses() {
         let pool = MacRange::of_hyper_v([0x52, 0xC3]);
         assert_eq!(pool.start_mac_address.to_string(), "00-15-5D-52-C0-00");
         assert_eq!(pool.end_mac_address.to_string(), "00-15-5D-52-CF-FF");

@@ -1,4 +1,4 @@
-//! What HNS keeps: one store, of which both generations of the API are views.
+//! The persistent state of HNS. Both API versions read and write the same objects.
 
 use std::net::IpAddr;
 
@@ -9,59 +9,55 @@ use serde_json::Value;
 use super::kind::NetworkKind;
 use super::mac::{Mac, MacRange};
 
-/// Network flag: gone after a reboot.
+/// Network flag: removed on reboot.
 pub const NON_PERSISTENT: u32 = 8;
-/// Endpoint flag: lives on another host.
+/// Endpoint flag: belongs to another host.
 pub const REMOTE: u32 = 1;
-/// What an endpoint's namespace reads as while it has none.
+/// The namespace id in the document of a detached endpoint.
 pub const NO_NAMESPACE: &str = "00000000-0000-0000-0000-000000000000";
 
-/// A policy in the second generation's shape.
+/// A policy in the v2 format.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "PascalCase")]
 pub struct Policy {
     /// For example `RemoteSubnetRoute`.
     #[serde(rename = "Type")]
     pub kind: String,
-    /// As the caller wrote them.
+    /// As sent by the caller.
     pub settings: Value,
 }
 
-/// A route as documents write it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "PascalCase")]
 pub struct Route {
-    /// Gateway.
     pub next_hop: String,
-    /// Where to; `0.0.0.0/0` for the default route.
+    /// `0.0.0.0/0` for the default route.
     pub destination_prefix: String,
 }
 
-/// A subnet of a network.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Subnet {
-    /// As the caller wrote it.
+    /// As sent by the caller.
     pub prefix: String,
-    /// VSID and VLAN.
+    /// VSID or VLAN.
     pub policies: Vec<Policy>,
-    /// The first one's next hop is the gateway.
+    /// The next hop of the first route is the gateway.
     pub routes: Vec<Route>,
-    /// 1: the gateway's address may be given to an endpoint.
+    /// 1: the gateway's address is not reserved.
     pub flags: u32,
 }
 
 impl Subnet {
-    /// The prefix as a network, if it parses.
+    /// `None` if the prefix is invalid.
     pub fn net(&self) -> Option<IpNet> {
         self.prefix.parse().ok()
     }
 
-    /// The gateway's address.
     pub fn gateway(&self) -> Option<IpAddr> {
         self.routes.first()?.next_hop.parse().ok()
     }
 
-    /// The number that the VSID policy carries.
+    /// The isolation id of the VSID policy.
     pub fn vsid(&self) -> Option<u32> {
         self.policies
             .iter()
@@ -70,37 +66,35 @@ impl Subnet {
     }
 }
 
-/// A network.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Network {
     /// Lower case, without braces.
     pub id: String,
     /// Unique.
     pub name: String,
-    /// What it is.
     pub kind: NetworkKind,
-    /// The kind in the caller's spelling, which the first generation echoes.
+    /// The type in the caller's case, which v1 documents return.
     pub spelling: String,
-    /// What the caller asked for; what HNS adds is made up on reading.
+    /// Policies of the caller; those that HNS adds are computed on reading.
     pub policies: Vec<Policy>,
-    /// Where endpoints' MAC addresses come from.
+    /// MAC addresses for endpoints.
     pub mac_pools: Vec<MacRange>,
-    /// As the caller wrote it.
+    /// As sent by the caller.
     pub dns: Value,
     /// `Static` or `DHCP`.
     pub ipam: String,
-    /// All subnets of all IPAMs.
+    /// The subnets of all IPAMs.
     pub subnets: Vec<Subnet>,
     /// See [`NON_PERSISTENT`].
     pub flags: u32,
-    /// Of the distributed router; overlays only.
+    /// MAC address of the distributed router; overlay networks only.
     pub dr_mac: Option<Mac>,
-    /// When it came up, in milliseconds since 1970.
-    pub made_at: u64,
+    /// Creation or boot time in milliseconds since 1970.
+    #[serde(rename = "made_at")]
+    pub created_at: u64,
 }
 
 impl Network {
-    /// The settings of the first policy of a kind.
     pub fn policy(&self, kind: &str) -> Option<&Value> {
         self.policies
             .iter()
@@ -108,7 +102,6 @@ impl Network {
             .map(|policy| &policy.settings)
     }
 
-    /// The subnet in which an address lies.
     pub fn subnet_of(&self, address: IpAddr) -> Option<&Subnet> {
         self.subnets
             .iter()
@@ -116,75 +109,66 @@ impl Network {
     }
 }
 
-/// An address of an endpoint; the text is echoed as it was sent, because
-/// kube-proxy keys by it.
+/// An address of an endpoint. The text is returned unchanged, because kube-proxy uses it
+/// as a key.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "PascalCase")]
 pub struct IpConfig {
-    /// Without prefix.
     pub ip_address: String,
-    /// Of the subnet.
+    /// The prefix length of the subnet.
     pub prefix_length: u8,
 }
 
-/// An endpoint.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Endpoint {
     /// Lower case, without braces.
     pub id: String,
     /// Not unique.
     pub name: String,
-    /// The network's id.
     pub network: String,
-    /// The namespace's id while attached.
+    /// `None` while detached.
     pub namespace: Option<String>,
-    /// In the second generation's shape.
+    /// In the v2 format.
     pub policies: Vec<Policy>,
     /// Never empty.
     pub addresses: Vec<IpConfig>,
-    /// As the caller wrote it.
+    /// As sent by the caller.
     pub dns: Value,
     /// Default route first.
     pub routes: Vec<Route>,
-    /// From the network's pool or the caller.
+    /// From the caller or the network's pool.
     pub mac: Mac,
     /// See [`REMOTE`].
     pub flags: u32,
-    /// Containers that share it (first generation).
+    /// Ids of containers that share the endpoint (v1).
     pub containers: Vec<String>,
-    /// Whether it was attached before; the first generation tells "created"
-    /// from "detached".
+    /// Whether it was ever attached; v1 distinguishes "created" and "detached".
     pub was_attached: bool,
 }
 
 impl Endpoint {
-    /// True for an endpoint of another host.
     pub fn is_remote(&self) -> bool {
         self.flags & REMOTE != 0
     }
 }
 
-/// A namespace, which Windows also calls a compartment.
+/// A network namespace; Windows also calls it a compartment.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Namespace {
     /// Lower case, without braces.
     pub id: String,
     /// `Host`, `HostDefault`, `Guest` or `GuestDefault`.
     pub kind: String,
-    /// 0 until first used.
+    /// 0 until the first endpoint is attached.
     pub compartment: u32,
-    /// The host's own; it exists always and nobody can delete it.
+    /// The host's own namespace, which always exists.
     pub is_default: bool,
-    /// Ids of endpoints.
     pub endpoints: Vec<String>,
-    /// Ids of containers.
     pub containers: Vec<String>,
 }
 
-/// A port of a load balancer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "PascalCase")]
-#[allow(missing_docs)]
 pub struct PortMapping {
     pub protocol: u32,
     pub internal_port: u16,
@@ -193,16 +177,15 @@ pub struct PortMapping {
     pub flags: u32,
 }
 
-/// A load balancer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LoadBalancer {
     /// Lower case, without braces.
     pub id: String,
-    /// Backends.
+    /// Ids of the backends.
     pub endpoints: Vec<String>,
-    /// What backends see as the source.
+    /// Source address that backends see.
     pub source_vip: Option<String>,
-    /// None: a node port.
+    /// Empty for a node port.
     pub vips: Vec<String>,
     /// Never empty.
     pub ports: Vec<PortMapping>,
@@ -210,27 +193,24 @@ pub struct LoadBalancer {
     pub flags: u32,
 }
 
-/// Routes for endpoints.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SdnRoute {
     /// Lower case, without braces.
     pub id: String,
-    /// Whose.
     pub endpoints: Vec<String>,
-    /// `{DestinationPrefix, NextHop, NeedEncap}`, as the caller wrote them.
+    /// `{DestinationPrefix, NextHop, NeedEncap}`, as sent by the caller.
     pub settings: Vec<Value>,
 }
 
-/// Everything that survives a restart of the service.
+/// Survives a restart of the service.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-#[allow(missing_docs)]
 pub struct State {
     pub networks: Vec<Network>,
     pub endpoints: Vec<Endpoint>,
     pub namespaces: Vec<Namespace>,
     pub load_balancers: Vec<LoadBalancer>,
     pub routes: Vec<SdnRoute>,
-    /// MAC addresses that accelerated networking must leave alone.
+    /// MAC addresses excluded from accelerated networking.
     pub accelnet: Vec<Value>,
 }

@@ -1,4 +1,4 @@
-//! Namespaces: the network side of a pod.
+//! Creates, reads, modifies and deletes namespaces, the networks of pods.
 
 use lab_wire::Failure;
 use serde_json::{Value, json};
@@ -9,13 +9,13 @@ use super::failure;
 use super::model::Namespace;
 use super::store::{Store, normal_id};
 
-/// The host's own compartment.
+/// The compartment of the host.
 const HOST_COMPARTMENT: u32 = 1;
-/// The id of the host's own namespace; any would do.
+/// An arbitrary fixed id.
 const HOST_NAMESPACE: &str = "a86a1b0c-3d6e-4a57-9c55-8d1f0c5e0001";
 
 impl Namespace {
-    /// The one that every host has.
+    /// The namespace of the host itself.
     pub(super) fn host() -> Self {
         Self {
             id: HOST_NAMESPACE.to_owned(),
@@ -27,7 +27,7 @@ impl Namespace {
         }
     }
 
-    /// What a caller of the second generation reads.
+    /// The v2 document.
     pub(super) fn document(&self) -> Value {
         let mut document = json!({
             "ID": self.id,
@@ -41,7 +41,6 @@ impl Namespace {
         document
     }
 
-    /// What a caller of the first generation reads.
     pub(super) fn v1_document(&self) -> Value {
         json!({
             "ID": self.id.to_ascii_uppercase(),
@@ -91,7 +90,7 @@ impl Store {
             endpoints: Vec::new(),
             containers: Vec::new(),
         });
-        self.effects.push(Effect::NamespaceMade(id.to_owned()));
+        self.effects.push(Effect::NamespaceCreated(id.to_owned()));
         Ok(())
     }
 
@@ -119,7 +118,7 @@ impl Store {
         }
     }
 
-    /// Refused for the host's own and while containers are in it.
+    /// Fails for the host's own namespace and for one with containers.
     pub(super) fn delete_namespace(&mut self, id: &str) -> Result<(), Failure> {
         let namespace = self.namespace(id)?.clone();
         if namespace.is_default || !namespace.containers.is_empty() {
@@ -129,11 +128,10 @@ impl Store {
             self.detach(&namespace.id, endpoint)?;
         }
         self.state.namespaces.retain(|it| it.id != namespace.id);
-        self.effects.push(Effect::NamespaceGone(namespace.id));
+        self.effects.push(Effect::NamespaceRemoved(namespace.id));
         Ok(())
     }
 
-    /// The host's own namespace.
     pub(super) fn host_namespace(&self) -> Result<String, Failure> {
         let mut namespaces = self.state.namespaces.iter();
         let host = namespaces.find(|namespace| namespace.is_default);
@@ -141,9 +139,12 @@ impl Store {
             .ok_or_else(failure::element_not_found)
     }
 
-    /// Notes an endpoint in a namespace, which gets a compartment with the
-    /// first one.
-    pub(super) fn enter(&mut self, namespace: &str, endpoint: &str) -> Result<(), Failure> {
+    /// A namespace gets its compartment with the first endpoint.
+    pub(super) fn add_to_namespace(
+        &mut self,
+        namespace: &str,
+        endpoint: &str,
+    ) -> Result<(), Failure> {
         let used = self.state.namespaces.iter().map(|it| it.compartment);
         let next = used.max().unwrap_or(HOST_COMPARTMENT).max(HOST_COMPARTMENT) + 1;
         let namespace = self.namespace_mut(namespace)?;
@@ -154,8 +155,11 @@ impl Store {
         Ok(())
     }
 
-    /// Forgets an endpoint in a namespace.
-    pub(super) fn leave(&mut self, namespace: &str, endpoint: &str) -> Result<(), Failure> {
+    pub(super) fn remove_from_namespace(
+        &mut self,
+        namespace: &str,
+        endpoint: &str,
+    ) -> Result<(), Failure> {
         let endpoints = &mut self.namespace_mut(namespace)?.endpoints;
         endpoints.retain(|id| id != endpoint);
         Ok(())

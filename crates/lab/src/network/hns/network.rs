@@ -1,4 +1,4 @@
-//! Networks: making, showing and deleting them.
+//! Creates, reads and deletes networks.
 
 mod modify;
 mod read;
@@ -8,7 +8,6 @@ pub(super) use read::{default_route, read_dns, read_routes};
 use lab_wire::Failure;
 use serde_json::{Value, json};
 
-use super::ambient::Ambient;
 use super::document;
 use super::fabric::{Effect, NetworkPlan, Vxlan};
 use super::failure;
@@ -16,8 +15,9 @@ use super::kind::NetworkKind;
 use super::mac::Mac;
 use super::model::{Network, Policy, Subnet};
 use super::store::{Store, normal_id};
+use super::system::System;
 
-/// Where VXLAN packets go unless a policy says otherwise.
+/// Default UDP port without a `VxlanPort` policy.
 const VXLAN_PORT: u16 = 4789;
 
 impl Store {
@@ -43,9 +43,9 @@ impl Store {
         &mut self,
         id: &str,
         settings: &Value,
-        ambient: &mut dyn Ambient,
+        system: &mut dyn System,
     ) -> Result<(), Failure> {
-        let network = self.read_network(id, settings, ambient)?;
+        let network = self.read_network(id, settings, system)?;
         let name = &network.name;
         if !name.is_empty() && self.state.networks.iter().any(|it| &it.name == name) {
             return Err(failure::network_exists());
@@ -53,13 +53,14 @@ impl Store {
         if network.kind.is_external() {
             self.check_adapter(&network)?;
             if !self.has_switch() {
-                self.effects.push(Effect::SwitchMade {
-                    nic: self.setup.nic.clone(),
-                    cut: true,
+                self.effects.push(Effect::SwitchCreated {
+                    nic: self.config.nic.clone(),
+                    reset_connections: true,
                 });
             }
         }
-        self.effects.push(Effect::NetworkMade(self.plan(&network)));
+        self.effects
+            .push(Effect::NetworkCreated(self.plan(&network)));
         let routes = self.remote_subnets(&network);
         self.effects
             .extend(routes.into_iter().map(Effect::RemoteSubnetAdded));
@@ -71,21 +72,20 @@ impl Store {
         self.state.networks.iter().any(|it| it.kind.is_external())
     }
 
-    /// Only the card itself can carry a network; the switch's own adapter, into
-    /// which it turns, is refused.
+    /// Only the physical NIC can be the uplink, not the adapter of the switch.
     fn check_adapter(&self, network: &Network) -> Result<(), Failure> {
         let settings = network.policy("NetAdapterName");
-        let wanted = settings.and_then(|it| document::text(it, "NetworkAdapterName"));
-        match wanted {
+        let adapter = settings.and_then(|it| document::text(it, "NetworkAdapterName"));
+        match adapter {
             None => Ok(()),
-            Some(name) if name.eq_ignore_ascii_case(&self.setup.nic) => Ok(()),
+            Some(name) if name.eq_ignore_ascii_case(&self.config.nic) => Ok(()),
             Some(name) if name.starts_with("vEthernet") => Err(failure::incorrect_parameter()),
             Some(_) => Err(failure::adapter_not_found()),
         }
     }
 
-    /// Takes the endpoints along, attached or not, and the load balancers that
-    /// have no others.
+    /// Also deletes its endpoints, even attached ones, and load balancers without other
+    /// backends.
     pub(super) fn delete_network(&mut self, id: &str) -> Result<(), Failure> {
         let network = self.network(id)?.clone();
         let endpoints = self.state.endpoints.iter();
@@ -99,16 +99,16 @@ impl Store {
         self.state.endpoints.retain(|it| it.network != network.id);
         self.drop_dangling();
         self.state.networks.retain(|it| it.id != network.id);
-        self.effects.push(Effect::NetworkGone(self.plan(&network)));
+        self.effects
+            .push(Effect::NetworkRemoved(self.plan(&network)));
         if network.kind.is_external() && !self.has_switch() {
-            self.effects.push(Effect::SwitchGone {
-                nic: self.setup.nic.clone(),
+            self.effects.push(Effect::SwitchRemoved {
+                nic: self.config.nic.clone(),
             });
         }
         Ok(())
     }
 
-    /// The network as the wire sees it.
     pub(super) fn plan(&self, network: &Network) -> NetworkPlan {
         let subnets = network.subnets.iter();
         let port = network
@@ -125,20 +125,20 @@ impl Store {
                 vni,
                 port: port.unwrap_or(VXLAN_PORT),
                 router_mac,
-                local: self.setup.management_ip,
+                local: self.config.management_ip,
             }),
         }
     }
 
-    /// Whether the network has learnt the host's address by now; it takes a
-    /// moment after the switch was made.
-    pub(super) fn knows_address(&self, network: &Network, now: u64) -> bool {
-        let delay = u64::try_from(self.setup.address_delay.as_millis()).unwrap_or(u64::MAX);
-        network.kind.is_external() && now >= network.made_at.saturating_add(delay)
+    /// As on Windows, documents contain the host's address only some time after the
+    /// network was created.
+    pub(super) fn has_host_address(&self, network: &Network, now: u64) -> bool {
+        let delay = u64::try_from(self.config.address_delay.as_millis()).unwrap_or(u64::MAX);
+        network.kind.is_external() && now >= network.created_at.saturating_add(delay)
     }
 
-    /// The caller's policies and those that HNS adds to an overlay.
-    fn shown_policies(&self, network: &Network, now: u64) -> Vec<Policy> {
+    /// The caller's policies and those that HNS adds to overlay networks.
+    fn all_policies(&self, network: &Network, now: u64) -> Vec<Policy> {
         let mut policies = network.policies.clone();
         let mut add = |kind: &str, settings: Value| {
             policies.push(Policy {
@@ -146,8 +146,8 @@ impl Store {
                 settings,
             });
         };
-        if network.kind == NetworkKind::Overlay && self.knows_address(network, now) {
-            let address = json!({"ProviderAddress": self.setup.management_ip});
+        if network.kind == NetworkKind::Overlay && self.has_host_address(network, now) {
+            let address = json!({"ProviderAddress": self.config.management_ip});
             add("ProviderAddress", address);
         }
         if let Some(mac) = network.dr_mac {
@@ -156,14 +156,14 @@ impl Store {
         policies
     }
 
-    /// What a caller reads. `Type` is missing on NAT networks, because it is
-    /// the first of the enumeration.
+    /// The v2 document. NAT networks have no `Type`, because NAT is the first value of
+    /// the enumeration.
     pub(super) fn network_document(&self, network: &Network, now: u64) -> Value {
         let mut document = json!({
             "ID": network.id,
             "Name": network.name,
             "Type": network.kind.name(),
-            "Policies": self.shown_policies(network, now).iter().map(Policy::document).collect::<Vec<_>>(),
+            "Policies": self.all_policies(network, now).iter().map(Policy::document).collect::<Vec<_>>(),
             "MacPool": {"Ranges": network.mac_pools},
             "Dns": network.dns,
             "Ipams": [],
@@ -186,7 +186,7 @@ impl Store {
         document
     }
 
-    /// The first MAC address of the network's pool that no endpoint has.
+    /// The first unused MAC address of the network's pools.
     pub(super) fn free_mac(&self, network: &Network) -> Result<Mac, Failure> {
         let taken = |mac: Mac| self.state.endpoints.iter().any(|it| it.mac == mac);
         network

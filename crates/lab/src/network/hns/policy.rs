@@ -1,5 +1,5 @@
-//! Policies of both generations: the second wraps settings, the first has them
-//! flat and under names of its own.
+//! Converts policies between API versions: v2 has nested settings, v1 flat fields with
+//! other names.
 
 use lab_wire::Failure;
 use serde_json::{Map, Value, json};
@@ -9,8 +9,7 @@ use super::failure;
 use super::kind::HnsVersion;
 use super::model::Policy;
 
-/// First-generation kind, second-generation kind, and fields that changed their
-/// names.
+/// v1 type, v2 type, and renamed fields (v1 name, v2 name).
 type Names = (
     &'static str,
     &'static str,
@@ -30,7 +29,7 @@ const NAMES: [Names; 6] = [
 ];
 
 impl Policy {
-    /// Reads a policy of either generation.
+    /// Accepts both API versions.
     pub fn read(document: &Value) -> Result<Self, Failure> {
         let kind = document::text(document, "Type").ok_or_else(failure::invalid_policy)?;
         match document::field(document, "Settings") {
@@ -59,7 +58,6 @@ impl Policy {
         }
     }
 
-    /// The first generation's form.
     pub fn v1_document(&self) -> Value {
         let names = NAMES
             .iter()
@@ -78,17 +76,16 @@ impl Policy {
         Value::Object(flat)
     }
 
-    /// The second generation's form.
     pub fn document(&self) -> Value {
         json!({"Type": self.kind, "Settings": self.settings})
     }
 
-    /// Compares kinds in any case.
+    /// Case-insensitive.
     pub fn is(&self, kind: &str) -> bool {
         self.kind.eq_ignore_ascii_case(kind)
     }
 
-    /// Protocol and outer port of a published port.
+    /// Protocol and external port of a port mapping.
     pub fn published_port(&self) -> Option<(u32, u64)> {
         if !self.is("PortMapping") {
             return None;
@@ -98,8 +95,7 @@ impl Policy {
     }
 }
 
-/// Reads the policies of a document, and refuses kinds that came later than
-/// this HNS.
+/// Rejects policy types that this HNS version does not support.
 pub fn read_all(document: &Value, version: HnsVersion) -> Result<Vec<Policy>, Failure> {
     let policies = document::list(document, "Policies")
         .iter()
@@ -107,7 +103,7 @@ pub fn read_all(document: &Value, version: HnsVersion) -> Result<Vec<Policy>, Fa
     let policies = policies.collect::<Result<Vec<_>, _>>()?;
     match policies
         .iter()
-        .all(|policy| version.knows_policy(&policy.kind))
+        .all(|policy| version.supports_policy(&policy.kind))
     {
         true => Ok(policies),
         false => Err(failure::invalid_policy_type()),

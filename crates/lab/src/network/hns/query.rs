@@ -1,4 +1,4 @@
-//! Which objects a caller wants to see.
+//! Queries that select objects.
 
 use lab_wire::Failure;
 use serde_json::Value;
@@ -9,37 +9,35 @@ use super::model::{Endpoint, LoadBalancer, Namespace, Network, SdnRoute};
 /// A query: `{"SchemaVersion":…, "Flags":…, "Filter":"<JSON as text>"}`.
 #[derive(Debug)]
 pub struct Query {
-    /// Answer in the first generation's form.
-    pub first_generation: bool,
+    /// Whether to return v1 documents.
+    pub v1: bool,
     filter: Vec<(String, String)>,
 }
 
-/// Something that can be looked for.
 pub trait Findable {
-    /// Its id, lower case.
+    /// Lower case.
     fn id(&self) -> &str;
-    /// A field that filters may name, other than the id; `None` for a field
-    /// that it does not have.
+    /// A field for filters other than the id; `None` if the object does not have it.
     fn property(&self, name: &str) -> Option<&str>;
 }
 
 impl Query {
-    /// Reads a query; empty text asks for everything.
+    /// Empty text selects everything.
     pub fn parse(text: &str) -> Result<Self, Failure> {
         let query = document::parse(text)?;
         let filter = document::parse(&document::text(&query, "Filter").unwrap_or_default())?;
-        let wanted = filter.as_object().into_iter().flatten();
+        let fields = filter.as_object().into_iter().flatten();
         Ok(Self {
-            first_generation: document::schema_major(&query) == Some(1),
-            filter: wanted
+            v1: document::schema_major(&query) == Some(1),
+            filter: fields
                 .map(|(name, value)| (name.clone(), as_text(value)))
                 .collect(),
         })
     }
 
-    /// The ids of what matches. An empty id matches nothing: kube-proxy and
-    /// CNI plugins ask for it as a matter of routine.
-    pub fn pick<'a, T: Findable>(&self, objects: &'a [T]) -> Vec<&'a str> {
+    /// An empty id in the filter matches nothing; kube-proxy and CNI plugins regularly
+    /// send one.
+    pub fn matching_ids<'a, T: Findable>(&self, objects: &'a [T]) -> Vec<&'a str> {
         objects
             .iter()
             .filter(|object| {

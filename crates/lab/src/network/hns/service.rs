@@ -1,4 +1,4 @@
-//! The store, its wire and its file, behind one lock.
+//! Combines the store, the fabric and the state file behind one lock.
 
 use std::fs;
 use std::io;
@@ -10,53 +10,43 @@ use std::time::Duration;
 use lab_wire::Failure;
 use lab_wire::hcn::{HcnCall, HnsCall};
 
-use super::ambient::{Ambient, SystemAmbient};
 use super::fabric::{Effect, Fabric, FabricError};
 use super::failure;
 use super::kind::HnsVersion;
 use super::model::State;
-use super::store::{Setup, Store};
+use super::store::{Store, StoreConfig};
+use super::system::{RealSystem, System};
 
-/// What one host's HNS needs to know.
 #[derive(Debug, Clone)]
 pub struct HnsConfig {
-    /// Which HNS to be; see [`HnsVersion::of_build`].
+    /// The version to emulate; see [`HnsVersion::of_build`].
     pub version: HnsVersion,
-    /// Where the state is kept.
     pub state_file: PathBuf,
-    /// The host's network card, for example `Ethernet`.
+    /// The host's NIC, for example `Ethernet`.
     pub nic: String,
-    /// The host's address on it.
+    /// The address of the NIC.
     pub management_ip: Ipv4Addr,
-    /// How long after its creation a network learns that address.
+    /// How long after the creation of a network its document contains that address.
     pub address_delay: Duration,
-    /// True when the host was just started: what is not persistent is gone, and
-    /// the wire has to be made again. False when only the service restarts.
+    /// True if the host has just booted: non-persistent objects are removed and the
+    /// others are applied to the fabric. False if only the service restarts.
     pub boot: bool,
 }
 
 impl HnsConfig {
-    /// A moment that callers notice and survive: flannel waits for five seconds.
+    /// Long enough for callers to notice; flannel waits up to 5 s.
     pub const ADDRESS_DELAY: Duration = Duration::from_secs(1);
 }
 
-/// HNS could not be started.
 #[derive(Debug, thiserror::Error)]
 pub enum HnsError {
-    /// The state file could not be read or written.
-    #[error("HNS state `{}`", path.display())]
-    State {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
-    /// A persistent network could not be made again after boot.
-    #[error("HNS networks after boot")]
+    #[error("failed to read or write the HNS state in `{}`", path.display())]
+    State { path: PathBuf, source: io::Error },
+    #[error("failed to restore the HNS networks after boot")]
     Fabric(#[from] FabricError),
 }
 
-/// One host's HNS, for any number of threads.
+/// The HNS of one host.
 pub struct Hns {
     state_file: PathBuf,
     inner: Mutex<Inner>,
@@ -65,30 +55,29 @@ pub struct Hns {
 struct Inner {
     store: Store,
     fabric: Box<dyn Fabric + Send>,
-    ambient: Box<dyn Ambient + Send>,
+    system: Box<dyn System + Send>,
 }
 
 impl Hns {
-    /// Loads the state, if there is one, and brings the wire in line with it
-    /// where this is a boot.
+    /// Loads the state, if any, and applies it to the fabric at boot.
     pub fn open(config: HnsConfig, fabric: Box<dyn Fabric + Send>) -> Result<Self, HnsError> {
         let state = load(&config.state_file).map_err(|source| HnsError::State {
             path: config.state_file.clone(),
             source,
         })?;
-        let setup = Setup {
+        let store_config = StoreConfig {
             version: config.version,
             nic: config.nic,
             management_ip: config.management_ip,
             address_delay: config.address_delay,
         };
         let mut inner = Inner {
-            store: Store::restore(setup, state),
+            store: Store::restore(store_config, state),
             fabric,
-            ambient: Box::new(SystemAmbient),
+            system: Box::new(RealSystem),
         };
         if config.boot {
-            inner.store.reboot(inner.ambient.as_mut());
+            inner.store.reboot(inner.system.as_mut());
             for effect in inner.store.take_effects() {
                 inner.fabric.apply(&effect)?;
             }
@@ -105,16 +94,16 @@ impl Hns {
 
     /// One call of `computenetwork.dll`.
     pub fn hcn(&self, call: &HcnCall) -> Result<String, Failure> {
-        self.change(|store, ambient| store.hcn(call, ambient))
+        self.change(|store, system| store.hcn(call, system))
     }
 
-    /// One call of `HNSCall`; the answer is the response document.
+    /// One call of `HNSCall`; returns the response document.
     pub fn v1(&self, call: &HnsCall) -> Result<String, Failure> {
-        self.change(|store, ambient| store.v1(call, ambient))
+        self.change(|store, system| store.v1(call, system))
     }
 
-    /// The Linux namespace of a pod, given its HCN namespace's id in any case;
-    /// `None` for the host's own and for unknown ones.
+    /// The Linux network namespace of an HCN namespace; `None` for the host's own and
+    /// for unknown ids.
     pub fn namespace_netns(&self, namespace_id: &str) -> Option<String> {
         let inner = self.lock();
         let namespace = inner.store.namespace(namespace_id).ok()?;
@@ -125,29 +114,31 @@ impl Hns {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Tries the call on a copy; what happened is made real and kept, or undone
-    /// and forgotten.
+    /// Runs the call on a copy of the store, which replaces the original only if all
+    /// effects could be applied.
     fn change(
         &self,
-        call: impl FnOnce(&mut Store, &mut dyn Ambient) -> Result<String, Failure>,
+        call: impl FnOnce(&mut Store, &mut dyn System) -> Result<String, Failure>,
     ) -> Result<String, Failure> {
         let mut guard = self.lock();
         let inner = &mut *guard;
         let mut store = inner.store.clone();
-        let answer = call(&mut store, inner.ambient.as_mut())?;
+        let output = call(&mut store, inner.system.as_mut())?;
         let effects = store.take_effects();
         apply(inner.fabric.as_mut(), &effects)?;
         let changed = store.state() != inner.store.state();
         inner.store = store;
         if changed {
             let saved = save(&self.state_file, inner.store.state());
-            saved.map_err(|error| failure::unspecified(format!("HNS state: {error}")))?;
+            saved.map_err(|error| {
+                failure::unspecified(format!("failed to save the HNS state: {error}"))
+            })?;
         }
-        Ok(answer)
+        Ok(output)
     }
 }
 
-/// Makes all effects real, or none: those done are taken back in reverse.
+/// Applies all effects or none: after a failure the previous ones are rolled back.
 fn apply(fabric: &mut dyn Fabric, effects: &[Effect]) -> Result<(), Failure> {
     for (done, effect) in effects.iter().enumerate() {
         let Err(error) = fabric.apply(effect) else {
@@ -156,7 +147,7 @@ fn apply(fabric: &mut dyn Fabric, effects: &[Effect]) -> Result<(), Failure> {
         eprintln!("hns: {effect:?}: {error}");
         for effect in effects.iter().take(done).rev() {
             if let Err(error) = fabric.apply(&effect.inverse()) {
-                eprintln!("hns: undoing {effect:?}: {error}");
+                eprintln!("hns: rollback of {effect:?}: {error}");
             }
         }
         return Err(failure::unspecified(error.to_string()));
@@ -172,7 +163,7 @@ fn load(path: &Path) -> io::Result<State> {
     }
 }
 
-/// Whole or not at all: a new file takes the old one's place.
+/// Atomic: writes a new file and renames it.
 fn save(path: &Path, state: &State) -> io::Result<()> {
     let new = path.with_extension("new");
     fs::write(&new, serde_json::to_vec_pretty(state)?)?;

@@ -1,7 +1,7 @@
-//! The state machine: calls in, documents out, no input or output of its own.
+//! The HNS state machine: takes calls, returns documents, does no I/O.
 //!
-//! A call that fails may leave the store half changed; whoever drives it works
-//! on a copy and keeps that only after success (see [`super::Hns`]).
+//! A failed call may leave the store partially changed, so callers work on a copy and
+//! keep it only on success (see [`super::Hns`]).
 
 use std::net::Ipv4Addr;
 use std::time::Duration;
@@ -10,43 +10,38 @@ use lab_wire::Failure;
 use lab_wire::hcn::{HcnCall, HnsCall, Object, Verb};
 use serde_json::Value;
 
-use super::ambient::{Ambient, new_id};
 use super::document;
 use super::fabric::Effect;
 use super::failure;
 use super::kind::HnsVersion;
 use super::model::{NON_PERSISTENT, Namespace, Network, State};
 use super::query::Query;
+use super::system::{System, new_id};
 
-/// What the host is.
 #[derive(Debug, Clone)]
-pub struct Setup {
-    /// Which HNS to be.
+pub struct StoreConfig {
+    /// The version to emulate.
     pub version: HnsVersion,
-    /// The network card.
     pub nic: String,
-    /// The host's address on it.
+    /// The address of the NIC.
     pub management_ip: Ipv4Addr,
-    /// How long after its creation a network learns the host's address.
+    /// How long after the creation of a network its document contains that address.
     pub address_delay: Duration,
 }
 
-/// One host's HNS.
 #[derive(Debug, Clone)]
 pub struct Store {
-    pub(super) setup: Setup,
+    pub(super) config: StoreConfig,
     pub(super) state: State,
     pub(super) effects: Vec<Effect>,
 }
 
 impl Store {
-    /// A host that never had a network.
-    pub fn new(setup: Setup) -> Self {
-        Self::restore(setup, State::default())
+    pub fn new(config: StoreConfig) -> Self {
+        Self::restore(config, State::default())
     }
 
-    /// A host that was switched off or whose service was stopped.
-    pub fn restore(setup: Setup, mut state: State) -> Self {
+    pub fn restore(config: StoreConfig, mut state: State) -> Self {
         if !state
             .namespaces
             .iter()
@@ -55,40 +50,39 @@ impl Store {
             state.namespaces.push(Namespace::host());
         }
         Self {
-            setup,
+            config,
             state,
             effects: Vec::new(),
         }
     }
 
-    /// What is worth keeping.
     pub fn state(&self) -> &State {
         &self.state
     }
 
-    /// What happened since the last time, in order.
+    /// The effects since the last call, in order.
     pub fn take_effects(&mut self) -> Vec<Effect> {
         std::mem::take(&mut self.effects)
     }
 
-    /// One call of the second generation.
-    pub fn hcn(&mut self, call: &HcnCall, ambient: &mut dyn Ambient) -> Result<String, Failure> {
+    /// One v2 call.
+    pub fn hcn(&mut self, call: &HcnCall, system: &mut dyn System) -> Result<String, Failure> {
         match call.verb {
             Verb::Enumerate => self.enumerate(call.object, &call.document),
-            Verb::Create => self.create(call, ambient),
+            Verb::Create => self.create(call, system),
             Verb::Open => self.open(call.object, &call.id).map(|()| String::new()),
             Verb::Modify => self.modify(call).map(|()| String::new()),
             Verb::Query => {
-                let now = ambient.now();
+                let now = system.now();
                 self.query(call.object, &call.id, &call.document, now)
             }
             Verb::Delete => self.delete(call.object, &call.id).map(|()| String::new()),
         }
     }
 
-    /// One call of the first generation; the answer is the response document.
-    pub fn v1(&mut self, call: &HnsCall, ambient: &mut dyn Ambient) -> Result<String, Failure> {
-        let output = self.v1_output(call, ambient)?;
+    /// One v1 call; returns the response document.
+    pub fn v1(&mut self, call: &HnsCall, system: &mut dyn System) -> Result<String, Failure> {
+        let output = self.v1_output(call, system)?;
         let mut response = serde_json::json!({"Success": true});
         if let (Some(output), Some(response)) = (output, response.as_object_mut()) {
             response.insert("Output".to_owned(), output);
@@ -99,20 +93,20 @@ impl Store {
     fn enumerate(&self, object: Object, query: &str) -> Result<String, Failure> {
         let query = Query::parse(query)?;
         let ids: Vec<&str> = match object {
-            Object::Network => query.pick(&self.state.networks),
-            Object::Endpoint => query.pick(&self.state.endpoints),
-            Object::Namespace => query.pick(&self.state.namespaces),
-            Object::LoadBalancer => query.pick(&self.state.load_balancers),
-            Object::SdnRoute => query.pick(&self.state.routes),
+            Object::Network => query.matching_ids(&self.state.networks),
+            Object::Endpoint => query.matching_ids(&self.state.endpoints),
+            Object::Namespace => query.matching_ids(&self.state.namespaces),
+            Object::LoadBalancer => query.matching_ids(&self.state.load_balancers),
+            Object::SdnRoute => query.matching_ids(&self.state.routes),
         };
         Ok(Value::from(ids).to_string())
     }
 
-    fn create(&mut self, call: &HcnCall, ambient: &mut dyn Ambient) -> Result<String, Failure> {
+    fn create(&mut self, call: &HcnCall, system: &mut dyn System) -> Result<String, Failure> {
         let settings = document::parse(&call.document)?;
-        let id = self.choose_id(&call.id, &settings, ambient)?;
+        let id = self.choose_id(&call.id, &settings, system)?;
         match call.object {
-            Object::Network => self.create_network(&id, &settings, ambient)?,
+            Object::Network => self.create_network(&id, &settings, system)?,
             Object::Endpoint => self.create_endpoint(&id, &call.network, &settings)?,
             Object::Namespace => self.create_namespace(&id, &settings)?,
             Object::LoadBalancer => self.create_load_balancer(&id, &settings)?,
@@ -121,21 +115,20 @@ impl Store {
         Ok(id)
     }
 
-    /// The id that the caller passes, else the one in its document, else a new
-    /// one.
+    /// The passed id, otherwise the id in the document, otherwise a new id.
     pub(super) fn choose_id(
         &self,
         passed: &str,
         settings: &Value,
-        ambient: &mut dyn Ambient,
+        system: &mut dyn System,
     ) -> Result<String, Failure> {
-        let given = |id: &str| id.chars().any(|c| !matches!(c, '0' | '-' | '{' | '}'));
-        let written = document::text(settings, "ID").unwrap_or_default();
-        let wanted = [passed, &written].into_iter().find(|id| given(id));
-        let Some(wanted) = wanted else {
-            return Ok(new_id(ambient));
+        let is_set = |id: &str| id.chars().any(|c| !matches!(c, '0' | '-' | '{' | '}'));
+        let in_document = document::text(settings, "ID").unwrap_or_default();
+        let requested = [passed, &in_document].into_iter().find(|id| is_set(id));
+        let Some(requested) = requested else {
+            return Ok(new_id(system));
         };
-        let id = normal_id(wanted);
+        let id = normal_id(requested);
         if self.has_id(&id) {
             return Err(failure::object_exists());
         }
@@ -162,8 +155,8 @@ impl Store {
     }
 
     fn query(&self, object: Object, id: &str, query: &str, now: u64) -> Result<String, Failure> {
-        let first_generation = Query::parse(query)?.first_generation;
-        let document = match (object, first_generation) {
+        let v1 = Query::parse(query)?.v1;
+        let document = match (object, v1) {
             (Object::Network, false) => self.network_document(self.network(id)?, now),
             (Object::Network, true) => self.v1_network(self.network(id)?, now),
             (Object::Endpoint, false) => self.endpoint(id)?.document(),
@@ -199,9 +192,8 @@ impl Store {
         }
     }
 
-    /// The host was restarted: what is not persistent is gone, and what is left
-    /// comes back as effects.
-    pub fn reboot(&mut self, ambient: &mut dyn Ambient) {
+    /// Removes non-persistent objects; the remaining ones become effects.
+    pub fn reboot(&mut self, system: &mut dyn System) {
         self.effects.clear();
         let state = &mut self.state;
         state.networks.retain(|it| it.flags & NON_PERSISTENT == 0);
@@ -210,7 +202,7 @@ impl Store {
         let known = |id: &String| networks.iter().any(|network| &network.id == id);
         state.endpoints.retain(|endpoint| known(&endpoint.network));
         for network in &mut state.networks {
-            network.made_at = ambient.now();
+            network.created_at = system.now();
         }
         for endpoint in &mut state.endpoints {
             endpoint.containers.clear();
@@ -219,8 +211,8 @@ impl Store {
         self.replay();
     }
 
-    /// Forgets references to endpoints and namespaces that are gone, and load
-    /// balancers and routes with nothing left.
+    /// Removes references to missing endpoints and namespaces, and load balancers and
+    /// routes that have no endpoints left.
     pub(super) fn drop_dangling(&mut self) {
         let state = &mut self.state;
         let ids: Vec<String> = state.endpoints.iter().map(|it| it.id.clone()).collect();
@@ -228,8 +220,8 @@ impl Store {
             namespace.endpoints.retain(|id| ids.contains(id));
         }
         for endpoint in &mut state.endpoints {
-            let inside = |it: &Namespace| it.endpoints.contains(&endpoint.id);
-            if !state.namespaces.iter().any(inside) {
+            let contains = |it: &Namespace| it.endpoints.contains(&endpoint.id);
+            if !state.namespaces.iter().any(contains) {
                 endpoint.namespace = None;
             }
         }
@@ -244,24 +236,24 @@ impl Store {
         });
     }
 
-    /// Everything that is there, as if it had just been made.
+    /// Creates the effects for all existing objects.
     fn replay(&mut self) {
         let mut effects = Vec::new();
         let networks: Vec<&Network> = self.state.networks.iter().collect();
         if networks.iter().any(|network| network.kind.is_external()) {
-            effects.push(Effect::SwitchMade {
-                nic: self.setup.nic.clone(),
-                cut: false,
+            effects.push(Effect::SwitchCreated {
+                nic: self.config.nic.clone(),
+                reset_connections: false,
             });
         }
         for network in networks {
-            effects.push(Effect::NetworkMade(self.plan(network)));
+            effects.push(Effect::NetworkCreated(self.plan(network)));
             let routes = self.remote_subnets(network);
             effects.extend(routes.into_iter().map(Effect::RemoteSubnetAdded));
         }
         for endpoint in &self.state.endpoints {
-            let place = self.attachment(endpoint);
-            effects.extend(place.map(Effect::EndpointAttached));
+            let attachment = self.attachment(endpoint);
+            effects.extend(attachment.map(Effect::EndpointAttached));
         }
         self.effects = effects;
     }

@@ -1,22 +1,18 @@
-//! Time and chance, which the store takes from outside so that tests can
-//! choose them.
+//! The clock and random numbers of the store, injectable for tests.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// A clock and a source of random numbers.
-pub trait Ambient {
+pub trait System {
     /// Milliseconds since 1970.
     fn now(&mut self) -> u64;
-    /// Any number.
     fn random(&mut self) -> u64;
 }
 
-/// The real ones.
 #[derive(Debug, Default)]
-pub struct SystemAmbient;
+pub struct RealSystem;
 
-impl Ambient for SystemAmbient {
+impl System for RealSystem {
     fn now(&mut self) -> u64 {
         let since = SystemTime::now().duration_since(UNIX_EPOCH);
         since.map_or(0, |since| {
@@ -24,22 +20,22 @@ impl Ambient for SystemAmbient {
         })
     }
 
-    /// Good for ids, not for secrets: the keys of a hash map.
+    /// Good enough for ids, not for secrets.
     fn random(&mut self) -> u64 {
         RandomState::new().build_hasher().finish()
     }
 }
 
-/// Time that stands still until told, and numbers that count up.
+/// A fixed time and numbers that count up, for tests.
 #[derive(Debug, Default)]
-pub struct FixedAmbient {
-    /// See [`Ambient::now`].
+pub struct FakeSystem {
+    /// Milliseconds since 1970.
     pub now: u64,
-    /// The last number given.
+    /// The last number returned.
     pub last: u64,
 }
 
-impl Ambient for FixedAmbient {
+impl System for FakeSystem {
     fn now(&mut self) -> u64 {
         self.now
     }
@@ -50,9 +46,9 @@ impl Ambient for FixedAmbient {
     }
 }
 
-/// A new random id in Windows' form, lower case.
-pub fn new_id(ambient: &mut dyn Ambient) -> String {
-    let (high, low) = (ambient.random(), ambient.random());
+/// A random GUID in lower case.
+pub fn new_id(system: &mut dyn System) -> String {
+    let (high, low) = (system.random(), system.random());
     format!(
         "{:08x}-{:04x}-4{:03x}-{:04x}-{:012x}",
         high >> 32,

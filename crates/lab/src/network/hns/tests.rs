@@ -1,13 +1,11 @@
-//! Behaviour of the store, as callers see it.
+//! Behavior of the store, as callers see it.
 
 mod documents;
-#[path = "tests/v1.rs"]
-mod first_generation;
+mod effects;
 mod objects;
 mod reboot;
 mod service;
-#[path = "tests/effects.rs"]
-mod wire;
+mod v1;
 
 use std::net::Ipv4Addr;
 use std::time::Duration;
@@ -16,12 +14,12 @@ use lab_wire::Failure;
 use lab_wire::hcn::{HcnCall, HnsCall, Object, Verb};
 use serde_json::{Value, json};
 
-use super::{Effect, FixedAmbient, HnsVersion, Setup, Store};
+use super::{Effect, FakeSystem, HnsVersion, Store, StoreConfig};
 
-/// A host on which time stands still until told.
+/// A store with a fake clock.
 pub struct Host {
     pub store: Store,
-    pub ambient: FixedAmbient,
+    pub system: FakeSystem,
 }
 
 impl Host {
@@ -30,15 +28,15 @@ impl Host {
     }
 
     pub fn with(version: HnsVersion) -> Self {
-        let setup = Setup {
+        let config = StoreConfig {
             version,
             nic: "Ethernet".to_owned(),
             management_ip: Ipv4Addr::new(198, 18, 1, 2),
             address_delay: Duration::from_secs(1),
         };
         Self {
-            store: Store::new(setup),
-            ambient: FixedAmbient {
+            store: Store::new(config),
+            system: FakeSystem {
                 now: 1_700_000_000_000,
                 last: 0,
             },
@@ -59,7 +57,7 @@ impl Host {
             network: String::new(),
             document: document.to_string(),
         };
-        self.store.hcn(&call, &mut self.ambient)
+        self.store.hcn(&call, &mut self.system)
     }
 
     pub fn create(&mut self, object: Object, document: Value) -> Result<String, Failure> {
@@ -82,7 +80,7 @@ impl Host {
         serde_json::from_str(&ids).unwrap()
     }
 
-    /// The network's, endpoint's or namespace's `{ResourceType, …}` request.
+    /// Sends `{ResourceType, RequestType, Settings}`.
     pub fn modify(
         &mut self,
         object: Object,
@@ -105,7 +103,7 @@ impl Host {
                 body.to_string()
             },
         };
-        let text = self.store.v1(&call, &mut self.ambient)?;
+        let text = self.store.v1(&call, &mut self.system)?;
         let response: Value = serde_json::from_str(&text).unwrap();
         assert_eq!(response["Success"], true);
         Ok(response["Output"].clone())
@@ -129,7 +127,7 @@ impl Host {
     }
 }
 
-/// What flannel sends.
+/// The document that flannel sends.
 pub fn overlay(name: &str) -> Value {
     json!({
         "Name": name, "Type": "Overlay", "Flags": 8,
@@ -143,7 +141,7 @@ pub fn overlay(name: &str) -> Value {
     })
 }
 
-/// What scripts send for host-gw.
+/// The document that scripts send for host-gw.
 pub fn l2bridge(name: &str) -> Value {
     json!({
         "Name": name, "Type": "L2Bridge", "SchemaVersion": {"Major": 2, "Minor": 0},
@@ -154,7 +152,6 @@ pub fn l2bridge(name: &str) -> Value {
     })
 }
 
-/// The code of a refusal.
 pub fn code<T: std::fmt::Debug>(result: Result<T, Failure>) -> u32 {
     result.unwrap_err().code
 }

@@ -1,5 +1,4 @@
-//! The first generation: `HNSCall` with a method, a path and a body, over the
-//! same store.
+//! The v1 API: `HNSCall` with a method, a path and a body, over the same store.
 
 mod documents;
 mod policy_lists;
@@ -8,19 +7,19 @@ use lab_wire::Failure;
 use lab_wire::hcn::HnsCall;
 use serde_json::{Value, json};
 
-use super::ambient::Ambient;
 use super::document;
 use super::failure;
 use super::network::{default_route, read_dns};
 use super::policy;
 use super::store::Store;
+use super::system::System;
 
-/// Answers with an output, or with success alone.
+/// `None` is a success without output.
 type Output = Result<Option<Value>, Failure>;
 
 impl Store {
-    /// A final slash and the case of ids do not matter.
-    pub(super) fn v1_output(&mut self, call: &HnsCall, ambient: &mut dyn Ambient) -> Output {
+    /// Trailing slashes and the case of ids are ignored.
+    pub(super) fn v1_output(&mut self, call: &HnsCall, system: &mut dyn System) -> Output {
         let path: Vec<&str> = call
             .path
             .split('/')
@@ -30,16 +29,16 @@ impl Store {
         let method = call.method.to_ascii_uppercase();
         match (path.first().copied().unwrap_or_default(), path.get(1..)) {
             ("globals", Some(["version"])) => {
-                let version = self.setup.version;
+                let version = self.config.version;
                 Ok(Some(
                     json!({"Major": version.major, "Minor": version.minor}),
                 ))
             }
-            ("networks", Some(rest)) => self.v1_networks(&method, rest, &body, ambient),
-            ("endpoints", Some(rest)) => self.v1_endpoints(&method, rest, &body, ambient),
+            ("networks", Some(rest)) => self.v1_networks(&method, rest, &body, system),
+            ("endpoints", Some(rest)) => self.v1_endpoints(&method, rest, &body, system),
             ("endpointstats", Some([id])) => self.v1_statistics(id).map(Some),
-            ("namespaces", Some(rest)) => self.v1_namespaces(&method, rest, &body, ambient),
-            ("policylists", Some(rest)) => self.v1_policy_lists(&method, rest, &body, ambient),
+            ("namespaces", Some(rest)) => self.v1_namespaces(&method, rest, &body, system),
+            ("policylists", Some(rest)) => self.v1_policy_lists(&method, rest, &body, system),
             ("accelnet", Some([])) => self.v1_accelnet(&method, &body),
             _ => Err(failure::element_not_found()),
         }
@@ -50,9 +49,9 @@ impl Store {
         method: &str,
         path: &[&str],
         body: &Value,
-        ambient: &mut dyn Ambient,
+        system: &mut dyn System,
     ) -> Output {
-        let now = ambient.now();
+        let now = system.now();
         match (method, path) {
             ("GET", []) => {
                 let networks = self.state.networks.iter();
@@ -60,8 +59,8 @@ impl Store {
                 Ok(Some(Value::Array(list)))
             }
             ("POST", []) => {
-                let id = self.choose_id("", body, ambient)?;
-                self.create_network(&id, body, ambient)?;
+                let id = self.choose_id("", body, system)?;
+                self.create_network(&id, body, system)?;
                 Ok(Some(self.v1_network(self.network(&id)?, now)))
             }
             ("GET", [id]) => Ok(Some(self.v1_network(self.network(id)?, now))),
@@ -86,7 +85,7 @@ impl Store {
         method: &str,
         path: &[&str],
         body: &Value,
-        ambient: &mut dyn Ambient,
+        system: &mut dyn System,
     ) -> Output {
         match (method, path) {
             ("GET", []) => {
@@ -95,7 +94,7 @@ impl Store {
                 Ok(Some(Value::Array(list)))
             }
             ("POST", []) => {
-                let id = self.choose_id("", body, ambient)?;
+                let id = self.choose_id("", body, system)?;
                 self.create_endpoint(&id, "", body)?;
                 Ok(Some(self.v1_endpoint(self.endpoint(&id)?)))
             }
@@ -111,9 +110,9 @@ impl Store {
         }
     }
 
-    /// Replaces what the caller names; addresses stay as they are.
+    /// Replaces only the fields in the request; addresses cannot be changed.
     fn v1_update_endpoint(&mut self, id: &str, body: &Value) -> Result<(), Failure> {
-        let policies = policy::read_all(body, self.setup.version)?;
+        let policies = policy::read_all(body, self.config.version)?;
         let dns = read_dns(body);
         let endpoint = self.endpoint_mut(id)?;
         if document::field(body, "Policies").is_some() {
@@ -131,8 +130,8 @@ impl Store {
         Ok(())
     }
 
-    /// To the host's own compartment, or to a container, which only shares it
-    /// by name here.
+    /// Attaches to the host's compartment, or to a container, of which only the id is
+    /// stored.
     fn v1_attach(&mut self, id: &str, body: &Value) -> Result<(), Failure> {
         let endpoint = self.endpoint(id)?;
         let container = document::text(body, "ContainerId");
@@ -173,7 +172,7 @@ impl Store {
         method: &str,
         path: &[&str],
         body: &Value,
-        ambient: &mut dyn Ambient,
+        system: &mut dyn System,
     ) -> Output {
         match (method, path) {
             ("GET", []) => {
@@ -181,7 +180,7 @@ impl Store {
                 Ok(Some(Value::Array(list.collect())))
             }
             ("POST", []) => {
-                let id = self.choose_id("", body, ambient)?;
+                let id = self.choose_id("", body, system)?;
                 self.create_namespace(&id, body)?;
                 Ok(Some(self.namespace(&id)?.v1_document()))
             }

@@ -1,9 +1,8 @@
-//! The gap DLLs under a real Wine: what Go programs and our own find there.
+//! The gap DLLs under Wine, used by a Rust and a Go program.
 //!
-//! The test starts itself again in namespaces of its own (network, mounts,
-//! processes), so that no route of the machine is touched and nothing outlives
-//! it. There it makes a prefix, installs the DLLs, answers their calls as
-//! `netd` does, and runs two programs: `gapcheck.exe` (Rust, from
+//! The test runs itself again in its own namespaces (network, mount, PID), so it changes
+//! nothing on this machine and leaves nothing behind. There it creates a prefix, installs
+//! the DLLs, serves their calls like `netd`, and runs `gapcheck.exe` (Rust, from
 //! `CASEMENT_LAB_WINDOWS`) and `gap.exe` (Go, built from `go-gap`).
 
 use std::fs;
@@ -15,14 +14,14 @@ use std::sync::Arc;
 use std::thread;
 
 use casement_lab::network::adapters::Adapters;
-use lab_wire::{Answer, Call, Door, Failure, Request, read_line, write_line};
+use lab_wire::{Call, Failure, NetdAccess, Request, Response, read_line, write_line};
 
 const INSIDE: &str = "CASEMENT_GAP_TEST_INSIDE";
-const NAME: &str = "with_go::gap_dlls::gap_dlls_give_programs_what_wine_lacks";
+const NAME: &str = "with_go::gap_dlls::gap_dlls_provide_functions_that_wine_lacks";
 
 #[test]
 #[ignore = "needs wine, go, root and the built Windows DLLs in CASEMENT_LAB_WINDOWS"]
-fn gap_dlls_give_programs_what_wine_lacks() {
+fn gap_dlls_provide_functions_that_wine_lacks() {
     if std::env::var_os(INSIDE).is_some() {
         return inside();
     }
@@ -34,7 +33,7 @@ fn gap_dlls_give_programs_what_wine_lacks() {
         .env(INSIDE, "yes")
         .status()
         .unwrap();
-    assert!(status.success(), "see above");
+    assert!(status.success(), "see the output above");
 }
 
 fn inside() {
@@ -50,8 +49,8 @@ fn inside() {
     ] {
         run(Command::new("ip").args(arguments.split(' ')));
     }
-    let folder = tempfile::tempdir().unwrap();
-    let prefix = prefix(folder.path());
+    let dir = tempfile::tempdir().unwrap();
+    let prefix = prefix(dir.path());
     let drive_c = prefix.join("drive_c");
     serve(&drive_c);
     build_go(&drive_c.join("gap.exe"));
@@ -62,21 +61,21 @@ fn inside() {
         (output.status.success(), text)
     });
     let routes = run(Command::new("ip").args(["route", "show", "10.99.0.0/24"]));
-    // The prefix may be at rest already.
+    // Fails if no Wine server is running.
     let _ = Command::new("wineserver")
         .arg("-k")
         .env("WINEPREFIX", &prefix)
         .status();
-    for (good, text) in checks {
-        assert!(good && text.contains("ok "), "{text}");
+    for (success, text) in checks {
+        assert!(success && text.contains("ok "), "{text}");
     }
     assert!(routes.contains("via 198.18.5.1 dev Ethernet"), "{routes}");
 }
 
-/// A prefix with the DLLs and what must be said about them.
-fn prefix(folder: &Path) -> PathBuf {
+/// Creates a prefix with the DLLs and their overrides.
+fn prefix(dir: &Path) -> PathBuf {
     let windows = PathBuf::from(std::env::var_os("CASEMENT_LAB_WINDOWS").unwrap());
-    let prefix = folder.join("prefix");
+    let prefix = dir.join("prefix");
     run(wine(&prefix).args(["wineboot", "--init"]));
     run(Command::new("wineserver")
         .arg("-w")
@@ -94,25 +93,25 @@ fn prefix(folder: &Path) -> PathBuf {
     prefix
 }
 
-/// Answers the DLLs' calls, as `netd` does.
+/// Serves the DLLs' calls like `netd`.
 fn serve(drive_c: &Path) {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
-    let door = Door {
+    let access = NetdAccess {
         port: listener.local_addr().unwrap().port(),
         token: "gap".to_owned(),
     };
-    let text = serde_json::to_string(&door).unwrap();
+    let text = serde_json::to_string(&access).unwrap();
     fs::write(drive_c.join("windows/casement-lab.json"), text).unwrap();
     let adapters = Arc::new(Adapters::default());
     thread::spawn(move || {
         for stream in listener.incoming().flatten() {
             let adapters = Arc::clone(&adapters);
-            thread::spawn(move || answer(&adapters, stream));
+            thread::spawn(move || serve_call(&adapters, stream));
         }
     });
 }
 
-fn answer(adapters: &Adapters, mut stream: TcpStream) {
+fn serve_call(adapters: &Adapters, mut stream: TcpStream) {
     let mut reader = BufReader::new(stream.try_clone().unwrap());
     let request: Request = read_line(&mut reader).unwrap().unwrap();
     let result = match request.call {
@@ -122,11 +121,11 @@ fn answer(adapters: &Adapters, mut stream: TcpStream) {
             text: "not for this test".to_owned(),
         }),
     };
-    let answer = match result {
-        Ok(value) => Answer::Ok(value),
-        Err(failure) => Answer::Err(failure),
+    let response = match result {
+        Ok(value) => Response::Ok(value),
+        Err(failure) => Response::Err(failure),
     };
-    write_line(&mut stream, &answer).unwrap();
+    write_line(&mut stream, &response).unwrap();
 }
 
 fn build_go(to: &Path) {

@@ -1,9 +1,8 @@
-//! The judgement of others: Microsoft's own tests of its HCN clients, hcsshim
-//! and hnslib (the one in kube-proxy), as Windows programs under Wine, against
-//! the emulator.
+//! Runs Microsoft's own tests of its HCN clients, hcsshim and hnslib (used by
+//! kube-proxy), as Windows programs under Wine against the emulator.
 //!
-//! `CASEMENT_LAB_WINDOWS` names the folder with the built `computenetwork.dll`
-//! and `bcryptprimitives.dll`.
+//! `CASEMENT_LAB_WINDOWS` is the directory with the built `computenetwork.dll` and
+//! `bcryptprimitives.dll`.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -15,19 +14,18 @@ use std::sync::Arc;
 use std::thread;
 
 use casement_lab::network::hns::{Hns, HnsConfig, HnsVersion, NoFabric};
-use lab_wire::{Answer, Call, Door, Failure, Request, read_line, write_line};
+use lab_wire::{Call, Failure, NetdAccess, Request, Response, read_line, write_line};
 
 const TOKEN: &str = "outside";
 
-/// On the newest HNS everything passes. On releases fail exactly the tests of
-/// what came later: a load balancer can be changed since 15.5 (15.4 accepts it
-/// and does nothing), tiers of access lists are known since 14.0, access lists
-/// of networks since 15.0.
+/// On the newest HNS all tests pass. On Windows Server releases, exactly the tests of
+/// later features fail: modifying a load balancer since 15.5 (15.4 accepts and ignores
+/// it), tiered ACLs since 14.0, network ACLs since 15.0.
 #[test]
 #[ignore = "needs wine, go and the built Windows DLLs"]
-fn the_clients_own_tests_pass() {
-    let folder = tempfile::tempdir().unwrap();
-    let prefix = Prefix::make(folder.path());
+fn client_tests_match_golden_results() {
+    let dir = tempfile::tempdir().unwrap();
+    let prefix = Prefix::make(dir.path());
     let newest = HnsVersion::new(15, 5);
     let suites = [
         ("hcsshim", "integration", newest, "hcsshim.txt"),
@@ -43,8 +41,8 @@ fn the_clients_own_tests_pass() {
             HnsVersion::WS2022,
             "hcsshim-2022.txt",
         ),
-        // The tag `featureaccelnetsupport` would add a test that does not
-        // compile in this version; hcsshim has the same one.
+        // The tag `featureaccelnetsupport` adds a test that does not compile in this
+        // version; hcsshim has the same test.
         (
             "hnslib",
             "integration,featureroutesupport",
@@ -53,28 +51,28 @@ fn the_clients_own_tests_pass() {
         ),
     ];
     for (module, tags, version, expected) in suites {
-        let program = build(module, tags, folder.path());
-        let state_file = folder.path().join(format!("{expected}.json"));
-        prefix.open_door(serve(version, state_file));
+        let program = build(module, tags, dir.path());
+        let state_file = dir.path().join(format!("{expected}.json"));
+        prefix.write_access_file(&serve(version, state_file));
         let output = prefix.wine(&program, &["-test.v"]);
-        let seen = verdicts(&output);
+        let actual = verdicts(&output);
         let golden = Path::new(env!("CARGO_MANIFEST_DIR"))
             .join("tests/golden/hns")
             .join(expected);
         if std::env::var_os("CASEMENT_BLESS").is_some() {
-            fs::write(&golden, &seen).unwrap();
+            fs::write(&golden, &actual).unwrap();
         }
-        let wanted = fs::read_to_string(&golden).unwrap();
+        let expected_results = fs::read_to_string(&golden).unwrap();
         assert_eq!(
-            seen,
-            wanted,
+            actual,
+            expected_results,
             "{expected}:\n{}",
             String::from_utf8_lossy(&output.stdout)
         );
     }
 }
 
-/// One line for each test, sorted: `PASS TestX` or `FAIL TestX`.
+/// One sorted line per test: `PASS TestX` or `FAIL TestX`.
 fn verdicts(output: &Output) -> String {
     let text = String::from_utf8_lossy(&output.stdout);
     let mut verdicts = BTreeMap::new();
@@ -93,10 +91,10 @@ fn verdicts(output: &Output) -> String {
     lines.collect()
 }
 
-/// Builds a module's test program for Windows, at the version that
-/// `lab/kube/hcn-tests` pins.
-fn build(module: &str, tags: &str, folder: &Path) -> PathBuf {
-    let program = folder.join(format!("{module}.exe"));
+/// Builds the test program of a module for Windows, at the version pinned in
+/// `lab/kube/hcn-tests`.
+fn build(module: &str, tags: &str, dir: &Path) -> PathBuf {
+    let program = dir.join(format!("{module}.exe"));
     let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
     let home = std::env::var_os("HOME").map(PathBuf::from).unwrap();
     let cache = cache
@@ -121,8 +119,8 @@ fn build(module: &str, tags: &str, folder: &Path) -> PathBuf {
     program
 }
 
-/// A `netd` for HNS only; it ends with the test's process.
-fn serve(version: HnsVersion, state_file: PathBuf) -> Door {
+/// Serves HNS calls until the test process ends.
+fn serve(version: HnsVersion, state_file: PathBuf) -> NetdAccess {
     let config = HnsConfig {
         version,
         state_file,
@@ -137,16 +135,16 @@ fn serve(version: HnsVersion, state_file: PathBuf) -> Door {
     thread::spawn(move || {
         for stream in listener.incoming().flatten() {
             let hns = Arc::clone(&hns);
-            thread::spawn(move || answer(&hns, stream));
+            thread::spawn(move || serve_call(&hns, stream));
         }
     });
-    Door {
+    NetdAccess {
         port,
         token: TOKEN.to_owned(),
     }
 }
 
-fn answer(hns: &Hns, mut stream: TcpStream) {
+fn serve_call(hns: &Hns, mut stream: TcpStream) {
     let mut reader = BufReader::new(stream.try_clone().unwrap());
     let Ok(Some(request)) = read_line::<Request>(&mut reader) else {
         return;
@@ -160,28 +158,28 @@ fn answer(hns: &Hns, mut stream: TcpStream) {
             text: "Not implemented".to_owned(),
         }),
     };
-    let answer = match result {
-        Ok(text) => Answer::Ok(text.into()),
-        Err(failure) => Answer::Err(failure),
+    let response = match result {
+        Ok(text) => Response::Ok(text.into()),
+        Err(failure) => Response::Err(failure),
     };
-    write_line(&mut stream, &answer).unwrap();
+    write_line(&mut stream, &response).unwrap();
 }
 
-/// A Wine prefix of its own, with the emulator's DLLs in `system32`.
+/// A Wine prefix with the emulator's DLLs in `system32`.
 struct Prefix(PathBuf);
 
 impl Prefix {
-    fn make(folder: &Path) -> Self {
+    fn make(dir: &Path) -> Self {
         let built = std::env::var_os("CASEMENT_LAB_WINDOWS").map(PathBuf::from).expect(
-            "CASEMENT_LAB_WINDOWS must name the folder with computenetwork.dll and bcryptprimitives.dll",
+            "CASEMENT_LAB_WINDOWS must name the directory with computenetwork.dll and bcryptprimitives.dll",
         );
-        let prefix = Self(folder.join("prefix"));
-        let made = prefix.command("wineboot").arg("-i").output();
-        let made = made.expect("wine is needed to run the tests");
+        let prefix = Self(dir.join("prefix"));
+        let output = prefix.command("wineboot").arg("-i").output();
+        let output = output.expect("wine is needed to run the tests");
         assert!(
-            made.status.success(),
+            output.status.success(),
             "{}",
-            String::from_utf8_lossy(&made.stderr)
+            String::from_utf8_lossy(&output.stderr)
         );
         let system = prefix.0.join("drive_c/windows/system32");
         let files = [
@@ -197,9 +195,9 @@ impl Prefix {
         prefix
     }
 
-    fn open_door(&self, door: Door) {
+    fn write_access_file(&self, access: &NetdAccess) {
         let file = self.0.join("drive_c/windows/casement-lab.json");
-        fs::write(file, serde_json::to_vec(&door).unwrap()).unwrap();
+        fs::write(file, serde_json::to_vec(access).unwrap()).unwrap();
     }
 
     fn wine(&self, program: &Path, arguments: &[&str]) -> Output {

@@ -1,52 +1,51 @@
-//! The host's name, and when its services start.
+//! Host name, service start types and privileges.
 
 use casement_node::system;
 use casement_resource::StartType;
 
-use super::{Check, Host, Outcome, did, equal, so};
+use super::{Check, Host, Outcome, ensure, equal, ok};
 
 pub const CHECKS: &[Check] = &[
-    ("name of the host", name),
-    ("start of a service", start),
-    ("standing of the agent", standing),
+    ("host name", name),
+    ("service start type", start),
+    ("agent privileges", privileges),
 ];
 
-/// An administrator, with a program and a state folder that nobody else can
-/// change.
-fn standing(host: &Host) -> Outcome {
-    did(system::check_standing())?;
-    did(system::check_way(host.layout.root()))
+/// An administrator whose executable and state directory nobody else can change.
+fn privileges(host: &Host) -> Outcome {
+    ok(system::check_privileges())?;
+    ok(system::check_parent_dirs(host.layout.root()))
 }
 
 fn name(host: &Host) -> Outcome {
     let identity = &host.platform;
-    let before = did(identity.hostname())?;
+    let before = ok(identity.hostname())?;
     println!("# {before:?}");
-    so(!before.name.is_empty(), "the host has no name")?;
+    ensure(!before.name.is_empty(), "the host has no name")?;
     equal(&before.domain, &None)?;
-    did(identity.set_hostname("platformcheck"))?;
-    let after = did(identity.hostname())?;
-    did(identity.set_hostname(&before.name))?;
+    ok(identity.set_hostname("platformcheck"))?;
+    let after = ok(identity.hostname())?;
+    ok(identity.set_hostname(&before.name))?;
     equal(after.name.to_lowercase(), "platformcheck".to_owned())?;
-    equal(did(identity.hostname())?, before)
+    equal(ok(identity.hostname())?, before)
 }
 
-/// The service that the checks of services have left.
+/// The service that the service checks leave behind.
 fn start(host: &Host) -> Outcome {
     let services = &host.platform;
     let now = || -> Result<StartType, String> {
-        let found = did(services.service("platformcheck"))?;
+        let found = ok(services.service("platformcheck"))?;
         Ok(found.ok_or("the service is gone")?.start)
     };
     let before = now()?;
     for start in [StartType::Disabled, StartType::Manual, before] {
-        did(services.set_service_start("platformcheck", start))?;
+        ok(services.set_service_start("platformcheck", start))?;
         equal(now()?, start)?;
     }
-    so(
+    ensure(
         services
             .set_service_start("no-such", StartType::Manual)
             .is_err(),
-        "a service that is not there was changed",
+        "a missing service was changed",
     )
 }

@@ -7,24 +7,24 @@ use std::path::Path;
 use casement_hcn::{Hcn, HcnError, Hns, Kind, Method};
 use casement_node::platform::{Balancer, Level, NewEndpoint};
 use casement_resource::{
-    AdapterSeen, Code, Condition, ConditionFacts, DynamicPorts, HnsNetwork, HnsNetworkType,
-    InterfaceRef, Protocol, RouteEntry,
+    Code, Condition, ConditionFacts, DynamicPorts, HnsNetwork, HnsNetworkType, InterfaceRef,
+    ObservedAdapter, Protocol, RouteEntry,
 };
 
 use serde_json::json;
 
-use super::{Check, Host, Outcome, did, equal, so};
+use super::{Check, Host, Outcome, ensure, equal, ok};
 
 pub const CHECKS: &[Check] = &[
     ("facts", facts),
     ("notice", notice),
     ("conditions", conditions),
     ("forwarding", forwarding),
-    ("settings of the adapter", adapter),
+    ("adapter settings", adapter),
     ("routes", routes),
     ("dynamic ports", ports),
     ("HNS network and endpoint", hns),
-    ("layer of a container", layer),
+    ("container layer", layer),
 ];
 
 const NETWORK: &str = "platformcheck";
@@ -40,35 +40,41 @@ impl Host {
 }
 
 fn facts(host: &Host) -> Outcome {
-    let facts = did(host.platform.facts())?;
+    let facts = ok(host.platform.facts())?;
     println!("# {} {} {}", facts.product, facts.version, facts.hostname);
-    so(facts.version.starts_with("10.0."), "the version is odd")?;
-    so(!facts.hostname.is_empty(), "the host has no name")?;
+    ensure(
+        facts.version.starts_with("10.0."),
+        "unexpected Windows version",
+    )?;
+    ensure(!facts.hostname.is_empty(), "the host has no name")?;
     let has = facts
         .interfaces
         .iter()
         .any(|interface| interface.has(host.ip()));
-    so(has, &format!("{:?}", facts.interfaces))
+    ensure(has, &format!("{:?}", facts.interfaces))
 }
 
-/// Wine takes entries for its event log, and keeps none.
+/// Wine accepts event log entries and stores none.
 fn notice(host: &Host) -> Outcome {
     for level in [Level::Information, Level::Warning, Level::Error] {
-        host.platform.notice(level, "platformcheck says hello");
+        host.platform.notice(level, "test event of platformcheck");
     }
     Ok(())
 }
 
 fn conditions(host: &Host) -> Outcome {
-    let look = |condition: Condition| did(host.platform.condition(&condition));
+    let evaluate = |condition: Condition| ok(host.platform.condition(&condition));
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let open: SocketAddr = listener.local_addr().unwrap();
-    equal(look(Condition::TcpPort(open))?, ConditionFacts::Holds)?;
+    equal(evaluate(Condition::TcpPort(open))?, ConditionFacts::Holds)?;
     drop(listener);
-    let file = |path: &str| look(Condition::FileExists(path.parse().unwrap()));
+    let file = |path: &str| evaluate(Condition::FileExists(path.parse().unwrap()));
     equal(file(r"C:\windows")?, ConditionFacts::Holds)?;
-    equal(look(Condition::Address(host.ip()))?, ConditionFacts::Holds)?;
-    for not in [
+    equal(
+        evaluate(Condition::Address(host.ip()))?,
+        ConditionFacts::Holds,
+    )?;
+    for unmet in [
         Condition::TcpPort(open),
         Condition::FileExists(r"C:\no\such".parse().unwrap()),
         Condition::Address("192.0.2.1".parse().unwrap()),
@@ -76,10 +82,10 @@ fn conditions(host: &Host) -> Outcome {
         Condition::ServiceRunning("no-such".to_owned()),
         Condition::HnsNetwork("no-such".to_owned()),
     ] {
-        let found = look(not.clone())?;
-        so(
+        let found = evaluate(unmet.clone())?;
+        ensure(
             matches!(found, ConditionFacts::NotYet(_)),
-            &format!("{not}"),
+            &format!("{unmet}"),
         )?;
     }
     Ok(())
@@ -87,41 +93,41 @@ fn conditions(host: &Host) -> Outcome {
 
 fn forwarding(host: &Host) -> Outcome {
     let network = &host.platform;
-    let before = did(network.forwarding(&host.interface()))?.ok_or("no such interface")?;
+    let before = ok(network.forwarding(&host.interface()))?.ok_or("no such interface")?;
     for on in [!before, before] {
-        did(network.set_forwarding(&host.interface(), on))?;
-        equal(did(network.forwarding(&host.interface()))?, Some(on))?;
+        ok(network.set_forwarding(&host.interface(), on))?;
+        equal(ok(network.forwarding(&host.interface()))?, Some(on))?;
     }
-    let nowhere = InterfaceRef::Address("192.0.2.1".parse().unwrap());
-    equal(did(network.forwarding(&nowhere))?, None)
+    let missing = InterfaceRef::Address("192.0.2.1".parse().unwrap());
+    equal(ok(network.forwarding(&missing))?, None)
 }
 
-/// What a switch may lose, changed and given back.
+/// Settings that a virtual switch may lose.
 fn adapter(host: &Host) -> Outcome {
     let network = &host.platform;
-    let read = || did(network.adapter(host.ip()))?.ok_or("no such adapter".to_owned());
+    let read = || ok(network.adapter(host.ip()))?.ok_or("no such adapter".to_owned());
     let before = read()?;
     let has = before.addresses.iter().any(|net| net.addr() == host.ip());
-    so(has, &format!("{before:?}"))?;
-    let changed = AdapterSeen {
+    ensure(has, &format!("{before:?}"))?;
+    let changed = ObservedAdapter {
         name_servers: vec!["192.0.2.53".parse().unwrap()],
         metric: Some(42),
         ..before.clone()
     };
     for settings in [&changed, &changed, &before] {
-        did(network.restore_adapter(host.ip(), settings))?;
+        ok(network.restore_adapter(host.ip(), settings))?;
         equal(&read()?, settings)?;
     }
-    let nowhere = "192.0.2.1".parse().unwrap();
-    equal(did(network.adapter(nowhere))?, None)?;
-    so(
-        network.restore_adapter(nowhere, &before).is_err(),
-        "an adapter that is not there was set",
+    let missing = "192.0.2.1".parse().unwrap();
+    equal(ok(network.adapter(missing))?, None)?;
+    ensure(
+        network.restore_adapter(missing, &before).is_err(),
+        "a missing adapter was changed",
     )
 }
 
-/// A neighbour that need not exist, on the host's own network.
-fn neighbour(host: &Host) -> IpAddr {
+/// An address in the subnet of the host that need not exist.
+fn gateway(host: &Host) -> IpAddr {
     let interfaces = host.platform.interfaces().unwrap();
     let mut nets = interfaces.iter().flat_map(|interface| &interface.addresses);
     let net = nets.find(|net| net.addr() == host.ip()).unwrap();
@@ -136,51 +142,51 @@ fn routes(host: &Host) -> Outcome {
     let destination = "10.99.7.0/24".parse().unwrap();
     let route = RouteEntry {
         destination,
-        next_hop: Some(neighbour(host)),
-        interface_index: did(network.interface(&host.interface()))?.ok_or("no such interface")?,
+        next_hop: Some(gateway(host)),
+        interface_index: ok(network.interface(&host.interface()))?.ok_or("no such interface")?,
     };
-    equal(did(network.routes(&destination))?, Vec::new())?;
-    did(network.add_route(&route))?;
-    let found = did(network.routes(&destination));
-    did(network.delete_route(&route))?;
-    did(network.delete_route(&route))?;
+    equal(ok(network.routes(&destination))?, Vec::new())?;
+    ok(network.add_route(&route))?;
+    let found = ok(network.routes(&destination));
+    ok(network.delete_route(&route))?;
+    ok(network.delete_route(&route))?;
     equal(found?, vec![route])?;
-    equal(did(network.routes(&destination))?, Vec::new())
+    equal(ok(network.routes(&destination))?, Vec::new())
 }
 
 fn ports(host: &Host) -> Outcome {
     let network = &host.platform;
     for protocol in [Protocol::Tcp, Protocol::Udp] {
-        let before = did(network.dynamic_ports(protocol))?;
-        let wanted = DynamicPorts {
+        let before = ok(network.dynamic_ports(protocol))?;
+        let expected = DynamicPorts {
             protocol,
             first: 34_000,
             count: 31_536,
         };
-        did(network.set_dynamic_ports(&wanted))?;
-        let found = did(network.dynamic_ports(protocol))?;
-        so(wanted.diff(found).is_right(), &format!("{found}"))?;
+        ok(network.set_dynamic_ports(&expected))?;
+        let found = ok(network.dynamic_ports(protocol))?;
+        ensure(expected.diff(found).in_sync(), &format!("{found}"))?;
         let too_few = DynamicPorts {
             count: 1,
-            ..wanted.clone()
+            ..expected.clone()
         };
-        so(
+        ensure(
             network.set_dynamic_ports(&too_few).is_err(),
-            "one port was enough",
+            "a range of one port was accepted",
         )?;
-        did(network.set_dynamic_ports(&DynamicPorts {
+        ok(network.set_dynamic_ports(&DynamicPorts {
             first: before.first,
             count: before.count,
-            ..wanted
+            ..expected
         }))?;
-        equal(did(network.dynamic_ports(protocol))?, before)?;
+        equal(ok(network.dynamic_ports(protocol))?, before)?;
     }
     Ok(())
 }
 
-/// The same where Windows has only the first generation of HNS.
+/// The HNS checks for a Windows with HNS v1 only.
 pub fn first_generation(host: &Host) -> Outcome {
-    so(Hcn::load().is_err(), "the second generation is there")?;
+    ensure(Hcn::load().is_err(), "HNS v2 is available")?;
     hns(host)?;
     let overlay = HnsNetwork {
         network_type: HnsNetworkType::Overlay,
@@ -189,7 +195,7 @@ pub fn first_generation(host: &Host) -> Outcome {
     };
     let failure = host.platform.create_hns_network(&overlay);
     let code = failure.err().map(|failure| failure.code);
-    equal(code, Some(Code::Needed))
+    equal(code, Some(Code::ActionRequired))
 }
 
 fn bridge(host: &Host) -> HnsNetwork {
@@ -205,24 +211,23 @@ fn bridge(host: &Host) -> HnsNetwork {
 
 fn hns(host: &Host) -> Outcome {
     let hns = &host.platform;
-    let wanted = bridge(host);
-    let find = || did(hns.hns_networks()).map(|all| all.into_iter().find(|it| it.name == NETWORK));
+    let expected = bridge(host);
+    let find = || ok(hns.hns_networks()).map(|all| all.into_iter().find(|it| it.name == NETWORK));
     equal(find()?, None)?;
-    // The lab's HNS is no service of Wine's; another process of it is another
-    // answer, the same one is the same.
-    equal(did(hns.hns_process())?, did(hns.hns_process())?)?;
-    did(hns.create_hns_network(&wanted))?;
-    let made = find()?.ok_or("the network was not made")?;
-    let outcome = endpoint(host, &made.id);
-    so(
-        wanted.diff(Some(&made)).is_right(),
-        &format!("{:?}", wanted.diff(Some(&made))),
+    // The HNS of the lab is not a Wine service; the process must only be stable.
+    equal(ok(hns.hns_process())?, ok(hns.hns_process())?)?;
+    ok(hns.create_hns_network(&expected))?;
+    let created = find()?.ok_or("the network was not created")?;
+    let outcome = endpoint(host, &created.id);
+    ensure(
+        expected.diff(Some(&created)).in_sync(),
+        &format!("{:?}", expected.diff(Some(&created))),
     )?;
-    did(hns.delete_hns_network(&made.id))?;
-    did(hns.delete_hns_network(&made.id))?;
+    ok(hns.delete_hns_network(&created.id))?;
+    ok(hns.delete_hns_network(&created.id))?;
     equal(find()?, None)?;
     equal(
-        did(hns.condition(&Condition::Address(host.ip())))?,
+        ok(hns.condition(&Condition::Address(host.ip())))?,
         ConditionFacts::Holds,
     )?;
     outcome
@@ -230,58 +235,58 @@ fn hns(host: &Host) -> Outcome {
 
 fn endpoint(host: &Host, network_id: &str) -> Outcome {
     let hns = &host.platform;
-    let wanted = NewEndpoint {
+    let expected = NewEndpoint {
         name: format!("{NETWORK}_ep"),
         network_id: network_id.to_owned(),
         address: "10.244.77.2".parse().unwrap(),
     };
     let find =
-        || did(hns.hns_endpoints()).map(|all| all.into_iter().find(|it| it.name == wanted.name));
-    did(hns.create_hns_endpoint(&wanted))?;
-    let made = find()?.ok_or("the endpoint was not made")?;
-    equal(made.attached, Some(false))?;
-    did(hns.attach_hns_endpoint(&made.id))?;
-    did(hns.attach_hns_endpoint(&made.id))?;
-    let made = find()?.ok_or("the endpoint is gone")?;
+        || ok(hns.hns_endpoints()).map(|all| all.into_iter().find(|it| it.name == expected.name));
+    ok(hns.create_hns_endpoint(&expected))?;
+    let created = find()?.ok_or("the endpoint was not created")?;
+    equal(created.attached, Some(false))?;
+    ok(hns.attach_hns_endpoint(&created.id))?;
+    ok(hns.attach_hns_endpoint(&created.id))?;
+    let created = find()?.ok_or("the endpoint is gone")?;
     equal(
-        (made.attached, made.address),
-        (Some(true), Some(wanted.address)),
+        (created.attached, created.address),
+        (Some(true), Some(expected.address)),
     )?;
-    equal(made.network.as_str(), NETWORK)?;
+    equal(created.network.as_str(), NETWORK)?;
     let by_network = InterfaceRef::HnsNetwork(NETWORK.to_owned());
-    let by_address = InterfaceRef::Address(wanted.address);
+    let by_address = InterfaceRef::Address(expected.address);
     equal(
-        did(hns.interface(&by_network))?,
-        did(hns.interface(&by_address))?,
+        ok(hns.interface(&by_network))?,
+        ok(hns.interface(&by_address))?,
     )?;
-    balancer(host, &made.id)?;
-    did(hns.delete_hns_endpoint(&made.id))?;
-    did(hns.delete_hns_endpoint(&made.id))?;
+    balancer(host, &created.id)?;
+    ok(hns.delete_hns_endpoint(&created.id))?;
+    ok(hns.delete_hns_endpoint(&created.id))?;
     equal(find()?, None)?;
-    so(
-        did(hns.interface(&by_network))?.is_some(),
+    ensure(
+        ok(hns.interface(&by_network))?.is_some(),
         "the host has no adapter on the network",
     )
 }
 
-/// One that kube-proxy might have made, found and deleted.
+/// A load balancer like those of kube-proxy.
 fn balancer(host: &Host, endpoint: &str) -> Outcome {
     let hns = &host.platform;
-    make_balancer(endpoint).map_err(|error| error.to_string())?;
+    create_balancer(endpoint).map_err(|error| error.to_string())?;
     let uses = |it: &Balancer| {
         it.endpoints
             .iter()
             .any(|id| id.eq_ignore_ascii_case(endpoint))
     };
-    let find = || did(hns.hns_balancers()).map(|all| all.into_iter().find(uses));
-    let made = find()?.ok_or("the load balancer is not listed")?;
-    did(hns.delete_hns_balancer(&made.id))?;
-    did(hns.delete_hns_balancer(&made.id))?;
+    let find = || ok(hns.hns_balancers()).map(|all| all.into_iter().find(uses));
+    let created = find()?.ok_or("the load balancer is not listed")?;
+    ok(hns.delete_hns_balancer(&created.id))?;
+    ok(hns.delete_hns_balancer(&created.id))?;
     equal(find()?, None)
 }
 
-/// As kube-proxy makes it, by the generation that there is.
-fn make_balancer(endpoint: &str) -> Result<(), HcnError> {
+/// As kube-proxy creates it, with the HNS version that is available.
+fn create_balancer(endpoint: &str) -> Result<(), HcnError> {
     let Ok(hcn) = Hcn::load() else {
         let list = json!({
             "References": [format!("/endpoints/{endpoint}")],
@@ -304,14 +309,14 @@ fn make_balancer(endpoint: &str) -> Result<(), HcnError> {
     hcn.create(Kind::LoadBalancer, &settings).map(drop)
 }
 
-/// A folder like those of containerd's snapshotter.
+/// A directory like those of the containerd snapshotter.
 fn layer(host: &Host) -> Outcome {
     let layer = r"C:\platformcheck-layer\1";
     fs::create_dir_all(format!(r"{layer}\Files\Windows")).unwrap();
     fs::write(format!(r"{layer}\layerchain.json"), "[]").unwrap();
     let path = layer.parse().unwrap();
-    did(host.platform.destroy_layer(&path))?;
-    did(host.platform.destroy_layer(&path))?;
-    so(!Path::new(layer).exists(), "the layer is there")?;
+    ok(host.platform.destroy_layer(&path))?;
+    ok(host.platform.destroy_layer(&path))?;
+    ensure(!Path::new(layer).exists(), "the layer still exists")?;
     fs::remove_dir(r"C:\platformcheck-layer").map_err(|error| error.to_string())
 }

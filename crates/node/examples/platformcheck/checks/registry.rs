@@ -2,7 +2,7 @@
 
 use casement_resource::{Failure, RegistryData};
 
-use super::{Check, Host, Outcome, did, equal, so};
+use super::{Check, Host, Outcome, ensure, equal, ok};
 
 pub const CHECKS: &[Check] = &[
     ("registry values", values),
@@ -26,7 +26,7 @@ pub fn clean(host: &Host) -> Result<(), Failure> {
 
 fn values(host: &Host) -> Outcome {
     let registry = &host.platform;
-    let wanted = [
+    let expected = [
         ("text", RegistryData::Text("a b ü".to_owned())),
         ("number", RegistryData::Number(4096)),
         (
@@ -38,64 +38,61 @@ fn values(host: &Host) -> Outcome {
             RegistryData::ExpandText(r"%SystemRoot%\x".to_owned()),
         ),
     ];
-    for (name, data) in &wanted {
-        equal(did(registry.registry_value(KEY, name))?, None)?;
-        did(registry.set_registry_value(KEY, name, data))?;
-        equal(
-            did(registry.registry_value(KEY, name))?.as_ref(),
-            Some(data),
-        )?;
+    for (name, data) in &expected {
+        equal(ok(registry.registry_value(KEY, name))?, None)?;
+        ok(registry.set_registry_value(KEY, name, data))?;
+        equal(ok(registry.registry_value(KEY, name))?.as_ref(), Some(data))?;
     }
     let bytes = RegistryData::Other {
         type_number: 3,
         bytes: vec![1, 2, 3],
     };
-    // Defender's lists have paths for names.
+    // The exclusion lists of Defender use paths as value names.
     for name in ["bytes", r"C:\Program Files\x"] {
-        did(registry.set_registry_value(KEY, name, &bytes))?;
+        ok(registry.set_registry_value(KEY, name, &bytes))?;
         equal(
-            did(registry.registry_value(KEY, name))?.as_ref(),
+            ok(registry.registry_value(KEY, name))?.as_ref(),
             Some(&bytes),
         )?;
-        did(registry.delete_registry_value(KEY, name))?;
-        did(registry.delete_registry_value(KEY, name))?;
-        equal(did(registry.registry_value(KEY, name))?, None)?;
+        ok(registry.delete_registry_value(KEY, name))?;
+        ok(registry.delete_registry_value(KEY, name))?;
+        equal(ok(registry.registry_value(KEY, name))?, None)?;
     }
     Ok(())
 }
 
 fn keys(host: &Host) -> Outcome {
     let registry = &host.platform;
-    equal(did(registry.delete_empty_registry_key(KEY))?, false)?;
+    equal(ok(registry.delete_empty_registry_key(KEY))?, false)?;
     let key = format!(r"{KEY}\empty");
-    did(registry.set_registry_value(&key, "x", &RegistryData::Number(1)))?;
-    equal(did(registry.registry_key_exists(&key))?, true)?;
-    did(registry.delete_registry_value(&key, "x"))?;
-    equal(did(registry.delete_empty_registry_key(&key))?, true)?;
-    equal(did(registry.delete_empty_registry_key(&key))?, true)?;
-    equal(did(registry.registry_key_exists(&key))?, false)
+    ok(registry.set_registry_value(&key, "x", &RegistryData::Number(1)))?;
+    equal(ok(registry.registry_key_exists(&key))?, true)?;
+    ok(registry.delete_registry_value(&key, "x"))?;
+    equal(ok(registry.delete_empty_registry_key(&key))?, true)?;
+    equal(ok(registry.delete_empty_registry_key(&key))?, true)?;
+    equal(ok(registry.registry_key_exists(&key))?, false)
 }
 
 fn environment(host: &Host) -> Outcome {
     let environment = &host.platform;
-    equal(did(environment.env("PLATFORMCHECK"))?, None)?;
-    did(environment.set_env("PLATFORMCHECK", Some("1")))?;
-    equal(did(environment.env("platformcheck"))?, Some("1".to_owned()))?;
-    did(environment.set_env("PLATFORMCHECK", None))?;
-    equal(did(environment.env("PLATFORMCHECK"))?, None)
+    equal(ok(environment.env("PLATFORMCHECK"))?, None)?;
+    ok(environment.set_env("PLATFORMCHECK", Some("1")))?;
+    equal(ok(environment.env("platformcheck"))?, Some("1".to_owned()))?;
+    ok(environment.set_env("PLATFORMCHECK", None))?;
+    equal(ok(environment.env("PLATFORMCHECK"))?, None)
 }
 
 fn path(host: &Host) -> Outcome {
     const KEY: &str = r"SYSTEM\CurrentControlSet\Control\Session Manager\Environment";
     let platform = &host.platform;
-    let data = || did(platform.registry_value(KEY, "Path"));
+    let data = || ok(platform.registry_value(KEY, "Path"));
     let before = data()?;
-    let entries = did(platform.path_entries())?;
+    let entries = ok(platform.path_entries())?;
     let mut more = entries.clone();
     more.push(r"C:\platformcheck".to_owned());
-    did(platform.set_path_entries(&more))?;
-    equal(did(platform.path_entries())?, more)?;
-    so(
+    ok(platform.set_path_entries(&more))?;
+    equal(ok(platform.path_entries())?, more)?;
+    ensure(
         matches!(
             (&before, data()?),
             (
@@ -103,8 +100,8 @@ fn path(host: &Host) -> Outcome {
                 Some(RegistryData::ExpandText(_))
             ) | (Some(RegistryData::Text(_)), Some(RegistryData::Text(_)))
         ),
-        "the type has changed",
+        "the registry type changed",
     )?;
-    did(platform.set_path_entries(&entries))?;
+    ok(platform.set_path_entries(&entries))?;
     equal(data()?, before)
 }

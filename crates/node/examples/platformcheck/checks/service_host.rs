@@ -1,4 +1,4 @@
-//! What the service host does for its program, and the service `casement`.
+//! The service host, and the service `casement`.
 
 use std::fs;
 use std::path::Path;
@@ -11,30 +11,30 @@ use casement_node::system;
 use casement_resource::{Condition, ConditionFacts, RegistryData, ServiceState};
 
 use super::services::definition;
-use super::{Check, Host, Outcome, did, equal, eventually, so};
+use super::{Check, Host, Outcome, ensure, equal, eventually, ok};
 
 pub const CHECKS: &[Check] = &[
-    ("environment, flags and log of a program", surroundings),
-    ("program is asked to end", asked),
-    ("service waits for what it needs", waits),
-    ("services end in order when the host goes down", goes_down),
-    ("program that is run to its end", to_its_end),
-    ("program that takes too long", too_long),
-    ("way to the service casement", backstage),
+    ("environment, flags and log of a program", environment),
+    ("graceful stop", graceful_stop),
+    ("service waits for dependencies", waits),
+    ("preshutdown order", preshutdown_order),
+    ("program runs to completion", runs_to_completion),
+    ("program timeout", times_out),
+    ("connection to the casement service", service_client),
 ];
 
-/// What the program does as a child of a service or of a check.
-pub fn child(words: &[&str]) -> ExitCode {
-    match words.first() {
+/// The behavior of this program as a child of a service or a check.
+pub fn child(arguments: &[&str]) -> ExitCode {
+    match arguments.first() {
         Some(&"fail") => return ExitCode::from(7),
         Some(&"print") => {
-            println!("words {words:?}");
+            println!("arguments {arguments:?}");
             eprintln!("variable {:?}", std::env::var("PLATFORMCHECK"));
-            println!("folder {:?}", std::env::current_dir());
+            println!("directory {:?}", std::env::current_dir());
         }
         _ => thread::sleep(Duration::from_secs(600)),
     }
-    thread::sleep(Duration::from_secs(if words.contains(&"stay") {
+    thread::sleep(Duration::from_secs(if arguments.contains(&"stay") {
         600
     } else {
         0
@@ -42,186 +42,186 @@ pub fn child(words: &[&str]) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-fn surroundings(host: &Host) -> Outcome {
+fn environment(host: &Host) -> Outcome {
     let name = "platformcheck-print";
     let flags = r"C:\platformcheck-flags.env";
     fs::write(flags, r#"KUBELET_KUBEADM_ARGS="--a=C:\\x --b=\"c d\"""#).unwrap();
-    let mut wanted = definition(name, &["print", "stay"]);
-    wanted.flags_file = Some(flags.parse().unwrap());
-    did(host.platform.install_service(&wanted))?;
-    did(host.platform.start_service(name))?;
+    let mut expected = definition(name, &["print", "stay"]);
+    expected.flags_file = Some(flags.parse().unwrap());
+    ok(host.platform.install_service(&expected))?;
+    ok(host.platform.start_service(name))?;
     let log = || {
         fs::read_to_string(r"C:\var\log\platformcheck-print\platformcheck-print.log")
             .unwrap_or_default()
     };
-    let full = eventually("the log has three lines", || log().contains("folder"));
-    did(host.platform.stop_service(name))?;
-    did(host.platform.delete_service(name))?;
+    let logged = eventually("the log has three lines", || log().contains("directory"));
+    ok(host.platform.stop_service(name))?;
+    ok(host.platform.delete_service(name))?;
     fs::remove_file(flags).unwrap();
-    full?;
-    for wanted in [
+    logged?;
+    for expected in [
         r#""--a=C:\\x", "--b=c d""#,
         r#"variable Ok("yes")"#,
-        r#"folder Ok("C:\\")"#,
+        r#"directory Ok("C:\\")"#,
     ] {
-        so(
-            log().contains(wanted),
-            &format!("no `{wanted}` in {}", log()),
+        ensure(
+            log().contains(expected),
+            &format!("no `{expected}` in {}", log()),
         )?;
     }
     Ok(())
 }
 
-fn asked(host: &Host) -> Outcome {
-    let name = "platformcheck-asked";
-    did(host.platform.install_service(&definition(name, &["wait"])))?;
-    did(host.platform.start_service(name))?;
-    did(host.platform.stop_service(name))?;
-    did(host.platform.delete_service(name))?;
-    let log = fs::read_to_string(r"C:\var\log\platformcheck-asked\platformcheck-asked.log");
+fn graceful_stop(host: &Host) -> Outcome {
+    let name = "platformcheck-stop";
+    ok(host.platform.install_service(&definition(name, &["wait"])))?;
+    ok(host.platform.start_service(name))?;
+    ok(host.platform.stop_service(name))?;
+    ok(host.platform.delete_service(name))?;
+    let log = fs::read_to_string(r"C:\var\log\platformcheck-stop\platformcheck-stop.log");
     let log = log.unwrap_or_default();
-    so(
-        log.contains("the service stops") && !log.contains("is killed"),
-        &format!("the log says: {log}"),
+    ensure(
+        log.contains("stopping the service") && !log.contains("killing"),
+        &format!("log: {log}"),
     )
 }
 
 fn waits(host: &Host) -> Outcome {
     let (first, second) = ("platformcheck-first", "platformcheck-second");
-    let sign = r"C:\platformcheck.ready";
+    let marker = r"C:\platformcheck.ready";
     let mut needed = definition(first, &["wait"]);
-    needed.ready = Some(Condition::FileExists(sign.parse().unwrap()));
+    needed.ready = Some(Condition::FileExists(marker.parse().unwrap()));
     let mut needs = definition(second, &["wait"]);
     needs.depends_on = vec![first.to_owned()];
-    did(host.platform.install_service(&needed))?;
-    did(host.platform.install_service(&needs))?;
-    did(host.platform.start_service(first))?;
+    ok(host.platform.install_service(&needed))?;
+    ok(host.platform.install_service(&needs))?;
+    ok(host.platform.start_service(first))?;
     let running = Condition::ServiceRunning(second.to_owned());
     let (early, late) = thread::scope(|scope| {
         let start = scope.spawn(|| host.platform.start_service(second));
         thread::sleep(Duration::from_secs(1));
         let early = host.platform.condition(&running);
-        fs::write(sign, "").unwrap();
+        fs::write(marker, "").unwrap();
         (early, start.join().unwrap())
     });
-    did(host.platform.stop_service(first))?;
+    ok(host.platform.stop_service(first))?;
     for name in [second, first] {
-        did(host.platform.delete_service(name))?;
+        ok(host.platform.delete_service(name))?;
     }
-    fs::remove_file(sign).unwrap();
-    did(late)?;
-    so(
-        matches!(did(early)?, ConditionFacts::NotYet(_)),
-        "it ran before what it needs was ready",
+    fs::remove_file(marker).unwrap();
+    ok(late)?;
+    ensure(
+        matches!(ok(early)?, ConditionFacts::NotYet(_)),
+        "the service ran before its dependency was ready",
     )
 }
 
-/// What a service of this check is told by, since no manager lets anybody but Windows
-/// itself tell it.
-fn going_down(name: &str) -> String {
+/// The file that triggers the preshutdown control in a service of this check,
+/// because only Windows itself can send that control.
+fn preshutdown_marker(name: &str) -> String {
     format!(r"C:\platformcheck-going-down-{name}")
 }
 
-/// Tells the service of this process, once the sign is there.
-pub fn await_the_end(name: &str) {
-    let sign = going_down(name);
+/// Sends preshutdown to the service in this process once the marker file exists.
+pub fn await_preshutdown(name: &str) {
+    let marker = preshutdown_marker(name);
     thread::spawn(move || {
-        while !Path::new(&sign).exists() {
+        while !Path::new(&marker).exists() {
             thread::sleep(Duration::from_millis(50));
         }
-        system::tell_service_that_host_goes_down();
+        system::send_preshutdown();
     });
 }
 
-/// What a service says that is needed still.
-const WAITS: &str = "`platformcheck-kubelet`, which needs this service, ends first";
+/// Logged by a service that waits for its dependents.
+const WAITING: &str = "waiting for `platformcheck-kubelet`, which depends on this service, to stop";
 
-fn goes_down(host: &Host) -> Outcome {
+fn preshutdown_order(host: &Host) -> Outcome {
     let (runtime, kubelet) = ("platformcheck-runtime", "platformcheck-kubelet");
     let mut needs = definition(kubelet, &["wait"]);
     needs.depends_on = vec![runtime.to_owned()];
-    did(host
+    ok(host
         .platform
         .install_service(&definition(runtime, &["wait"])))?;
-    did(host.platform.install_service(&needs))?;
+    ok(host.platform.install_service(&needs))?;
     let key = format!(r"SYSTEM\CurrentControlSet\Services\{kubelet}");
-    let waits = did(host.platform.registry_value(&key, "PreshutdownTimeout"))?;
+    let timeout = ok(host.platform.registry_value(&key, "PreshutdownTimeout"))?;
     for name in [runtime, kubelet] {
-        did(host.platform.start_service(name))?;
+        ok(host.platform.start_service(name))?;
     }
     let log = |name: &str| {
         let path = format!(r"C:\var\log\{name}\{name}.log");
         fs::read_to_string(path).unwrap_or_default()
     };
-    // First the one that has to wait: Windows tells both at once.
-    fs::write(going_down(runtime), "").unwrap();
-    let waited = eventually("the runtime waits", || log(runtime).contains(WAITS));
-    fs::write(going_down(kubelet), "").unwrap();
+    // The waiting service first: Windows notifies both at once.
+    fs::write(preshutdown_marker(runtime), "").unwrap();
+    let waited = eventually("the runtime is waiting", || log(runtime).contains(WAITING));
+    fs::write(preshutdown_marker(kubelet), "").unwrap();
     let stopped = |name: &str| {
         let service = host.platform.service(name).ok().flatten();
         service.is_some_and(|it| it.state == ServiceState::Stopped)
     };
-    let ended = eventually("both have ended", || stopped(runtime) && stopped(kubelet));
+    let both_stopped = eventually("both have stopped", || stopped(runtime) && stopped(kubelet));
     for name in [kubelet, runtime] {
-        fs::remove_file(going_down(name)).unwrap();
-        did(host.platform.stop_service(name))?;
-        did(host.platform.delete_service(name))?;
+        fs::remove_file(preshutdown_marker(name)).unwrap();
+        ok(host.platform.stop_service(name))?;
+        ok(host.platform.delete_service(name))?;
     }
     waited?;
-    ended?;
-    equal(waits, Some(RegistryData::Number(180_000)))?;
+    both_stopped?;
+    equal(timeout, Some(RegistryData::Number(180_000)))?;
     let log = log(kubelet);
-    so(
-        log.contains("the host goes down"),
-        &format!("{kubelet} says: {log}"),
+    ensure(
+        log.contains("the host is shutting down"),
+        &format!("log of {kubelet}: {log}"),
     )
 }
 
-fn program(words: &[&str], deadline: u64) -> Program {
+fn program(child_arguments: &[&str], seconds: u64) -> Program {
     let agent = std::env::current_exe()
         .unwrap()
         .to_string_lossy()
         .into_owned();
     let mut arguments = vec![agent, "child".to_owned()];
-    arguments.extend(words.iter().map(|&word| word.to_owned()));
+    arguments.extend(child_arguments.iter().map(|&it| it.to_owned()));
     Program {
         arguments,
         environment: [("PLATFORMCHECK".to_owned(), "v".to_owned())].into(),
-        folder: r"C:\windows".parse().unwrap(),
-        deadline: Duration::from_secs(deadline),
+        working_dir: r"C:\windows".parse().unwrap(),
+        timeout: Duration::from_secs(seconds),
     }
 }
 
-fn to_its_end(host: &Host) -> Outcome {
-    let ended = did(host.platform.run(&program(&["print", "a b"], 60)))?;
-    equal(ended.code, Some(0))?;
-    for wanted in [r#""a b""#, r#"variable Ok("v")"#] {
-        so(ended.output.contains(wanted), &ended.output)?;
+fn runs_to_completion(host: &Host) -> Outcome {
+    let exit = ok(host.platform.run(&program(&["print", "a b"], 60)))?;
+    equal(exit.code, Some(0))?;
+    for expected in [r#""a b""#, r#"variable Ok("v")"#] {
+        ensure(exit.output.contains(expected), &exit.output)?;
     }
     equal(
-        did(host.platform.run(&program(&["fail"], 60)))?.code,
+        ok(host.platform.run(&program(&["fail"], 60)))?.code,
         Some(7),
     )
 }
 
-fn too_long(host: &Host) -> Outcome {
-    let ended = did(host.platform.run(&program(&["print", "stay"], 2)))?;
-    equal(ended.code, None)?;
-    so(ended.output.contains("words"), &ended.output)
+fn times_out(host: &Host) -> Outcome {
+    let exit = ok(host.platform.run(&program(&["print", "stay"], 2)))?;
+    equal(exit.code, None)?;
+    ensure(exit.output.contains("arguments"), &exit.output)
 }
 
-fn backstage(host: &Host) -> Outcome {
-    let backstage = system::backstage(&host.layout);
-    let connection = backstage.connect();
+fn service_client(host: &Host) -> Outcome {
+    let service_client = system::service_client(&host.layout);
+    let connection = service_client.connect();
     let pipe = Condition::NamedPipe(r"\\.\pipe\casement-agent".to_owned());
-    let answers = did(host.platform.condition(&pipe));
-    drop(did(connection)?);
-    did(backstage.connect()).map(drop)?;
-    did(backstage.retire())?;
-    did(backstage.retire())?;
-    equal(answers?, ConditionFacts::Holds)?;
-    let gone = did(host.platform.condition(&pipe))?;
-    so(
+    let found = ok(host.platform.condition(&pipe));
+    drop(ok(connection)?);
+    ok(service_client.connect()).map(drop)?;
+    ok(service_client.retire())?;
+    ok(service_client.retire())?;
+    equal(found?, ConditionFacts::Holds)?;
+    let gone = ok(host.platform.condition(&pipe))?;
+    ensure(
         matches!(gone, ConditionFacts::NotYet(_)),
         "the pipe is still there",
     )

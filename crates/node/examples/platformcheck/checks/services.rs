@@ -1,4 +1,4 @@
-//! Services as the Service Control Manager has them.
+//! Services of the Service Control Manager.
 
 use std::collections::BTreeMap;
 
@@ -6,33 +6,33 @@ use casement_resource::{
     Condition, ConditionFacts, Failure, ServiceDefinition, ServiceState, StartType,
 };
 
-use super::{Check, Host, Outcome, did, equal, eventually, so};
+use super::{Check, Host, Outcome, ensure, equal, eventually, ok};
 
 pub const CHECKS: &[Check] = &[
-    ("service is made, run, stopped, deleted", life),
-    ("dependants stop first", dependants),
-    ("program that ends at once", short),
-    ("program that is missing", missing),
+    ("service lifecycle", lifecycle),
+    ("dependents stop first", dependents),
+    ("program exits immediately", exits_immediately),
+    ("program is missing", missing),
     ("foreign service is saved and restored", foreign),
-    ("service that stays", stays),
+    ("service left for sc", left_for_sc),
 ];
 
 /// Left behind for `sc query`.
-pub const STAYS: &str = "platformcheck";
+pub const LEFT: &str = "platformcheck";
 
 pub fn clean(host: &Host) -> Result<(), Failure> {
-    host.platform.stop_service(STAYS)?;
-    host.platform.delete_service(STAYS)
+    host.platform.stop_service(LEFT)?;
+    host.platform.delete_service(LEFT)
 }
 
-/// A service whose program is this one, as a child.
-pub fn definition(name: &str, does: &[&str]) -> ServiceDefinition {
+/// A service that runs this program with the subcommand `child`.
+pub fn definition(name: &str, arguments: &[&str]) -> ServiceDefinition {
     let agent = std::env::current_exe()
         .unwrap()
         .to_string_lossy()
         .into_owned();
     let mut program = vec![agent, "child".to_owned()];
-    program.extend(does.iter().map(|&word| word.to_owned()));
+    program.extend(arguments.iter().map(|&argument| argument.to_owned()));
     ServiceDefinition {
         name: name.to_owned(),
         display_name: format!("casement check {name}"),
@@ -48,96 +48,96 @@ pub fn definition(name: &str, does: &[&str]) -> ServiceDefinition {
     }
 }
 
-fn life(host: &Host) -> Outcome {
+fn lifecycle(host: &Host) -> Outcome {
     let services = &host.platform;
-    let name = "platformcheck-life";
-    let mut wanted = definition(name, &["wait"]);
-    equal(did(services.service(name))?, None)?;
-    did(services.install_service(&wanted))?;
-    let seen = did(services.service(name))?.unwrap();
-    equal(seen.definition.as_ref(), Some(&wanted))?;
-    equal(seen.foreign_command, None)?;
-    equal(seen.state, ServiceState::Stopped)?;
-    wanted.display_name = "another name".to_owned();
-    wanted.start = StartType::Automatic;
-    wanted.depends_on = vec!["RpcSs".to_owned()];
-    did(services.install_service(&wanted))?;
-    let seen = did(services.service(name))?.unwrap();
-    so(
-        wanted.diff(&seen).is_empty(),
-        &format!("{:?}", wanted.diff(&seen)),
+    let name = "platformcheck-lifecycle";
+    let mut expected = definition(name, &["wait"]);
+    equal(ok(services.service(name))?, None)?;
+    ok(services.install_service(&expected))?;
+    let observed = ok(services.service(name))?.unwrap();
+    equal(observed.definition.as_ref(), Some(&expected))?;
+    equal(observed.foreign_command, None)?;
+    equal(observed.state, ServiceState::Stopped)?;
+    expected.display_name = "another name".to_owned();
+    expected.start = StartType::Automatic;
+    expected.depends_on = vec!["RpcSs".to_owned()];
+    ok(services.install_service(&expected))?;
+    let observed = ok(services.service(name))?.unwrap();
+    ensure(
+        expected.diff(&observed).is_empty(),
+        &format!("{:?}", expected.diff(&observed)),
     )?;
-    did(services.start_service(name))?;
-    did(services.start_service(name))?;
+    ok(services.start_service(name))?;
+    ok(services.start_service(name))?;
     equal(
-        did(services.service(name))?.unwrap().state,
+        ok(services.service(name))?.unwrap().state,
         ServiceState::Running,
     )?;
     let running = Condition::ServiceRunning(name.to_owned());
-    equal(did(services.condition(&running))?, ConditionFacts::Holds)?;
-    equal(did(services.stop_service(name))?, Vec::new())?;
+    equal(ok(services.condition(&running))?, ConditionFacts::Holds)?;
+    equal(ok(services.stop_service(name))?, Vec::new())?;
     equal(
-        did(services.service(name))?.unwrap().state,
+        ok(services.service(name))?.unwrap().state,
         ServiceState::Stopped,
     )?;
-    did(services.delete_service(name))?;
-    did(services.delete_service(name))?;
-    equal(did(services.service(name))?, None)?;
-    did(services.install_service(&wanted))?;
-    did(services.delete_service(name))
+    ok(services.delete_service(name))?;
+    ok(services.delete_service(name))?;
+    equal(ok(services.service(name))?, None)?;
+    ok(services.install_service(&expected))?;
+    ok(services.delete_service(name))
 }
 
-fn dependants(host: &Host) -> Outcome {
+fn dependents(host: &Host) -> Outcome {
     let services = &host.platform;
     let names = ["platformcheck-a", "platformcheck-b", "platformcheck-c"];
     for (at, name) in names.iter().enumerate() {
-        let mut wanted = definition(name, &["wait"]);
-        wanted.depends_on = names[..at].iter().map(|&name| name.to_owned()).collect();
-        did(services.install_service(&wanted))?;
-        did(services.start_service(name))?;
+        let mut expected = definition(name, &["wait"]);
+        expected.depends_on = names[..at].iter().map(|&name| name.to_owned()).collect();
+        ok(services.install_service(&expected))?;
+        ok(services.start_service(name))?;
     }
-    let stopped = did(services.stop_service(names[0]))?;
+    let stopped = ok(services.stop_service(names[0]))?;
     for name in names {
         equal(
-            did(services.service(name))?.unwrap().state,
+            ok(services.service(name))?.unwrap().state,
             ServiceState::Stopped,
         )?;
-        did(services.delete_service(name))?;
+        ok(services.delete_service(name))?;
     }
     equal(stopped, vec![names[2].to_owned(), names[1].to_owned()])
 }
 
-fn short(host: &Host) -> Outcome {
+fn exits_immediately(host: &Host) -> Outcome {
     let services = &host.platform;
-    let name = "platformcheck-short";
-    did(services.install_service(&definition(name, &["fail"])))?;
-    // Whether the manager is asked before or after the program's end is chance.
+    let name = "platformcheck-exits_immediately";
+    ok(services.install_service(&definition(name, &["fail"])))?;
+    // Whether the SCM sees the service before or after the program exits is a race.
     let _ = services.start_service(name);
-    let state = did(services.service(name))?.unwrap().state;
-    so(state != ServiceState::Stopped, "it was given up")?;
-    let log = r"C:\var\log\platformcheck-short\platformcheck-short.log";
-    let said = eventually("the log has the exit code", || {
+    let state = ok(services.service(name))?.unwrap().state;
+    ensure(state != ServiceState::Stopped, "the service stopped")?;
+    let log = r"C:\var\log\platformcheck-exits_immediately\platformcheck-exits_immediately.log";
+    let logged = eventually("the log has the exit code", || {
         std::fs::read_to_string(log)
             .unwrap_or_default()
             .contains("exit code 7")
     });
-    did(services.stop_service(name))?;
-    did(services.delete_service(name))?;
-    said
+    ok(services.stop_service(name))?;
+    ok(services.delete_service(name))?;
+    logged
 }
 
 fn missing(host: &Host) -> Outcome {
     let services = &host.platform;
     let name = "platformcheck-missing";
-    let mut wanted = definition(name, &[]);
-    wanted.program = vec![r"C:\no\such.exe".to_owned()];
-    did(services.install_service(&wanted))?;
+    let mut expected = definition(name, &[]);
+    expected.program = vec![r"C:\no\such.exe".to_owned()];
+    ok(services.install_service(&expected))?;
     let started = services.start_service(name);
-    let state = did(services.service(name))?.unwrap().state;
-    did(services.delete_service(name))?;
+    let state = ok(services.service(name))?.unwrap().state;
+    ok(services.delete_service(name))?;
     equal(state, ServiceState::Stopped)?;
-    let failure = started.err().ok_or("it started")?;
-    so(
+    let failure = started.err().ok_or("the service started")?;
+    ensure(
         failure
             .found
             .as_deref()
@@ -150,28 +150,28 @@ fn missing(host: &Host) -> Outcome {
 fn foreign(host: &Host) -> Outcome {
     let services = &host.platform;
     let name = "platformcheck-foreign";
-    // One that looks foreign, made by the means at hand.
+    // A service that looks foreign, created with `restore_service`.
     let saved = serde_json::json!({
-        "displayName": "somebody's", "description": "d", "commandLine": r#""C:\a b\c.exe" -x "y z""#,
+        "displayName": "foreign", "description": "d", "commandLine": r#""C:\a b\c.exe" -x "y z""#,
         "dependencies": ["RpcSs"], "start": 3, "running": false,
         "manners": {"PreshutdownTimeout": {"number": 7000}},
     });
-    did(services.restore_service(name, &saved))?;
-    let seen = did(services.service(name))?.unwrap();
+    ok(services.restore_service(name, &saved))?;
+    let observed = ok(services.service(name))?.unwrap();
     equal(
-        seen.foreign_command.as_deref(),
+        observed.foreign_command.as_deref(),
         Some(r#""C:\a b\c.exe" -x "y z""#),
     )?;
-    equal(did(services.save_service(name))?, Some(saved.clone()))?;
-    did(services.install_service(&definition(name, &["wait"])))?;
-    equal(did(services.service(name))?.unwrap().foreign_command, None)?;
-    did(services.restore_service(name, &saved))?;
-    let again = did(services.save_service(name))?;
-    did(services.delete_service(name))?;
+    equal(ok(services.save_service(name))?, Some(saved.clone()))?;
+    ok(services.install_service(&definition(name, &["wait"])))?;
+    equal(ok(services.service(name))?.unwrap().foreign_command, None)?;
+    ok(services.restore_service(name, &saved))?;
+    let again = ok(services.save_service(name))?;
+    ok(services.delete_service(name))?;
     equal(again, Some(saved))
 }
 
-fn stays(host: &Host) -> Outcome {
-    did(host.platform.install_service(&definition(STAYS, &["wait"])))?;
-    did(host.platform.start_service(STAYS))
+fn left_for_sc(host: &Host) -> Outcome {
+    ok(host.platform.install_service(&definition(LEFT, &["wait"])))?;
+    ok(host.platform.start_service(LEFT))
 }

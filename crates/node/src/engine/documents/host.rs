@@ -4,20 +4,20 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use casement_resource::wire::InterfaceFacts;
 use casement_resource::{
-    AdapterSeen, DynamicPortsFacts, FirewallRuleFacts, HnsNetworkFacts, Protocol, ServiceState,
+    DynamicPortsFacts, FirewallRuleFacts, HnsNetworkFacts, ObservedAdapter, Protocol, ServiceState,
     StartType, WindowsFeatureFacts,
 };
 
 use super::ADDRESS;
-use crate::sim::{Feature as SimFeature, RegistryImage, Service as SimService, Thing, World};
+use crate::sim::{Feature as SimFeature, RegistryImage, Service as SimService, SimEntry, World};
 
-/// A host with things that are not casement's.
+/// A host with foreign objects.
 pub fn windows_host() -> World {
-    let thing = |thing: Thing| (thing, "everybody".to_owned());
-    let notes = Thing::File(b"mine".to_vec());
+    let thing = |thing: SimEntry| (thing, "everybody".to_owned());
+    let notes = SimEntry::File(b"mine".to_vec());
     World {
         entries: BTreeMap::from([
-            (r"C:\k".parse().unwrap(), thing(Thing::Directory)),
+            (r"C:\k".parse().unwrap(), thing(SimEntry::Directory)),
             (r"C:\k\notes.txt".parse().unwrap(), thing(notes.clone())),
             (r"C:\k\hosts".parse().unwrap(), thing(notes)),
         ]),
@@ -30,7 +30,7 @@ pub fn windows_host() -> World {
             ("windefend".to_owned(), foreign_service("MsMpEng.exe")),
             ("w32time".to_owned(), foreign_service("svchost.exe")),
         ]),
-        // Two rules of one name, which only a person could have made.
+        // Two rules of the same name, which casement never creates.
         firewall: BTreeMap::from([(
             "old rule".to_owned(),
             vec![foreign_rule("8080"), foreign_rule("9090")],
@@ -39,7 +39,7 @@ pub fn windows_host() -> World {
             ("containers".to_owned(), feature_off(true)),
             ("telnet".to_owned(), feature_off(false)),
         ]),
-        stuck: None,
+        stuck_feature: None,
         other_build: None,
         revision: (3807, None),
         updates: BTreeMap::new(),
@@ -56,13 +56,13 @@ pub fn windows_host() -> World {
         }],
         endpoints: Vec::new(),
         balancers: Vec::new(),
-        taken: Vec::new(),
+        captured_nics: Vec::new(),
         interfaces: vec![InterfaceFacts {
             index: 7,
             name: "Ethernet".to_owned(),
             addresses: vec![format!("{ADDRESS}/24").parse().unwrap()],
         }],
-        adapter: AdapterSeen {
+        adapter: ObservedAdapter {
             addresses: vec![format!("{ADDRESS}/24").parse().unwrap()],
             gateways: vec!["198.18.0.1".parse().unwrap()],
             name_servers: vec!["198.18.0.2".parse().unwrap()],
@@ -82,7 +82,7 @@ pub fn windows_host() -> World {
     }
 }
 
-/// An image for this host's Windows, and one for an older one.
+/// Images for the Windows build of this host, and for an older one.
 pub const BASE: &str = "mcr.example/windows/nanoserver:ltsc2022";
 pub const OLD: &str = "mcr.example/windows/nanoserver:1809";
 
@@ -102,7 +102,7 @@ fn foreign_service(command: &str) -> SimService {
         depends_on: Vec::new(),
         state: ServiceState::Running,
         recovers: false,
-        given: BTreeMap::new(),
+        environment: BTreeMap::new(),
     }
 }
 

@@ -4,33 +4,33 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use casement_resource::wire::InterfaceFacts;
 use casement_resource::{
-    Answer, Check, Command, Enablement, KernelModule, Line, LinkSeen, LinkType, NetworkLink,
-    NodeDocument, Package, PackageState, Resource, Step, SwapOff, Symlink, Sysctl, SystemdUnit,
+    Answer, Check, Command, Enablement, KernelModule, Line, LinkType, NetworkLink, NodeDocument,
+    ObservedLink, Package, PackageState, Resource, Step, SwapOff, Symlink, Sysctl, SystemdUnit,
     UnitState,
 };
 
 use super::{ADDRESS, directory, document, file, secret_file, step, with_after};
-use crate::sim::{LinuxWorld, Thing, Unit, World};
+use crate::sim::{LinuxWorld, SimEntry, Unit, World};
 
-/// The value that comes and goes with the module `br_netfilter`.
+/// Exists only while the module `br_netfilter` is loaded.
 pub const BRIDGED: &str = "net.bridge.bridge-nf-call-iptables";
 
-/// A host with things that are not casement's.
+/// A host with foreign objects.
 pub fn linux_host() -> World {
-    let thing = |path: &str, thing: Thing| {
+    let thing = |path: &str, thing: SimEntry| {
         let path = path.parse().unwrap();
         (path, (thing, "everybody".to_owned()))
     };
-    let text = |text: &str| Thing::File(text.as_bytes().to_vec());
+    let text = |text: &str| SimEntry::File(text.as_bytes().to_vec());
     World {
         entries: BTreeMap::from([
-            thing("/etc", Thing::Directory),
+            thing("/etc", SimEntry::Directory),
             thing(
                 "/etc/fstab",
                 text("/dev/sda1 / ext4 defaults 0 1\n/swapfile none swap sw 0 0\n"),
             ),
             thing("/etc/conf", text("# theirs\nkey=theirs\nlast")),
-            thing("/etc/link", Thing::Link("theirs".to_owned())),
+            thing("/etc/link", SimEntry::Link("theirs".to_owned())),
             thing("/swapfile", text("")),
         ]),
         interfaces: vec![InterfaceFacts {
@@ -39,12 +39,12 @@ pub fn linux_host() -> World {
             addresses: vec![format!("{ADDRESS}/24").parse().unwrap()],
         }],
         forwarding: BTreeSet::new(),
-        linux: Some(parts()),
+        linux: Some(linux_world()),
         ..World::default()
     }
 }
 
-fn parts() -> LinuxWorld {
+fn linux_world() -> LinuxWorld {
     let unit = |name: &str, file, running| {
         let unit = Unit {
             file: Some(file),
@@ -54,7 +54,7 @@ fn parts() -> LinuxWorld {
         (name.parse().unwrap(), unit)
     };
     let value = |name: &str, value: &str| (name.parse().unwrap(), value.to_owned());
-    let theirs = LinkSeen {
+    let theirs = ObservedLink {
         link: Some(LinkType::Dummy),
         mtu: 1400,
         up: false,
@@ -99,9 +99,9 @@ pub fn line(path: &str, prefix: Option<&str>, rest: &str) -> Step {
 }
 
 pub fn check(name: &str) -> Step {
-    let switch = |words: &[&str]| Command {
+    let switch = |arguments: &[&str]| Command {
         program: "switch".to_owned(),
-        arguments: words.iter().map(|word| (*word).to_owned()).collect(),
+        arguments: arguments.iter().map(|it| (*it).to_owned()).collect(),
     };
     step(
         &format!("check {name}"),
@@ -171,7 +171,7 @@ pub fn network_link(name: &str, link: LinkType, mtu: Option<u32>) -> Step {
     )
 }
 
-/// Something of every kind that only Linux has, and of those that it shares.
+/// All kinds for Linux.
 pub fn linux_full() -> NodeDocument {
     let vxlan = LinkType::Vxlan {
         id: 4096,

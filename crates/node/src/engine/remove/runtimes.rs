@@ -1,56 +1,57 @@
-//! Who keeps what is to be taken back, and so has to run for a while.
+//! Container runtimes that are needed to remove their images, and are stopped last.
 
 use casement_resource::{Condition, Resource, ResourceId, ServiceDefinition};
 
 use crate::kinds;
 use crate::state::records::{Record, Records};
 
-/// Those who keep things that are to be taken back.
-pub(super) struct Keepers {
+pub(super) struct Runtimes {
     all: Vec<Condition>,
-    /// Those that go with all that they have.
-    going: Vec<Condition>,
+    /// Runtimes whose whole store is removed.
+    removed: Vec<Condition>,
 }
 
-impl Keepers {
-    pub(super) fn of(images: &[(ResourceId, Record)], rest: &[(ResourceId, Record)]) -> Self {
+impl Runtimes {
+    pub(super) fn new(images: &[(ResourceId, Record)], rest: &[(ResourceId, Record)]) -> Self {
         let records = || images.iter().chain(rest).map(|(_, record)| record);
-        let keeper = |record: &Record| kinds::keeper(&record.resource).cloned();
-        let goes = |record: &&Record| kinds::takes_all_along(&record.resource, &record.prior);
+        let condition = |record: &Record| kinds::runtime_condition(&record.resource).cloned();
+        let removed = |record: &&Record| kinds::owns_whole_store(&record.resource, &record.prior);
         Self {
-            all: records().filter_map(keeper).collect(),
-            going: records().filter(goes).filter_map(keeper).collect(),
+            all: records().filter_map(condition).collect(),
+            removed: records().filter(removed).filter_map(condition).collect(),
         }
     }
 
-    /// Whether a service is one.
-    pub(super) fn is(&self, service: &ServiceDefinition) -> bool {
+    pub(super) fn is_runtime(&self, service: &ServiceDefinition) -> bool {
         let ready = service.ready.as_ref();
         ready.is_some_and(|ready| self.all.contains(ready))
     }
 
-    /// Whether an image goes anyway, with the folder that it lies in.
-    pub(super) fn takes_along(&self, resource: &Resource) -> bool {
+    /// Whether an image is deleted anyway, with the store.
+    pub(super) fn removed_with_store(&self, resource: &Resource) -> bool {
         let image = matches!(resource, Resource::Image(_));
-        image && kinds::keeper(resource).is_some_and(|keeper| self.going.contains(keeper))
+        image
+            && kinds::runtime_condition(resource)
+                .is_some_and(|condition| self.removed.contains(condition))
     }
 
-    /// An image that could not be taken back, and can be only while a service of
-    /// casement's runs.
-    pub(super) fn needed<'a>(
+    /// An image that could not be removed, and can be only while a service of casement
+    /// runs.
+    pub(super) fn blocking_image<'a>(
         &self,
         images: &'a [(ResourceId, Record)],
         rest: &[(ResourceId, Record)],
         records: &Records,
     ) -> Option<&'a ResourceId> {
-        let ours = |keeper: &Condition| {
+        let is_own = |condition: &Condition| {
             rest.iter().any(|(_, record)| match &record.resource {
-                Resource::Service(service) => service.definition.ready.as_ref() == Some(keeper),
+                Resource::Service(service) => service.definition.ready.as_ref() == Some(condition),
                 _ => false,
             })
         };
         let left = images.iter().filter(|(id, _)| records.get(id).is_some());
-        let mut needed = left.filter(|(_, it)| kinds::keeper(&it.resource).is_some_and(ours));
-        needed.next().map(|(id, _)| id)
+        let mut blocking =
+            left.filter(|(_, it)| kinds::runtime_condition(&it.resource).is_some_and(is_own));
+        blocking.next().map(|(id, _)| id)
     }
 }

@@ -1,4 +1,4 @@
-//! What a switch takes from an adapter, and casement gives back.
+//! Adapter settings that are lost to a switch and restored.
 
 use casement_resource::wire::Outcome;
 use casement_resource::{NodeDocument, Resource};
@@ -7,17 +7,17 @@ use super::{Faults, Rig, Task, document, failed, full, windows_host};
 
 fn network() -> NodeDocument {
     let steps = full().steps().to_vec().into_iter();
-    let about = |resource: &Resource| {
+    let selected = |resource: &Resource| {
         matches!(
             resource,
             Resource::AdapterSettings(_) | Resource::HnsNetwork(_)
         )
     };
-    document(steps.filter(|step| about(&step.resource)).collect())
+    document(steps.filter(|step| selected(&step.resource)).collect())
 }
 
 #[test]
-fn a_network_that_takes_the_adapter_leaves_its_settings() {
+fn network_keeps_the_adapter_settings() {
     let mut rig = Rig::new(windows_host());
     let (outcome, events) = rig.converge(&network());
     assert_eq!(outcome, Outcome::Done, "{:?}", failed(&events));
@@ -27,7 +27,7 @@ fn a_network_that_takes_the_adapter_leaves_its_settings() {
 }
 
 #[test]
-fn killed_before_they_are_given_back_the_next_run_does_it() {
+fn next_run_restores_settings_after_a_kill() {
     for kill_at in 1.. {
         let mut rig = Rig::new(windows_host());
         let order = rig.order(Task::Converge(network()));
@@ -35,22 +35,23 @@ fn killed_before_they_are_given_back_the_next_run_does_it() {
             kill_at: Some(kill_at),
             ..Faults::default()
         });
-        let ended = rig.carry_out(&order);
+        let result = rig.execute(&order);
         rig.sim.set_faults(Faults::default());
         assert_eq!(rig.converge(&network()).0, Outcome::Done);
         let settings = rig.sim.world().adapter;
         assert_eq!(settings, windows_host().adapter, "killed at {kill_at}");
-        if ended.is_some() {
+        if result.is_some() {
             return;
         }
     }
 }
 
 #[test]
-fn what_somebody_changed_later_is_put_back_and_what_came_is_kept() {
+fn later_changes_of_settings_are_restored() {
     let mut rig = Rig::new(windows_host());
     rig.converge(&network());
-    rig.sim.meddle(|world| world.adapter.name_servers.clear());
+    rig.sim
+        .modify_world(|world| world.adapter.name_servers.clear());
     assert_eq!(rig.converge(&network()).0, Outcome::Done);
     assert_eq!(rig.sim.world().adapter, windows_host().adapter);
 }

@@ -1,5 +1,5 @@
-//! What hosts do to those who change them: each is told with its cause and the
-//! way on, leaves nothing half done, and is made good by the next run.
+//! Faults of hosts: each is reported with its cause and a remedy, leaves no partial
+//! change, and is repaired by the next run.
 
 use std::fs;
 use std::io::Write as _;
@@ -13,14 +13,14 @@ use casement_spec::NetworkMode;
 use super::faults::windows_case;
 use super::{Faults, Rig, Task, changed, document, failed, full, windows_host};
 use crate::engine::documents::{file, service, step};
-use crate::sim::Thing;
+use crate::sim::SimEntry;
 
-/// Both values, and something to do.
-fn assert_told(failure: &Failure, code: Code) {
+/// Has both values and a remedy.
+fn assert_complete(failure: &Failure, code: Code) {
     assert_eq!(failure.code, code, "{failure:?}");
-    assert!(failure.wanted.is_some() && failure.found.is_some());
-    assert_ne!(failure.wanted, failure.found);
-    assert!(!failure.remedy.is_empty());
+    assert!(failure.expected.is_some() && failure.found.is_some());
+    assert_ne!(failure.expected, failure.found);
+    assert!(!failure.help.is_empty());
 }
 
 fn one_failure(events: &[Event], id: &str) -> Failure {
@@ -31,14 +31,14 @@ fn one_failure(events: &[Event], id: &str) -> Failure {
 }
 
 #[test]
-fn a_full_disk_leaves_no_part_of_a_file_and_is_made_good() {
+fn full_disk_leaves_no_partial_file() {
     let case = windows_case(NetworkMode::L3Routes);
     for room in [0, 7, 40] {
-        let mut rig = case.disturbed(Faults {
-            room: Some(room),
+        let mut rig = case.apply_with(Faults {
+            max_file_bytes: Some(room),
             ..Faults::default()
         });
-        assert_ne!(rig.sim.world(), case.wanted, "it had room enough");
+        assert_ne!(rig.sim.world(), case.wanted, "the disk was not full");
         for (path, (thing, _)) in rig.sim.world().entries {
             let whole = case.wanted.entries.get(&path).map(|(thing, _)| thing);
             let before = windows_host().entries.remove(&path);
@@ -47,26 +47,26 @@ fn a_full_disk_leaves_no_part_of_a_file_and_is_made_good() {
         }
         let (_, events) = rig.converge(&case.documents[0]);
         for failure in failed(&events).values() {
-            assert_told(failure, Code::System);
+            assert_complete(failure, Code::System);
         }
-        case.assert_made_good(&mut rig, &format!("{room} bytes"));
+        case.assert_recovers(&mut rig, &format!("{room} bytes"));
     }
 }
 
 #[test]
-fn a_file_in_use_keeps_its_content_until_it_is_let_go() {
+fn file_in_use_keeps_its_content_until_it_is_closed() {
     let mut rig = Rig::new(windows_host());
     let at = |text: &str| document(vec![file("config", r"C:\k\config", text)]);
     rig.converge(&at("one"));
     let before = rig.sim.world();
     rig.sim.set_faults(Faults {
-        held: Some(r"C:\k\config".to_owned()),
+        locked_file: Some(r"C:\k\config".to_owned()),
         ..Faults::default()
     });
     let (_, events) = rig.converge(&at("two"));
     let failure = one_failure(&events, "config");
-    assert_told(&failure, Code::System);
-    assert!(failure.remedy.contains("holds the file open"));
+    assert_complete(&failure, Code::System);
+    assert!(failure.help.contains("has the file open"));
     assert_eq!(rig.sim.world(), before);
     assert_eq!(rig.remove(), Outcome::Failed);
     rig.sim.set_faults(Faults::default());
@@ -76,7 +76,7 @@ fn a_file_in_use_keeps_its_content_until_it_is_let_go() {
 }
 
 #[test]
-fn a_service_stuck_in_stopping_is_told_with_its_state_and_changed_once_it_has_stopped() {
+fn service_stuck_in_stopping_is_reported_and_changed_later() {
     let mut rig = Rig::new(windows_host());
     let started = |argument: &str| {
         let mut step = service("kubelet", Run::Running, &[], &[]);
@@ -87,15 +87,15 @@ fn a_service_stuck_in_stopping_is_told_with_its_state_and_changed_once_it_has_st
     };
     assert_eq!(rig.converge(&started("-v=1")).0, Outcome::Done);
     rig.sim.set_faults(Faults {
-        stuck: Some("kubelet".to_owned()),
+        hanging_service: Some("kubelet".to_owned()),
         ..Faults::default()
     });
     let (_, events) = rig.converge(&started("-v=2"));
     let failure = one_failure(&events, "service kubelet");
-    assert_told(&failure, Code::TimedOut);
+    assert_complete(&failure, Code::TimedOut);
     assert_eq!(failure.found.as_deref(), Some("stopping"));
-    let kept = rig.sim.world().services["kubelet"].definition.clone();
-    assert!(kept.unwrap().program.contains(&"-v=1".to_owned()));
+    let definition = rig.sim.world().services["kubelet"].definition.clone();
+    assert!(definition.unwrap().program.contains(&"-v=1".to_owned()));
     rig.sim.set_faults(Faults::default());
     let (outcome, events) = rig.converge(&started("-v=2"));
     assert_eq!(
@@ -106,7 +106,7 @@ fn a_service_stuck_in_stopping_is_told_with_its_state_and_changed_once_it_has_st
     assert_eq!(rig.sim.world(), windows_host());
 }
 
-/// A step for a blob that is put on the host.
+/// Also stores the blob on the host.
 fn artifact(rig: &Rig, blob: &[u8], format: ArtifactFormat) -> Step {
     fs::write(rig.layout.blob(&Sha256::of(blob)), blob).unwrap();
     let to = |name: &str| Member {
@@ -138,7 +138,7 @@ fn zip(entries: &[(&str, &[u8])]) -> Vec<u8> {
 }
 
 #[test]
-fn an_archive_made_to_do_harm_puts_nothing_on_the_host() {
+fn malicious_archive_writes_nothing() {
     let zeros = vec![0; 24 * 1024 * 1024];
     let bad: [&[(&str, &[u8])]; 4] = [
         &[("one", b"1"), ("two", &zeros)],
@@ -150,7 +150,7 @@ fn an_archive_made_to_do_harm_puts_nothing_on_the_host() {
         let mut rig = Rig::new(windows_host());
         let step = artifact(&rig, &zip(entries), ArtifactFormat::Zip);
         let (_, events) = rig.converge(&document(vec![step]));
-        assert_told(&one_failure(&events, "tools"), Code::BlobWrong);
+        assert_complete(&one_failure(&events, "tools"), Code::BlobMismatch);
         assert_eq!(rig.sim.world(), windows_host());
         let good = zip(&[("one", b"1"), ("two", b"2")]);
         let step = artifact(&rig, &good, ArtifactFormat::Zip);
@@ -161,14 +161,14 @@ fn an_archive_made_to_do_harm_puts_nothing_on_the_host() {
 }
 
 #[test]
-fn a_blob_with_another_hash_is_deleted_so_that_it_is_copied_anew() {
+fn blob_with_wrong_hash_is_deleted_and_copied_again() {
     let mut rig = Rig::new(windows_host());
     let good = zip(&[("one", b"1"), ("two", b"2")]);
     let wanted = document(vec![artifact(&rig, &good, ArtifactFormat::Zip)]);
     let blob = rig.layout.blob(&Sha256::of(&good));
     fs::write(&blob, b"something else").unwrap();
     let (_, events) = rig.converge(&wanted);
-    assert_told(&one_failure(&events, "tools"), Code::BlobWrong);
+    assert_complete(&one_failure(&events, "tools"), Code::BlobMismatch);
     assert!(!blob.exists());
     assert_eq!(rig.sim.world(), windows_host());
     fs::write(&blob, &good).unwrap();
@@ -176,12 +176,12 @@ fn a_blob_with_another_hash_is_deleted_so_that_it_is_copied_anew() {
     let one = rig.sim.world().entries[&r"C:\k\bin\one.exe".parse().unwrap()]
         .0
         .clone();
-    assert_eq!(one, Thing::File(b"1".to_vec()));
+    assert_eq!(one, SimEntry::File(b"1".to_vec()));
 }
 
-/// Cut off at a point, and then the disk changes a bit of what was written.
+/// Killed, and then the disk flips a bit of the journal.
 #[test]
-fn a_damaged_journal_does_not_keep_the_next_run_from_its_end() {
+fn damaged_journal_does_not_block_the_next_run() {
     let wanted = {
         let mut rig = Rig::new(windows_host());
         rig.converge(&full());
@@ -194,14 +194,14 @@ fn a_damaged_journal_does_not_keep_the_next_run_from_its_end() {
             kill_at: Some(kill_at),
             ..Faults::default()
         });
-        assert!(rig.carry_out(&order).is_none());
+        assert!(rig.execute(&order).is_none());
         rig.sim.set_faults(Faults::default());
         let path = rig.layout.journal(&order.run);
         let mut bytes = fs::read(&path).unwrap();
         bytes[40] ^= 0x10;
         fs::write(&path, &bytes).unwrap();
-        let told = crate::state::journal::damage(&rig.layout).unwrap().unwrap();
-        assert_told(&told, Code::State);
+        let failure = crate::state::journal::damage(&rig.layout).unwrap().unwrap();
+        assert_complete(&failure, Code::State);
         assert_eq!(
             crate::state::journal::unfinished(&rig.layout).unwrap(),
             None

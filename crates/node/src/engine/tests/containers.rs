@@ -1,12 +1,12 @@
-//! How containerd's folder goes: containerd lets go, then Windows of the layers,
-//! then the folder.
+//! Removal of the containerd store: containerd empties it, then Windows destroys the
+//! layers, then the folder is deleted.
 
-use casement_resource::wire::{Event, Outcome, RemoveWhat, What};
+use casement_resource::wire::{Event, EventKind, Outcome, RemoveScope};
 use casement_resource::{Code, NodeDocument, Run, ServiceState};
 
 use super::{Faults, Rig, Task, document, failed, windows_host, with_after};
 use crate::engine::documents::{BASE, container_store, file, image, service};
-use crate::sim::{Thing, World};
+use crate::sim::{SimEntry, World};
 
 fn runtime() -> NodeDocument {
     document(vec![
@@ -17,18 +17,18 @@ fn runtime() -> NodeDocument {
     ])
 }
 
-/// A host with a pod.
+/// A host with a running pod.
 fn running() -> Rig {
     let mut rig = Rig::new(windows_host());
     let (outcome, events) = rig.converge(&runtime());
     assert_eq!(outcome, Outcome::Done, "{:?}", failed(&events));
-    rig.sim.meddle(|world| world.run_container("pod"));
+    rig.sim.modify_world(|world| world.run_container("pod"));
     rig
 }
 
 fn remove(rig: &mut Rig) -> (Outcome, Vec<Event>) {
-    let order = rig.order(Task::Remove(RemoveWhat::All));
-    rig.carry_out(&order).unwrap()
+    let order = rig.order(Task::Remove(RemoveScope::All));
+    rig.execute(&order).unwrap()
 }
 
 fn stop_containerd(world: &mut World) {
@@ -37,46 +37,46 @@ fn stop_containerd(world: &mut World) {
 }
 
 #[test]
-fn containerd_lets_go_of_what_runs_before_its_folder_goes() {
+fn containerd_empties_its_store_before_the_folder_is_deleted() {
     let mut rig = running();
     assert!(rig.sim.world().containers["pod"].running);
     assert_eq!(rig.sim.world().layers.len(), 1);
     assert_eq!(remove(&mut rig).0, Outcome::Done);
     assert_eq!(rig.sim.world(), windows_host());
-    let layer_by_layer = rig.book.calls().contains_key("destroy_layer");
-    assert!(!layer_by_layer, "nothing was left for Windows");
+    let layer_by_layer = rig.recorder.calls().contains_key("destroy_layer");
+    assert!(!layer_by_layer, "no layer was left");
 }
 
 #[test]
-fn where_containerd_is_silent_windows_deletes_the_layers() {
+fn windows_destroys_layers_if_containerd_is_stopped() {
     let mut rig = running();
-    rig.sim.meddle(|world| {
+    rig.sim.modify_world(|world| {
         stop_containerd(world);
         world.containers.get_mut("pod").unwrap().running = false;
     });
     assert_eq!(remove(&mut rig).0, Outcome::Done);
     assert_eq!(rig.sim.world(), windows_host());
-    assert!(rig.book.calls().contains_key("destroy_layer"));
+    assert!(rig.recorder.calls().contains_key("destroy_layer"));
 }
 
 #[test]
-fn a_layer_that_is_in_use_is_named_and_goes_with_the_next_removal() {
+fn layer_in_use_is_reported_and_deleted_by_the_next_removal() {
     let mut rig = running();
-    rig.sim.meddle(stop_containerd);
+    rig.sim.modify_world(stop_containerd);
     let (outcome, events) = remove(&mut rig);
     assert_eq!(outcome, Outcome::Failed);
     let failed = failed(&events);
     assert_eq!(failed.keys().collect::<Vec<_>>(), ["store"]);
-    assert!(failed["store"].what.contains("destroy_layer"));
+    assert!(failed["store"].message.contains("destroy_layer"));
     rig.sim
-        .meddle(|world| world.containers.get_mut("pod").unwrap().running = false);
+        .modify_world(|world| world.containers.get_mut("pod").unwrap().running = false);
     assert_eq!(remove(&mut rig).0, Outcome::Done);
     assert_eq!(rig.sim.world(), windows_host());
 }
 
-/// However broken containerd is, its folder is casement's and goes.
+/// The store is deleted even if containerd is broken.
 #[test]
-fn a_containerd_that_refuses_everything_is_no_obstacle() {
+fn store_is_removed_even_if_containerd_fails() {
     for refused in [
         "end task",
         "delete container",
@@ -90,23 +90,23 @@ fn a_containerd_that_refuses_everything_is_no_obstacle() {
         });
         let (first, _) = remove(&mut rig);
         rig.sim.set_faults(Faults::default());
-        rig.sim.meddle(|world| {
-            // What no daemon ends, a boot does.
+        rig.sim.modify_world(|world| {
+            // As after a reboot.
             if let Some(pod) = world.containers.get_mut("pod") {
                 pod.running = false;
             }
         });
-        let ended = first == Outcome::Done || remove(&mut rig).0 == Outcome::Done;
-        assert!(ended, "{refused}");
+        let result = first == Outcome::Done || remove(&mut rig).0 == Outcome::Done;
+        assert!(result, "{refused}");
         assert_eq!(rig.sim.world(), windows_host(), "{refused}");
     }
 }
 
 #[test]
-fn a_store_that_was_there_before_stays_with_all_that_is_in_it() {
+fn existing_store_survives_removal_with_its_contents() {
     let mut host = windows_host();
     for path in [r"C:\ProgramData", r"C:\ProgramData\containerd"] {
-        let folder = (Thing::Directory, "everybody".to_owned());
+        let folder = (SimEntry::Directory, "everybody".to_owned());
         host.entries.insert(path.parse().unwrap(), folder);
     }
     host.run_container("theirs");
@@ -116,10 +116,10 @@ fn a_store_that_was_there_before_stays_with_all_that_is_in_it() {
     assert_eq!(rig.sim.world(), host);
 }
 
-/// In somebody else's store an image can be taken back only while containerd runs,
-/// so containerd stays until it was.
+/// In a foreign store an image can be removed only while containerd runs, so
+/// containerd stays until then.
 #[test]
-fn an_image_that_cannot_go_keeps_the_service_that_it_needs() {
+fn failed_image_removal_keeps_its_runtime() {
     let without_store = document(
         runtime()
             .steps()
@@ -139,7 +139,7 @@ fn an_image_that_cannot_go_keeps_the_service_that_it_needs() {
     let id = format!("image {BASE}");
     assert_eq!(failed(&events)[&id].code, Code::System);
     let skipped = events.iter().filter(
-        |event| matches!(&event.what, What::StepSkipped { because, .. } if because.as_str() == id),
+        |event| matches!(&event.kind, EventKind::StepSkipped { because, .. } if because.as_str() == id),
     );
     assert_eq!(skipped.count(), 2);
     rig.sim.set_faults(Faults::default());

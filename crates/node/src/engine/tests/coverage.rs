@@ -1,42 +1,42 @@
-//! Which functions of the platform these tests reach on a simulated Windows
-//! host, for the table of what was shown of the Windows platform.
+//! Which platform functions these tests call on a simulated Windows host, for the
+//! coverage table of the Windows platform.
 //!
-//! `BLESS=1` writes the list anew.
+//! `BLESS=1` updates the list.
 
 use std::fs;
 use std::path::Path;
 
 use casement_resource::ServiceState;
 
-use super::faults::real;
+use super::faults::mode_documents;
 use super::reboots::features;
-use super::semantics::live_in;
+use super::semantics::add_pod;
 use super::{Rig, Task, full, observe, windows_host};
-use crate::recorded::Recorded;
+use crate::recorder::RecordingPlatform;
 
 #[test]
-fn the_list_of_what_is_reached_on_a_simulated_windows_is_right() {
+fn list_of_functions_called_on_simulated_windows_is_current() {
     let mut rig = Rig::new(windows_host());
-    let recorded = Recorded::new(&rig.sim, rig.book.clone());
+    let recorded = RecordingPlatform::new(&rig.sim, rig.recorder.clone());
     observe(&recorded, &rig.layout, &full()).unwrap();
     rig.converge(&full());
-    rig.sim.meddle(|world| {
-        live_in(world, "cbr0");
+    rig.sim.modify_world(|world| {
+        add_pod(world, "cbr0");
         world.run_container("pod");
         world.containers.get_mut("pod").unwrap().running = false;
         world.services.get_mut("containerd").unwrap().state = ServiceState::Stopped;
     });
     rig.remove();
-    let mut functions = rig.book.calls();
+    let mut functions = rig.recorder.calls();
     let mut rig = super::faults::rig();
-    for document in real(casement_spec::NetworkMode::L3Routes) {
+    for document in mode_documents(casement_spec::NetworkMode::L3Routes) {
         super::faults::converge(&mut rig, &document);
     }
-    functions.extend(rig.book.calls());
+    functions.extend(rig.recorder.calls());
     let mut rig = Rig::new(windows_host());
     let order = rig.order(Task::Converge(features()));
-    rig.see_through(&order);
-    functions.extend(rig.book.calls());
+    rig.execute_to_end(&order);
+    functions.extend(rig.recorder.calls());
     let list: String = functions.keys().map(|name| format!("{name}\n")).collect();
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/simulated.txt");
     if std::env::var_os("BLESS").is_some() {
@@ -46,7 +46,7 @@ fn the_list_of_what_is_reached_on_a_simulated_windows_is_right() {
     assert_eq!(
         written,
         list,
-        "{} differs; BLESS=1 writes it",
+        "{} differs; BLESS=1 updates it",
         path.display()
     );
 }

@@ -1,17 +1,16 @@
-//! The documents of nodes whose containers Docker runs.
+//! Nodes with Docker as the container runtime.
 
 use casement_resource::wire::Outcome;
 use casement_resource::{Code, NodeDocument, ServiceState, StartType};
 use casement_spec::{Backend, HostOs, Network, NetworkMode, RuntimeKind};
 
-use super::faults::{converge, real_of, restored, rig};
-use super::images::has_docker;
+use super::faults::{converge, documents_for, restored, rig};
+use super::images::install_docker;
 use super::{Rig, changed, failed};
 use crate::sim::World;
 
-/// Of a release, on a Windows.
 fn documents(version: &str, os: HostOs) -> Vec<NodeDocument> {
-    real_of(|cluster| {
+    documents_for(|cluster| {
         cluster.spec.network = Network::of(NetworkMode::L3Routes);
         assert!(matches!(cluster.spec.network.backend, Backend::L3Routes));
         cluster.spec.kubernetes.version = version.parse().unwrap();
@@ -20,9 +19,9 @@ fn documents(version: &str, os: HostOs) -> Vec<NodeDocument> {
     })
 }
 
-/// Docker as its makers install it: it starts by itself.
-fn docker_here(world: &mut World) {
-    has_docker(world);
+/// Docker as its installer sets it up, with automatic start.
+fn install_running_docker(world: &mut World) {
+    install_docker(world);
     let folder = world.entries[&r"C:\docker".parse().unwrap()].clone();
     let program = world.entries[&r"C:\docker\docker.exe".parse().unwrap()].clone();
     for path in [r"C:\Program Files", r"C:\Program Files\docker"] {
@@ -37,13 +36,13 @@ fn docker_here(world: &mut World) {
 
 fn host() -> Rig {
     let rig = rig();
-    rig.sim.meddle(docker_here);
+    rig.sim.modify_world(install_running_docker);
     rig
 }
 
 #[test]
-fn nodes_on_docker_are_made_and_taken_back() {
-    for (version, os, between, pause) in [
+fn docker_nodes_are_applied_and_removed() {
+    for (version, os, cri_dockerd, pause) in [
         ("1.23.0", HostOs::Windows2019, false, false),
         ("1.24.0", HostOs::Windows2019, true, false),
         ("1.23.0", HostOs::Windows1803, false, true),
@@ -55,7 +54,7 @@ fn nodes_on_docker_are_made_and_taken_back() {
             assert_eq!(outcome, Outcome::Done, "{version}: {:?}", failed(&events));
         }
         let world = rig.sim.world();
-        assert_eq!(world.services.contains_key("cri-dockerd"), between);
+        assert_eq!(world.services.contains_key("cri-dockerd"), cri_dockerd);
         assert_eq!(world.images.contains_key("kubeletwin/pause:latest"), pause);
         assert!(!world.services.contains_key("containerd"));
         for document in &documents {
@@ -64,23 +63,22 @@ fn nodes_on_docker_are_made_and_taken_back() {
         }
         assert_eq!(rig.remove(), Outcome::Done);
         let mut wanted = restored();
-        docker_here(&mut wanted);
+        install_running_docker(&mut wanted);
         assert_eq!(rig.sim.world(), wanted, "{version}");
     }
 }
 
 #[test]
-fn without_docker_it_is_a_finding_with_the_remedy() {
+fn missing_docker_requires_action() {
     let mut rig = rig();
     let documents = documents("1.24.0", HostOs::Windows2019);
     let (outcome, events) = converge(&mut rig, &documents[0]);
     assert_eq!(outcome, Outcome::Failed);
     let failure = &failed(&events)["service-docker"];
-    assert_eq!(failure.code, Code::Needed);
-    assert!(failure.remedy.contains("install Docker"), "{failure:?}");
+    assert_eq!(failure.code, Code::ActionRequired);
+    assert!(failure.help.contains("install Docker"), "{failure:?}");
     assert!(!rig.sim.world().services.contains_key("kubelet"));
-    // Somebody installs it, and it goes on.
-    rig.sim.meddle(docker_here);
+    rig.sim.modify_world(install_running_docker);
     assert_eq!(converge(&mut rig, &documents[0]).0, Outcome::Done);
     let kubelet = &rig.sim.world().services["kubelet"];
     assert_eq!(kubelet.state, ServiceState::Stopped);

@@ -1,14 +1,14 @@
-//! What goes wrong on a host, and what is said about it.
+//! Failures on a host and how they are reported.
 
-use casement_resource::wire::{Outcome, What};
+use casement_resource::wire::{EventKind, Outcome};
 use casement_resource::{Code, Condition, HnsNetworkFacts, Resource, RouteEntry, Run, Step, Wait};
 
 use super::{Rig, changed, document, failed, with_after};
 use crate::engine::documents::{self, directory, env, file, full, service, step, windows_host};
-use crate::sim::{Faults, Thing};
+use crate::sim::{Faults, SimEntry};
 
 #[test]
-fn a_platform_that_lies_is_caught() {
+fn false_success_is_detected() {
     for name in [
         "set_env",
         "write",
@@ -19,7 +19,7 @@ fn a_platform_that_lies_is_caught() {
     ] {
         let mut rig = Rig::new(windows_host());
         rig.sim.set_faults(Faults {
-            lying: Some(name.to_owned()),
+            ignored: Some(name.to_owned()),
             ..Faults::default()
         });
         let (outcome, events) = rig.converge(&full());
@@ -28,18 +28,18 @@ fn a_platform_that_lies_is_caught() {
     }
     let mut rig = Rig::new(windows_host());
     rig.sim.set_faults(Faults {
-        lying: Some("set_env".to_owned()),
+        ignored: Some("set_env".to_owned()),
         ..Faults::default()
     });
     let (_, events) = rig.converge(&document(vec![env("a", "A", "1")]));
     let failure = failed(&events).remove("a").unwrap();
     assert_eq!(failure.code, Code::NotConverged);
-    assert_eq!(failure.wanted.unwrap(), "value: 1");
+    assert_eq!(failure.expected.unwrap(), "value: 1");
     assert_eq!(failure.found.unwrap(), "value: nothing");
 }
 
 #[test]
-fn a_failure_stops_its_chain_and_no_other() {
+fn failure_blocks_only_dependent_steps() {
     let mut rig = Rig::new(windows_host());
     rig.sim.set_faults(Faults {
         failing: Some("set_env A".to_owned()),
@@ -55,20 +55,20 @@ fn a_failure_stops_its_chain_and_no_other() {
     assert_eq!(changed(&events), ["d"]);
     let skipped: Vec<_> = events
         .iter()
-        .filter_map(|event| match &event.what {
-            What::StepSkipped { id, because } => Some((id.as_str(), because.as_str())),
+        .filter_map(|event| match &event.kind {
+            EventKind::StepSkipped { id, because, .. } => Some((id.as_str(), because.as_str())),
             _ => None,
         })
         .collect();
     assert_eq!(skipped, [("b", "a"), ("c", "a")]);
-    let What::Finished { tally, .. } = events.last().unwrap().what else {
-        panic!("the last event is not the end");
+    let EventKind::Finished { tally, .. } = events.last().unwrap().kind else {
+        panic!("the last event is not `Finished`");
     };
     assert_eq!((tally.changed, tally.failed, tally.skipped), (1, 1, 2));
 }
 
 #[test]
-fn what_is_foreign_and_differs_is_named_and_left_alone() {
+fn foreign_objects_that_differ_are_reported_and_kept() {
     let mut world = windows_host();
     world.networks.push(HnsNetworkFacts {
         id: "theirs".to_owned(),
@@ -84,18 +84,18 @@ fn what_is_foreign_and_differs_is_named_and_left_alone() {
     });
     world.entries.insert(
         r"C:\etc".parse().unwrap(),
-        (Thing::Directory, "everybody".to_owned()),
+        (SimEntry::Directory, "everybody".to_owned()),
     );
-    let mine = (Thing::Directory, "somebody".to_owned());
+    let foreign = (SimEntry::Directory, "untrusted".to_owned());
     world
         .entries
-        .insert(r"C:\etc\kubernetes".parse().unwrap(), mine);
+        .insert(r"C:\etc\kubernetes".parse().unwrap(), foreign);
     let mut rig = Rig::new(world.clone());
-    let alone = |step: &Step| match step.id.as_str() {
+    let without_dependencies = |step: &Step| match step.id.as_str() {
         "route" => with_after(step.clone(), &[]),
         _ => step.clone(),
     };
-    let full = document(full().steps().iter().map(alone).collect());
+    let full = document(full().steps().iter().map(without_dependencies).collect());
     for _ in 0..2 {
         let (outcome, events) = rig.converge(&full);
         assert_eq!(outcome, Outcome::Failed);
@@ -116,9 +116,9 @@ fn what_is_foreign_and_differs_is_named_and_left_alone() {
 }
 
 #[test]
-fn what_is_right_already_is_not_casements() {
+fn objects_already_in_sync_survive_removal() {
     let mut world = windows_host();
-    let folder = (Thing::Directory, "administrators".to_owned());
+    let folder = (SimEntry::Directory, "administrators".to_owned());
     world.entries.insert(r"C:\theirs".parse().unwrap(), folder);
     world.variables.insert("A".to_owned(), "1".to_owned());
     let mut rig = Rig::new(world.clone());
@@ -129,13 +129,13 @@ fn what_is_right_already_is_not_casements() {
 }
 
 #[test]
-fn a_folder_that_casement_made_goes_with_what_others_put_in_it() {
+fn created_folder_is_removed_with_foreign_files() {
     let mut rig = Rig::new(windows_host());
     let steps = vec![directory("made", r"C:\made"), file("in", r"C:\k\mine", "x")];
     rig.converge(&document(steps));
-    rig.sim.meddle(|world| {
+    rig.sim.modify_world(|world| {
         for path in [r"C:\made\theirs", r"C:\k\theirs"] {
-            let file = (Thing::File(Vec::new()), "everybody".to_owned());
+            let file = (SimEntry::File(Vec::new()), "everybody".to_owned());
             world.entries.insert(path.parse().unwrap(), file);
         }
     });
@@ -147,24 +147,24 @@ fn a_folder_that_casement_made_goes_with_what_others_put_in_it() {
 }
 
 #[test]
-fn waiting_ends_with_what_is_there_instead() {
+fn wait_timeout_reports_the_found_state() {
     let mut rig = Rig::new(windows_host());
     let wait = step(
         "wait",
         Resource::Wait(Wait {
             condition: Condition::ServiceRunning("x".to_owned()),
             timeout_seconds: 3,
-            remedy: None,
+            help: None,
         }),
     );
     let (_, events) = rig.converge(&document(vec![wait]));
     let failure = &failed(&events)["wait"];
     assert_eq!(failure.code, Code::TimedOut);
-    assert_eq!(failure.found.as_deref(), Some("not so"));
+    assert_eq!(failure.found.as_deref(), Some("condition not met"));
 }
 
 #[test]
-fn a_failed_join_leaves_no_token_and_does_not_name_it() {
+fn failed_join_leaves_no_token() {
     let mut rig = Rig::new(windows_host());
     rig.sim.set_faults(Faults {
         failing: Some("kubeadm conf".to_owned()),
@@ -180,7 +180,7 @@ fn a_failed_join_leaves_no_token_and_does_not_name_it() {
 }
 
 #[test]
-fn a_removal_that_fails_keeps_its_record() {
+fn failed_removal_keeps_its_record() {
     let mut rig = Rig::new(windows_host());
     rig.converge(&document(vec![
         env("a", "A", "1"),

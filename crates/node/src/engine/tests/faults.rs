@@ -1,6 +1,6 @@
-//! The documents that hosts really get, and those with something of every kind,
-//! with a fault at every place: whatever fails or is killed, the next run ends
-//! where an undisturbed one does, and a removal restores what was there.
+//! Planned documents, and documents with every kind of resource, with a fault at every
+//! point: whatever fails or is killed, the next run has the same result as one without
+//! faults, and a removal restores the prior state.
 
 use std::cell::RefCell;
 use std::fs;
@@ -19,16 +19,14 @@ use super::{
 };
 use crate::sim::World;
 
+mod every_fault;
 mod removal;
-#[path = "faults/snapshot.rs"]
-mod still;
-#[path = "faults/every_fault.rs"]
-mod walk;
+mod snapshot;
 
-use still::{Known, Still};
-use walk::{fail_everywhere, kill_everywhere};
+use every_fault::{fail_everywhere, kill_everywhere};
+use snapshot::{HostSnapshot, SeenStates};
 
-/// A Windows host of a cluster that exists.
+/// A Windows host of an existing cluster.
 const WINDOWS: &str = "
 apiVersion: casement.dev/v1alpha1
 kind: Cluster
@@ -42,7 +40,7 @@ spec:
     - {name: win1, address: 198.18.0.11, os: windows-2022, roles: [worker]}
 ";
 
-/// A Linux host of a cluster that casement makes.
+/// A Linux host of a cluster that casement creates.
 const LINUX: &str = "
 apiVersion: casement.dev/v1alpha1
 kind: Cluster
@@ -56,18 +54,18 @@ spec:
     - {name: win1, address: 198.18.0.12, os: windows-2022, roles: [worker]}
 ";
 
-/// A host, and what it is to be, stage by stage.
+/// A host, with the document of each stage.
 pub(super) struct Case {
     name: String,
     host: World,
     pub(super) documents: Vec<NodeDocument>,
-    /// What it is after an apply that nothing disturbs.
+    /// The host after an apply without faults.
     pub(super) wanted: World,
-    /// What it is after a removal.
+    /// The host after a removal.
     removed: World,
-    /// The states after a document, by how many there were before it, from which
-    /// the rest was seen to end well.
-    proven: RefCell<Known<usize>>,
+    /// States after each document, by its index, from which the rest is known to
+    /// succeed.
+    verified: RefCell<SeenStates<usize>>,
 }
 
 impl Case {
@@ -76,12 +74,12 @@ impl Case {
             name,
             wanted: host.clone(),
             removed: host.clone(),
-            proven: RefCell::default(),
+            verified: RefCell::default(),
             host,
             documents,
         };
         let mut rig = case.rig();
-        case.wanted = undisturbed(&mut rig, &case.documents);
+        case.wanted = apply_without_faults(&mut rig, &case.documents);
         assert_ne!(case.wanted, case.host, "{}", case.name);
         if case.wanted.boot != case.host.boot {
             case.removed = restored();
@@ -89,8 +87,7 @@ impl Case {
         case
     }
 
-    /// What a host gets in a mode.
-    fn real(spec: &str, mode: NetworkMode, name: &str, host: World) -> Self {
+    fn planned(spec: &str, mode: NetworkMode, name: &str, host: World) -> Self {
         let documents = documents_of(spec, name, |cluster| {
             cluster.spec.network = Network::of(mode);
         });
@@ -106,45 +103,45 @@ impl Case {
     }
 
     /// The host after an apply with these faults.
-    pub(super) fn disturbed(&self, faults: Faults) -> Rig {
+    pub(super) fn apply_with(&self, faults: Faults) -> Rig {
         let mut rig = self.rig();
         rig.sim.set_faults(faults);
         self.apply(&mut rig);
         rig
     }
 
-    /// An apply without a fault, which must end well and as wanted; then a removal.
-    pub(super) fn assert_made_good(&self, rig: &mut Rig, fault: &str) {
+    /// An apply without faults must succeed with the wanted result; then a removal.
+    pub(super) fn assert_recovers(&self, rig: &mut Rig, fault: &str) {
         let name = &self.name;
         rig.sim.set_faults(Faults::default());
         for (number, document) in self.documents.iter().enumerate() {
             let (outcome, events) = converge(rig, document);
             let failed = failed(&events);
             assert_eq!(outcome, Outcome::Done, "{name}, {fault}: {failed:?}");
-            let still = Still::of(&rig.sim, &rig.layout);
-            if !self.proven.borrow_mut().is_new(number, &still) {
+            let snapshot = HostSnapshot::of(&rig.sim, &rig.layout);
+            if !self.verified.borrow_mut().is_new(number, &snapshot) {
                 return;
             }
         }
         assert_same(&rig.sim.world(), &self.wanted, &format!("{name}, {fault}"));
         assert_eq!(rig.remove(), Outcome::Done, "{name}, {fault}");
-        let told = format!("{name}, {fault}: after the removal");
-        assert_same(&rig.sim.world(), &self.removed, &told);
+        let label = format!("{name}, {fault}: after the removal");
+        assert_same(&rig.sim.world(), &self.removed, &label);
     }
 }
 
-/// A Windows host that gets real documents.
+/// A Windows host with planned documents.
 pub(super) fn windows_case(mode: NetworkMode) -> Case {
-    Case::real(WINDOWS, mode, "win1", windows_host())
+    Case::planned(WINDOWS, mode, "win1", windows_host())
 }
 
-/// What a Windows host gets in a mode, stage by stage.
-pub(super) fn real(mode: NetworkMode) -> Vec<NodeDocument> {
-    real_of(|cluster| cluster.spec.network = Network::of(mode))
+/// The documents of a Windows host, by stage.
+pub(super) fn mode_documents(mode: NetworkMode) -> Vec<NodeDocument> {
+    documents_for(|cluster| cluster.spec.network = Network::of(mode))
 }
 
-/// The same of a cluster that differs in something.
-pub(super) fn real_of(change: impl FnOnce(&mut Cluster)) -> Vec<NodeDocument> {
+/// The same for a modified cluster.
+pub(super) fn documents_for(change: impl FnOnce(&mut Cluster)) -> Vec<NodeDocument> {
     documents_of(WINDOWS, "win1", change)
 }
 
@@ -165,7 +162,7 @@ fn documents_of(spec: &str, host: &str, change: impl FnOnce(&mut Cluster)) -> Ve
     plan.unwrap().documents
 }
 
-/// A Windows host with the blobs that real documents need.
+/// A Windows host with the blobs of planned documents.
 pub(super) fn rig() -> Rig {
     with_blobs(windows_host())
 }
@@ -179,35 +176,32 @@ fn with_blobs(host: World) -> Rig {
     rig
 }
 
-/// Stage after stage, as a controller does it; `false` if one was cut off or did
-/// not end well.
+/// All stages, like a controller; `false` if one was interrupted or failed.
 fn apply(rig: &mut Rig, documents: &[NodeDocument]) -> bool {
     documents.iter().all(|document| {
         let order = rig.order(Task::Converge(document.clone()));
-        let ended = over_boots(rig, &order);
-        ended.is_some_and(|(outcome, _)| outcome == Outcome::Done)
+        let result = execute_across_boots(rig, &order);
+        result.is_some_and(|(outcome, _)| outcome == Outcome::Done)
     })
 }
 
-/// Carries an order out; the service goes on with it after a boot, and only
-/// there.
-fn over_boots(rig: &Rig, order: &Order) -> Option<(Outcome, Vec<Event>)> {
+/// Executes an order; resumes it after a reboot, but not after a kill.
+fn execute_across_boots(rig: &Rig, order: &Order) -> Option<(Outcome, Vec<Event>)> {
     loop {
         let boot = rig.sim.world().boot;
-        let ended = rig.carry_out(order);
-        if ended.is_some() || rig.sim.world().boot == boot {
-            return ended;
+        let result = rig.execute(order);
+        if result.is_some() || rig.sim.world().boot == boot {
+            return result;
         }
     }
 }
 
 pub(super) fn converge(rig: &mut Rig, document: &NodeDocument) -> (Outcome, Vec<Event>) {
     let order = rig.order(Task::Converge(document.clone()));
-    over_boots(rig, &order).unwrap()
+    execute_across_boots(rig, &order).unwrap()
 }
 
-/// What a host is after an apply that nothing disturbs.
-fn undisturbed(rig: &mut Rig, documents: &[NodeDocument]) -> World {
+fn apply_without_faults(rig: &mut Rig, documents: &[NodeDocument]) -> World {
     for document in documents {
         let (outcome, events) = converge(rig, document);
         assert_eq!(outcome, Outcome::Done, "{:?}", failed(&events));
@@ -215,8 +209,8 @@ fn undisturbed(rig: &mut Rig, documents: &[NodeDocument]) -> World {
     rig.sim.world()
 }
 
-/// A Windows host after a removal: it was booted once, and the feature that came
-/// with that goes with the next one.
+/// A Windows host after a removal: it was rebooted once, and its feature is disabled
+/// with the next reboot.
 pub(super) fn restored() -> World {
     let mut world = windows_host();
     world.reboot();
@@ -225,8 +219,7 @@ pub(super) fn restored() -> World {
     world
 }
 
-/// In a list of things that are independent of one another, one that failed at
-/// first comes last.
+/// In lists of independent objects, one that failed at first comes last.
 fn sorted(world: &World) -> World {
     let mut world = world.clone();
     world.routes.sort_by_key(|route| format!("{route:?}"));
@@ -234,37 +227,38 @@ fn sorted(world: &World) -> World {
     world
 }
 
-/// Tells only what differs: a whole host is too much to read.
-fn assert_same(now: &World, wanted: &World, told: &str) {
-    if now == wanted || sorted(now) == sorted(wanted) {
+/// Prints only the differences: a whole host is too long to read.
+fn assert_same(found: &World, wanted: &World, label: &str) {
+    if found == wanted || sorted(found) == sorted(wanted) {
         return;
     }
-    let (now, wanted) = (format!("{now:#?}"), format!("{wanted:#?}"));
+    let (found, wanted) = (format!("{found:#?}"), format!("{wanted:#?}"));
     let only = |one: &str, other: &str| {
         let lines = one.lines().filter(|line| !other.contains(*line));
         lines.take(20).collect::<Vec<_>>().join("\n")
     };
-    let (more, less) = (only(&now, &wanted), only(&wanted, &now));
-    panic!("{told}\nfound:\n{more}\nwanted:\n{less}\n(or the same in another order)");
+    let (more, less) = (only(&found, &wanted), only(&wanted, &found));
+    panic!("{label}\nfound:\n{more}\nwanted:\n{less}\n(or the same in another order)");
 }
 
-/// Real documents of both systems in every mode, and the two wide ones, on as many
-/// threads as there are processors.
+/// Planned documents of both systems in every mode, and the two with every kind of
+/// resource, in parallel.
 fn in_every_case(test: impl Fn(&Case) + Sync) {
     println!("CASEMENT_SEED={} replays this run", seed());
     let mut makers: Vec<Box<dyn FnOnce() -> Case + Send>> = Vec::new();
     for mode in NetworkMode::ALL.iter().copied() {
         makers.push(Box::new(move || {
-            Case::real(LINUX, mode, "lin1", linux_host())
+            Case::planned(LINUX, mode, "lin1", linux_host())
         }));
         makers.push(Box::new(move || windows_case(mode)));
     }
-    let wide = |name: &str, host: World, document| Case::new(name.to_owned(), host, vec![document]);
+    let all_kinds =
+        |name: &str, host: World, document| Case::new(name.to_owned(), host, vec![document]);
     makers.push(Box::new(move || {
-        wide("wide Linux", linux_host(), linux_full())
+        all_kinds("all kinds on Linux", linux_host(), linux_full())
     }));
     makers.push(Box::new(move || {
-        wide("wide Windows", windows_host(), full_with_secret())
+        all_kinds("all kinds on Windows", windows_host(), full_with_secret())
     }));
     let makers = Mutex::new(makers);
     let next = || makers.lock().unwrap().pop();
@@ -281,7 +275,7 @@ fn in_every_case(test: impl Fn(&Case) + Sync) {
 }
 
 #[test]
-fn whichever_call_of_an_apply_fails_the_next_makes_it_good() {
+fn next_apply_recovers_from_any_failed_call() {
     in_every_case(|case| {
         let (looks, changes) = fail_everywhere(case);
         println!("{}: {looks} looks, {changes} changes", case.name);
@@ -290,40 +284,40 @@ fn whichever_call_of_an_apply_fails_the_next_makes_it_good() {
 }
 
 #[test]
-fn wherever_an_apply_is_killed_the_next_makes_it_good() {
+fn next_apply_recovers_from_any_kill() {
     in_every_case(|case| {
-        let moments = kill_everywhere(case);
-        println!("{}: {moments} moments", case.name);
-        assert!(moments > 140, "{}", case.name);
+        let kill_points = kill_everywhere(case);
+        println!("{}: {kill_points} kill points", case.name);
+        assert!(kill_points > 140, "{}", case.name);
     });
 }
 
-/// How many rows of faults there are in a run of the tests, at least.
-const ROWS: u64 = 1_000;
+/// The minimum number of random fault sequences in a test run.
+const SEQUENCES: u64 = 1_000;
 
 #[test]
-fn rows_of_faults_are_made_good() {
+fn apply_recovers_from_random_fault_sequences() {
     let seed = seed();
     let cases = 2 * NetworkMode::ALL.len() as u64 + 2;
     in_every_case(|case| {
-        for row in 0..ROWS.div_ceil(cases) {
-            let mut chance = Chance(seed.wrapping_add(row << 32));
+        for sequence in 0..SEQUENCES.div_ceil(cases) {
+            let mut random = Random(seed.wrapping_add(sequence << 32));
             let mut rig = case.rig();
-            let mut told = Vec::new();
-            for _ in 0..=chance.below(3) {
-                let faults = chance.faults();
-                told.push(format!("{faults:?}"));
+            let mut labels = Vec::new();
+            for _ in 0..=random.below(3) {
+                let faults = random.faults();
+                labels.push(format!("{faults:?}"));
                 rig.sim.set_faults(faults);
                 case.apply(&mut rig);
             }
-            let told = told.join(", ");
-            let fault = format!("CASEMENT_SEED={seed}, row {row}: {told}");
-            case.assert_made_good(&mut rig, &fault);
+            let label = labels.join(", ");
+            let fault = format!("CASEMENT_SEED={seed}, sequence {sequence}: {label}");
+            case.assert_recovers(&mut rig, &fault);
         }
     });
 }
 
-/// What chance begins with: one for all tests of a run.
+/// One seed for all tests of a run.
 fn seed() -> u64 {
     static SEED: OnceLock<u64> = OnceLock::new();
     *SEED.get_or_init(|| {
@@ -335,9 +329,9 @@ fn seed() -> u64 {
 }
 
 /// splitmix64.
-struct Chance(u64);
+struct Random(u64);
 
-impl Chance {
+impl Random {
     fn below(&mut self, limit: u64) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut number = self.0;
@@ -346,14 +340,14 @@ impl Chance {
         (number ^ (number >> 31)) % limit
     }
 
-    /// One fault, somewhere in what an apply of these sizes passes.
+    /// One fault, in the range of calls that an apply of these sizes makes.
     fn faults(&mut self) -> Faults {
         let mut faults = Faults::default();
         let (fault, at) = match self.below(4) {
             0 => (&mut faults.kill_at, self.below(400)),
             1 => (&mut faults.fail_at, self.below(100)),
-            2 => (&mut faults.kill_at_look, self.below(400)),
-            _ => (&mut faults.fail_at_look, self.below(400)),
+            2 => (&mut faults.kill_at_read, self.below(400)),
+            _ => (&mut faults.fail_at_read, self.below(400)),
         };
         *fault = Some(at + 1);
         faults

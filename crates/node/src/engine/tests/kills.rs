@@ -1,12 +1,12 @@
-//! Killed anywhere, gone on with, and the same in the end.
+//! A run that is killed at any point and resumed has the same result.
 
-use casement_resource::wire::{Outcome, RemoveWhat};
+use casement_resource::wire::{Outcome, RemoveScope};
 
 use super::{Faults, Order, Rig, Task, failed, full, hosts, windows_host};
 
-/// Kills at every point in turn: converge, and then remove.
+/// Kills at each point in turn: converge, then remove.
 #[test]
-fn killed_at_every_point_the_end_is_the_same() {
+fn run_killed_at_any_point_has_the_same_result() {
     for (host, full) in hosts() {
         let wanted = {
             let mut rig = Rig::new(host.clone());
@@ -16,7 +16,7 @@ fn killed_at_every_point_the_end_is_the_same() {
         for kill_at in 1.. {
             let mut rig = Rig::new(host.clone());
             let order = rig.order(Task::Converge(full.clone()));
-            let killed = killed_at(&rig, &order, kill_at);
+            let killed = execute_with_kill(&rig, &order, kill_at);
             assert_eq!(rig.sim.world(), wanted, "killed at {kill_at}");
             assert_eq!(rig.remove(), Outcome::Done, "killed at {kill_at}");
             assert_eq!(rig.sim.world(), host, "killed at {kill_at}");
@@ -29,13 +29,13 @@ fn killed_at_every_point_the_end_is_the_same() {
 }
 
 #[test]
-fn a_removal_killed_at_every_point_still_restores() {
+fn removal_killed_at_any_point_still_restores() {
     for (host, full) in hosts() {
         for kill_at in 1.. {
             let mut rig = Rig::new(host.clone());
             rig.converge(&full);
-            let order = rig.order(Task::Remove(RemoveWhat::All));
-            let killed = killed_at(&rig, &order, kill_at);
+            let order = rig.order(Task::Remove(RemoveScope::All));
+            let killed = execute_with_kill(&rig, &order, kill_at);
             assert_eq!(rig.sim.world(), host, "killed at {kill_at}");
             if !killed {
                 break;
@@ -44,40 +44,40 @@ fn a_removal_killed_at_every_point_still_restores() {
     }
 }
 
-/// Carries an order out and, if it was killed at that point, goes on with it;
-/// says whether it was.
-fn killed_at(rig: &Rig, order: &Order, kill_at: u64) -> bool {
+/// Executes an order and resumes it if it was killed; returns whether it was.
+fn execute_with_kill(rig: &Rig, order: &Order, kill_at: u64) -> bool {
     rig.sim.set_faults(Faults {
         kill_at: Some(kill_at),
         ..Faults::default()
     });
-    let killed = rig.carry_out(order).is_none();
+    let killed = rig.execute(order).is_none();
     rig.sim.set_faults(Faults::default());
     if killed {
-        let (outcome, events) = rig.carry_out(order).unwrap();
+        let (outcome, events) = rig.execute(order).unwrap();
         let failures = failed(&events);
         assert_eq!(outcome, Outcome::Done, "killed at {kill_at}: {failures:?}");
     }
     killed
 }
 
-/// The numbers of a run that was cut off are those of one that was not.
+/// The tally of a resumed run equals that of an uninterrupted one.
 #[test]
-fn a_resumed_run_counts_what_it_did_before() {
+fn resumed_run_counts_earlier_steps() {
     let mut rig = Rig::new(windows_host());
     let order = rig.order(Task::Converge(full()));
     rig.sim.set_faults(Faults {
         kill_at: Some(60),
         ..Faults::default()
     });
-    assert!(rig.carry_out(&order).is_none());
+    assert!(rig.execute(&order).is_none());
     rig.sim.set_faults(Faults::default());
-    let (_, events) = rig.carry_out(&order).unwrap();
-    let casement_resource::wire::What::Finished { tally, .. } = events.last().unwrap().what else {
-        panic!("the last event is not the end");
+    let (_, events) = rig.execute(&order).unwrap();
+    let casement_resource::wire::EventKind::Finished { tally, .. } = events.last().unwrap().kind
+    else {
+        panic!("the last event is not `Finished`");
     };
     assert_eq!(tally.changed as usize, full().steps().len());
-    assert_eq!((tally.right, tally.failed, tally.skipped), (0, 0, 0));
+    assert_eq!((tally.in_sync, tally.failed, tally.skipped), (0, 0, 0));
     let numbers: Vec<_> = events.iter().map(|event| event.sequence).collect();
     assert_eq!(numbers, (1..=events.len() as u64).collect::<Vec<_>>());
 }

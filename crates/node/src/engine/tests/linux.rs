@@ -1,4 +1,4 @@
-//! What goes wrong on a Linux host, and what belongs to others there.
+//! Failures on a Linux host, and foreign objects on it.
 
 use casement_resource::wire::Outcome;
 use casement_resource::{Code, LinkType, UnitState};
@@ -7,12 +7,12 @@ use super::{Rig, changed, document, failed, linux_full, linux_host};
 use crate::engine::documents::linux::{
     BRIDGED, line, module, network_link, swap_off, symlink, sysctl, unit,
 };
-use crate::sim::{Faults, Thing};
+use crate::sim::{Faults, SimEntry};
 
 #[test]
-fn a_linux_that_lies_is_caught() {
+fn false_success_is_detected_on_linux() {
     for name in [
-        "make_link",
+        "create_symlink",
         "write /etc/conf",
         "write /etc/fstab",
         "switch",
@@ -27,7 +27,7 @@ fn a_linux_that_lies_is_caught() {
     ] {
         let mut rig = Rig::new(linux_host());
         rig.sim.set_faults(Faults {
-            lying: Some(name.to_owned()),
+            ignored: Some(name.to_owned()),
             ..Faults::default()
         });
         let (outcome, _) = rig.converge(&linux_full());
@@ -36,9 +36,9 @@ fn a_linux_that_lies_is_caught() {
 }
 
 #[test]
-fn what_belongs_to_others_is_named_and_left_alone() {
+fn foreign_objects_are_reported_and_kept() {
     let mut world = linux_host();
-    let several = Thing::File(b"key=1\nkey=2\n".to_vec());
+    let several = SimEntry::File(b"key=1\nkey=2\n".to_vec());
     let conf = "/etc/conf".parse().unwrap();
     world
         .entries
@@ -66,7 +66,7 @@ fn what_belongs_to_others_is_named_and_left_alone() {
 }
 
 #[test]
-fn what_others_did_meanwhile_stays() {
+fn later_changes_by_others_stay() {
     let mut rig = Rig::new(linux_host());
     rig.converge(&document(vec![
         module("br_netfilter"),
@@ -74,10 +74,10 @@ fn what_others_did_meanwhile_stays() {
         line("/etc/new", None, "ours"),
         line("/etc/conf", Some("key="), "ours"),
     ]));
-    rig.sim.meddle(|world| {
+    rig.sim.modify_world(|world| {
         let file = |text: &str| {
             (
-                Thing::File(text.as_bytes().to_vec()),
+                SimEntry::File(text.as_bytes().to_vec()),
                 "everybody".to_owned(),
             )
         };
@@ -93,7 +93,7 @@ fn what_others_did_meanwhile_stays() {
     assert_eq!(rig.remove(), Outcome::Done);
     let world = rig.sim.world();
     let text = |path: &str| match &world.entries[&path.parse().unwrap()].0 {
-        Thing::File(bytes) => String::from_utf8(bytes.clone()).unwrap(),
+        SimEntry::File(bytes) => String::from_utf8(bytes.clone()).unwrap(),
         other => panic!("{path} is {other:?}"),
     };
     assert_eq!(text("/etc/new"), "theirs\n");
@@ -104,11 +104,11 @@ fn what_others_did_meanwhile_stays() {
 }
 
 #[test]
-fn swap_that_comes_back_is_switched_off_again() {
+fn swap_that_is_enabled_again_is_disabled_again() {
     let mut rig = Rig::new(linux_host());
     let off = document(vec![swap_off()]);
     rig.converge(&off);
-    rig.sim.meddle(|world| {
+    rig.sim.modify_world(|world| {
         let linux = world.linux.as_mut().unwrap();
         linux.swap.insert("/swapfile".parse().unwrap(), -2);
     });

@@ -1,4 +1,4 @@
-//! Random documents.
+//! Property tests with random documents.
 
 use std::collections::BTreeSet;
 
@@ -28,7 +28,7 @@ fn secret(path: &str) -> Step {
     secret_file(&format!("secret {path}"), path)
 }
 
-/// A step about one of a few things, so that steps meet in the same folders.
+/// Few distinct values, so that steps share folders and keys.
 fn windows_step() -> impl Strategy<Value = Step> {
     let folder = prop_oneof![
         Just(r"C:\k"),
@@ -85,7 +85,7 @@ fn windows_step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// The same of a Linux host. Files that lines are put into are no step's own.
+/// The same for Linux. No `file` step manages a file with managed lines.
 fn linux_step() -> impl Strategy<Value = Step> {
     let folder = prop_oneof![Just("/etc"), Just("/a"), Just("/a/b")];
     let conf = folder.clone().prop_map(|folder| format!("{folder}/conf"));
@@ -117,12 +117,12 @@ fn linux_kernel_step() -> impl Strategy<Value = Step> {
         port: 4789,
         local: None,
     });
-    let made = prop_oneof![Just(LinkType::Bridge), vxlan];
+    let link = prop_oneof![Just(LinkType::Bridge), vxlan];
     prop_oneof![
         (value, "[012]").prop_map(|(name, value)| sysctl(name, &value)),
         named.prop_map(module),
         Just(swap_off()),
-        (made, mtu.clone()).prop_map(|(link, mtu)| network_link("ours0", link, mtu)),
+        (link, mtu.clone()).prop_map(|(link, mtu)| network_link("ours0", link, mtu)),
         mtu.prop_map(|mtu| network_link("theirs0", LinkType::Dummy, mtu)),
     ]
 }
@@ -144,12 +144,12 @@ fn linux_managed_step() -> impl Strategy<Value = Step> {
         (prop_oneof![Just("there"), Just("new")], state)
             .prop_map(|(name, state)| package(name, state)),
         (named, any).prop_map(|(name, state)| unit(name, state)),
-        // What is not there cannot be on.
+        // A missing unit cannot be on.
         off.prop_map(|state| unit("none.service", state)),
     ]
 }
 
-/// Steps of a Windows host, alone or several that belong together.
+/// A single step, or a group of steps that belong together.
 fn windows_steps() -> impl Strategy<Value = Vec<Step>> {
     prop_oneof![
         2 => windows_step().prop_map(|step| vec![step]),
@@ -157,7 +157,6 @@ fn windows_steps() -> impl Strategy<Value = Vec<Step>> {
     ]
 }
 
-/// The same of a Linux host.
 fn linux_steps() -> impl Strategy<Value = Vec<Step>> {
     prop_oneof![
         4 => linux_step().prop_map(|step| vec![step]),
@@ -165,33 +164,33 @@ fn linux_steps() -> impl Strategy<Value = Vec<Step>> {
     ]
 }
 
-/// Distinct steps, each perhaps after the one before.
+/// Distinct steps, some of which depend on the step before.
 fn any_document(steps: impl Strategy<Value = Vec<Step>>) -> impl Strategy<Value = NodeDocument> {
     prop::collection::vec((steps, any::<bool>()), 1..10).prop_map(|groups| {
-        let mut made: Vec<Step> = Vec::new();
+        let mut distinct: Vec<Step> = Vec::new();
         for (steps, chained) in groups {
             for mut step in steps {
-                if made.iter().any(|earlier| earlier.id == step.id) {
+                if distinct.iter().any(|earlier| earlier.id == step.id) {
                     continue;
                 }
-                let before = made.last().map(|earlier| earlier.id.clone());
+                let before = distinct.last().map(|earlier| earlier.id.clone());
                 let before = before.filter(|it| chained && !step.after.contains(it));
                 step.after.extend(before);
-                made.push(step);
+                distinct.push(step);
             }
         }
-        document(made)
+        document(distinct)
     })
 }
 
-/// A host with the blob of the one artifact.
+/// A host with the blob of the artifact.
 fn rig(host: &World) -> Rig {
     let rig = Rig::new(host.clone());
     std::fs::write(rig.layout.blob(&Sha256::of(PROGRAM)), PROGRAM).unwrap();
     rig
 }
 
-/// The kinds of a document's steps, as documents name them.
+/// The `kind` values of the steps.
 fn kinds(document: &NodeDocument) -> BTreeSet<String> {
     let kind = |step: &Step| {
         let json = serde_json::to_value(&step.resource).unwrap();
@@ -200,7 +199,7 @@ fn kinds(document: &NodeDocument) -> BTreeSet<String> {
     document.steps().iter().map(kind).collect()
 }
 
-/// A kind that no random document has would be shown by nothing here.
+/// A kind that no random document has would not be tested.
 #[test]
 fn random_documents_have_every_kind_of_resource() {
     let mut runner = TestRunner::deterministic();
@@ -211,24 +210,24 @@ fn random_documents_have_every_kind_of_resource() {
         seen.extend(kinds(&windows.current()));
         seen.extend(kinds(&linux.current()));
     }
-    // serde names all of them when it does not know one.
+    // The error of serde for an unknown variant lists all variants.
     let unknown = serde_json::from_str::<Resource>(r#"{"kind": "?"}"#);
-    let told = unknown.unwrap_err().to_string();
-    let quoted = told.split('`').skip(1).step_by(2);
+    let error = unknown.unwrap_err().to_string();
+    let quoted = error.split('`').skip(1).step_by(2);
     let all: BTreeSet<String> = quoted.filter(|it| *it != "?").map(str::to_owned).collect();
-    assert!(all.len() > 30, "{told}");
+    assert!(all.len() > 30, "{error}");
     assert_eq!(seen, all);
 }
 
 type Checked = Result<(), TestCaseError>;
 
-fn twice_is_once(host: &World, first: &NodeDocument, second: &NodeDocument) -> Checked {
+fn check_idempotent(host: &World, first: &NodeDocument, second: &NodeDocument) -> Checked {
     let mut rig = rig(host);
     let (outcome, events) = rig.converge(first);
     prop_assert_eq!(outcome, Outcome::Done, "{:?}", failed(&events));
-    let once = rig.sim.world();
+    let first_result = rig.sim.world();
     prop_assert_eq!(rig.converge(first).0, Outcome::Done);
-    prop_assert_eq!(rig.sim.world(), once);
+    prop_assert_eq!(rig.sim.world(), first_result);
     let (outcome, events) = rig.converge(second);
     prop_assert_eq!(outcome, Outcome::Done, "{:?}", failed(&events));
     prop_assert_eq!(rig.remove(), Outcome::Done);
@@ -236,7 +235,7 @@ fn twice_is_once(host: &World, first: &NodeDocument, second: &NodeDocument) -> C
     Ok(())
 }
 
-fn killed(host: &World, document: NodeDocument, kills: Vec<u64>) -> Checked {
+fn check_kills(host: &World, document: NodeDocument, kills: Vec<u64>) -> Checked {
     let wanted = {
         let mut rig = rig(host);
         rig.converge(&document);
@@ -250,14 +249,14 @@ fn killed(host: &World, document: NodeDocument, kills: Vec<u64>) -> Checked {
             kill_at: Some(kill_at),
             ..Faults::default()
         });
-        finished = rig.carry_out(&order).is_some();
+        finished = rig.execute(&order).is_some();
         if finished {
             break;
         }
     }
     rig.sim.set_faults(Faults::default());
     if !finished {
-        prop_assert_eq!(rig.carry_out(&order).unwrap().0, Outcome::Done);
+        prop_assert_eq!(rig.execute(&order).unwrap().0, Outcome::Done);
     }
     prop_assert_eq!(rig.sim.world(), wanted);
     prop_assert_eq!(rig.remove(), Outcome::Done);
@@ -273,22 +272,22 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
 
     #[test]
-    fn twice_is_once_and_removal_restores(first in any_document(windows_steps()), second in any_document(windows_steps())) {
-        twice_is_once(&windows_host(), &first, &second)?;
+    fn apply_is_idempotent_and_removal_restores(first in any_document(windows_steps()), second in any_document(windows_steps())) {
+        check_idempotent(&windows_host(), &first, &second)?;
     }
 
     #[test]
-    fn twice_is_once_and_removal_restores_on_linux(first in any_document(linux_steps()), second in any_document(linux_steps())) {
-        twice_is_once(&linux_host(), &first, &second)?;
+    fn apply_is_idempotent_and_removal_restores_on_linux(first in any_document(linux_steps()), second in any_document(linux_steps())) {
+        check_idempotent(&linux_host(), &first, &second)?;
     }
 
     #[test]
-    fn a_kill_anywhere_changes_nothing_about_the_end(document in any_document(windows_steps()), kills in kills()) {
-        killed(&windows_host(), document, kills)?;
+    fn killed_run_has_the_same_result(document in any_document(windows_steps()), kills in kills()) {
+        check_kills(&windows_host(), document, kills)?;
     }
 
     #[test]
-    fn a_kill_anywhere_changes_nothing_about_the_end_on_linux(document in any_document(linux_steps()), kills in kills()) {
-        killed(&linux_host(), document, kills)?;
+    fn killed_run_has_the_same_result_on_linux(document in any_document(linux_steps()), kills in kills()) {
+        check_kills(&linux_host(), document, kills)?;
     }
 }

@@ -1,11 +1,11 @@
-//! Services that run with what is no longer there.
+//! Restarts of services whose inputs changed.
 
-use casement_resource::wire::{Event, Outcome, What};
+use casement_resource::wire::{Event, EventKind, Outcome};
 use casement_resource::{NodeDocument, Run, ServiceState};
 
 use super::{Faults, Rig, Task, changed, with_after};
 use crate::engine::documents::{document, file, service, windows_host};
-use crate::sim::Thing;
+use crate::sim::SimEntry;
 
 fn containerd(content: &str) -> NodeDocument {
     document(vec![
@@ -22,7 +22,7 @@ fn containerd(content: &str) -> NodeDocument {
 }
 
 #[test]
-fn a_changed_file_restarts_the_service_and_its_dependants_come_back() {
+fn changed_file_restarts_the_service_and_its_dependents() {
     let mut rig = Rig::new(windows_host());
     rig.converge(&containerd("1"));
     let (outcome, events) = rig.converge(&containerd("2"));
@@ -36,19 +36,19 @@ fn a_changed_file_restarts_the_service_and_its_dependants_come_back() {
 }
 
 #[test]
-fn a_file_mended_after_drift_restarts_the_service_too() {
+fn file_repaired_after_drift_restarts_the_service() {
     let mut rig = Rig::new(windows_host());
     rig.converge(&containerd("1"));
-    rig.sim.meddle(|world| {
+    rig.sim.modify_world(|world| {
         let path = r"C:\k\config".parse().unwrap();
-        world.entries.get_mut(&path).unwrap().0 = Thing::File(b"drifted".to_vec());
+        world.entries.get_mut(&path).unwrap().0 = SimEntry::File(b"drifted".to_vec());
     });
     let (_, events) = rig.converge(&containerd("1"));
     assert_eq!(changed(&events), ["config", "service containerd"]);
 }
 
 #[test]
-fn a_restart_that_was_due_is_not_forgotten_by_a_kill() {
+fn pending_restart_survives_a_kill() {
     for kill_at in 1..40 {
         let mut rig = Rig::new(windows_host());
         rig.converge(&containerd("1"));
@@ -57,13 +57,13 @@ fn a_restart_that_was_due_is_not_forgotten_by_a_kill() {
             kill_at: Some(kill_at),
             ..Faults::default()
         });
-        if rig.carry_out(&order).is_some() {
+        if rig.execute(&order).is_some() {
             return;
         }
         rig.sim.set_faults(Faults::default());
-        let (_, events) = rig.carry_out(&order).unwrap();
-        // The whole journal, with the part before the kill.
-        let restarts = |event: &Event| matches!(&event.what, What::StepBegan { id, .. } if id.as_str() == "service containerd");
+        let (_, events) = rig.execute(&order).unwrap();
+        // The whole journal, including events before the kill.
+        let restarts = |event: &Event| matches!(&event.kind, EventKind::StepBegan { id, .. } if id.as_str() == "service containerd");
         assert!(
             events.iter().any(restarts),
             "killed at {kill_at}: {events:#?}"

@@ -1,5 +1,5 @@
-//! What a simulated Windows does that bites: each of these was a real host's
-//! surprise first, and the engine is only as good as the host that it is tried on.
+//! Surprising behavior of Windows, as modeled by the simulated host. Each case was seen
+//! on a real host first.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,6 @@ use crate::engine::documents::{ADDRESS, reboot, service};
 use crate::platform::{Balancer, Features, Hns, Services};
 use crate::sim::World;
 
-/// The steps of the wide document about the network.
 fn network_steps() -> Vec<Step> {
     let names = [
         "adapter",
@@ -27,19 +26,19 @@ fn network_steps() -> Vec<Step> {
 }
 
 #[test]
-fn what_was_started_through_a_connection_dies_with_it_and_the_service_does_not() {
+fn run_in_a_session_dies_with_its_connection_and_the_service_resumes_it() {
     let mut rig = Rig::new(windows_host());
     let order = rig.order(Task::Converge(document(network_steps())));
-    let ended = rig.sim.in_session(|| rig.carry_out(&order));
-    assert!(ended.is_none(), "the network cut the connection");
+    let result = rig.sim.in_session(|| rig.execute(&order));
+    assert!(result.is_none(), "the network cut the connection");
     assert_eq!(rig.sim.world().networks.len(), 2);
-    let (outcome, events) = rig.carry_out(&order).unwrap();
+    let (outcome, events) = rig.execute(&order).unwrap();
     assert_eq!(outcome, Outcome::Done, "{:?}", failed(&events));
     assert_eq!(rig.sim.world().adapter, windows_host().adapter);
 }
 
 #[test]
-fn the_first_network_moves_the_address_to_another_interface_and_the_last_back() {
+fn first_network_moves_the_address_to_another_interface_and_removal_back() {
     let address = ADDRESS.parse().unwrap();
     let mut rig = Rig::new(windows_host());
     assert_eq!(rig.converge(&document(network_steps())).0, Outcome::Done);
@@ -47,16 +46,16 @@ fn the_first_network_moves_the_address_to_another_interface_and_the_last_back() 
     let now = world.interfaces.iter().find(|it| it.has(address)).unwrap();
     assert_ne!(now.index, windows_host().interfaces[0].index);
     let indexes: Vec<u32> = world.routes.iter().map(|it| it.interface_index).collect();
-    assert_eq!(indexes, [now.index], "the route leaves by the new one");
+    assert_eq!(indexes, [now.index], "the route uses the new interface");
     assert!(world.forwarding.contains(&now.index));
     assert_eq!(rig.remove(), Outcome::Done);
     assert_eq!(rig.sim.world(), windows_host());
 }
 
-/// A route that was made before the network is lost with the card's own interface;
-/// the next run makes it on the one that took its place.
+/// A route that was created before the network is lost with the interface of the
+/// adapter; the next run creates it on the new interface.
 #[test]
-fn a_route_that_a_new_switch_has_swallowed_is_made_again() {
+fn route_lost_to_a_new_switch_is_created_again() {
     let mut steps = network_steps();
     let last = steps.iter().position(|step| step.id.as_str() == "route");
     let route = steps.remove(last.unwrap());
@@ -78,8 +77,8 @@ fn balancer(id: &str, endpoint: &str) -> Balancer {
     }
 }
 
-/// What the programs of a node put into a network that casement made.
-pub(super) fn live_in(world: &mut World, network: &str) {
+/// Adds the endpoint of a pod, and a load balancer for it.
+pub(super) fn add_pod(world: &mut World, network: &str) {
     world.endpoints.push(HnsEndpointFacts {
         id: "endpoint-pod".to_owned(),
         name: "pod".to_owned(),
@@ -96,12 +95,12 @@ fn kube_proxy_clears_load_balancers_when_it_starts() {
     let proxy = document(vec![service("kube-proxy", Run::Running, &[], &[])]);
     rig.converge(&proxy);
     rig.sim
-        .meddle(|world| world.balancers.push(balancer("1", "x")));
+        .modify_world(|world| world.balancers.push(balancer("1", "x")));
     assert!(changed(&rig.converge(&proxy).1).is_empty());
     assert_eq!(
         rig.sim.world().balancers.len(),
         1,
-        "one that runs leaves them"
+        "a running kube-proxy keeps them"
     );
     rig.sim.stop_service("Kube-Proxy").unwrap();
     rig.converge(&proxy);
@@ -109,10 +108,10 @@ fn kube_proxy_clears_load_balancers_when_it_starts() {
 }
 
 #[test]
-fn hns_lets_go_in_one_order_only_and_removal_keeps_it() {
+fn removal_follows_the_deletion_order_of_hns() {
     let mut rig = Rig::new(windows_host());
     rig.converge(&document(network_steps()));
-    rig.sim.meddle(|world| live_in(world, "cbr0"));
+    rig.sim.modify_world(|world| add_pod(world, "cbr0"));
     let sim = &rig.sim;
     assert!(sim.delete_hns_network("network-cbr0").is_err(), "endpoints");
     assert!(sim.delete_hns_endpoint("endpoint-pod").is_err(), "balancer");
@@ -120,16 +119,16 @@ fn hns_lets_go_in_one_order_only_and_removal_keeps_it() {
     assert_eq!(rig.sim.world(), windows_host());
 }
 
-/// Somebody else's load balancer stays with its endpoint; one whose pods went before
-/// kube-proxy could see it goes.
+/// A foreign load balancer stays with its endpoint; an orphaned one of kube-proxy is
+/// deleted.
 #[test]
-fn load_balancers_of_other_networks_stay_and_those_of_nothing_go() {
+fn load_balancers_of_other_networks_stay_and_orphans_are_deleted() {
     let mut host = windows_host();
-    live_in(&mut host, "nat");
+    add_pod(&mut host, "nat");
     let mut rig = Rig::new(host.clone());
     rig.converge(&document(network_steps()));
-    let gone = balancer("left", "endpoint-gone");
-    rig.sim.meddle(|world| world.balancers.push(gone));
+    let orphan = balancer("left", "endpoint-gone");
+    rig.sim.modify_world(|world| world.balancers.push(orphan));
     assert_eq!(rig.remove(), Outcome::Done);
     assert_eq!(rig.sim.world(), host);
 }
@@ -145,18 +144,19 @@ fn each_service_has_its_own_environment_and_recovery() {
     rig.converge(&document(vec![step]));
     let seen = |rig: &Rig, name: &str| {
         let service = rig.sim.world().services[name].clone();
-        (service.state, service.given)
+        (service.state, service.environment)
     };
     let running = (ServiceState::Running, variables);
     assert_eq!(seen(&rig, "containerd"), running);
-    rig.sim.meddle(|world| world.end_program("containerd"));
-    assert_eq!(seen(&rig, "containerd"), running, "it came back by itself");
-    rig.sim.meddle(|world| world.end_program("w32time"));
+    rig.sim
+        .modify_world(|world| world.end_program("containerd"));
+    assert_eq!(seen(&rig, "containerd"), running, "it restarted by itself");
+    rig.sim.modify_world(|world| world.end_program("w32time"));
     assert_eq!(seen(&rig, "w32time").0, ServiceState::Stopped);
 }
 
 #[test]
-fn a_kubelet_ends_before_the_runtime_that_it_needs_when_the_host_goes_down() {
+fn kubelet_stops_before_its_runtime_at_shutdown() {
     let mut rig = Rig::new(windows_host());
     rig.converge(&document(vec![
         service("a-runtime", Run::Running, &[], &[]),
@@ -167,12 +167,12 @@ fn a_kubelet_ends_before_the_runtime_that_it_needs_when_the_host_goes_down() {
         service("daemon", Run::Running, &[], &[]),
     ]));
     let order = rig.order(Task::Converge(document(vec![reboot()])));
-    rig.sim.meddle(|world| {
+    rig.sim.modify_world(|world| {
         world.next_hostname = Some("win1".to_owned());
     });
-    assert!(rig.sim.waiting_for_reboot().unwrap().len() == 1);
-    assert!(rig.carry_out(&order).is_none(), "the host went down");
-    let ended = rig.sim.ended();
-    let place = |name: &str| ended.iter().position(|it| it == name).unwrap();
-    assert!(place("kubelet") < place("a-runtime"), "{ended:?}");
+    assert!(rig.sim.pending_reboots().unwrap().len() == 1);
+    assert!(rig.execute(&order).is_none(), "the host went down");
+    let ended = rig.sim.stopped_services();
+    let position = |name: &str| ended.iter().position(|it| it == name).unwrap();
+    assert!(position("kubelet") < position("a-runtime"), "{ended:?}");
 }

@@ -1,6 +1,6 @@
-//! Things that several steps share, taken back in every order.
+//! Objects that several steps share, removed in any order.
 
-use casement_resource::wire::{Outcome, RemoveWhat};
+use casement_resource::wire::{Outcome, RemoveScope};
 use casement_resource::{Exclusion, RegistryData, ResourceId, Step};
 use proptest::prelude::*;
 
@@ -10,7 +10,7 @@ use crate::sim::World;
 
 const POLICY: &str = r"SOFTWARE\Policies\Microsoft\Windows Defender\Exclusions";
 
-/// Values that meet in keys, and exclusions that meet in lists and switches.
+/// Values that share keys, and exclusions that share lists and switches.
 fn steps() -> Vec<Step> {
     let path = |path: &str| exclusion(Exclusion::Path(path.to_owned()));
     let process = |path: &str| exclusion(Exclusion::Process(path.to_owned()));
@@ -25,8 +25,8 @@ fn steps() -> Vec<Step> {
     ]
 }
 
-/// A host on which somebody has begun an exclusion list before.
-fn set_up_by_hand(switch: Option<u32>, listed: Option<&str>) -> World {
+/// A host with an existing exclusion list.
+fn with_existing_list(switch: Option<u32>, listed: Option<&str>) -> World {
     let mut world = windows_host();
     let mut key = String::new();
     for part in format!(r"{POLICY}\Paths").split('\\') {
@@ -52,8 +52,8 @@ fn set_up_by_hand(switch: Option<u32>, listed: Option<&str>) -> World {
 
 impl Rig {
     fn remove_one(&mut self, id: &ResourceId) -> Outcome {
-        let order = self.order(Task::Remove(RemoveWhat::Ids(vec![id.clone()])));
-        self.carry_out(&order).unwrap().0
+        let order = self.order(Task::Remove(RemoveScope::Ids(vec![id.clone()])));
+        self.execute(&order).unwrap().0
     }
 }
 
@@ -61,29 +61,29 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
 
     #[test]
-    fn what_is_shared_comes_back_in_whatever_order_steps_go(
-        made in Just(steps()).prop_shuffle(),
-        gone in Just(steps()).prop_shuffle(),
-        back in 0..steps().len(),
+    fn shared_objects_are_restored_in_any_order_of_removal(
+        applied in Just(steps()).prop_shuffle(),
+        removed in Just(steps()).prop_shuffle(),
+        reapplied in 0..steps().len(),
         switch in prop::option::of(0..3_u32),
         listed in prop::option::of(prop_oneof![Just(r"C:\k"), Just(r"C:\other")]),
         untouched in any::<bool>(),
     ) {
-        let world = if untouched { windows_host() } else { set_up_by_hand(switch, listed) };
+        let world = if untouched { windows_host() } else { with_existing_list(switch, listed) };
         let mut rig = Rig::new(world.clone());
-        for step in &made {
+        for step in &applied {
             prop_assert_eq!(rig.converge(&document(vec![step.clone()])).0, Outcome::Done);
         }
         let all = rig.sim.world();
-        // Some go and come back: the rest has kept what was there before.
-        for step in &gone[..back] {
+        // Remove some and apply them again: the other records have the prior state.
+        for step in &removed[..reapplied] {
             prop_assert_eq!(rig.remove_one(&step.id), Outcome::Done);
         }
-        prop_assert_eq!(rig.converge(&document(gone.clone())).0, Outcome::Done);
+        prop_assert_eq!(rig.converge(&document(removed.clone())).0, Outcome::Done);
         prop_assert_eq!(rig.sim.world(), all);
-        for (at, step) in gone.iter().enumerate() {
+        for (index, step) in removed.iter().enumerate() {
             prop_assert_eq!(rig.remove_one(&step.id), Outcome::Done);
-            let rest = gone[at + 1..].to_vec();
+            let rest = removed[index + 1..].to_vec();
             let (_, events) = rig.converge(&document(rest));
             prop_assert_eq!(super::changed(&events), Vec::<String>::new(), "after {}", &step.id);
         }
@@ -92,7 +92,7 @@ proptest! {
 }
 
 #[test]
-fn a_host_without_defender_is_right_as_it_is() {
+fn host_without_defender_is_in_sync() {
     let mut world = windows_host();
     world.services.remove("windefend");
     let mut rig = Rig::new(world.clone());

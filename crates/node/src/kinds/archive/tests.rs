@@ -1,4 +1,4 @@
-//! Archives that were made to do harm, or by mistake.
+//! Malicious and damaged archives.
 
 use std::io::{Cursor, Seek, Write};
 
@@ -9,7 +9,7 @@ use zip::write::SimpleFileOptions;
 
 use super::*;
 
-/// A tar entry with its name to the letter, which the library would refuse.
+/// A tar entry with an unchecked name, which the library would reject.
 fn entry(kind: EntryType, name: &str, content: &[u8]) -> Vec<u8> {
     let mut header = Header::new_gnu();
     header.as_old_mut().name[..name.len()].copy_from_slice(name.as_bytes());
@@ -46,7 +46,6 @@ fn zip(entries: &[(&str, &[u8])]) -> Vec<u8> {
     writer.finish().unwrap().into_inner()
 }
 
-/// What is taken out of a blob, or why nothing is.
 fn unpack(blob: &[u8], format: ArtifactFormat, destination: &str) -> Result<Vec<u8>, ArchiveError> {
     let mut file = tempfile::tempfile().unwrap();
     file.write_all(blob).unwrap();
@@ -59,18 +58,18 @@ fn unpack(blob: &[u8], format: ArtifactFormat, destination: &str) -> Result<Vec<
         members: Vec::new(),
         access: Default::default(),
     };
-    let mut taken = Vec::new();
+    let mut content = Vec::new();
     let wanted = BTreeSet::from(["bin/tool"]);
     members(file, &artifact, &wanted, &mut |_, reader| {
-        reader.read_to_end(&mut taken).map(drop)
+        reader.read_to_end(&mut content).map(drop)
     })?;
-    Ok(taken)
+    Ok(content)
 }
 
 const FILE: EntryType = EntryType::Regular;
 
 #[test]
-fn a_member_is_found_among_folders_links_and_other_files() {
+fn finds_a_member_among_folders_links_and_other_files() {
     let blob = tar_gz(&[
         entry(EntryType::Directory, "./bin/", b""),
         entry(EntryType::Symlink, "./bin/link", b""),
@@ -89,16 +88,16 @@ fn a_member_is_found_among_folders_links_and_other_files() {
 }
 
 #[test]
-fn a_member_that_is_a_link_is_refused_as_one() {
+fn rejects_a_member_that_is_a_link() {
     for (kind, what) in [
         (EntryType::Symlink, "a symbolic link"),
         (EntryType::Link, "a hard link"),
-        (EntryType::Directory, "a folder"),
-        (EntryType::Fifo, "no file"),
+        (EntryType::Directory, "a directory"),
+        (EntryType::Fifo, "a special file"),
     ] {
         let blob = tar_gz(&[entry(kind, "bin/tool", b"")]);
         let name = "bin/tool".to_owned();
-        let wanted = ArchiveError::NoFile { name, what };
+        let wanted = ArchiveError::NotAFile { name, what };
         assert_eq!(unpack(&blob, ArtifactFormat::TarGz, "/x"), Err(wanted));
     }
     let mut writer = zip::ZipWriter::new(Cursor::new(Vec::new()));
@@ -107,12 +106,15 @@ fn a_member_that_is_a_link_is_refused_as_one() {
         .add_symlink("bin/tool", "/etc/passwd", options)
         .unwrap();
     let blob = writer.finish().unwrap().into_inner();
-    let refused = unpack(&blob, ArtifactFormat::Zip, r"C:\x").unwrap_err();
-    assert!(refused.to_string().contains("a symbolic link"), "{refused}");
+    let rejected = unpack(&blob, ArtifactFormat::Zip, r"C:\x").unwrap_err();
+    assert!(
+        rejected.to_string().contains("a symbolic link"),
+        "{rejected}"
+    );
 }
 
 #[test]
-fn a_name_that_leads_out_of_the_folder_is_refused_even_if_nobody_wants_it() {
+fn rejects_escaping_names_even_if_unwanted() {
     for name in [
         "../evil",
         "./../evil",
@@ -125,22 +127,22 @@ fn a_name_that_leads_out_of_the_folder_is_refused_even_if_nobody_wants_it() {
         "bin/tool:evil",
     ] {
         let blob = tar_gz(&[entry(FILE, "bin/tool", b"x"), entry(FILE, name, b"x")]);
-        let refused = unpack(&blob, ArtifactFormat::TarGz, r"C:\x").unwrap_err();
+        let rejected = unpack(&blob, ArtifactFormat::TarGz, r"C:\x").unwrap_err();
         assert!(
-            matches!(refused, ArchiveError::Escapes(_)),
-            "{name}: {refused}"
+            matches!(rejected, ArchiveError::Escapes(_)),
+            "{name}: {rejected}"
         );
         let blob = zip(&[("bin/tool", b"x"), (name, b"x")]);
-        let refused = unpack(&blob, ArtifactFormat::Zip, r"C:\x").unwrap_err();
+        let rejected = unpack(&blob, ArtifactFormat::Zip, r"C:\x").unwrap_err();
         assert!(
-            matches!(refused, ArchiveError::Escapes(_)),
-            "{name}: {refused}"
+            matches!(rejected, ArchiveError::Escapes(_)),
+            "{name}: {rejected}"
         );
     }
 }
 
 #[test]
-fn a_bomb_is_refused_whichever_entry_it_is_in() {
+fn rejects_a_bomb_in_any_entry() {
     let zeros = vec![0; 24 * 1024 * 1024];
     for names in [["bin/tool", "other"], ["other", "bin/tool"]] {
         let contents: [&[u8]; 2] = [&zeros, b"x"];
@@ -152,39 +154,39 @@ fn a_bomb_is_refused_whichever_entry_it_is_in() {
                 .collect::<Vec<_>>(),
         );
         assert!(blob.len() < 64 * 1024);
-        let refused = unpack(&blob, ArtifactFormat::TarGz, "/x").unwrap_err();
-        assert_eq!(refused, ArchiveError::TooLarge, "{names:?}");
+        let rejected = unpack(&blob, ArtifactFormat::TarGz, "/x").unwrap_err();
+        assert_eq!(rejected, ArchiveError::TooLarge, "{names:?}");
         let entries: Vec<_> = entries.map(|(name, content)| (*name, content)).collect();
-        let refused = unpack(&zip(&entries), ArtifactFormat::Zip, "/x").unwrap_err();
-        assert_eq!(refused, ArchiveError::TooLarge, "{names:?}");
+        let rejected = unpack(&zip(&entries), ArtifactFormat::Zip, "/x").unwrap_err();
+        assert_eq!(rejected, ArchiveError::TooLarge, "{names:?}");
     }
 }
 
 #[test]
-fn too_many_entries_are_refused() {
+fn rejects_too_many_entries() {
     let many: Vec<_> = (0..5000)
         .map(|number| entry(FILE, &format!("f{number}"), b""))
         .collect();
     let blob = tar_gz(&many);
-    let refused = unpack(&blob, ArtifactFormat::TarGz, "/x").unwrap_err();
-    assert_eq!(refused, ArchiveError::TooMany(4097));
+    let rejected = unpack(&blob, ArtifactFormat::TarGz, "/x").unwrap_err();
+    assert_eq!(rejected, ArchiveError::TooMany(4097));
 }
 
 #[test]
-fn a_cut_or_changed_archive_is_refused() {
+fn rejects_truncated_and_modified_archives() {
     let content: Vec<u8> = (0..40_000_u32).flat_map(u32::to_le_bytes).collect();
     let tar = tar_gz(&[entry(FILE, "bin/tool", &content)]);
     let zip = zip(&[("bin/tool", &content)]);
     for (blob, format) in [(tar, ArtifactFormat::TarGz), (zip, ArtifactFormat::Zip)] {
         assert_eq!(unpack(&blob, format, "/x").unwrap(), content);
-        let cut = &blob[..blob.len() / 2];
-        let refused = unpack(cut, format, "/x").unwrap_err();
-        assert!(matches!(refused, ArchiveError::Broken(_)), "{refused}");
+        let truncated = &blob[..blob.len() / 2];
+        let rejected = unpack(truncated, format, "/x").unwrap_err();
+        assert!(matches!(rejected, ArchiveError::Broken(_)), "{rejected}");
         let mut changed = blob.clone();
         changed[blob.len() / 2] ^= 1;
-        let refused = unpack(&changed, format, "/x").unwrap_err();
-        assert!(matches!(refused, ArchiveError::Broken(_)), "{refused}");
+        let rejected = unpack(&changed, format, "/x").unwrap_err();
+        assert!(matches!(rejected, ArchiveError::Broken(_)), "{rejected}");
     }
-    let refused = unpack(b"no archive", ArtifactFormat::Zip, "/x").unwrap_err();
-    assert!(matches!(refused, ArchiveError::Broken(_)), "{refused}");
+    let rejected = unpack(b"not an archive", ArtifactFormat::Zip, "/x").unwrap_err();
+    assert!(matches!(rejected, ArchiveError::Broken(_)), "{rejected}");
 }

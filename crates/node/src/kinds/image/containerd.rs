@@ -1,4 +1,4 @@
-//! Images that containerd keeps, in the namespace that the kubelet sees.
+//! Images of containerd, in the namespace of the kubelet.
 
 use std::collections::BTreeMap;
 
@@ -12,22 +12,22 @@ pub(super) struct Containerd<'a> {
 }
 
 impl Containerd<'_> {
-    fn words<'b>(&'b self, words: &[&'b str]) -> Vec<&'b str> {
-        let first = ["--address", self.address, "--namespace", "k8s.io"];
-        [&first, words].concat()
+    fn arguments<'b>(&'b self, arguments: &[&'b str]) -> Vec<&'b str> {
+        let prefix = ["--address", self.address, "--namespace", "k8s.io"];
+        [&prefix, arguments].concat()
     }
 
-    fn run(&self, doing: &str, words: &[&str]) -> Result<String> {
-        self.tool.run(doing, &self.words(words))
+    fn run(&self, action: &str, arguments: &[&str]) -> Result<String> {
+        self.tool.run(action, &self.arguments(arguments))
     }
 
-    /// What a name stands for, whole or not.
+    /// The digest of a name, even if its image is incomplete.
     fn digest(&self, name: &str) -> Result<Option<String>> {
         let filter = format!("name=={name}");
         let listed = self.run("list images", &["images", "list", &filter])?;
         let mut lines = listed.lines().map(str::split_whitespace);
-        let line = lines.find_map(|mut words| (words.next() == Some(name)).then_some(words));
-        let digest = line.and_then(|mut words| words.find(|word| word.starts_with("sha256:")));
+        let line = lines.find_map(|mut columns| (columns.next() == Some(name)).then_some(columns));
+        let digest = line.and_then(|mut columns| columns.find(|it| it.starts_with("sha256:")));
         Ok(digest.map(str::to_owned))
     }
 
@@ -37,19 +37,19 @@ impl Containerd<'_> {
     }
 }
 
-/// What a name stands for, if all of it is there: a pull that was cut off leaves
-/// a name with some of its parts, or with none of them unpacked.
+/// The digest of a name if its image is complete: an interrupted pull leaves a name
+/// with some of its blobs, or not unpacked.
 ///
-/// The columns are name, type, digest, status, count of parts, sizes, and
-/// whether it is unpacked; an image without layers has one part, and nothing to
-/// unpack.
-fn whole<'a>(table: &'a str, name: &str) -> Option<&'a str> {
+/// The columns are name, type, digest, status, number of blobs, sizes, and whether
+/// it is unpacked. An image without layers has one blob and nothing to unpack.
+fn complete_digest<'a>(table: &'a str, name: &str) -> Option<&'a str> {
     let mut lines = table.lines().map(str::split_whitespace);
-    let mut words = lines.find_map(|mut words| (words.next() == Some(name)).then_some(words))?;
-    let digest = words.find(|word| word.starts_with("sha256:"))?;
-    let complete = words.next() == Some("complete");
-    let no_layers = words.next() == Some("(1/1)");
-    let ready = complete && (no_layers || words.last() == Some("true"));
+    let mut columns =
+        lines.find_map(|mut columns| (columns.next() == Some(name)).then_some(columns))?;
+    let digest = columns.find(|it| it.starts_with("sha256:"))?;
+    let complete = columns.next() == Some("complete");
+    let no_layers = columns.next() == Some("(1/1)");
+    let ready = complete && (no_layers || columns.last() == Some("true"));
     ready.then_some(digest)
 }
 
@@ -58,9 +58,11 @@ impl Store for Containerd<'_> {
         let mut found = BTreeMap::new();
         for name in names {
             let filter = format!("name=={name}");
-            // A name whose list of parts is gone makes the answer an error, too.
-            let ended = self.tool.ask(&self.words(&["images", "check", &filter]))?;
-            if let Some(digest) = whole(&ended.output, name) {
+            // Also exits with an error if a manifest is missing.
+            let exit = self
+                .tool
+                .run_unchecked(&self.arguments(&["images", "check", &filter]))?;
+            if let Some(digest) = complete_digest(&exit.output, name) {
                 found.insert((*name).to_owned(), digest.to_owned());
             }
         }
@@ -68,10 +70,10 @@ impl Store for Containerd<'_> {
     }
 
     fn versions(&self, name: &str) -> Result<Vec<String>> {
-        let doing = format!("read what `{name}` is made for");
+        let action = format!("read the supported versions of `{name}`");
         let fetch = ["content", "fetch", "--metadata-only"];
         let from = ["--hosts-dir", self.registries, name];
-        self.run(&doing, &[fetch, from].concat())?;
+        self.run(&action, &[fetch, from].concat())?;
         let Some(digest) = self.digest(name)? else {
             return Ok(Vec::new());
         };
@@ -80,7 +82,7 @@ impl Store for Containerd<'_> {
         if !versions.is_empty() {
             return Ok(versions);
         }
-        // An image for one system: what it is for is in its configuration.
+        // A single-platform image: the version is in its configuration.
         let Some(digest) = manifest
             .pointer("/config/digest")
             .and_then(|it| it.as_str())
@@ -93,41 +95,43 @@ impl Store for Containerd<'_> {
     }
 
     fn pull(&self, name: &str) -> Result<()> {
-        let doing = format!("pull `{name}`");
-        let words = ["images", "pull", "--hosts-dir", self.registries, name];
-        self.run(&doing, &words).map(drop)
+        let action = format!("pull `{name}`");
+        let arguments = ["images", "pull", "--hosts-dir", self.registries, name];
+        self.run(&action, &arguments).map(drop)
     }
 
     fn build(&self, name: &str, folder: &str) -> Result<()> {
         Err(casement_resource::Failure::new(
             casement_resource::Code::Unsupported,
-            format!("the image `{name}` cannot be built in `{folder}`: containerd builds none"),
-            "name an image in a registry",
+            format!(
+                "cannot build the image `{name}` from `{folder}`: containerd does not build images"
+            ),
+            "use an image from a registry",
         ))
     }
 
     fn tag(&self, name: &str, tag: &str) -> Result<()> {
-        let doing = format!("name `{name}` `{tag}`");
-        self.run(&doing, &["images", "tag", "--force", name, tag])
+        let action = format!("tag `{name}` as `{tag}`");
+        self.run(&action, &["images", "tag", "--force", name, tag])
             .map(drop)
     }
 
-    fn try_out(&self, name: &str, command: &[String]) -> Result<()> {
+    fn test_run(&self, name: &str, command: &[String]) -> Result<()> {
         const CONTAINER: &str = "casement-try-out";
-        // What a kill has left.
+        // A killed run may have left the container.
         let _ = self.run("remove", &["tasks", "delete", "--force", CONTAINER]);
         let _ = self.run("remove", &["containers", "delete", CONTAINER]);
-        let doing = format!("try `{name}` out");
-        let mut words = vec!["run", "--rm", name, CONTAINER];
-        words.extend(command.iter().map(String::as_str));
-        self.run(&doing, &words).map(drop)
+        let action = format!("test `{name}`");
+        let mut arguments = vec!["run", "--rm", name, CONTAINER];
+        arguments.extend(command.iter().map(String::as_str));
+        self.run(&action, &arguments).map(drop)
     }
 
-    fn forget(&self, names: &[&str]) -> Result<()> {
+    fn remove(&self, names: &[&str]) -> Result<()> {
         for name in names {
             if self.digest(name)?.is_some() {
-                let doing = format!("remove `{name}`");
-                self.run(&doing, &["images", "remove", "--sync", name])?;
+                let action = format!("remove `{name}`");
+                self.run(&action, &["images", "remove", "--sync", name])?;
             }
         }
         Ok(())
@@ -139,14 +143,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_is_there_and_unpacked_counts() {
+    fn only_complete_unpacked_images_are_found() {
         let table = |rest: &str| format!("REF TYPE DIGEST STATUS\nr/a:1 t/x sha256:12 {rest}\n");
-        let found = |rest: &str| whole(&table(rest), "r/a:1").is_some();
+        let found = |rest: &str| complete_digest(&table(rest), "r/a:1").is_some();
         assert!(found("complete (3/3) 1.0 MiB/1.0 MiB true"));
         assert!(!found("complete (3/3) 1.0 MiB/1.0 MiB false"));
         assert!(!found("incomplete (1/3) 1.0 KiB/1.0 MiB false"));
         assert!(!found("unavailable (0/?) 0.0 B/? false"));
         assert!(found("complete (1/1) 0.5 KiB/0.5 KiB false"), "no layers");
-        assert_eq!(whole(&table("complete (3/3) 1 1 true"), "r/a"), None);
+        assert_eq!(
+            complete_digest(&table("complete (3/3) 1 1 true"), "r/a"),
+            None
+        );
     }
 }

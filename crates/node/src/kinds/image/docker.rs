@@ -1,4 +1,4 @@
-//! Images that Docker keeps.
+//! Images of Docker.
 
 use std::collections::BTreeMap;
 
@@ -10,14 +10,13 @@ pub(super) struct Docker<'a> {
 }
 
 impl Docker<'_> {
-    /// What a name stands for.
     fn id(&self, name: &str) -> Result<Option<String>> {
-        let form = ["image", "inspect", "--format", "{{json .}}", name];
-        let ended = self.tool.ask(&form)?;
-        if ended.code != Some(0) {
+        let arguments = ["image", "inspect", "--format", "{{json .}}", name];
+        let exit = self.tool.run_unchecked(&arguments)?;
+        if exit.code != Some(0) {
             return Ok(None);
         }
-        let found = object("look at an image", &ended.output)?;
+        let found = object("inspect an image", &exit.output)?;
         Ok(found
             .get("Id")
             .and_then(|id| id.as_str())
@@ -37,39 +36,39 @@ impl Store for Docker<'_> {
     }
 
     fn versions(&self, name: &str) -> Result<Vec<String>> {
-        let doing = format!("read what `{name}` is made for");
-        let text = self.tool.run(&doing, &["manifest", "inspect", name])?;
-        Ok(versions_in(&object(&doing, &text)?))
+        let action = format!("read the supported versions of `{name}`");
+        let text = self.tool.run(&action, &["manifest", "inspect", name])?;
+        Ok(versions_in(&object(&action, &text)?))
     }
 
     fn pull(&self, name: &str) -> Result<()> {
-        let doing = format!("pull `{name}`");
-        self.tool.run(&doing, &["pull", "--quiet", name]).map(drop)
+        let action = format!("pull `{name}`");
+        self.tool.run(&action, &["pull", "--quiet", name]).map(drop)
     }
 
     fn build(&self, name: &str, folder: &str) -> Result<()> {
-        let doing = format!("build `{name}`");
-        let words = ["build", "--tag", name, folder];
-        self.tool.run(&doing, &words).map(drop)
+        let action = format!("build `{name}`");
+        let arguments = ["build", "--tag", name, folder];
+        self.tool.run(&action, &arguments).map(drop)
     }
 
     fn tag(&self, name: &str, tag: &str) -> Result<()> {
-        let doing = format!("name `{name}` `{tag}`");
-        self.tool.run(&doing, &["tag", name, tag]).map(drop)
+        let action = format!("tag `{name}` as `{tag}`");
+        self.tool.run(&action, &["tag", name, tag]).map(drop)
     }
 
-    fn try_out(&self, name: &str, command: &[String]) -> Result<()> {
-        let doing = format!("try `{name}` out");
-        let mut words = vec!["run", "--rm", name];
-        words.extend(command.iter().map(String::as_str));
-        self.tool.run(&doing, &words).map(drop)
+    fn test_run(&self, name: &str, command: &[String]) -> Result<()> {
+        let action = format!("test `{name}`");
+        let mut arguments = vec!["run", "--rm", name];
+        arguments.extend(command.iter().map(String::as_str));
+        self.tool.run(&action, &arguments).map(drop)
     }
 
-    fn forget(&self, names: &[&str]) -> Result<()> {
+    fn remove(&self, names: &[&str]) -> Result<()> {
         for name in names {
             if self.id(name)?.is_some() {
-                let doing = format!("remove `{name}`");
-                self.tool.run(&doing, &["image", "rm", name])?;
+                let action = format!("remove `{name}`");
+                self.tool.run(&action, &["image", "rm", name])?;
             }
         }
         Ok(())

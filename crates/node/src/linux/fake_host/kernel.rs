@@ -16,23 +16,23 @@ fn sysctl(name: &str, value: &str) -> Resource {
 }
 
 #[test]
-fn a_kernel_value_is_set_and_comes_back() {
+fn kernel_value_is_set_and_restored() {
     let host = Host::new();
-    let place = "proc/sys/net/ipv4/ip_local_port_range";
-    host.put(place, "32768\t60999\n");
+    let path = "proc/sys/net/ipv4/ip_local_port_range";
+    host.write(path, "32768\t60999\n");
     let range = sysctl("net.ipv4.ip_local_port_range", "1024 65000");
-    let prior = host.make(&range);
+    let prior = host.apply(&range);
     assert_eq!(prior, Prior::Sysctl("32768\t60999".to_owned()));
-    assert_eq!(host.get(place), "1024 65000");
+    assert_eq!(host.read(path), "1024 65000");
     host.undo(&range, &prior);
-    assert_eq!(host.get(place), "32768\t60999");
+    assert_eq!(host.read(path), "32768\t60999");
 
     let absent = sysctl("net.bridge.bridge-nf-call-iptables", "1");
     let secrets = Secrets::new();
-    let failure = kinds::prior(&host.place(&secrets), &absent).unwrap_err();
+    let failure = kinds::prior(&host.context(&secrets), &absent).unwrap_err();
     assert_eq!(failure.code, Code::Unsupported);
     kinds::undo(
-        &host.place(&secrets),
+        &host.context(&secrets),
         &absent,
         &Prior::Sysctl("0".to_owned()),
     )
@@ -48,12 +48,12 @@ fn module(name: &str) -> Resource {
     })
 }
 
-/// With a stand-in for `modprobe`, `rmmod` and the kernel's list.
+/// With fakes for `modprobe`, `rmmod` and `/proc/modules`.
 #[test]
-fn a_module_is_loaded_and_unloaded_if_nobody_uses_it() {
+fn module_is_loaded_and_unloaded_unless_in_use() {
     let host = Host::new();
     let list = "proc/modules";
-    host.put(list, "bridge 311296 1 - Live 0x0\n");
+    host.write(list, "bridge 311296 1 - Live 0x0\n");
     host.program(
         "modprobe",
         r#"[ "$1" = -- ]; echo "$(echo "$2" | tr - _) 4096 0 - Live 0x0" >>"$ROOT/proc/modules""#,
@@ -62,35 +62,35 @@ fn a_module_is_loaded_and_unloaded_if_nobody_uses_it() {
         "rmmod",
         r#"[ "$1" = -- ]; sed -i "/^$2 /d" "$ROOT/proc/modules""#,
     );
-    assert!(host.is_right(&module("bridge")));
-    let wanted = module("br_netfilter");
-    let prior = host.make(&wanted);
+    assert!(host.in_sync(&module("bridge")));
+    let resource = module("br_netfilter");
+    let prior = host.apply(&resource);
     assert_eq!(prior, Prior::KernelModule(false));
-    host.undo(&wanted, &prior);
-    assert_eq!(host.get(list), "bridge 311296 1 - Live 0x0\n");
+    host.undo(&resource, &prior);
+    assert_eq!(host.read(list), "bridge 311296 1 - Live 0x0\n");
 
-    let prior = host.make(&wanted);
+    let prior = host.apply(&resource);
     let used = "br_netfilter 4096 1 xt_physdev, Live 0x0\n";
-    host.put(list, used);
-    host.undo(&wanted, &prior);
-    assert_eq!(host.get(list), used);
-    host.undo(&wanted, &Prior::KernelModule(true));
-    assert_eq!(host.get("said").matches("rmmod").count(), 1);
+    host.write(list, used);
+    host.undo(&resource, &prior);
+    assert_eq!(host.read(list), used);
+    host.undo(&resource, &Prior::KernelModule(true));
+    assert_eq!(host.read("calls").matches("rmmod").count(), 1);
 }
 
 #[test]
-fn what_is_built_in_is_told_from_what_is_not_there() {
+fn built_in_modules_are_detected() {
     let host = Host::new();
     let facts = |name: &str| host.linux.kernel_module(&name.parse().unwrap()).unwrap();
     assert_eq!(facts("overlay"), KernelModuleFacts::Unknown);
-    host.put("sys/module/overlay/parameters/metacopy", "N");
+    host.write("sys/module/overlay/parameters/metacopy", "N");
     assert_eq!(facts("overlay"), KernelModuleFacts::BuiltIn);
-    host.put("proc/modules", "zram 4096 - - Live 0x0\n");
+    host.write("proc/modules", "zram 4096 - - Live 0x0\n");
     assert_eq!(facts("br-netfilter"), KernelModuleFacts::Absent);
     let release = rustix::system::uname();
     let release = release.release().to_str().unwrap();
     let list = format!("lib/modules/{release}/modules.builtin");
-    host.put(&list, "kernel/net/bridge/br_netfilter.ko\n");
+    host.write(&list, "kernel/net/bridge/br_netfilter.ko\n");
     assert_eq!(facts("br-netfilter"), KernelModuleFacts::BuiltIn);
     assert_eq!(facts("zram"), KernelModuleFacts::Loaded { users: 1 });
 }
@@ -98,16 +98,16 @@ fn what_is_built_in_is_told_from_what_is_not_there() {
 const HEADER: &str = "Filename\t\t\t\tType\t\tSize\t\tUsed\t\tPriority\n";
 const TABLE: &str = "UUID=1 / ext4 defaults 0 1\n/swap/file none swap sw 0 0\n";
 
-/// With a stand-in for `swapon`, `swapoff` and the kernel's list.
+/// With fakes for `swapon`, `swapoff` and `/proc/swaps`.
 #[test]
-fn swap_is_off_now_and_later_and_comes_back() {
+fn swap_is_turned_off_permanently_and_restored() {
     let host = Host::new();
     let area = host.root().join("swapfile").display().to_string();
     let gone = host.root().join("gone").display().to_string();
     let before = format!("{HEADER}{area} file\t\t1024\t\t0\t\t5\n{gone} file\t\t1024\t\t0\t\t-2\n");
-    host.put("swapfile", "");
-    host.put("proc/swaps", &before);
-    host.put("etc/fstab", TABLE);
+    host.write("swapfile", "");
+    host.write("proc/swaps", &before);
+    host.write("etc/fstab", TABLE);
     host.program(
         "swapoff",
         r#"[ "$1" = -- ]; grep -v "^$2 " "$ROOT/proc/swaps" >"$ROOT/new"; mv "$ROOT/new" "$ROOT/proc/swaps""#,
@@ -118,43 +118,43 @@ fn swap_is_off_now_and_later_and_comes_back() {
            printf '%s file\t\t1024\t\t0\t\t%s\n' "$2" "$p" >>"$ROOT/proc/swaps""#,
     );
     let off = Resource::Swap(SwapOff {});
-    let prior = host.make(&off);
-    assert_eq!(host.get("proc/swaps"), HEADER);
+    let prior = host.apply(&off);
+    assert_eq!(host.read("proc/swaps"), HEADER);
     let table = "UUID=1 / ext4 defaults 0 1\n#casement-swap-off# /swap/file none swap sw 0 0\n";
-    assert_eq!(host.get("etc/fstab"), table);
+    assert_eq!(host.read("etc/fstab"), table);
 
-    // Somebody switches one on meanwhile: it is known too, once it goes.
-    host.put(
+    // An area that is turned on meanwhile is recorded too.
+    host.write(
         "proc/swaps",
         &format!("{HEADER}/dev/zram0 partition 1 0 100\n"),
     );
     let secrets = Secrets::new();
-    let Prior::Swap(areas) = kinds::extend(&host.place(&secrets), &off, &prior).unwrap() else {
-        panic!("what was there before swap is something else");
+    let Prior::Swap(areas) = kinds::extend(&host.context(&secrets), &off, &prior).unwrap() else {
+        panic!("the prior state is not of swap");
     };
     assert_eq!(areas.len(), 3);
 
-    host.put("proc/swaps", HEADER);
+    host.write("proc/swaps", HEADER);
     host.undo(&off, &prior);
-    assert_eq!(host.get("etc/fstab"), TABLE);
+    assert_eq!(host.read("etc/fstab"), TABLE);
     let after = format!("{HEADER}{area} file\t\t1024\t\t0\t\t5\n");
-    assert_eq!(host.get("proc/swaps"), after);
+    assert_eq!(host.read("proc/swaps"), after);
 }
 
 /// A kernel without swap, and a system without fstab.
 #[test]
-fn where_there_is_no_swap_it_is_off() {
+fn swap_is_off_on_a_host_without_swap() {
     let host = Host::new();
     assert_eq!(host.linux.swap_areas().unwrap(), []);
-    assert!(host.is_right(&Resource::Swap(SwapOff {})));
+    assert!(host.in_sync(&Resource::Swap(SwapOff {})));
 }
 
-/// With a stand-in for `ip`: not every kernel has the dummy link. Bridges and
-/// VXLAN links are real in `tests/channel`.
+/// With a fake `ip`: not every kernel has dummy links. Bridges and VXLAN links are real
+/// in `tests/channel`.
 #[test]
-fn a_dummy_link_is_made_and_deleted() {
+fn dummy_link_is_created_and_deleted() {
     let host = Host::new();
-    host.put("links", "[]");
+    host.write("links", "[]");
     host.program(
         "ip",
         r#"case "$*" in
@@ -171,8 +171,8 @@ fn a_dummy_link_is_made_and_deleted() {
         link: LinkType::Dummy,
         mtu: None,
     });
-    let prior = host.make(&link);
+    let prior = host.apply(&link);
     assert_eq!(prior, Prior::NetworkLink(None));
     host.undo(&link, &prior);
-    assert_eq!(host.get("links"), "[]\n");
+    assert_eq!(host.read("links"), "[]\n");
 }

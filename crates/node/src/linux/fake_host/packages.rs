@@ -1,4 +1,4 @@
-//! Packages: dnf as a stand-in, apt for real.
+//! Packages: a fake dnf, the real apt.
 
 use std::fs;
 use std::process::Command;
@@ -20,31 +20,30 @@ fn version(text: &str) -> PackageState {
     PackageState::Version(text.parse().unwrap())
 }
 
-/// Installed and taken back, pinned and taken back, removed and taken back;
-/// on a host that offers 1.0-1 and 2.0-1, and has none.
-fn come_and_go(host: &Host) {
+/// Installs, pins and removes a package and restores the prior state each time, on a
+/// host that offers 1.0-1 and 2.0-1 and has none installed.
+fn assert_lifecycle(host: &Host) {
     let any = package(PackageState::Installed);
-    assert!(host.is_right(&package(PackageState::Absent)));
-    let prior = host.make(&any);
+    assert!(host.in_sync(&package(PackageState::Absent)));
+    let prior = host.apply(&any);
     assert_eq!(prior, Prior::Package(None));
-    assert!(host.is_right(&package(version("2.0-1"))));
+    assert!(host.in_sync(&package(version("2.0-1"))));
     host.undo(&any, &prior);
-    assert!(host.is_right(&package(PackageState::Absent)));
+    assert!(host.in_sync(&package(PackageState::Absent)));
 
-    host.make(&any);
-    for wanted in [package(version("1.0-1")), package(PackageState::Absent)] {
-        let prior = host.make(&wanted);
+    host.apply(&any);
+    for resource in [package(version("1.0-1")), package(PackageState::Absent)] {
+        let prior = host.apply(&resource);
         assert_eq!(prior, Prior::Package(Some("2.0-1".parse().unwrap())));
-        host.undo(&wanted, &prior);
-        assert!(host.is_right(&package(version("2.0-1"))));
+        host.undo(&resource, &prior);
+        assert!(host.in_sync(&package(version("2.0-1"))));
     }
 }
 
-/// With a stand-in for `rpm` and `dnf`.
 #[test]
-fn packages_by_dnf() {
+fn packages_with_dnf() {
     let host = Host::new();
-    host.put(
+    host.write(
         "etc/os-release",
         "ID=rocky\nID_LIKE=\"rhel centos fedora\"\n",
     );
@@ -64,25 +63,25 @@ fn packages_by_dnf() {
            *) exit 1 ;;
            esac >"$ROOT/installed""#,
     );
-    come_and_go(&host);
+    assert_lifecycle(&host);
 }
 
-/// Two versions of an empty package in a repository that is a folder.
+/// Two versions of an empty package in a local repository.
 fn repository(host: &Host) {
     for version in ["1.0-1", "2.0-1"] {
         let control = format!(
             "Package: casement-tried\nVersion: {version}\nArchitecture: all\n\
              Maintainer: nobody <nobody@invalid>\nDescription: tried\n"
         );
-        host.put("made/DEBIAN/control", &control);
+        host.write("made/DEBIAN/control", &control);
         let to = host.root().join(format!("repository/{version}.deb"));
         fs::create_dir_all(to.parent().unwrap()).unwrap();
-        let made = Command::new("dpkg-deb")
+        let built = Command::new("dpkg-deb")
             .args(["--root-owner-group", "--build"])
             .args([host.root().join("made"), to.clone()])
             .output()
             .unwrap();
-        assert!(made.status.success(), "{made:?}");
+        assert!(built.status.success(), "{built:?}");
         let size = fs::metadata(&to).unwrap().len();
         let hash = casement_resource::Sha256::of(&fs::read(&to).unwrap());
         let entry = format!("{control}Filename: ./{version}.deb\nSize: {size}\nSHA256: {hash}\n\n");
@@ -92,21 +91,21 @@ fn repository(host: &Host) {
     }
 }
 
-/// The real apt and dpkg, on a root of their own: scripts of the same names
-/// only tell them where it is.
+/// The real apt and dpkg on a root of their own: scripts of the same names only pass its
+/// path.
 #[test]
 #[ignore = "needs apt and dpkg"]
-fn packages_by_apt() {
+fn packages_with_apt() {
     let host = Host::new();
     repository(&host);
     let root = host.root().display().to_string();
-    host.put("etc/os-release", "ID=ubuntu\nID_LIKE=debian\n");
-    host.put("var/lib/dpkg/status", "");
-    host.put(
+    host.write("etc/os-release", "ID=ubuntu\nID_LIKE=debian\n");
+    host.write("var/lib/dpkg/status", "");
+    host.write(
         "etc/apt/sources.list",
         &format!("deb [trusted=yes] file:{root}/repository ./\n"),
     );
-    for folder in [
+    for dir in [
         "var/lib/dpkg/updates",
         "var/lib/dpkg/info",
         "var/lib/apt/lists/partial",
@@ -114,9 +113,9 @@ fn packages_by_apt() {
         "etc/apt/preferences.d",
         "var/log/apt",
     ] {
-        fs::create_dir_all(host.root().join(folder)).unwrap();
+        fs::create_dir_all(host.root().join(dir)).unwrap();
     }
-    host.put(
+    host.write(
         "apt.conf",
         &format!(
             "Dir \"{root}\";\nDir::State::status \"{root}/var/lib/dpkg/status\";\n\
@@ -136,22 +135,22 @@ fn packages_by_apt() {
         "dpkg-query",
         r#"exec /usr/bin/dpkg-query --admindir="$ROOT/var/lib/dpkg" "$@""#,
     );
-    come_and_go(&host);
+    assert_lifecycle(&host);
 
-    // Nothing else goes with it.
-    let status = host.get("var/lib/dpkg/status");
-    let needing = "Package: needing\nStatus: install ok installed\nVersion: 1\nArchitecture: all\n\
+    // Dependents are not removed.
+    let status = host.read("var/lib/dpkg/status");
+    let dependent = "Package: dependent\nStatus: install ok installed\nVersion: 1\nArchitecture: all\n\
                    Maintainer: nobody <nobody@invalid>\nDepends: casement-tried\nDescription: x\n";
-    host.put("var/lib/dpkg/status", &format!("{status}\n{needing}"));
+    host.write("var/lib/dpkg/status", &format!("{status}\n{dependent}"));
     let name = "casement-tried".parse().unwrap();
     assert!(host.linux.remove_package(&name).is_err());
-    host.put("var/lib/dpkg/status", &status);
+    host.write("var/lib/dpkg/status", &status);
 
-    // Cut off in the middle, as dpkg writes it down.
-    let half = status.replace("install ok installed", "install ok half-configured");
-    assert_ne!(half, status);
-    host.put("var/lib/dpkg/status", &half);
-    host.make(&package(PackageState::Installed));
+    // The dpkg status after an interruption.
+    let interrupted = status.replace("install ok installed", "install ok half-configured");
+    assert_ne!(interrupted, status);
+    host.write("var/lib/dpkg/status", &interrupted);
+    host.apply(&package(PackageState::Installed));
 
     let unknown = "casement-unknown".parse().unwrap();
     let failure = host.linux.install_package(&unknown, None).unwrap_err();
@@ -159,12 +158,12 @@ fn packages_by_apt() {
 }
 
 #[test]
-fn a_system_of_another_family_is_named() {
+fn unsupported_distribution_is_named() {
     let host = Host::new();
-    host.put("etc/os-release", "NAME=Arch\nID=arch\n");
+    host.write("etc/os-release", "NAME=Arch\nID=arch\n");
     let secrets = Secrets::new();
-    let wanted = package(PackageState::Installed);
-    let failure = kinds::look(&host.place(&secrets), &wanted).unwrap_err();
+    let resource = package(PackageState::Installed);
+    let failure = kinds::observe(&host.context(&secrets), &resource).unwrap_err();
     assert_eq!(failure.code, Code::Unsupported);
     assert_eq!(failure.found.as_deref(), Some("arch"));
 }

@@ -1,4 +1,4 @@
-//! Units, with a stand-in for `systemctl`.
+//! Units, with a fake `systemctl`.
 
 use std::fs;
 
@@ -14,7 +14,7 @@ fn unit(name: &str, state: UnitState) -> Resource {
     })
 }
 
-/// Each unit is a folder with what its file says, its mask, its state.
+/// Each unit is a directory with its unit file state, mask and active state.
 const SYSTEMCTL: &str = r#"
 [ "$1 $2" = '--no-pager --no-ask-password' ]; shift 2
 verb=$1; shift; [ "$verb" != show ] || { properties=$1; shift; }
@@ -37,22 +37,22 @@ fn host() -> Host {
     let host = Host::new();
     fs::create_dir_all(host.root().join("run/systemd/system")).unwrap();
     host.program("systemctl", SYSTEMCTL);
-    host.put("units/on.service/file", "enabled\n");
-    host.put("units/on.service/active", "");
-    host.put("units/off.service/file", "disabled\n");
-    host.put("units/dev-sda2.swap/file", "generated\n");
-    host.put("units/dev-sda2.swap/active", "");
+    host.write("units/on.service/file", "enabled\n");
+    host.write("units/on.service/active", "");
+    host.write("units/off.service/file", "disabled\n");
+    host.write("units/dev-sda2.swap/file", "generated\n");
+    host.write("units/dev-sda2.swap/active", "");
     host
 }
 
 #[test]
-fn units_are_switched_and_come_back() {
-    let right = [
+fn units_are_changed_and_restored() {
+    let in_sync = [
         ("on.service", UnitState::On),
         ("off.service", UnitState::Off),
         ("none.service", UnitState::Off),
     ];
-    let wrong = [
+    let out_of_sync = [
         ("on.service", UnitState::Off),
         ("on.service", UnitState::Masked),
         ("off.service", UnitState::On),
@@ -62,43 +62,48 @@ fn units_are_switched_and_come_back() {
         ("none.service", UnitState::Masked),
     ];
     let host = host();
-    for (name, state) in right {
-        assert!(host.is_right(&unit(name, state)), "{name} {state:?}");
+    for (name, state) in in_sync {
+        assert!(host.in_sync(&unit(name, state)), "{name} {state:?}");
     }
-    for (name, state) in wrong {
-        let wanted = unit(name, state);
-        let prior = host.make(&wanted);
+    for (name, state) in out_of_sync {
+        let resource = unit(name, state);
+        let prior = host.apply(&resource);
         let secrets = Secrets::new();
-        host.undo(&wanted, &prior);
-        let now = kinds::prior(&host.place(&secrets), &wanted).unwrap();
+        host.undo(&resource, &prior);
+        let now = kinds::prior(&host.context(&secrets), &resource).unwrap();
         assert_eq!(now, prior, "{name} {state:?}");
     }
     assert!(!host.root().join("units/none.service/masked").exists());
 }
 
 #[test]
-fn a_unit_that_is_not_there_cannot_be_on() {
+fn missing_unit_cannot_be_on() {
     let host = host();
     let secrets = Secrets::new();
-    let wanted = unit("none.service", UnitState::On);
-    let failure = kinds::prior(&host.place(&secrets), &wanted).unwrap_err();
+    let resource = unit("none.service", UnitState::On);
+    let failure = kinds::prior(&host.context(&secrets), &resource).unwrap_err();
     assert_eq!(failure.code, Code::Unsupported);
-    kinds::undo(&host.place(&secrets), &wanted, &Prior::SystemdUnit(None)).unwrap();
+    kinds::undo(
+        &host.context(&secrets),
+        &resource,
+        &Prior::SystemdUnit(None),
+    )
+    .unwrap();
     fs::remove_dir(host.root().join("run/systemd/system")).unwrap();
-    let failure = kinds::look(&host.place(&secrets), &wanted).unwrap_err();
+    let failure = kinds::observe(&host.context(&secrets), &resource).unwrap_err();
     assert_eq!(failure.code, Code::Unsupported);
 }
 
 #[test]
-fn a_unit_of_an_administrators_own_is_named_and_not_masked() {
+fn unit_of_an_administrator_is_reported_and_not_masked() {
     let host = host();
-    host.put("etc/systemd/system/on.service", "[Service]\n");
+    host.write("etc/systemd/system/on.service", "[Service]\n");
     let secrets = Secrets::new();
-    let at = host.place(&secrets);
-    let wanted = unit("on.service", UnitState::Masked);
-    let prior = kinds::prior(&at, &wanted).unwrap();
-    let failure = kinds::change(&at, &wanted, &prior, None).unwrap_err();
+    let context = host.context(&secrets);
+    let resource = unit("on.service", UnitState::Masked);
+    let prior = kinds::prior(&context, &resource).unwrap();
+    let failure = kinds::apply(&context, &resource, &prior, None).unwrap_err();
     assert_eq!(failure.code, Code::Foreign);
-    host.undo(&wanted, &prior);
-    assert!(host.is_right(&unit("on.service", UnitState::On)));
+    host.undo(&resource, &prior);
+    assert!(host.in_sync(&unit("on.service", UnitState::On)));
 }

@@ -1,17 +1,17 @@
 //! Kernel, swap and links of a simulated Linux host.
 
 use casement_resource::{
-    HostPath, KernelModuleFacts, LinkName, LinkSeen, LinkType, ModuleName, SwapArea, SysctlName,
+    HostPath, KernelModuleFacts, LinkName, LinkType, ModuleName, ObservedLink, SwapArea, SysctlName,
 };
 
 use super::super::{Sim, refused};
 use crate::platform::{Kernel, Links, Result, Swaps};
 
-/// The module that brings a value, and the value: gone when it goes.
-const BROUGHT: (&str, &str) = ("br_netfilter", "net.bridge.bridge-nf-call-iptables");
+/// A module and the sysctl that exists only while it is loaded.
+const MODULE_SYSCTL: (&str, &str) = ("br_netfilter", "net.bridge.bridge-nf-call-iptables");
 
-fn brought(module: &ModuleName) -> Option<SysctlName> {
-    let (name, value) = BROUGHT;
+fn sysctl_of(module: &ModuleName) -> Option<SysctlName> {
+    let (name, value) = MODULE_SYSCTL;
     (module.as_str() == name).then(|| value.parse().ok())?
 }
 
@@ -41,7 +41,7 @@ impl Kernel for Sim {
     fn load_kernel_module(&self, name: &ModuleName) -> Result<()> {
         self.change_linux(&format!("load_kernel_module {name}"), |linux| {
             linux.modules.entry(name.clone()).or_insert(0);
-            if let Some(value) = brought(name) {
+            if let Some(value) = sysctl_of(name) {
                 linux.values.entry(value).or_insert_with(|| "0".to_owned());
             }
             Ok(())
@@ -55,7 +55,7 @@ impl Kernel for Sim {
                 return Err(refused(&what, "it is in use"));
             }
             linux.modules.remove(name);
-            if let Some(value) = brought(name) {
+            if let Some(value) = sysctl_of(name) {
                 linux.values.remove(&value);
             }
             Ok(())
@@ -77,7 +77,7 @@ impl Swaps for Sim {
     fn swap_table(&self) -> Result<HostPath> {
         "/etc/fstab"
             .parse()
-            .map_err(|_| refused("swap_table", "no path"))
+            .map_err(|_| refused("swap_table", "invalid path"))
     }
 
     fn swap_off(&self, area: &SwapArea) -> Result<()> {
@@ -93,21 +93,21 @@ impl Swaps for Sim {
         self.change_linux(&what, |linux| {
             match linux.swap.insert(area.path.clone(), area.priority) {
                 None => Ok(()),
-                Some(_) => Err(refused(&what, "it is in use already")),
+                Some(_) => Err(refused(&what, "it is already in use")),
             }
         })
     }
 }
 
 impl Links for Sim {
-    fn link(&self, name: &LinkName) -> Result<Option<LinkSeen>> {
+    fn link(&self, name: &LinkName) -> Result<Option<ObservedLink>> {
         self.linux(|linux| linux.links.get(name).cloned())
     }
 
     fn add_link(&self, name: &LinkName, link: &LinkType) -> Result<()> {
         let what = format!("add_link {name}");
         self.change_linux(&what, |linux| {
-            let new = LinkSeen {
+            let new = ObservedLink {
                 link: Some(link.clone()),
                 mtu: 1500,
                 up: false,
@@ -137,7 +137,7 @@ impl Links for Sim {
 }
 
 impl Sim {
-    fn change_link(&self, name: &LinkName, change: impl FnOnce(&mut LinkSeen)) -> Result<()> {
+    fn change_link(&self, name: &LinkName, change: impl FnOnce(&mut ObservedLink)) -> Result<()> {
         let what = format!("set_link {name}");
         self.change_linux(&what, |linux| match linux.links.get_mut(name) {
             Some(link) => {

@@ -1,12 +1,12 @@
 //! Packages and units of a simulated Linux host.
 
-use casement_resource::{Enablement, PackageName, PackageVersion, UnitName, UnitSeen};
+use casement_resource::{Enablement, ObservedUnit, PackageName, PackageVersion, UnitName};
 
 use super::super::{Sim, refused};
 use super::Unit;
 use crate::platform::{Packages, Result, Units};
 
-/// The version that is installed where none is asked for.
+/// Installed unless a version is requested.
 const NEWEST: &str = "2.0-1";
 
 impl Packages for Sim {
@@ -17,7 +17,7 @@ impl Packages for Sim {
     fn install_package(&self, name: &PackageName, version: Option<&PackageVersion>) -> Result<()> {
         let newest = NEWEST
             .parse()
-            .map_err(|_| refused("install_package", "no version"))?;
+            .map_err(|_| refused("install_package", "invalid version"))?;
         self.change_linux(&format!("install_package {name}"), |linux| {
             let version = version.unwrap_or(&newest).clone();
             linux.packages.insert(name.clone(), version);
@@ -34,9 +34,9 @@ impl Packages for Sim {
 }
 
 impl Units for Sim {
-    fn unit(&self, name: &UnitName) -> Result<Option<UnitSeen>> {
+    fn unit(&self, name: &UnitName) -> Result<Option<ObservedUnit>> {
         self.linux(|linux| {
-            linux.units.get(name).map(|unit| UnitSeen {
+            linux.units.get(name).map(|unit| ObservedUnit {
                 enablement: match unit.file {
                     Some(file) if !unit.masked => file,
                     _ => Enablement::Masked,

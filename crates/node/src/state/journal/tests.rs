@@ -1,25 +1,25 @@
-//! Journals that were cut, damaged, or written by a clock that went back.
+//! Truncated and damaged journals, and clocks that went back.
 
 use std::fs;
 
-use casement_resource::wire::{Outcome, RemoveWhat, RunKind, Tally};
+use casement_resource::wire::{Outcome, RemoveScope, RunKind, Tally};
 
 use super::*;
 use crate::state::order::{Order, Task};
 
 fn resumed(journal: &mut Journal) -> u64 {
-    journal.append(What::Resumed).unwrap().sequence
+    journal.append(EventKind::Resumed).unwrap().sequence
 }
 
 fn order(run: &RunId) -> Order {
     Order {
         run: run.clone(),
         controller: String::new(),
-        task: Task::Remove(RemoveWhat::All),
+        task: Task::Remove(RemoveScope::All),
     }
 }
 
-fn setting() -> (tempfile::TempDir, Layout, RunId) {
+fn fixture() -> (tempfile::TempDir, Layout, RunId) {
     let folder = tempfile::tempdir().unwrap();
     let layout = Layout::new(folder.path().to_owned());
     fs::create_dir(layout.journals()).unwrap();
@@ -27,8 +27,8 @@ fn setting() -> (tempfile::TempDir, Layout, RunId) {
 }
 
 #[test]
-fn numbers_go_on_after_the_journal_is_opened_anew() {
-    let (_folder, layout, run) = setting();
+fn sequence_continues_after_reopen() {
+    let (_folder, layout, run) = fixture();
     let (mut journal, before) = Journal::open(&layout, &run).unwrap();
     assert!(before.is_empty());
     assert_eq!([resumed(&mut journal), resumed(&mut journal)], [1, 2]);
@@ -38,14 +38,14 @@ fn numbers_go_on_after_the_journal_is_opened_anew() {
 }
 
 #[test]
-fn a_torn_last_line_is_cut_off_whatever_its_length() {
-    let (_folder, layout, run) = setting();
+fn torn_last_line_is_truncated() {
+    let (_folder, layout, run) = fixture();
     let (mut journal, _) = Journal::open(&layout, &run).unwrap();
     resumed(&mut journal);
-    let whole = fs::read(layout.journal(&run)).unwrap();
+    let one = fs::read(layout.journal(&run)).unwrap();
     resumed(&mut journal);
     let two = fs::read(layout.journal(&run)).unwrap();
-    for length in whole.len()..two.len() {
+    for length in one.len()..two.len() {
         fs::write(layout.journal(&run), &two[..length]).unwrap();
         let (mut journal, before) = Journal::open(&layout, &run).unwrap();
         assert_eq!(before.len(), 1, "{length}");
@@ -54,8 +54,8 @@ fn a_torn_last_line_is_cut_off_whatever_its_length() {
 }
 
 #[test]
-fn damage_in_the_middle_is_told_with_both_values_and_holds_nobody_up() {
-    let (_folder, layout, run) = setting();
+fn damage_in_the_middle_is_reported_and_does_not_block_the_next_run() {
+    let (_folder, layout, run) = fixture();
     order(&run).save(&layout).unwrap();
     let (mut journal, _) = Journal::open(&layout, &run).unwrap();
     resumed(&mut journal);
@@ -64,8 +64,8 @@ fn damage_in_the_middle_is_told_with_both_values_and_holds_nobody_up() {
     bytes[20] ^= 1;
     fs::write(layout.journal(&run), &bytes).unwrap();
     let failure = Journal::open(&layout, &run).unwrap_err();
-    assert!(failure.what.contains("line 1"), "{failure}");
-    assert!(failure.wanted.is_some() && failure.wanted != failure.found);
+    assert!(failure.message.contains("line 1"), "{failure}");
+    assert!(failure.expected.is_some() && failure.expected != failure.found);
     assert_eq!(damage(&layout).unwrap(), Some(failure));
     assert_eq!(unfinished(&layout).unwrap(), None);
     prune(&layout).unwrap();
@@ -75,23 +75,22 @@ fn damage_in_the_middle_is_told_with_both_values_and_holds_nobody_up() {
     assert_eq!(damage(&layout).unwrap(), None);
 }
 
-/// A journal of three events.
-fn three(layout: &Layout, run: &RunId) -> (Vec<u8>, Vec<Event>) {
+fn three_events(layout: &Layout, run: &RunId) -> (Vec<u8>, Vec<Event>) {
     let (mut journal, _) = Journal::open(layout, run).unwrap();
-    let began = What::Began {
+    let began = EventKind::Began {
         kind: RunKind::Remove,
         steps: 1,
         controller: "anna".to_owned(),
     };
-    let events = [began, What::Resumed, What::Resumed].map(|what| journal.append(what));
+    let events = [began, EventKind::Resumed, EventKind::Resumed].map(|kind| journal.append(kind));
     let bytes = fs::read(layout.journal(run)).unwrap();
     (bytes, events.map(std::result::Result::unwrap).into())
 }
 
 #[test]
-fn a_flipped_bit_is_seen_wherever_it_is() {
-    let (_folder, layout, run) = setting();
-    let (whole, events) = three(&layout, &run);
+fn every_flipped_bit_is_detected() {
+    let (_folder, layout, run) = fixture();
+    let (whole, events) = three_events(&layout, &run);
     let lines = |bytes: &[u8]| bytes.iter().filter(|byte| **byte == b'\n').count();
     for at in 0..whole.len() {
         for bit in 0..8 {
@@ -102,7 +101,7 @@ fn a_flipped_bit_is_seen_wherever_it_is() {
                     assert!(read.len() < events.len(), "byte {at}, bit {bit}");
                     assert_eq!(read, events[..read.len()], "byte {at}, bit {bit}");
                     assert_eq!(lines(&bytes[..usize::try_from(good).unwrap()]), read.len());
-                    // Only what was written last may be missing.
+                    // Only the last event may be missing.
                     assert!(lines(&whole[..at]) >= read.len(), "byte {at}, bit {bit}");
                 }
                 Err(damage) => assert_eq!(damage.line, lines(&whole[..at]) + 1),
@@ -112,25 +111,24 @@ fn a_flipped_bit_is_seen_wherever_it_is() {
 }
 
 #[test]
-fn a_cut_leaves_the_events_before_it_and_the_next_ones_fit() {
-    let (_folder, layout, run) = setting();
-    let (whole, events) = three(&layout, &run);
+fn truncated_journal_keeps_earlier_events_and_continues() {
+    let (_folder, layout, run) = fixture();
+    let (whole, events) = three_events(&layout, &run);
     for length in 0..whole.len() {
         fs::write(layout.journal(&run), &whole[..length]).unwrap();
         let (mut journal, read) = Journal::open(&layout, &run).unwrap();
-        assert_eq!(read, events[..read.len()], "cut at {length}");
-        assert!(read.len() < 3, "cut at {length}");
+        assert_eq!(read, events[..read.len()], "truncated at {length}");
+        assert!(read.len() < 3, "truncated at {length}");
         assert_eq!(resumed(&mut journal), read.len() as u64 + 1);
         let again = super::events(&layout, &run).unwrap().unwrap();
-        assert_eq!(again.len(), read.len() + 1, "cut at {length}");
+        assert_eq!(again.len(), read.len() + 1, "truncated at {length}");
     }
 }
 
-/// An earlier run would otherwise be taken for the latest, and its document,
-/// which nobody wants any more, be carried out.
+/// Otherwise an outdated document would be applied.
 #[test]
-fn a_clock_that_is_set_back_does_not_change_which_run_is_the_latest() {
-    let (_folder, layout, first) = setting();
+fn clock_set_back_does_not_change_the_latest_run() {
+    let (_folder, layout, first) = fixture();
     let second: RunId = "a-name-that-sorts-before".parse().unwrap();
     for (run, at) in [(&first, 2_000_000), (&second, 1_000_000)] {
         order(run).save(&layout).unwrap();
@@ -138,19 +136,19 @@ fn a_clock_that_is_set_back_does_not_change_which_run_is_the_latest() {
             run: run.clone(),
             sequence: 1,
             at,
-            what: What::Resumed,
+            kind: EventKind::Resumed,
         };
         fs::write(layout.journal(run), line(&event)).unwrap();
         assert_eq!(unfinished(&layout).unwrap().as_ref(), Some(run));
     }
-    // One that is gone on with keeps its place.
+    // A resumed run keeps its number.
     order(&first).save(&layout).unwrap();
     assert_eq!(unfinished(&layout).unwrap(), Some(second));
 }
 
 #[test]
-fn an_order_of_another_version_is_told_and_holds_nobody_up() {
-    let (_folder, layout, run) = setting();
+fn order_of_another_version_is_reported_and_does_not_block() {
+    let (_folder, layout, run) = fixture();
     order(&run).save(&layout).unwrap();
     let text = fs::read_to_string(layout.order(&run)).unwrap();
     fs::write(layout.order(&run), text.replace("remove", "paint")).unwrap();
@@ -161,7 +159,7 @@ fn an_order_of_another_version_is_told_and_holds_nobody_up() {
 
 #[test]
 fn only_the_latest_run_can_be_unfinished() {
-    let (_folder, layout, run) = setting();
+    let (_folder, layout, run) = fixture();
     assert_eq!(unfinished(&layout).unwrap(), None);
     order(&run).save(&layout).unwrap();
     assert_eq!(unfinished(&layout).unwrap(), Some(run.clone()));
@@ -171,7 +169,7 @@ fn only_the_latest_run_can_be_unfinished() {
     order(&later).save(&layout).unwrap();
     assert_eq!(unfinished(&layout).unwrap(), Some(later.clone()));
     let (mut journal, _) = Journal::open(&layout, &later).unwrap();
-    let finished = What::Finished {
+    let finished = EventKind::Finished {
         outcome: Outcome::Done,
         tally: Tally::default(),
     };

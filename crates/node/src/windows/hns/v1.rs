@@ -1,16 +1,14 @@
-//! Networks, endpoints and load balancers of a Windows whose HNS has only the first
-//! generation of its interface: Windows Server 2016, and the first releases after
-//! it. Only bridges: an overlay needs the second one.
+//! HNS v1, for Windows Server 2016 and the first releases after it. Supports bridges
+//! only; overlays need v2.
 
 use casement_hcn::{Guid, HcnError, Hns, Kind, Method};
 use casement_resource::HnsNetwork;
 use serde_json::{Value, json};
 
-use super::{text, texts};
+use super::{text, text_list};
 use crate::platform::{Balancer, NewEndpoint};
 
-/// Makes a network on an adapter.
-pub(super) fn make_network(network: &HnsNetwork, adapter: &str) -> Result<(), HcnError> {
+pub(super) fn create_network(network: &HnsNetwork, adapter: &str) -> Result<(), HcnError> {
     let document = json!({
         "Name": network.name,
         "Type": network.network_type.to_string(),
@@ -20,33 +18,30 @@ pub(super) fn make_network(network: &HnsNetwork, adapter: &str) -> Result<(), Hc
             "GatewayAddress": network.gateway.to_string(),
         }],
     });
-    make(Kind::Network, &document)
+    create(Kind::Network, &document)
 }
 
-/// Makes an endpoint.
-pub(super) fn make_endpoint(endpoint: &NewEndpoint) -> Result<(), HcnError> {
+pub(super) fn create_endpoint(endpoint: &NewEndpoint) -> Result<(), HcnError> {
     let document = json!({
         "Name": endpoint.name,
         "VirtualNetwork": endpoint.network_id,
         "IPAddress": endpoint.address.to_string(),
     });
-    make(Kind::Endpoint, &document)
+    create(Kind::Endpoint, &document)
 }
 
-fn make(kind: Kind, document: &Value) -> Result<(), HcnError> {
+fn create(kind: Kind, document: &Value) -> Result<(), HcnError> {
     let hns = Hns::load()?;
-    hns.call(Method::Post, place(kind), Some(document))
+    hns.call(Method::Post, resource_path(kind), Some(document))
         .map(drop)
 }
 
-/// Deletes a thing by its id.
 pub(super) fn delete(kind: Kind, id: Guid) -> Result<(), HcnError> {
-    let path = format!("{}{id}", place(kind));
+    let path = format!("{}{id}", resource_path(kind));
     Hns::load()?.call(Method::Delete, &path, None).map(drop)
 }
 
-/// Where things of a kind are.
-fn place(kind: Kind) -> &'static str {
+fn resource_path(kind: Kind) -> &'static str {
     match kind {
         Kind::Network => "/networks/",
         Kind::Endpoint => "/endpoints/",
@@ -55,17 +50,17 @@ fn place(kind: Kind) -> &'static str {
     }
 }
 
-/// All lists of policies that spread to endpoints.
+/// Policy lists that reference endpoints.
 pub(super) fn balancers() -> Result<Vec<Balancer>, HcnError> {
-    let answer = Hns::load()?.call(Method::Get, place(Kind::LoadBalancer), None)?;
+    let response = Hns::load()?.call(Method::Get, resource_path(Kind::LoadBalancer), None)?;
     let balancer = |document: &Value| Balancer {
         id: text(document, "ID").to_owned(),
-        endpoints: texts(document, "References")
+        endpoints: text_list(document, "References")
             .into_iter()
             .filter_map(|path| path.strip_prefix("/endpoints/"))
             .map(str::to_owned)
             .collect(),
     };
-    let lists = answer.as_array().map(Vec::as_slice).unwrap_or_default();
+    let lists = response.as_array().map(Vec::as_slice).unwrap_or_default();
     Ok(lists.iter().map(balancer).collect())
 }

@@ -1,34 +1,32 @@
-//! How long to wait before a program that ended is started again.
+//! Delay before an exited program is restarted.
 
 use std::time::Duration;
 
 use casement_resource::{RESTART_FIRST_SECONDS, RESTART_LONGEST_SECONDS};
 
-const FIRST: Duration = Duration::from_secs(RESTART_FIRST_SECONDS);
-const LONGEST: Duration = Duration::from_secs(RESTART_LONGEST_SECONDS);
-/// A program that ran for this long was well; its end begins a new series.
-const WELL: Duration = Duration::from_secs(120);
+const FIRST_DELAY: Duration = Duration::from_secs(RESTART_FIRST_SECONDS);
+const LONGEST_DELAY: Duration = Duration::from_secs(RESTART_LONGEST_SECONDS);
+/// A program that ran for this long was healthy; the delay starts over.
+const RESET_AFTER: Duration = Duration::from_secs(120);
 
-/// Doubles from one end to the next.
+/// Doubles with each exit.
 #[derive(Debug)]
 pub struct Backoff {
     next: Duration,
 }
 
 impl Backoff {
-    /// Nothing has ended yet.
     pub fn new() -> Self {
-        Self { next: FIRST }
+        Self { next: FIRST_DELAY }
     }
 
-    /// The pause after a program that ran for some time.
-    pub fn next(&mut self, ran: Duration) -> Duration {
-        if ran >= WELL {
-            self.next = FIRST;
+    pub fn next(&mut self, uptime: Duration) -> Duration {
+        if uptime >= RESET_AFTER {
+            self.next = FIRST_DELAY;
         }
-        let pause = self.next;
-        self.next = (self.next * 2).min(LONGEST);
-        pause
+        let delay = self.next;
+        self.next = (self.next * 2).min(LONGEST_DELAY);
+        delay
     }
 }
 
@@ -37,17 +35,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pauses_double_up_to_a_limit() {
+    fn delays_double_up_to_a_limit() {
         let mut backoff = Backoff::new();
-        let pauses: Vec<u64> = (0..8).map(|_| backoff.next(FIRST).as_secs()).collect();
-        assert_eq!(pauses, [1, 2, 4, 8, 16, 32, 60, 60]);
+        let delays: Vec<u64> = (0..8)
+            .map(|_| backoff.next(FIRST_DELAY).as_secs())
+            .collect();
+        assert_eq!(delays, [1, 2, 4, 8, 16, 32, 60, 60]);
     }
 
     #[test]
-    fn a_long_run_begins_anew() {
+    fn long_run_resets_the_delay() {
         let mut backoff = Backoff::new();
-        backoff.next(FIRST);
-        backoff.next(FIRST);
-        assert_eq!(backoff.next(WELL), FIRST);
+        backoff.next(FIRST_DELAY);
+        backoff.next(FIRST_DELAY);
+        assert_eq!(backoff.next(RESET_AFTER), FIRST_DELAY);
     }
 }

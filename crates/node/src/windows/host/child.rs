@@ -1,4 +1,4 @@
-//! The process that a service is about.
+//! The child process of a service.
 #![allow(unsafe_code, reason = "console functions of the Windows API")]
 
 use std::collections::BTreeMap;
@@ -19,21 +19,21 @@ use super::log::Log;
 use crate::windows::failure::system;
 use crate::windows::job::{Job, Scope};
 
-/// Where output goes; nowhere, for services without a log.
+/// `None` for services without a log.
 pub type Output = Arc<Mutex<Option<Log>>>;
 
-/// kubeadm and others use paths without a drive, and mean this one.
-const FOLDER: &str = r"C:\";
+/// kubeadm and others use paths without a drive, which mean this one.
+const WORKING_DIR: &str = r"C:\";
 
-/// A process in a job of its own: it does not outlive the service host.
+/// A process in its own job object: it cannot outlive the service host.
 #[derive(Debug)]
-pub struct Running {
+pub struct ChildProcess {
     child: Child,
     job: Arc<Job>,
 }
 
-impl Running {
-    /// Starts a program; the number is Windows' code for why it could not.
+impl ChildProcess {
+    /// On failure, returns the Windows error code as well.
     pub fn start(
         program: &[String],
         environment: &BTreeMap<String, String>,
@@ -53,13 +53,13 @@ impl Running {
         command
             .args(arguments)
             .envs(environment)
-            .current_dir(FOLDER)
+            .current_dir(WORKING_DIR)
             .stdin(Stdio::null())
             .stdout(writer.try_clone().map_err(failed)?)
             .stderr(writer)
             .creation_flags(CREATE_NEW_PROCESS_GROUP | CREATE_NO_WINDOW);
         let child = command.spawn().map_err(failed)?;
-        job.take(&child).map_err(|failure| (failure, 1))?;
+        job.assign(&child).map_err(|failure| (failure, 1))?;
         copy(reader, Arc::clone(output));
         Ok(Self {
             child,
@@ -67,7 +67,7 @@ impl Running {
         })
     }
 
-    /// Its exit code, once it has ended.
+    /// `None` while the process runs.
     pub fn exit_code(&mut self) -> Option<i32> {
         match self.child.try_wait() {
             Ok(Some(status)) => Some(status.code().unwrap_or(1)),
@@ -75,32 +75,30 @@ impl Running {
         }
     }
 
-    /// Asks it to end, as Ctrl+Break would; a program that cannot be asked is
-    /// ended. Not waited for: a console that does not answer must not keep the
-    /// service from stopping.
-    pub fn ask_to_end(&self) {
+    /// Sends Ctrl+Break; kills the process if that fails. Does not wait: a console
+    /// that does not respond must not keep the service from stopping.
+    pub fn request_stop(&self) {
         let (process, job) = (self.child.id(), Arc::clone(&self.job));
         thread::spawn(move || {
-            if !press_break(process) {
-                job.end();
+            if !send_ctrl_break(process) {
+                job.terminate();
             }
         });
     }
 
-    /// Ends it.
     pub fn kill(&self) {
-        self.job.end();
+        self.job.terminate();
     }
 }
 
-/// Only through its console can a process be asked to end. It has one of its
-/// own, without a window; a service host has none, so it can join that.
-fn press_break(process: u32) -> bool {
-    // SAFETY: numbers, and a function that lives as long as the program. The
-    // process leads its group, since it was started in a new one: nobody else
-    // should hear this, and whoever has joined its console is deaf to it.
+/// A process can only be asked to exit through its console. The child has its own
+/// console without a window; the service host has none and can attach to that one.
+fn send_ctrl_break(process: u32) -> bool {
+    // SAFETY: plain numbers, and a function that lives as long as the program. The
+    // process leads its own group, so no other process gets the event, and
+    // everything attached to its console ignores it.
     unsafe {
-        SetConsoleCtrlHandler(Some(deaf), 1);
+        SetConsoleCtrlHandler(Some(ignore_signal), 1);
         FreeConsole();
         if AttachConsole(process) == 0 {
             return false;
@@ -111,14 +109,14 @@ fn press_break(process: u32) -> bool {
     }
 }
 
-/// Takes every signal of a console for dealt with: the service host ends when the
-/// Service Control Manager says so.
-unsafe extern "system" fn deaf(_signal: u32) -> BOOL {
+/// Marks every console signal as handled: only the Service Control Manager stops the
+/// service host.
+unsafe extern "system" fn ignore_signal(_signal: u32) -> BOOL {
     1
 }
 
-/// Ends when nobody holds the pipe any more, which may be long after the
-/// program: what it started may have inherited it.
+/// Ends when the last handle of the pipe is closed, which may be long after the
+/// program exits: its children may have inherited it.
 fn copy(mut reader: PipeReader, output: Output) {
     thread::spawn(move || {
         let mut buffer = [0; 8192];
@@ -128,8 +126,7 @@ fn copy(mut reader: PipeReader, output: Output) {
     });
 }
 
-/// Appends to the log. A full disk must not stop the program, so what cannot
-/// be written is lost.
+/// A full disk must not stop the program, so output that cannot be written is lost.
 pub fn write(output: &Output, bytes: &[u8]) {
     let mut log = output
         .lock()

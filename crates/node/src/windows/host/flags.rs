@@ -1,28 +1,23 @@
-//! Arguments that kubeadm leaves for the kubelet in `kubeadm-flags.env`.
+//! The kubelet arguments that kubeadm writes to `kubeadm-flags.env`.
 //!
-//! The file is made for systemd: one variable whose value is written as a Go
-//! string literal, its words separated by blanks, words with blanks in quotes.
+//! The file is meant for systemd: one variable whose value is a Go string literal,
+//! with arguments separated by blanks and arguments containing blanks in quotes.
 
 use std::iter::Peekable;
 use std::str::Chars;
 
 const VARIABLE: &str = "KUBELET_KUBEADM_ARGS=";
 
-/// Why the file makes no sense.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FlagsError {
-    /// There is no such line.
-    #[error("there is no line `{VARIABLE}…`")]
+    #[error("no line starts with `{VARIABLE}`")]
     NoVariable,
-    /// A quotation mark without its partner.
-    #[error("a quotation mark is not closed")]
-    Open,
-    /// A backslash with something after it that has no meaning.
-    #[error("`\\{0}` has no meaning")]
+    #[error("unterminated quotation mark")]
+    UnterminatedQuote,
+    #[error("invalid escape sequence `\\{0}`")]
     Escape(String),
 }
 
-/// The arguments in the file's text.
 pub fn arguments(text: &str) -> Result<Vec<String>, FlagsError> {
     let value = text
         .lines()
@@ -30,17 +25,17 @@ pub fn arguments(text: &str) -> Result<Vec<String>, FlagsError> {
         .ok_or(FlagsError::NoVariable)?
         .trim();
     match value.strip_prefix('"') {
-        Some(literal) => words(&unquote(literal)?),
-        None => words(value),
+        Some(literal) => split(&unquote(literal)?),
+        None => split(value),
     }
 }
 
-/// Reads a Go string literal after its first quotation mark.
+/// `literal` starts after the opening quotation mark.
 fn unquote(literal: &str) -> Result<String, FlagsError> {
     let mut value = String::new();
     let mut characters = literal.chars().peekable();
     loop {
-        match characters.next().ok_or(FlagsError::Open)? {
+        match characters.next().ok_or(FlagsError::UnterminatedQuote)? {
             '"' => return Ok(value),
             '\\' => value.push(escaped(&mut characters)?),
             character => value.push(character),
@@ -49,7 +44,7 @@ fn unquote(literal: &str) -> Result<String, FlagsError> {
 }
 
 fn escaped(characters: &mut Peekable<Chars<'_>>) -> Result<char, FlagsError> {
-    let letter = characters.next().ok_or(FlagsError::Open)?;
+    let letter = characters.next().ok_or(FlagsError::UnterminatedQuote)?;
     let digits = match letter {
         '"' | '\\' | '\'' => return Ok(letter),
         'n' => return Ok('\n'),
@@ -68,27 +63,27 @@ fn escaped(characters: &mut Peekable<Chars<'_>>) -> Result<char, FlagsError> {
         .ok_or_else(|| FlagsError::Escape(format!("{letter}{number}")))
 }
 
-/// Splits at blanks that are not in quotes. A backslash outside of double
-/// quotes is itself: Windows paths have it.
-fn words(text: &str) -> Result<Vec<String>, FlagsError> {
+/// Splits at blanks outside of quotes. A backslash is literal: Windows paths contain
+/// it.
+fn split(text: &str) -> Result<Vec<String>, FlagsError> {
     let mut found = Vec::new();
-    let mut word: Option<String> = None;
+    let mut argument: Option<String> = None;
     let mut quote = None;
     for character in text.chars() {
         match (quote, character) {
             (Some(open), _) if character == open => quote = None,
             (None, '"' | '\'') => {
                 quote = Some(character);
-                word.get_or_insert_default();
+                argument.get_or_insert_default();
             }
-            (None, blank) if blank.is_whitespace() => found.extend(word.take()),
-            _ => word.get_or_insert_default().push(character),
+            (None, blank) if blank.is_whitespace() => found.extend(argument.take()),
+            _ => argument.get_or_insert_default().push(character),
         }
     }
     if quote.is_some() {
-        return Err(FlagsError::Open);
+        return Err(FlagsError::UnterminatedQuote);
     }
-    found.extend(word);
+    found.extend(argument);
     Ok(found)
 }
 
@@ -97,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_kubeadm_writes_is_read() {
+    fn kubeadm_output_is_parsed() {
         let text = "KUBELET_KUBEADM_ARGS=\"--container-runtime-endpoint=npipe:////./pipe/containerd-containerd --node-ip=10.3.0.4\"\n";
         assert_eq!(
             arguments(text).unwrap(),
@@ -109,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn escapes_and_inner_quotes_are_undone() {
+    fn escapes_and_inner_quotes_are_resolved() {
         let text =
             r#"KUBELET_KUBEADM_ARGS="--root-dir=C:\\var --node-labels=\"a=b c\" --x='' \u00e9""#;
         assert_eq!(
@@ -119,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_without_quotes_and_an_empty_one_are_fine() {
+    fn unquoted_and_empty_values_are_accepted() {
         assert_eq!(
             arguments("# x\nKUBELET_KUBEADM_ARGS=--v=2  --a\n").unwrap(),
             ["--v=2", "--a"]
@@ -128,11 +123,11 @@ mod tests {
     }
 
     #[test]
-    fn damage_is_an_error() {
+    fn invalid_file_is_an_error() {
         assert_eq!(arguments("X=1"), Err(FlagsError::NoVariable));
         assert_eq!(
             arguments("KUBELET_KUBEADM_ARGS=\"--a"),
-            Err(FlagsError::Open)
+            Err(FlagsError::UnterminatedQuote)
         );
         assert_eq!(
             arguments(r#"KUBELET_KUBEADM_ARGS="\q""#),

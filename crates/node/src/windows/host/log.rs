@@ -1,13 +1,12 @@
-//! A log file that does not grow for ever.
+//! A log file with rotation.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use crate::old_logs::{LIMIT, make_room, numbered};
+use crate::log_rotation::{MAX_BYTES, rotated_path, shift_rotated};
 
-/// Appends to a file; when that is full, it becomes `….1`, and so on up to
-/// `….5`.
+/// Appends to a file; a full one is renamed to `….1`, and so on up to `….5`.
 #[derive(Debug)]
 pub struct Log {
     path: PathBuf,
@@ -17,14 +16,14 @@ pub struct Log {
 }
 
 impl Log {
-    /// Opens the file, and makes its folder.
+    /// Creates the directory if needed.
     pub fn open(path: &Path) -> io::Result<Self> {
-        Self::with_limit(path, LIMIT)
+        Self::with_limit(path, MAX_BYTES)
     }
 
     fn with_limit(path: &Path, limit: u64) -> io::Result<Self> {
-        if let Some(folder) = path.parent() {
-            fs::create_dir_all(folder)?;
+        if let Some(dir) = path.parent() {
+            fs::create_dir_all(dir)?;
         }
         let file = OpenOptions::new().create(true).append(true).open(path)?;
         Ok(Self {
@@ -35,12 +34,12 @@ impl Log {
         })
     }
 
-    /// Where a rename fails (somebody reads the file in a way that forbids
-    /// it), the log goes on in the file that it has.
+    /// If the rename fails because another process has the file open, logging
+    /// continues in the same file.
     fn rotate(&mut self) -> io::Result<()> {
-        make_room(&self.path)?;
+        shift_rotated(&self.path)?;
         if self.path.exists() {
-            fs::rename(&self.path, numbered(&self.path, 1))?;
+            fs::rename(&self.path, rotated_path(&self.path, 1))?;
         }
         *self = Self::with_limit(&self.path, self.limit)?;
         Ok(())
@@ -50,7 +49,7 @@ impl Log {
 impl Write for Log {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if self.size > 0 && self.size + bytes.len() as u64 > self.limit {
-            // Tried again with the next bytes.
+            // Retried on the next write.
             let _ = self.rotate();
         }
         let written = self.file.write(bytes)?;
@@ -66,30 +65,33 @@ impl Write for Log {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::old_logs::KEPT;
+    use crate::log_rotation::KEEP;
 
     #[test]
-    fn a_full_log_moves_on_and_the_oldest_goes() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("deep").join("x.log");
+    fn full_log_is_rotated_and_the_oldest_dropped() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("deep").join("x.log");
         let mut log = Log::with_limit(&path, 10).unwrap();
         for number in 0..8 {
             log.write_all(format!("line {number}\n").as_bytes())
                 .unwrap();
         }
         assert_eq!(fs::read_to_string(&path).unwrap(), "line 7\n");
-        assert_eq!(fs::read_to_string(numbered(&path, 1)).unwrap(), "line 6\n");
         assert_eq!(
-            fs::read_to_string(numbered(&path, KEPT)).unwrap(),
+            fs::read_to_string(rotated_path(&path, 1)).unwrap(),
+            "line 6\n"
+        );
+        assert_eq!(
+            fs::read_to_string(rotated_path(&path, KEEP)).unwrap(),
             "line 2\n"
         );
-        assert!(!numbered(&path, KEPT + 1).exists());
+        assert!(!rotated_path(&path, KEEP + 1).exists());
     }
 
     #[test]
-    fn an_old_log_is_gone_on_with() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("x.log");
+    fn existing_log_is_appended_to() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("x.log");
         fs::write(&path, "before\n").unwrap();
         writeln!(Log::open(&path).unwrap(), "after").unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), "before\nafter\n");

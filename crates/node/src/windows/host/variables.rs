@@ -1,10 +1,9 @@
-//! Variables that a service has from a file, read anew at each start.
+//! The environment file of a service, read at each start.
 
 use std::collections::BTreeMap;
 
-/// Those in a file's text, a line `NAME=value` each. Everything after the first
-/// `=` is the value, as it stands.
-pub fn read(text: &str) -> BTreeMap<String, String> {
+/// One `NAME=value` per line. Everything after the first `=` is the value.
+pub fn parse(text: &str) -> BTreeMap<String, String> {
     let lines = text.lines().filter_map(|line| line.split_once('='));
     let named = lines.filter(|(name, _)| !name.is_empty());
     named
@@ -17,11 +16,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_value_is_all_after_the_first_sign() {
+    fn value_is_everything_after_the_first_equals_sign() {
         let text = "HTTP_PROXY=http://me:a%3Db=@10.3.0.9:3128\r\n\n=x\nEMPTY=\n";
-        let read = read(text);
-        assert_eq!(read["HTTP_PROXY"], "http://me:a%3Db=@10.3.0.9:3128");
-        assert_eq!(read["EMPTY"], "");
-        assert_eq!(read.len(), 2);
+        let parse = parse(text);
+        assert_eq!(parse["HTTP_PROXY"], "http://me:a%3Db=@10.3.0.9:3128");
+        assert_eq!(parse["EMPTY"], "");
+        assert_eq!(parse.len(), 2);
     }
 }

@@ -1,4 +1,4 @@
-//! Whether a descriptor keeps others out.
+//! Evaluation of access lists.
 #![allow(unsafe_code, reason = "access lists of the Windows API")]
 
 use std::path::Path;
@@ -19,16 +19,16 @@ use crate::windows::failure;
 
 const SYSTEM: &str = "S-1-5-18";
 const ADMINISTRATORS: &str = "S-1-5-32-544";
-/// Owns Windows' own folders.
+/// Owns the system directories.
 const TRUSTED_INSTALLER: &str = "S-1-5-80-956008885-3418522649-1831038044-1853292631-2271478464";
-/// "Whoever owns it": as trustworthy as the owner, who is checked.
+/// Placeholder SIDs for the owner, who is checked separately.
 const CREATOR_OWNER: &str = "S-1-3-0";
 const OWNER_RIGHTS: &str = "S-1-3-4";
 
-/// What somebody may do to a program by these is: put another in its place.
-const REPLACES: u32 = DELETE | WRITE_DAC | WRITE_OWNER | GENERIC_ALL | GENERIC_WRITE;
+/// Rights that allow replacing a program.
+const REPLACE_RIGHTS: u32 = DELETE | WRITE_DAC | WRITE_OWNER | GENERIC_ALL | GENERIC_WRITE;
 
-/// One line of an access list.
+/// An access control entry.
 struct Entry {
     allows: bool,
     inherited: bool,
@@ -37,53 +37,52 @@ struct Entry {
     sid: String,
 }
 
-/// Reads and judges the descriptor of a file or folder: administrators only is
-/// one that lets in nobody but SYSTEM, Administrators and the login account,
-/// with nothing in it from the folder above.
-pub fn judge(path: &Path) -> Result<AccessFacts, Failure> {
+/// Administrators only means: access for SYSTEM, Administrators and the login
+/// account, and no inherited entry.
+pub fn access_facts(path: &Path) -> Result<AccessFacts, Failure> {
     let descriptor = Descriptor::of(path)?;
     let login = login_sid()?;
     let owner = descriptor.owner()?;
     let trusted = |sid: &str| sid == SYSTEM || sid == ADMINISTRATORS || sid == login;
     let entries = entries(&descriptor)?;
-    let closed = entries.is_some_and(|entries| {
+    let restricted = entries.is_some_and(|entries| {
         entries
             .iter()
             .all(|entry| !entry.inherited && (!entry.allows || trusted(&entry.sid)))
     });
     Ok(AccessFacts {
-        administrators_only: closed && trusted(&owner),
+        administrators_only: restricted && trusted(&owner),
         owner_trusted: trusted(&owner),
         descriptor: descriptor.sddl()?,
     })
 }
 
-/// Refuses a program that somebody else could have put there, or could swap:
-/// looks at it and at every folder above it.
+/// Rejects a program that others could have planted or could replace; checks the
+/// file and all parent directories.
 pub fn check_program(path: &Path) -> Result<(), Failure> {
-    // In the program's own folder a new file is a DLL that it would load.
-    let swaps = REPLACES | FILE_WRITE_DATA | FILE_APPEND_DATA | FILE_DELETE_CHILD;
-    for place in path.ancestors().take(2) {
-        check(path, place, swaps)?;
+    // A new file in the directory of the program could be a DLL that it loads.
+    let rights = REPLACE_RIGHTS | FILE_WRITE_DATA | FILE_APPEND_DATA | FILE_DELETE_CHILD;
+    for checked in path.ancestors().take(2) {
+        check(path, checked, rights)?;
     }
-    check_way(path)
+    check_parent_dirs(path)
 }
 
-/// Refuses a place if somebody else owns a folder on the way to it, or may move
-/// or replace one; that strangers may make things there does no harm.
-pub fn check_way(path: &Path) -> Result<(), Failure> {
-    let folders = path.ancestors().skip(1);
-    let mut folders = folders.filter(|folder| !folder.as_os_str().is_empty() && folder.exists());
-    folders.try_for_each(|folder| check(path, folder, REPLACES | FILE_DELETE_CHILD))
+/// Rejects a path if others own, or may move or replace, one of its parent
+/// directories. That others may create entries there is harmless.
+pub fn check_parent_dirs(path: &Path) -> Result<(), Failure> {
+    let dirs = path.ancestors().skip(1);
+    let mut dirs = dirs.filter(|dir| !dir.as_os_str().is_empty() && dir.exists());
+    dirs.try_for_each(|dir| check(path, dir, REPLACE_RIGHTS | FILE_DELETE_CHILD))
 }
 
-fn check(path: &Path, place: &Path, dangerous: u32) -> Result<(), Failure> {
+fn check(path: &Path, checked: &Path, dangerous: u32) -> Result<(), Failure> {
     let login = login_sid()?;
     let trusted = |sid: &str| [SYSTEM, ADMINISTRATORS, TRUSTED_INSTALLER, &login].contains(&sid);
-    let descriptor = Descriptor::of(place)?;
+    let descriptor = Descriptor::of(checked)?;
     let owner = descriptor.owner()?;
-    let stranger = match entries(&descriptor)? {
-        None => Some("everybody".to_owned()),
+    let untrusted = match entries(&descriptor)? {
+        None => Some("everyone".to_owned()),
         Some(_) if !trusted(&owner) => Some(owner),
         Some(entries) => entries
             .into_iter()
@@ -97,26 +96,25 @@ fn check(path: &Path, place: &Path, dangerous: u32) -> Result<(), Failure> {
             })
             .map(|entry| entry.sid),
     };
-    let Some(stranger) = stranger else {
+    let Some(untrusted) = untrusted else {
         return Ok(());
     };
     Err(Failure::new(
         Code::Untrusted,
         format!(
-            "`{}` cannot be trusted: others may change `{}`",
+            "`{}` is not trusted: other accounts may change `{}`",
             path.display(),
-            place.display()
+            checked.display()
         ),
-        "take that right away (icacls shows it), then apply again",
+        "remove that permission (icacls shows it), then run `casement apply` again",
     )
     .values(
         "SYSTEM, Administrators and the login account only",
-        stranger,
+        untrusted,
     ))
 }
 
-/// The lines of the access list; none at all if there is no list, which means
-/// that everybody may do everything.
+/// `None` without an access list, which means full access for everyone.
 fn entries(descriptor: &Descriptor) -> Result<Option<Vec<Entry>>, Failure> {
     let acl = descriptor.dacl()?;
     // SAFETY: null, or a list inside the descriptor.
@@ -126,23 +124,23 @@ fn entries(descriptor: &Descriptor) -> Result<Option<Vec<Entry>>, Failure> {
     let mut found = Vec::new();
     for index in 0..u32::from(header.AceCount) {
         let mut ace = ptr::null_mut();
-        // SAFETY: the list, an index within it, and a place.
+        // SAFETY: the list, a valid index, and a writable pointer.
         if unsafe { GetAce(acl, index, &mut ace) } == 0 {
-            return Err(failure::last("read an access list"));
+            return Err(failure::last_error("read an access list"));
         }
-        // SAFETY: every line begins with a header.
+        // SAFETY: every entry begins with a header.
         let header = unsafe { *ace.cast::<ACE_HEADER>() };
         let kind = u32::from(header.AceType);
         let flags = u32::from(header.AceFlags);
         let (mask, sid) = if kind == ACCESS_ALLOWED_ACE_TYPE || kind == ACCESS_DENIED_ACE_TYPE {
-            // SAFETY: both kinds have this form; the SID begins in its last
-            // field and lies within the line.
+            // SAFETY: both types have this layout; the SID starts in the last field
+            // and is within the entry.
             unsafe {
                 let line = ace.cast::<ACCESS_ALLOWED_ACE>();
                 ((*line).Mask, sid_text((&raw mut (*line).SidStart).cast())?)
             }
         } else {
-            // A kind of line that files do not usually have: nobody we trust.
+            // An unusual entry type for files: not trusted.
             (u32::MAX, format!("an entry of type {kind}"))
         };
         found.push(Entry {

@@ -1,6 +1,5 @@
-//! An account as Windows writes it, and as Kerberos does.
+//! Account names of Windows and Kerberos.
 
-/// Whose ticket is wanted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Account<'a> {
     name: &'a str,
@@ -9,16 +8,16 @@ pub(super) struct Account<'a> {
 
 impl<'a> Account<'a> {
     /// `anna@shop.example`, `SHOP\anna` or `anna`.
-    pub(super) fn read(written: &'a str) -> Self {
-        let (name, domain) = match (written.split_once('\\'), written.rsplit_once('@')) {
+    pub(super) fn parse(text: &'a str) -> Self {
+        let (name, domain) = match (text.split_once('\\'), text.rsplit_once('@')) {
             (Some((domain, name)), _) | (None, Some((name, domain))) => (name, Some(domain)),
-            (None, None) => (written, None),
+            (None, None) => (text, None),
         };
         Self { name, domain }
     }
 
-    /// As Kerberos names it. Without a realm, the library takes its default one:
-    /// a short domain (`SHOP`) is no realm, and says nothing about which is its.
+    /// The Kerberos principal. Without a realm, the library uses its default: a short
+    /// domain (`SHOP`) is not a realm.
     pub(super) fn principal(&self) -> String {
         match self.domain.filter(|domain| domain.contains('.')) {
             Some(domain) => format!("{}@{}", self.name, domain.to_uppercase()),
@@ -26,10 +25,10 @@ impl<'a> Account<'a> {
         }
     }
 
-    /// Whether a ticket of `principal` is this account's. Windows does not look at
-    /// the case of names. A short domain is taken for the first label of the realm,
-    /// which it is unless somebody took pains.
-    pub(super) fn is(&self, principal: &str) -> bool {
+    /// Whether `principal` is this account. Windows ignores the case of names. A short
+    /// domain is compared with the first label of the realm, which is the default in
+    /// Windows.
+    pub(super) fn matches(&self, principal: &str) -> bool {
         let (name, realm) = principal.rsplit_once('@').unwrap_or((principal, ""));
         let same = |a: &str, b: &str| a.to_lowercase() == b.to_lowercase();
         let first = realm.split('.').next().unwrap_or_default();
@@ -45,20 +44,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_account_is_the_principal_of_its_domain() {
-        for written in ["anna@shop.example", r"shop.example\anna"] {
-            assert_eq!(Account::read(written).principal(), "anna@SHOP.EXAMPLE");
+    fn account_maps_to_the_principal_of_its_domain() {
+        for text in ["anna@shop.example", r"shop.example\anna"] {
+            assert_eq!(Account::parse(text).principal(), "anna@SHOP.EXAMPLE");
         }
         for short in [r"SHOP\anna", "anna"] {
-            assert_eq!(Account::read(short).principal(), "anna", "{short}");
+            assert_eq!(Account::parse(short).principal(), "anna", "{short}");
         }
     }
 
     #[test]
-    fn a_ticket_of_somebody_else_is_not_taken() {
+    fn ticket_of_another_account_does_not_match() {
         let ticket = "anna@SHOP.EXAMPLE";
         for own in ["anna", "Anna", r"SHOP\anna", "anna@shop.example"] {
-            assert!(Account::read(own).is(ticket), "{own}");
+            assert!(Account::parse(own).matches(ticket), "{own}");
         }
         let others = [
             "Administrator",
@@ -68,7 +67,7 @@ mod tests {
             "ann",
         ];
         for other in others {
-            assert!(!Account::read(other).is(ticket), "{other}");
+            assert!(!Account::parse(other).matches(ticket), "{other}");
         }
     }
 }

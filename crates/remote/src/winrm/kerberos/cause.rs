@@ -1,42 +1,34 @@
-//! What the library's numbers mean to a person.
+//! Maps status codes of MIT's library to causes.
 
-/// Why something with tickets did not work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Cause {
-    /// There is no ticket.
     NoTicket,
-    /// There was one.
     Expired,
-    /// Clocks differ by more than Kerberos takes.
-    Skew,
-    /// Nobody of that name is in the realm that was asked.
+    ClockSkew,
     UnknownService,
-    /// No server of the realm can be asked.
     NoServer,
-    /// The account or its password is not right.
-    Refused,
-    /// Something else: the library's words have to do.
+    AuthenticationFailed,
+    /// Any other failure; only the library's message is known.
     Other,
 }
 
-/// Where the numbers of RFC 4120 (7.5.9) begin in MIT's library.
-const PROTOCOL: i32 = -1_765_328_384;
+/// The base of RFC 4120 (7.5.9) error codes in MIT's library.
+const PROTOCOL_BASE: i32 = -1_765_328_384;
 
-/// What went wrong, from the two numbers that each call returns (RFC 2744, 3.9, and
-/// `krb5.h`).
+/// From the major (RFC 2744, 3.9) and minor (`krb5.h`) status of a call.
 pub(super) fn cause(major: u32, minor: u32) -> Cause {
-    // The library counts below zero, the interface above: same bits.
+    // The library uses negative numbers, GSSAPI unsigned ones: same bits.
     let minor = i32::from_ne_bytes(minor.to_ne_bytes());
-    match minor.wrapping_sub(PROTOCOL) {
+    match minor.wrapping_sub(PROTOCOL_BASE) {
         // KDC_ERR_C_PRINCIPAL_UNKNOWN, CLIENT_REVOKED, KEY_EXPIRED, PREAUTH_FAILED;
-        // AP_ERR_BAD_INTEGRITY is what a wrong password is without the last.
-        6 | 18 | 23 | 24 | 31 => Cause::Refused,
+        // without preauthentication, a wrong password is AP_ERR_BAD_INTEGRITY.
+        6 | 18 | 23 | 24 | 31 => Cause::AuthenticationFailed,
         // KDC_ERR_S_PRINCIPAL_UNKNOWN
         7 => Cause::UnknownService,
         // AP_ERR_TKT_EXPIRED
         32 => Cause::Expired,
-        // AP_ERR_SKEW, and the library's own KRB5_KDCREP_SKEW
-        37 | 148 => Cause::Skew,
+        // AP_ERR_SKEW and the library's own KRB5_KDCREP_SKEW
+        37 | 148 => Cause::ClockSkew,
         // KRB5_REALM_UNKNOWN, KRB5_KDC_UNREACH, KRB5_REALM_CANT_RESOLVE
         154 | 156 | 220 => Cause::NoServer,
         // KRB5_CC_NOTFOUND, KRB5_FCC_NOFILE
@@ -55,16 +47,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_numbers_of_the_library_are_told_apart() {
-        // As `krb5.h` writes them.
+    fn minor_status_determines_the_cause() {
+        // From `krb5.h`.
         let known = [
-            (-1_765_328_378, Cause::Refused),
-            (-1_765_328_360, Cause::Refused),
-            (-1_765_328_353, Cause::Refused),
+            (-1_765_328_378, Cause::AuthenticationFailed),
+            (-1_765_328_360, Cause::AuthenticationFailed),
+            (-1_765_328_353, Cause::AuthenticationFailed),
             (-1_765_328_377, Cause::UnknownService),
             (-1_765_328_352, Cause::Expired),
-            (-1_765_328_347, Cause::Skew),
-            (-1_765_328_236, Cause::Skew),
+            (-1_765_328_347, Cause::ClockSkew),
+            (-1_765_328_236, Cause::ClockSkew),
             (-1_765_328_230, Cause::NoServer),
             (-1_765_328_228, Cause::NoServer),
             (-1_765_328_164, Cause::NoServer),
@@ -80,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_number_of_its_own_the_interface_s_says_it() {
+    fn major_status_is_used_without_a_known_minor_status() {
         assert_eq!(cause(7 << 16, 0), Cause::NoTicket);
         assert_eq!(cause(11 << 16, 39_756_032), Cause::Expired);
         assert_eq!(cause(13 << 16, 0), Cause::Other);

@@ -1,89 +1,94 @@
-//! A context of GSSAPI: made with a token or two, and then sealing.
+//! A GSSAPI security context: established with one or two tokens, then used to seal
+//! messages.
 #![allow(unsafe_code, reason = "calls of a C library")]
 
 use std::ptr::{from_ref, null, null_mut};
 use std::sync::Arc;
 
-use super::super::ntlm::seal::Forged;
-use super::super::sealed::{NotSealed, Seals};
+use super::super::ntlm::seal::BadSignature;
+use super::super::sealed::{SealError, Sealer};
 use super::gss::{Credential, Failure, Name, Output, call};
 use super::library::{Bindings, Buffer, Handle, Library, Oid, Part};
 
-/// Mutual authentication, no replay, in order, confidential, unchanged.
+/// Mutual authentication, replay detection, sequence detection, confidentiality,
+/// integrity.
 const FLAGS: u32 = 2 | 4 | 8 | 16 | 32;
-/// What a context is of no use without: mutual, confidential, unchanged.
+/// Required: mutual authentication, confidentiality, integrity.
 const NEEDED: u32 = 2 | 16 | 32;
-/// There is more to say before the context stands.
+/// `GSS_S_CONTINUE_NEEDED`.
 const CONTINUE_NEEDED: u32 = 1;
-/// Repeated, too old, out of turn, or one is missing.
+/// Duplicate, old, out of sequence, or gap.
 const OUT_OF_ORDER: u32 = 2 | 4 | 8 | 16;
 
-/// A context that stands, or is being made: it seals for one connection.
 pub(crate) struct Context {
     pub(super) library: &'static Library,
     pub(super) handle: Handle,
 }
 
-// SAFETY: the library's contexts belong to no thread, and `&mut` lets one in at a time.
+// SAFETY: the library's contexts are not bound to a thread, and `&mut` excludes
+// concurrent calls.
 unsafe impl Send for Context {}
 
 impl Drop for Context {
     fn drop(&mut self) {
         let mut minor = 0;
-        // SAFETY: deleted once, here; null is left alone.
+        // SAFETY: deleted once, here; deleting null has no effect.
         unsafe {
             (self.library.gss_delete_sec_context)(&raw mut minor, &raw mut self.handle, null_mut())
         };
     }
 }
 
-impl Seals for Context {
-    /// The parts that WinRM puts one after the other: token, and what is sealed
-    /// with its padding. RFC 4121 calls both together a wrap token, rotated so that
-    /// its trailer is in front.
-    fn seal(&mut self, message: &[u8]) -> Result<(Vec<u8>, Vec<u8>), NotSealed> {
+impl Sealer for Context {
+    /// Returns the parts as WinRM expects them: the token, and the sealed data with its
+    /// padding. RFC 4121 calls both together a wrap token, rotated so that its trailer
+    /// is in front.
+    fn seal(&mut self, message: &[u8]) -> Result<(Vec<u8>, Vec<u8>), SealError> {
         let library = self.library;
         let mut data = message.to_vec();
-        let made = |kind| Part {
-            kind: kind | Part::MADE,
+        let allocated = |kind| Part {
+            kind: kind | Part::ALLOCATE,
             buffer: Buffer::EMPTY,
         };
-        let lent = Part {
+        let borrowed = Part {
             kind: Part::DATA,
-            buffer: Buffer::lent_to_change(&mut data),
+            buffer: Buffer::borrowed_mut(&mut data),
         };
-        let mut parts = [made(Part::HEADER), lent, made(Part::PADDING)];
+        let mut parts = [allocated(Part::HEADER), borrowed, allocated(Part::PADDING)];
         let (mut sealed, first) = (0, parts.as_mut_ptr());
         let wrapped = call(library, |minor| {
-            // SAFETY: the context is alive, and so are three parts; data is changed
-            // in place, in memory that is ours alone.
+            // SAFETY: the context and the three parts are alive; the data is changed in
+            // place in our own memory.
             unsafe { (library.gss_wrap_iov)(minor, self.handle, 1, 0, &raw mut sealed, first, 3) }
         });
-        // SAFETY: lent, or made by the library, or empty; none is released yet.
+        // SAFETY: borrowed, allocated by the library, or empty; none is released yet.
         let [header, sealed_data, padding] =
             parts.each_ref().map(|part| unsafe { part.buffer.bytes() });
         let mut minor = 0;
-        // SAFETY: only what the library made is released, and not used afterwards.
+        // SAFETY: only buffers of the library are released, and not used afterwards.
         unsafe { (library.gss_release_iov_buffer)(&raw mut minor, parts.as_mut_ptr(), 3) };
         match wrapped {
             Ok(_) if sealed != 0 => Ok((header, [sealed_data, padding].concat())),
-            _ => Err(NotSealed),
+            _ => Err(SealError),
         }
     }
 
-    fn open(&mut self, signature: &[u8], sealed: &[u8]) -> Result<Vec<u8>, Forged> {
+    fn unseal(&mut self, signature: &[u8], sealed: &[u8]) -> Result<Vec<u8>, BadSignature> {
         let library = self.library;
         let (mut header, mut data) = (signature.to_vec(), sealed.to_vec());
-        let lent = |kind, bytes: &mut Vec<u8>| Part {
+        let borrowed = |kind, bytes: &mut Vec<u8>| Part {
             kind,
-            buffer: Buffer::lent_to_change(bytes),
+            buffer: Buffer::borrowed_mut(bytes),
         };
-        let mut parts = [lent(Part::HEADER, &mut header), lent(Part::DATA, &mut data)];
+        let mut parts = [
+            borrowed(Part::HEADER, &mut header),
+            borrowed(Part::DATA, &mut data),
+        ];
         let (mut confidential, first) = (0, parts.as_mut_ptr());
-        let opened = call(library, |minor| {
+        let unwrapped = call(library, |minor| {
             let unwrap = library.gss_unwrap_iov;
-            // SAFETY: the context is alive, and so are two parts; they are changed in
-            // place, in memory that is ours alone.
+            // SAFETY: the context and the two parts are alive; they are changed in place
+            // in our own memory.
             unsafe {
                 unwrap(
                     minor,
@@ -95,17 +100,17 @@ impl Seals for Context {
                 )
             }
         });
-        match opened {
+        match unwrapped {
             Ok(major) if confidential != 0 && major & OUT_OF_ORDER == 0 => {
                 // SAFETY: it still points into `data`.
                 Ok(unsafe { parts[1].buffer.bytes() })
             }
-            _ => Err(Forged),
+            _ => Err(BadSignature),
         }
     }
 }
 
-/// A context that a client is making.
+/// The client side of a context that is being established.
 pub(crate) struct Initiator {
     context: Context,
     credential: Arc<Credential>,
@@ -113,15 +118,14 @@ pub(crate) struct Initiator {
     binding: Option<Vec<u8>>,
 }
 
-/// What to send, and what there is to wait for.
 pub(crate) struct Step {
     pub(crate) token: Vec<u8>,
-    /// Whether both sides have proved who they are.
+    /// Whether both sides are authenticated.
     pub(crate) done: bool,
 }
 
 impl Initiator {
-    /// `service` is `HTTP@host`; `binding` ties the login to its TLS connection.
+    /// `service` is `HTTP@host`; `binding` binds the login to its TLS connection.
     pub(crate) fn new(
         credential: Arc<Credential>,
         service: &str,
@@ -138,19 +142,19 @@ impl Initiator {
         })
     }
 
-    /// Goes on with what the other side said; with nothing, begins. It may take as
-    /// long as a domain controller does to answer.
-    pub(crate) fn step(&mut self, said: &[u8]) -> Result<Step, Failure> {
+    /// Processes a token of the other side; an empty one starts. May block on a domain
+    /// controller.
+    pub(crate) fn step(&mut self, received: &[u8]) -> Result<Step, Failure> {
         let library = self.context.library;
-        let (kerberos, input) = (Oid::KERBEROS, Buffer::lent(said));
-        let bindings = self.binding.as_deref().map(Bindings::lent);
+        let (kerberos, input) = (Oid::KERBEROS, Buffer::borrowed(received));
+        let bindings = self.binding.as_deref().map(Bindings::borrowed);
         let bindings = bindings.as_ref().map_or(null(), from_ref);
         let mut output = Output::new(library);
         let mut flags = 0;
         let (context, token) = (&raw mut self.context.handle, &raw mut output.buffer);
         let major = call(library, |minor| {
-            // SAFETY: all pointers are to what lives until the call returns; null is
-            // for what nobody wants to know, and for the context that begins.
+            // SAFETY: all pointers are valid until the call returns; null is for values
+            // that are not requested, and for a new context.
             unsafe {
                 (library.gss_init_sec_context)(
                     minor,
@@ -175,7 +179,6 @@ impl Initiator {
         })
     }
 
-    /// The context that stands.
     pub(crate) fn context(self) -> Context {
         self.context
     }

@@ -1,97 +1,58 @@
-//! What goes wrong with tickets.
+//! Errors of Kerberos.
 
-use crate::error::Place;
+use crate::error::HostLabel;
 
 /// An error of Kerberos. `Display` is the cause in one line.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum KerberosError {
-    /// The library that knows tickets is not here.
-    #[error("Kerberos is not installed on this machine")]
-    Absent {
-        /// What the system says.
-        reason: String,
-    },
-    /// Nobody fetched a ticket, or somebody else did.
-    #[error("there is no Kerberos ticket of `{user}`")]
+    /// The GSSAPI library cannot be loaded.
+    #[error("Kerberos is not installed on this computer")]
+    NotInstalled { reason: String },
+    /// The cache has no ticket, or only one of another account.
+    #[error("no Kerberos ticket for `{user}`")]
     NoTicket {
-        /// The account.
         user: String,
-        /// What is there instead.
+        /// What the cache has instead.
         found: String,
     },
-    /// The ticket was good once.
-    #[error("the Kerberos ticket of `{principal}` has run out")]
-    Expired {
-        /// Whose it is.
+    #[error("the Kerberos ticket of `{principal}` has expired")]
+    Expired { principal: String },
+    /// The domain has no host of this name.
+    #[error("service `{service}` not found in the domain")]
+    UnknownService { service: String, reason: String },
+    /// No domain controller can be reached.
+    #[error("no domain controller is reachable")]
+    NoServer { service: String, reason: String },
+    /// The domain rejects the account or its password.
+    #[error("Kerberos authentication failed for `{user}`")]
+    AuthenticationFailed { user: String, reason: String },
+    #[error("the local clock and the clock of {other} differ too much for Kerberos")]
+    ClockSkew { other: String, reason: String },
+    #[error("{host} rejected the Kerberos ticket of `{principal}`")]
+    TicketRejected {
+        host: HostLabel,
         principal: String,
-    },
-    /// The domain does not know the host by that name.
-    #[error("the domain has no ticket for `{service}`")]
-    UnknownService {
-        /// The name.
         service: String,
-        /// In the library's words.
         reason: String,
     },
-    /// Nobody who gives tickets can be asked.
-    #[error("no domain controller answers")]
-    NoServer {
-        /// For whose ticket.
-        service: String,
-        /// In the library's words.
-        reason: String,
-    },
-    /// The domain does not take the password.
-    #[error("the domain does not let `{user}` in")]
-    Refused {
-        /// The account.
-        user: String,
-        /// In the library's words.
-        reason: String,
-    },
-    /// The clocks are not the same.
-    #[error("the clock here and the one of {other} are too far apart for Kerberos")]
-    ClockSkew {
-        /// Whose clock it is.
-        other: String,
-        /// In the library's words.
-        reason: String,
-    },
-    /// The host does not take the ticket.
-    #[error("{place} does not take the ticket of `{principal}`")]
-    TurnedDown {
-        /// The host.
-        place: Place,
-        /// Whose ticket it is.
-        principal: String,
-        /// Whom it is for.
-        service: String,
-        /// In the host's words.
-        reason: String,
-    },
-    /// Something else, which the library has words for.
-    #[error("no ticket for `{service}` can be had")]
-    Failed {
-        /// Whom it would be for.
-        service: String,
-        /// In the library's words.
-        reason: String,
-    },
+    /// Any other failure that the library reports.
+    #[error("failed to get a Kerberos ticket for `{service}`")]
+    Failed { service: String, reason: String },
 }
 
 impl KerberosError {
-    /// The stable code that `casement explain` knows.
+    /// The stable code, also the argument of `casement explain`.
     pub fn code(&self) -> &'static str {
         match self {
-            Self::Refused { .. } => "CAS-REM-001",
+            Self::AuthenticationFailed { .. } => "CAS-REM-001",
             Self::ClockSkew { .. } => "CAS-REM-002",
-            Self::Absent { .. } => "CAS-REM-013",
+            Self::NotInstalled { .. } => "CAS-REM-013",
             Self::NoTicket { .. } => "CAS-REM-014",
             Self::Expired { .. } => "CAS-REM-015",
             Self::UnknownService { .. } => "CAS-REM-016",
             Self::NoServer { .. } => "CAS-REM-017",
-            Self::TurnedDown { .. } | Self::Failed { .. } => "CAS-REM-018",
+            Self::TicketRejected { .. } | Self::Failed { .. } => "CAS-REM-018",
         }
     }
 
@@ -99,58 +60,58 @@ impl KerberosError {
     pub fn details(&self) -> Vec<(String, String)> {
         let pair = |label: &str, value: &str| (label.to_owned(), value.to_owned());
         match self {
-            Self::NoTicket { found, .. } => vec![pair("in the cache", found)],
+            Self::NoTicket { found, .. } => vec![pair("ticket cache", found)],
             Self::Expired { .. } => Vec::new(),
-            Self::TurnedDown {
+            Self::TicketRejected {
                 service, reason, ..
             }
             | Self::NoServer { service, reason } => {
-                vec![pair("ticket for", service), pair("it says", reason)]
+                vec![pair("ticket for", service), pair("reason", reason)]
             }
-            Self::Absent { reason }
+            Self::NotInstalled { reason }
             | Self::UnknownService { reason, .. }
-            | Self::Refused { reason, .. }
+            | Self::AuthenticationFailed { reason, .. }
             | Self::ClockSkew { reason, .. }
-            | Self::Failed { reason, .. } => vec![pair("it says", reason)],
+            | Self::Failed { reason, .. } => vec![pair("reason", reason)],
         }
     }
 
-    /// What to do now.
     pub fn remedy(&self) -> String {
         match self {
-            Self::Absent { .. } => "Install it (`apt-get install libgssapi-krb5-2`, `dnf install \
-                 krb5-libs`), or write `auth: ntlm`."
+            Self::NotInstalled { .. } => "Install it (`apt-get install libgssapi-krb5-2`, `dnf \
+                 install krb5-libs`), or set `auth: ntlm`."
                 .into(),
             Self::NoTicket { user, .. } => format!(
-                "Get one with `kinit {user}`; `klist` shows what is there. Or write whose that is \
-                 as `access.winrm.user`, or where the password is as `access.winrm.password`."
+                "Run `kinit {user}`; `klist` shows the tickets. Or set the owner of the ticket in \
+                 `access.winrm.user`, or a password in `access.winrm.password`."
             ),
             Self::Expired { principal } => {
-                format!("Get a new one: `kinit {principal}`, then run it again.")
+                format!("Run `kinit {principal}`, then run the command again.")
             }
-            Self::UnknownService { .. } => "Is the host in the domain, and under that name? \
-                 `access.winrm.domain` is what follows its name; `setspn -L HOST` on a domain \
-                 controller shows what it is known as. For a host outside of the domain, write \
-                 `auth: ntlm`."
+            Self::UnknownService { .. } => "Check that the host is a member of the domain under \
+                 this name: `access.winrm.domain` is the part after the host name, and `setspn -L \
+                 HOST` on a domain controller lists its service names. For a host outside the \
+                 domain, set `auth: ntlm`."
                 .into(),
-            Self::NoServer { .. } => "See which ones `[realms]` of /etc/krb5.conf or the DNS name \
-                 for the domain, and whether port 88 there is open from here."
+            Self::NoServer { .. } => "Check which domain controllers `[realms]` in /etc/krb5.conf \
+                 or DNS lists for the domain, and that port 88 is open from here."
                 .into(),
-            Self::Refused { .. } => {
-                "Check `access.winrm.user`, `access.winrm.domain` and the password: `kinit` says \
-                 the same."
+            Self::AuthenticationFailed { .. } => {
+                "Check `access.winrm.user`, `access.winrm.domain` and the password; `kinit` fails \
+                 the same way."
                     .into()
             }
-            Self::ClockSkew { .. } => "Set both by the domain's (here: `timedatectl`, on the \
-                 host: `w32tm /resync`): Kerberos takes a difference of five minutes."
+            Self::ClockSkew { .. } => "Synchronize both clocks with the domain (here: \
+                 `timedatectl`, on the host: `w32tm /resync`): Kerberos allows a difference of \
+                 five minutes."
                 .into(),
-            Self::TurnedDown { .. } => "Does the host know itself by that name, and take \
-                 Negotiate (`winrm get winrm/config/service/auth`)? After it left and joined the \
-                 domain, old tickets are of no use: `kdestroy`, then `kinit`."
+            Self::TicketRejected { .. } => "Check that this is the host's own name and that it \
+                 accepts Negotiate (`winrm get winrm/config/service/auth`). If the host has left \
+                 and rejoined the domain, old tickets are invalid: run `kdestroy`, then `kinit`."
                 .into(),
             Self::Failed { .. } => {
-                "`KRB5_TRACE=/dev/stderr` before the command shows each step; `kvno SERVICE` \
-                 asks for the same ticket."
+                "Set `KRB5_TRACE=/dev/stderr` for the command to see each step; `kvno SERVICE` \
+                 requests the same ticket."
                     .into()
             }
         }

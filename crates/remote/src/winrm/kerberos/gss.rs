@@ -1,5 +1,4 @@
-//! Names and credentials of GSSAPI, with owners: what the library makes is given back
-//! when it is dropped.
+//! Owned GSSAPI names and credentials, released when dropped.
 #![allow(unsafe_code, reason = "calls of a C library")]
 
 use std::ffi::c_int;
@@ -9,23 +8,20 @@ use casement_resource::Secret;
 
 use super::library::{Buffer, Handle, Library, Oid, OidSet, library};
 
-/// For use as a client.
+/// `GSS_C_INITIATE`.
 const INITIATE: c_int = 1;
 
-/// Why a call did not work.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// There is no library to call.
-    Absent(String),
-    /// What the library says: two numbers, and words.
-    Said {
+    NotInstalled(String),
+    Gss {
         major: u32,
         minor: u32,
-        words: String,
+        message: String,
     },
 }
 
-/// Calls a function. One that fails leaves its words with the thread that called it.
+/// The library keeps the message of a failed call per thread, so it is read at once.
 pub(super) fn call(
     library: &Library,
     function: impl FnOnce(*mut u32) -> u32,
@@ -35,29 +31,30 @@ pub(super) fn call(
     if major >> 16 == 0 {
         return Ok(major);
     }
-    let words = words(library, major, minor);
-    Err(Failure::Said {
+    let message = message(library, major, minor);
+    Err(Failure::Gss {
         major,
         minor,
-        words,
+        message,
     })
 }
 
-/// The mechanism's words, or the interface's where it has none.
-fn words(library: &Library, major: u32, minor: u32) -> String {
+/// The mechanism's message, or GSSAPI's own if there is none.
+fn message(library: &Library, major: u32, minor: u32) -> String {
     let (status, kind) = if minor == 0 { (major, 1) } else { (minor, 2) };
-    let (mut said, kerberos) = (Vec::new(), Oid::KERBEROS);
+    let (mut messages, kerberos) = (Vec::new(), Oid::KERBEROS);
     let (mut next, mut ignored) = (0, 0);
     loop {
         let mut output = Output::new(library);
         let buffer = &raw mut output.buffer;
-        let show = library.gss_display_status;
+        let display_status = library.gss_display_status;
         let (minor, kerberos) = (&raw mut ignored, &raw const kerberos);
-        // SAFETY: all pointers are to what lives until the call returns.
-        let shown = unsafe { show(minor, status, kind, kerberos, &raw mut next, buffer) };
-        said.push(output.text());
-        if shown != 0 || next == 0 {
-            return said.join("; ");
+        // SAFETY: all pointers are valid until the call returns.
+        let status_major =
+            unsafe { display_status(minor, status, kind, kerberos, &raw mut next, buffer) };
+        messages.push(output.text());
+        if status_major != 0 || next == 0 {
+            return messages.join("; ");
         }
     }
 }
@@ -75,7 +72,7 @@ impl<'a> Output<'a> {
     }
 
     pub(super) fn bytes(&self) -> Vec<u8> {
-        // SAFETY: empty, or made by the library and released in `drop` only.
+        // SAFETY: empty, or allocated by the library and released only in `drop`.
         unsafe { self.buffer.bytes() }
     }
 
@@ -87,27 +84,26 @@ impl<'a> Output<'a> {
 impl Drop for Output<'_> {
     fn drop(&mut self) {
         let mut minor = 0;
-        // SAFETY: an empty buffer is left alone.
+        // SAFETY: releasing an empty buffer has no effect.
         unsafe { (self.library.gss_release_buffer)(&raw mut minor, &raw mut self.buffer) };
     }
 }
 
-/// A name as the library knows it.
 pub(super) struct Name {
     pub(super) library: &'static Library,
     pub(super) handle: Handle,
 }
 
-// SAFETY: the library's names belong to no thread.
+// SAFETY: the library's names are not bound to a thread.
 unsafe impl Send for Name {}
 
 impl Name {
     pub(super) fn import(text: &str, kind: &Oid) -> Result<Self, Failure> {
-        let library = library().map_err(Failure::Absent)?;
-        let text = Buffer::lent(text.as_bytes());
+        let library = library().map_err(Failure::NotInstalled)?;
+        let text = Buffer::borrowed(text.as_bytes());
         let mut handle = null_mut();
         call(library, |minor| {
-            // SAFETY: all pointers are to what lives until the call returns.
+            // SAFETY: all pointers are valid until the call returns.
             unsafe { (library.gss_import_name)(minor, &raw const text, kind, &raw mut handle) }
         })?;
         Ok(Self { library, handle })
@@ -117,7 +113,7 @@ impl Name {
         let mut output = Output::new(self.library);
         let buffer = &raw mut output.buffer;
         call(self.library, |minor| {
-            // SAFETY: the name is alive; nobody wants to know its kind.
+            // SAFETY: the name is alive; its type is not requested.
             unsafe { (self.library.gss_display_name)(minor, self.handle, buffer, null_mut()) }
         })?;
         Ok(output.text())
@@ -127,36 +123,35 @@ impl Name {
 impl Drop for Name {
     fn drop(&mut self) {
         let mut minor = 0;
-        // SAFETY: released once, here; null is left alone.
+        // SAFETY: released once, here; releasing null has no effect.
         unsafe { (self.library.gss_release_name)(&raw mut minor, &raw mut self.handle) };
     }
 }
 
-/// A ticket, or where the library takes one from.
 pub(crate) struct Credential {
     pub(super) library: &'static Library,
     pub(super) handle: Handle,
 }
 
-// SAFETY: the library locks a credential while it works with it.
+// SAFETY: the library locks a credential during each call.
 unsafe impl Send for Credential {}
 // SAFETY: as above.
 unsafe impl Sync for Credential {}
 
 impl Credential {
-    /// What lies in the cache: of `principal`, or of whoever it is.
+    /// The cached credential of `principal`, or the default one.
     pub(crate) fn cached(principal: Option<&str>) -> Result<Self, Failure> {
         let name = principal.map(|text| Name::import(text, &Oid::USER));
         let name = name.transpose()?;
-        let wanted = name.as_ref().map_or(null_mut(), |name| name.handle);
+        let name_handle = name.as_ref().map_or(null_mut(), |name| name.handle);
         Self::acquire(|library, minor, mechanisms, handle| {
             let acquire = library.gss_acquire_cred;
-            // SAFETY: the name is alive or null, which means whoever it is; nobody
-            // wants to know mechanisms and time.
+            // SAFETY: the name is alive or null, which selects the default; mechanisms
+            // and lifetime are not requested.
             unsafe {
                 acquire(
                     minor,
-                    wanted,
+                    name_handle,
                     0,
                     mechanisms,
                     INITIATE,
@@ -168,10 +163,10 @@ impl Credential {
         })
     }
 
-    /// What a password is good for. It goes into a cache in memory.
+    /// Gets a ticket with a password; it is cached in memory only.
     pub(crate) fn with_password(principal: &str, password: &Secret) -> Result<Self, Failure> {
         let name = Name::import(principal, &Oid::USER)?;
-        let password = Buffer::lent(password.expose().as_bytes());
+        let password = Buffer::borrowed(password.expose().as_bytes());
         Self::acquire(|library, minor, mechanisms, handle| {
             let acquire = library.gss_acquire_cred_with_password;
             let password = &raw const password;
@@ -194,9 +189,9 @@ impl Credential {
     }
 
     fn acquire(
-        ask: impl FnOnce(&'static Library, *mut u32, *const OidSet, *mut Handle) -> u32,
+        acquire: impl FnOnce(&'static Library, *mut u32, *const OidSet, *mut Handle) -> u32,
     ) -> Result<Self, Failure> {
-        let library = library().map_err(Failure::Absent)?;
+        let library = library().map_err(Failure::NotInstalled)?;
         let kerberos = Oid::KERBEROS;
         let mechanisms = OidSet {
             count: 1,
@@ -204,26 +199,26 @@ impl Credential {
         };
         let mut handle = null_mut();
         call(library, |minor| {
-            ask(library, minor, &raw const mechanisms, &raw mut handle)
+            acquire(library, minor, &raw const mechanisms, &raw mut handle)
         })?;
         Ok(Self { library, handle })
     }
 
-    /// Whose it is, and for how many seconds it is good.
-    pub(crate) fn about(&self) -> Result<(String, u32), Failure> {
+    /// The principal and the remaining lifetime in seconds.
+    pub(crate) fn inquire(&self) -> Result<(String, u32), Failure> {
         let library = self.library;
         let mut name = Name {
             library,
             handle: null_mut(),
         };
         let mut seconds = 0;
-        let (handle, left) = (&raw mut name.handle, &raw mut seconds);
+        let (handle, lifetime) = (&raw mut name.handle, &raw mut seconds);
         let inquired = call(library, |minor| {
             let inquire = library.gss_inquire_cred;
-            // SAFETY: the credential is alive; the rest nobody wants to know.
-            unsafe { inquire(minor, self.handle, handle, left, null_mut(), null_mut()) }
+            // SAFETY: the credential is alive; the other values are not requested.
+            unsafe { inquire(minor, self.handle, handle, lifetime, null_mut(), null_mut()) }
         });
-        // One that has run out is told as a failure, and told about all the same.
+        // For an expired credential the call fails but still returns the name.
         if name.handle.is_null() {
             inquired?;
         }

@@ -1,15 +1,15 @@
-//! MIT's GSSAPI library (RFC 2744): its types, and the few functions that a login
-//! takes, found by name when the first one asks for a ticket.
+//! MIT's GSSAPI library (RFC 2744): its types and the functions that a login needs,
+//! loaded on first use.
 #![allow(unsafe_code, reason = "functions found by name in a C library")]
 
 use std::ffi::{c_int, c_void};
 use std::ptr::null_mut;
 use std::sync::OnceLock;
 
-/// Its file. Nothing is linked against it: casement starts where it is absent.
+/// Not linked, so that casement runs without it.
 const FILE: &str = "libgssapi_krb5.so.2";
 
-/// A name, a credential, a context or a set: only the library looks inside.
+/// An opaque name, credential, context or set.
 pub(super) type Handle = *mut c_void;
 
 /// `gss_buffer_desc`.
@@ -25,33 +25,30 @@ impl Buffer {
         value: null_mut(),
     };
 
-    /// Lent: good for as long as `bytes` are, and for reading only.
-    pub(super) fn lent(bytes: &[u8]) -> Self {
+    /// Valid as long as `bytes`, and for reading only.
+    pub(super) fn borrowed(bytes: &[u8]) -> Self {
         Self {
             length: bytes.len(),
             value: bytes.as_ptr().cast_mut().cast(),
         }
     }
 
-    /// Lent, to be written to.
-    pub(super) fn lent_to_change(bytes: &mut [u8]) -> Self {
+    pub(super) fn borrowed_mut(bytes: &mut [u8]) -> Self {
         Self {
             length: bytes.len(),
             value: bytes.as_mut_ptr().cast(),
         }
     }
 
-    /// What it points to.
-    ///
     /// # Safety
     ///
-    /// It must point to something that is there: lent, or made by the library and
-    /// not yet released.
+    /// The buffer must be valid: borrowed, or allocated by the library and not yet
+    /// released.
     pub(super) unsafe fn bytes(&self) -> Vec<u8> {
         if self.value.is_null() {
             return Vec::new();
         }
-        // SAFETY: the caller vouches for pointer and length.
+        // SAFETY: the caller guarantees pointer and length.
         unsafe { std::slice::from_raw_parts(self.value.cast::<u8>(), self.length) }.to_vec()
     }
 }
@@ -64,7 +61,7 @@ pub(super) struct Oid {
 }
 
 impl Oid {
-    /// Kerberos 5 as a mechanism: 1.2.840.113554.1.2.2.
+    /// The Kerberos 5 mechanism: 1.2.840.113554.1.2.2.
     pub(super) const KERBEROS: Self = Self::new(b"\x2a\x86\x48\x86\xf7\x12\x01\x02\x02");
     /// A name such as `HTTP@host`: 1.2.840.113554.1.2.1.4.
     pub(super) const SERVICE: Self = Self::new(b"\x2a\x86\x48\x86\xf7\x12\x01\x02\x01\x04");
@@ -73,7 +70,7 @@ impl Oid {
 
     const fn new(bytes: &'static [u8]) -> Self {
         Self {
-            // Ten at most.
+            // At most 10.
             length: bytes.len() as u32,
             elements: bytes.as_ptr(),
         }
@@ -87,7 +84,7 @@ pub(super) struct OidSet {
     pub(super) elements: *const Oid,
 }
 
-/// `gss_channel_bindings_struct`: no addresses, only what ties to the connection.
+/// `gss_channel_bindings_struct`: no addresses, only application data.
 #[repr(C)]
 pub(super) struct Bindings {
     initiator_kind: u32,
@@ -98,13 +95,13 @@ pub(super) struct Bindings {
 }
 
 impl Bindings {
-    pub(super) fn lent(data: &[u8]) -> Self {
+    pub(super) fn borrowed(data: &[u8]) -> Self {
         Self {
             initiator_kind: 0,
             initiator: Buffer::EMPTY,
             acceptor_kind: 0,
             acceptor: Buffer::EMPTY,
-            data: Buffer::lent(data),
+            data: Buffer::borrowed(data),
         }
     }
 }
@@ -120,30 +117,30 @@ impl Part {
     pub(super) const DATA: u32 = 1;
     pub(super) const HEADER: u32 = 2;
     pub(super) const PADDING: u32 = 9;
-    /// The library makes the buffer.
-    pub(super) const MADE: u32 = 0x0001_0000;
+    /// The library allocates the buffer.
+    pub(super) const ALLOCATE: u32 = 0x0001_0000;
 }
 
-/// Names each function once: its place in the table, its type, and how it is found.
+/// Declares each function once: its field, its type, and its symbol.
 macro_rules! functions {
     ($($name:ident($($argument:ty),+);)+) => {
-        /// The library, which is never let go, and its functions. Each takes the
-        /// place for its minor status first, and returns the major one.
+        /// The loaded library, which is never unloaded, and its functions. Each takes a
+        /// pointer for the minor status first, and returns the major status.
         pub(super) struct Library {
             $(pub(super) $name: unsafe extern "C" fn(*mut u32, $($argument),+) -> u32,)+
-            _kept: libloading::Library,
+            _library: libloading::Library,
         }
 
         impl Library {
             fn load(file: &str) -> Result<Self, String> {
-                // SAFETY: what the library does when it is loaded is what it does in
-                // every program that is linked against it.
-                let library = unsafe { libloading::Library::new(file) }.map_err(words)?;
+                // SAFETY: loading it has the same effects as in every program that links
+                // against it.
+                let library = unsafe { libloading::Library::new(file) }.map_err(message)?;
                 Ok(Self {
                     // SAFETY: the types are those of the library's headers, gssapi.h
                     // and gssapi_ext.h.
-                    $($name: *unsafe { library.get(stringify!($name)) }.map_err(words)?,)+
-                    _kept: library,
+                    $($name: *unsafe { library.get(stringify!($name)) }.map_err(message)?,)+
+                    _library: library,
                 })
             }
         }
@@ -172,13 +169,13 @@ functions! {
     gss_display_status(u32, c_int, *const Oid, *mut u32, *mut Buffer);
 }
 
-/// What the system says, and not only what it was asked for.
-fn words(error: libloading::Error) -> String {
+/// The dynamic linker's message.
+fn message(error: libloading::Error) -> String {
     let source = std::error::Error::source(&error);
     source.map_or_else(|| error.to_string(), ToString::to_string)
 }
 
-/// The library, loaded once; or what the system says.
+/// Loaded once; otherwise the dynamic linker's message.
 pub(super) fn library() -> Result<&'static Library, String> {
     static LOADED: OnceLock<Result<Library, String>> = OnceLock::new();
     let loaded = LOADED.get_or_init(|| Library::load(FILE));
@@ -190,14 +187,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_library_that_is_not_there_is_named() {
-        let said = Library::load("libcasement-nothing.so.0").err().unwrap();
-        assert!(said.contains("libcasement-nothing.so.0"), "{said}");
+    fn missing_library_is_named_in_the_error() {
+        let error = Library::load("libcasement-nothing.so.0").err().unwrap();
+        assert!(error.contains("libcasement-nothing.so.0"), "{error}");
     }
 
     #[test]
-    fn another_library_is_not_taken_for_it() {
-        let said = Library::load("libc.so.6").err().unwrap();
-        assert!(said.contains("gss_import_name"), "{said}");
+    fn library_without_the_functions_is_rejected() {
+        let error = Library::load("libc.so.6").err().unwrap();
+        assert!(error.contains("gss_import_name"), "{error}");
     }
 }

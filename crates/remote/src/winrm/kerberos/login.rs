@@ -1,80 +1,82 @@
-//! A connection is logged in with a ticket.
+//! Authenticates a connection with a Kerberos ticket.
 
 use hyper::StatusCode;
 
 use super::super::WinRmError;
+use super::super::http::{HttpConnection, TokenResponse};
 use super::super::login::{negotiate, token};
 use super::super::target::{Protection, WinRmTarget};
-use super::super::wire::{Knocked, Open};
 use super::cause::{Cause, cause};
 use super::gss::Failure;
-use super::{Begun, KerberosError, Ticket};
-use crate::error::{Place, RemoteError};
+use super::{KerberosError, PendingLogin, Ticket};
+use crate::error::{HostLabel, RemoteError};
 
-/// Shows the ticket, and has the host prove in turn that it could read it. Over HTTP
-/// the connection is sealed from then on.
+/// Sends the ticket and verifies that the host could decrypt it. Over HTTP, messages are
+/// sealed from then on.
 pub(in super::super) async fn log_in(
-    open: &mut Open,
-    (target, place): (&WinRmTarget, &Place),
+    connection: &mut HttpConnection,
+    (target, host): (&WinRmTarget, &HostLabel),
     ticket: &Ticket,
-    begun: Begun,
+    pending: PendingLogin,
 ) -> Result<(), RemoteError> {
-    let Begun {
+    let PendingLogin {
         mut initiator,
         token: first,
-    } = begun;
-    let knocked = open.knock(target, place, &negotiate(&first)).await?;
-    let turned_down = |reason| turned_down(place, ticket, reason);
-    let Some(answer) = token(&knocked) else {
-        return Err(match knocked.status {
-            StatusCode::UNAUTHORIZED => turned_down(offers(&knocked)),
-            status if status.is_success() => unproven(place, "it does not say that it is"),
+    } = pending;
+    let response = connection
+        .send_token(target, host, &negotiate(&first))
+        .await?;
+    let rejected = |reason| rejected(host, ticket, reason);
+    let Some(received) = token(&response) else {
+        return Err(match response.status {
+            StatusCode::UNAUTHORIZED => rejected(offers(&response)),
+            status if status.is_success() => not_authenticated(host, "the response has no token"),
             status => WinRmError::NotWinRm {
-                place: place.clone(),
-                seen: format!("HTTP {}", status.as_u16()),
+                host: host.clone(),
+                response: format!("HTTP {}", status.as_u16()),
             }
             .into(),
         });
     };
-    match initiator.step(&answer) {
-        Ok(step) if step.done && knocked.status.is_success() => {
+    match initiator.step(&received) {
+        Ok(step) if step.done && response.status.is_success() => {
             if target.protection == Protection::Sealed {
-                open.sealing = Some(Box::new(initiator.context()));
+                connection.sealing = Some(Box::new(initiator.context()));
             }
             Ok(())
         }
-        Ok(_) => Err(turned_down(offers(&knocked))),
-        Err(Failure::Said {
+        Ok(_) => Err(rejected(offers(&response))),
+        Err(Failure::Gss {
             major,
             minor,
-            words,
+            message,
         }) => Err(match cause(major, minor) {
-            Cause::Skew => WinRmError::from(KerberosError::ClockSkew {
-                other: place.to_string(),
-                reason: words,
+            Cause::ClockSkew => WinRmError::from(KerberosError::ClockSkew {
+                other: host.to_string(),
+                reason: message,
             })
             .into(),
-            _ if knocked.status.is_success() => unproven(place, &words),
-            _ => turned_down(words),
+            _ if response.status.is_success() => not_authenticated(host, &message),
+            _ => rejected(message),
         }),
-        Err(Failure::Absent(reason)) => {
-            Err(WinRmError::from(KerberosError::Absent { reason }).into())
+        Err(Failure::NotInstalled(reason)) => {
+            Err(WinRmError::from(KerberosError::NotInstalled { reason }).into())
         }
     }
 }
 
-fn offers(knocked: &Knocked) -> String {
-    let offers = knocked.offers.iter();
+fn offers(response: &TokenResponse) -> String {
+    let offers = response.offers.iter();
     let methods: Vec<&str> = offers.filter_map(|offer| offer.split(' ').next()).collect();
     match methods.as_slice() {
-        [] => "no".to_owned(),
-        some => format!("no; it takes {}", some.join(", ")),
+        [] => "the host reported no reason".to_owned(),
+        some => format!("the host accepts {}", some.join(", ")),
     }
 }
 
-fn turned_down(place: &Place, ticket: &Ticket, reason: String) -> RemoteError {
-    WinRmError::from(KerberosError::TurnedDown {
-        place: place.clone(),
+fn rejected(host: &HostLabel, ticket: &Ticket, reason: String) -> RemoteError {
+    WinRmError::from(KerberosError::TicketRejected {
+        host: host.clone(),
         principal: ticket.identity.principal.clone(),
         service: ticket.service(),
         reason,
@@ -82,11 +84,11 @@ fn turned_down(place: &Place, ticket: &Ticket, reason: String) -> RemoteError {
     .into()
 }
 
-/// Whoever answers cannot read the ticket, and is not the host.
-fn unproven(place: &Place, reason: &str) -> RemoteError {
-    WinRmError::Forged {
-        place: place.clone(),
-        reason: format!("it does not prove that it is the host: {reason}"),
+/// The peer cannot decrypt the ticket, so it is not the host.
+fn not_authenticated(host: &HostLabel, reason: &str) -> RemoteError {
+    WinRmError::Tampered {
+        host: host.clone(),
+        reason: format!("the host did not prove its identity: {reason}"),
     }
     .into()
 }

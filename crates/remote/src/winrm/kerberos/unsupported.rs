@@ -1,38 +1,34 @@
-//! Elsewhere than on Unix: the same interface, and nothing behind it. Windows has
-//! tickets of its own, which another library knows.
+//! The same interface on systems other than Unix, without an implementation: Windows has
+//! its own ticket cache and library.
 
 use std::sync::Arc;
 
 use casement_resource::Secret;
 
-use super::super::ntlm::seal::Forged;
-use super::super::sealed::{NotSealed, Seals};
+use super::super::ntlm::seal::BadSignature;
+use super::super::sealed::{SealError, Sealer};
 
-/// Why a call did not work.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    Absent(String),
-    Said {
+    NotInstalled(String),
+    Gss {
         major: u32,
         minor: u32,
-        words: String,
+        message: String,
     },
 }
 
-fn absent() -> Failure {
-    Failure::Absent("casement uses tickets on Linux only".to_owned())
+fn not_installed() -> Failure {
+    Failure::NotInstalled("Kerberos tickets are supported on Linux only".to_owned())
 }
 
-/// Never made.
+/// Never constructed, and neither are the types that need it.
 pub(crate) enum Credential {}
 
-/// Never made: it needs a credential.
 pub(crate) enum Initiator {}
 
-/// Never made: it needs an initiator.
 pub(crate) enum Context {}
 
-/// What to send, and what there is to wait for.
 pub(crate) struct Step {
     pub(crate) token: Vec<u8>,
     pub(crate) done: bool,
@@ -40,14 +36,14 @@ pub(crate) struct Step {
 
 impl Credential {
     pub(crate) fn cached(_principal: Option<&str>) -> Result<Self, Failure> {
-        Err(absent())
+        Err(not_installed())
     }
 
     pub(crate) fn with_password(_principal: &str, _password: &Secret) -> Result<Self, Failure> {
-        Err(absent())
+        Err(not_installed())
     }
 
-    pub(crate) fn about(&self) -> Result<(String, u32), Failure> {
+    pub(crate) fn inquire(&self) -> Result<(String, u32), Failure> {
         match *self {}
     }
 }
@@ -61,7 +57,7 @@ impl Initiator {
         match *credential {}
     }
 
-    pub(crate) fn step(&mut self, _said: &[u8]) -> Result<Step, Failure> {
+    pub(crate) fn step(&mut self, _received: &[u8]) -> Result<Step, Failure> {
         match *self {}
     }
 
@@ -70,12 +66,12 @@ impl Initiator {
     }
 }
 
-impl Seals for Context {
-    fn seal(&mut self, _message: &[u8]) -> Result<(Vec<u8>, Vec<u8>), NotSealed> {
+impl Sealer for Context {
+    fn seal(&mut self, _message: &[u8]) -> Result<(Vec<u8>, Vec<u8>), SealError> {
         match *self {}
     }
 
-    fn open(&mut self, _signature: &[u8], _sealed: &[u8]) -> Result<Vec<u8>, Forged> {
+    fn unseal(&mut self, _signature: &[u8], _sealed: &[u8]) -> Result<Vec<u8>, BadSignature> {
         match *self {}
     }
 }

@@ -1,7 +1,7 @@
-//! The hashes and keys of NTLM version 2 (MS-NLMP 3.3.2, 3.4).
+//! Hashes and keys of NTLM version 2 (MS-NLMP 3.3.2, 3.4).
 //!
-//! MD4, MD5 and RC4 are what the protocol consists of; nothing newer can be put
-//! in their place. Over HTTPS it is TLS that protects, over HTTP only these do.
+//! The protocol requires MD4, MD5 and RC4. Over HTTPS, TLS protects the messages; over
+//! HTTP, only these do.
 
 use casement_resource::Secret;
 use hmac::{Hmac, KeyInit as _, Mac as _};
@@ -9,7 +9,7 @@ use md4::Md4;
 use md5::{Digest as _, Md5};
 use rc4::{Rc4, StreamCipher as _};
 
-/// The length of every hash and key here.
+/// All hashes and keys here have this length.
 pub(crate) type Key = [u8; 16];
 
 pub(crate) fn utf16(text: &str) -> Vec<u8> {
@@ -33,32 +33,32 @@ pub(crate) fn hmac_md5(key: &[u8], parts: &[&[u8]]) -> Key {
     mac.finalize().into_bytes().into()
 }
 
-/// What the password becomes for this account: `NTOWFv2`.
+/// `NTOWFv2`.
 pub(crate) fn account_key(password: &Secret, user: &str, domain: &str) -> Key {
     let password: Key = Md4::digest(utf16(password.expose())).into();
     let upper: String = user.chars().map(upper).collect();
     hmac_md5(&password, &[&utf16(&upper), &utf16(domain)])
 }
 
-/// Letter by letter, as Windows does it: `ß` stays `ß`.
-fn upper(letter: char) -> char {
-    let mut all = letter.to_uppercase();
+/// Per character, as Windows does it: `ß` stays `ß`.
+fn upper(character: char) -> char {
+    let mut all = character.to_uppercase();
     match (all.next(), all.next()) {
         (Some(one), None) => one,
-        _ => letter,
+        _ => character,
     }
 }
 
-/// The answer to the server's challenge.
+/// The response to the server's challenge.
 pub(crate) struct Proof {
-    /// What goes over the line: the proof itself, and what it is about.
+    /// The proof and the data that it covers.
     pub(crate) response: Vec<u8>,
-    /// The key that both sides have now.
+    /// The shared session key.
     pub(crate) session_key: Key,
 }
 
-/// Proves to know `account_key` without showing it. `pairs` ends with its
-/// terminator; `time` counts as Windows does.
+/// Proves knowledge of `account_key`. `pairs` ends with its terminator; `time` is in
+/// units of 100 ns since 1601.
 pub(crate) fn prove(
     account_key: &Key,
     server_challenge: [u8; 8],
@@ -66,28 +66,27 @@ pub(crate) fn prove(
     time: u64,
     pairs: &[u8],
 ) -> Proof {
-    let mut about = vec![1, 1, 0, 0, 0, 0, 0, 0];
-    about.extend_from_slice(&time.to_le_bytes());
-    about.extend_from_slice(&client_challenge);
-    about.extend_from_slice(&[0; 4]);
-    about.extend_from_slice(pairs);
-    about.extend_from_slice(&[0; 4]);
-    let proof = hmac_md5(account_key, &[&server_challenge, &about]);
+    let mut covered = vec![1, 1, 0, 0, 0, 0, 0, 0];
+    covered.extend_from_slice(&time.to_le_bytes());
+    covered.extend_from_slice(&client_challenge);
+    covered.extend_from_slice(&[0; 4]);
+    covered.extend_from_slice(pairs);
+    covered.extend_from_slice(&[0; 4]);
+    let proof = hmac_md5(account_key, &[&server_challenge, &covered]);
     let session_key = hmac_md5(account_key, &[&proof]);
     Proof {
-        response: [&proof, about.as_slice()].concat(),
+        response: [&proof, covered.as_slice()].concat(),
         session_key,
     }
 }
 
-/// The start of RC4's stream.
 pub(crate) fn rc4(key: &Key) -> Rc4 {
     use rc4::KeyInit as _;
     #[expect(clippy::expect_used, reason = "RC4 takes keys of 1 to 256 bytes")]
     Rc4::new_from_slice(key).expect("RC4 takes keys of 1 to 256 bytes")
 }
 
-/// RC4 over `data`, from the start of its stream.
+/// Applies RC4 from the start of its key stream.
 pub(crate) fn rc4_once(key: &Key, data: &mut [u8]) {
     rc4(key).apply_keystream(data);
 }

@@ -1,6 +1,5 @@
-//! The bytes of NTLM's messages (MS-NLMP 2.2).
+//! Encoding of NTLM messages (MS-NLMP 2.2).
 
-/// What the two sides agree on.
 pub(crate) mod flags {
     pub(crate) const UNICODE: u32 = 0x0000_0001;
     pub(crate) const REQUEST_TARGET: u32 = 0x0000_0004;
@@ -15,7 +14,6 @@ pub(crate) mod flags {
     pub(crate) const KEY_EXCHANGE: u32 = 0x4000_0000;
     pub(crate) const BITS_56: u32 = 0x8000_0000;
 
-    /// What the client asks for.
     pub(crate) const OURS: u32 = UNICODE
         | REQUEST_TARGET
         | SIGN
@@ -29,15 +27,15 @@ pub(crate) mod flags {
         | KEY_EXCHANGE
         | BITS_56;
 
-    /// What the server must have agreed to, or nothing is sealed.
+    /// Required for sealing.
     pub(crate) const NEEDED: u32 =
         UNICODE | SIGN | SEAL | EXTENDED_SECURITY | BITS_128 | KEY_EXCHANGE;
 }
 
-/// Windows 10, build 17763, revision 15 of NTLM: servers only log it.
+/// Windows 10, build 17763, NTLM revision 15; servers only log it.
 pub(crate) const VERSION: [u8; 8] = [10, 0, 0x63, 0x45, 0, 0, 0, 15];
 
-/// What a server says about itself, and a client back.
+/// AV pair ids.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Pair {
     End = 0,
@@ -47,12 +45,10 @@ pub(crate) enum Pair {
     ChannelBinding = 10,
 }
 
-/// A message that is none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("the answer is no NTLM challenge")]
+#[error("the response is not an NTLM challenge")]
 pub(crate) struct Malformed;
 
-/// The server's message.
 #[derive(Debug, Clone)]
 pub(crate) struct Challenge {
     pub(crate) bytes: Vec<u8>,
@@ -66,28 +62,28 @@ impl Challenge {
         if bytes.get(..12) != Some(b"NTLMSSP\0\x02\0\0\0") {
             return Err(Malformed);
         }
-        let number = |at: usize| -> Result<u32, Malformed> {
+        let read_u32 = |at: usize| -> Result<u32, Malformed> {
             let bytes = bytes.get(at..at + 4).ok_or(Malformed)?;
             Ok(u32::from_le_bytes(bytes.try_into().map_err(|_| Malformed)?))
         };
         let challenge = bytes.get(24..32).ok_or(Malformed)?;
         let challenge = challenge.try_into().map_err(|_| Malformed)?;
         Ok(Self {
-            flags: number(20)?,
+            flags: read_u32(20)?,
             challenge,
             pairs: read_pairs(field(bytes, 40).ok_or(Malformed)?)?,
             bytes: bytes.to_vec(),
         })
     }
 
-    /// The server's clock, in tenths of a microsecond since 1601.
+    /// The server's clock, in units of 100 ns since 1601.
     pub(crate) fn time(&self) -> Option<u64> {
         let (_, value) = self.pairs.iter().find(|(id, _)| *id == Pair::Time as u16)?;
         Some(u64::from_le_bytes(value.as_slice().try_into().ok()?))
     }
 }
 
-/// The bytes that the length and offset at `at` point to.
+/// The payload field whose length and offset are at `at`.
 pub(crate) fn field(bytes: &[u8], at: usize) -> Option<&[u8]> {
     let length = u16::from_le_bytes(bytes.get(at..at + 2)?.try_into().ok()?);
     let start = u32::from_le_bytes(bytes.get(at + 4..at + 8)?.try_into().ok()?);
@@ -95,7 +91,6 @@ pub(crate) fn field(bytes: &[u8], at: usize) -> Option<&[u8]> {
     bytes.get(start..start.checked_add(usize::from(length))?)
 }
 
-/// Pairs up to their end.
 pub(crate) fn read_pairs(mut bytes: &[u8]) -> Result<Vec<(u16, Vec<u8>)>, Malformed> {
     let mut pairs = Vec::new();
     loop {
@@ -114,14 +109,14 @@ pub(crate) fn read_pairs(mut bytes: &[u8]) -> Result<Vec<(u16, Vec<u8>)>, Malfor
 }
 
 pub(crate) fn put_pair(pairs: &mut Vec<u8>, id: u16, value: &[u8]) {
-    // The longest value is a name; what is longer cannot be said at all.
+    // The longest value is a name; longer ones cannot be encoded.
     let length = u16::try_from(value.len()).unwrap_or(u16::MAX);
     pairs.extend_from_slice(&id.to_le_bytes());
     pairs.extend_from_slice(&length.to_le_bytes());
     pairs.extend(value.iter().take(usize::from(length)));
 }
 
-/// What follows the fixed part of a message.
+/// The payload after the fixed part of a message.
 pub(crate) struct Fields {
     start: usize,
     pub(crate) payload: Vec<u8>,
@@ -135,18 +130,18 @@ impl Fields {
         }
     }
 
-    /// Adds a value; returns its length, its room and its place.
+    /// Adds a value; returns its length, maximum length and offset.
     pub(crate) fn put(&mut self, value: &[u8]) -> [u8; 8] {
         let length = u16::try_from(value.len()).unwrap_or(u16::MAX);
-        let place = u32::try_from(self.start + self.payload.len()).unwrap_or(u32::MAX);
+        let offset = u32::try_from(self.start + self.payload.len()).unwrap_or(u32::MAX);
         self.payload.extend(value.iter().take(usize::from(length)));
         let [a, b] = length.to_le_bytes();
-        let [e, f, g, h] = place.to_le_bytes();
+        let [e, f, g, h] = offset.to_le_bytes();
         [a, b, a, b, e, f, g, h]
     }
 }
 
-/// The client's first message: what it can, and no names.
+/// The client's first message: its flags, without names.
 pub(crate) fn negotiate() -> Vec<u8> {
     let mut message = b"NTLMSSP\0\x01\0\0\0".to_vec();
     message.extend_from_slice(&flags::OURS.to_le_bytes());

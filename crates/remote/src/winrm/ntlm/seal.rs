@@ -1,27 +1,25 @@
-//! Sealing and signing of messages after the login (MS-NLMP 3.4.3, with extended
-//! session security, 128 bit, and a key that was exchanged).
+//! Sealing and signing of messages after the login (MS-NLMP 3.4.3, with extended session
+//! security, 128 bit and key exchange).
 
 use rc4::{Rc4, StreamCipher as _};
 
-use super::super::sealed::{NotSealed, Seals};
+use super::super::sealed::{SealError, Sealer};
 use super::crypto::{Key, hmac_md5, md5, rc4};
 
-/// Which side of the connection one is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Side {
     Client,
     Server,
 }
 
-/// The length of a signature.
 pub(crate) const SIGNATURE: usize = 16;
 
-/// A message that is not from the other side, or came out of turn.
+/// The message is not from the other side, or out of sequence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the signature of a sealed message is wrong")]
-pub(crate) struct Forged;
+pub(crate) struct BadSignature;
 
-/// One direction: its keys, and how far its stream is.
+/// Keys and stream state of one direction.
 struct Direction {
     sign: Key,
     stream: Rc4,
@@ -48,7 +46,7 @@ impl Direction {
         }
     }
 
-    /// The signature of the next message; the stream is behind the message.
+    /// The signature of the next message; the key stream must be behind the message.
     fn signature(&mut self, plain: &[u8]) -> [u8; SIGNATURE] {
         let sequence = self.sequence.to_le_bytes();
         let mac = hmac_md5(&self.sign, &[&sequence, plain]);
@@ -63,10 +61,10 @@ impl Direction {
     }
 }
 
-/// What a logged-in connection seals with, both ways.
+/// Both directions of an authenticated connection.
 pub(crate) struct Sealing {
-    out: Direction,
-    back: Direction,
+    outgoing: Direction,
+    incoming: Direction,
 }
 
 impl Sealing {
@@ -76,39 +74,42 @@ impl Sealing {
             Side::Server => Side::Client,
         };
         Self {
-            out: Direction::new(session_key, side),
-            back: Direction::new(session_key, other),
+            outgoing: Direction::new(session_key, side),
+            incoming: Direction::new(session_key, other),
         }
     }
 
-    /// Seals the next message.
     pub(crate) fn seal(&mut self, message: &[u8]) -> ([u8; SIGNATURE], Vec<u8>) {
         let mut sealed = message.to_vec();
-        self.out.stream.apply_keystream(&mut sealed);
-        (self.out.signature(message), sealed)
+        self.outgoing.stream.apply_keystream(&mut sealed);
+        (self.outgoing.signature(message), sealed)
     }
 
-    /// Opens the next message of the other side.
-    pub(crate) fn open(&mut self, signature: &[u8], sealed: &[u8]) -> Result<Vec<u8>, Forged> {
+    /// Unseals the next message of the other side.
+    pub(crate) fn unseal(
+        &mut self,
+        signature: &[u8],
+        sealed: &[u8],
+    ) -> Result<Vec<u8>, BadSignature> {
         let mut message = sealed.to_vec();
-        self.back.stream.apply_keystream(&mut message);
-        let expected = self.back.signature(&message);
-        // The time that this takes tells nothing of use: one wrong try ends the
-        // connection, and with it the keys.
+        self.incoming.stream.apply_keystream(&mut message);
+        let expected = self.incoming.signature(&message);
+        // No timing attack: one wrong attempt ends the connection and invalidates the
+        // keys.
         match signature == expected {
             true => Ok(message),
-            false => Err(Forged),
+            false => Err(BadSignature),
         }
     }
 }
 
-impl Seals for Sealing {
-    fn seal(&mut self, message: &[u8]) -> Result<(Vec<u8>, Vec<u8>), NotSealed> {
+impl Sealer for Sealing {
+    fn seal(&mut self, message: &[u8]) -> Result<(Vec<u8>, Vec<u8>), SealError> {
         let (signature, sealed) = Self::seal(self, message);
         Ok((signature.to_vec(), sealed))
     }
 
-    fn open(&mut self, signature: &[u8], sealed: &[u8]) -> Result<Vec<u8>, Forged> {
-        Self::open(self, signature, sealed)
+    fn unseal(&mut self, signature: &[u8], sealed: &[u8]) -> Result<Vec<u8>, BadSignature> {
+        Self::unseal(self, signature, sealed)
     }
 }

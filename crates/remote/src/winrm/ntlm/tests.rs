@@ -1,7 +1,7 @@
-//! The examples of MS-NLMP 4.2.4, and what is refused.
+//! The examples of MS-NLMP 4.2.4, and invalid messages.
 
 use super::crypto::{account_key, prove, rc4_once, utf16};
-use super::seal::{Forged, Sealing, Side};
+use super::seal::{BadSignature, Sealing, Side};
 use super::*;
 
 fn bytes(hex: &str) -> Vec<u8> {
@@ -16,7 +16,7 @@ const SERVER_CHALLENGE: [u8; 8] = [0x01, 0x23, 0x45, 0x67, 0x89, 0xab, 0xcd, 0xe
 const CLIENT_CHALLENGE: [u8; 8] = [0xaa; 8];
 const RANDOM_KEY: [u8; 16] = [0x55; 16];
 
-fn pairs_of_the_example() -> Vec<u8> {
+fn example_pairs() -> Vec<u8> {
     let mut pairs = Vec::new();
     put_pair(&mut pairs, 2, &utf16("Domain"));
     put_pair(&mut pairs, 1, &utf16("Server"));
@@ -24,24 +24,24 @@ fn pairs_of_the_example() -> Vec<u8> {
     pairs
 }
 
-fn account_key_of_the_example() -> [u8; 16] {
+fn example_account_key() -> [u8; 16] {
     account_key(&Secret::new("Password".to_owned()), "User", "Domain")
 }
 
 #[test]
-fn the_account_key_is_the_published_one() {
+fn account_key_equals_the_published_one() {
     let expected = bytes("0c 86 8a 40 3b fd 7a 93 a3 00 1e f2 2e f0 2e 3f");
-    assert_eq!(account_key_of_the_example().to_vec(), expected);
+    assert_eq!(example_account_key().to_vec(), expected);
 }
 
 #[test]
-fn the_proof_and_the_session_key_are_the_published_ones() {
+fn proof_and_session_key_equal_the_published_ones() {
     let proof = prove(
-        &account_key_of_the_example(),
+        &example_account_key(),
         SERVER_CHALLENGE,
         CLIENT_CHALLENGE,
         0,
-        &pairs_of_the_example(),
+        &example_pairs(),
     );
     let expected = bytes("68 cd 0a b8 51 e5 1c 96 aa bc 92 7b eb ef 6a 1c");
     assert_eq!(proof.response[..16], expected);
@@ -54,7 +54,7 @@ fn the_proof_and_the_session_key_are_the_published_ones() {
 }
 
 #[test]
-fn the_sealed_message_is_the_published_one() {
+fn sealed_message_equals_the_published_one() {
     let mut client = Sealing::new(&RANDOM_KEY, Side::Client);
     let (signature, sealed) = client.seal(&utf16("Plaintext"));
     let expected = bytes("54 e5 01 65 bf 19 36 dc 99 60 20 c1 81 1b 0f 06 fb 5f");
@@ -64,20 +64,31 @@ fn the_sealed_message_is_the_published_one() {
 }
 
 #[test]
-fn a_changed_or_repeated_message_is_forged() {
+fn changed_or_repeated_message_is_rejected() {
     let mut client = Sealing::new(&RANDOM_KEY, Side::Client);
     let server = || Sealing::new(&RANDOM_KEY, Side::Server);
     let (signature, sealed) = client.seal(b"one");
     let (next_signature, next) = client.seal(b"two");
-    let mut right = server();
-    assert_eq!(right.open(&signature, &sealed).unwrap(), b"one");
-    assert_eq!(right.open(&next_signature, &next).unwrap(), b"two");
-    assert_eq!(right.open(&next_signature, &next), Err(Forged), "again");
+    let mut receiver = server();
+    assert_eq!(receiver.unseal(&signature, &sealed).unwrap(), b"one");
+    assert_eq!(receiver.unseal(&next_signature, &next).unwrap(), b"two");
+    assert_eq!(
+        receiver.unseal(&next_signature, &next),
+        Err(BadSignature),
+        "again"
+    );
     let mut changed = sealed.clone();
     changed[0] ^= 1;
-    assert_eq!(server().open(&signature, &changed), Err(Forged));
-    assert_eq!(server().open(&next_signature, &next), Err(Forged), "early");
-    assert_eq!(server().open(&signature[..15], &sealed), Err(Forged));
+    assert_eq!(server().unseal(&signature, &changed), Err(BadSignature));
+    assert_eq!(
+        server().unseal(&next_signature, &next),
+        Err(BadSignature),
+        "early"
+    );
+    assert_eq!(
+        server().unseal(&signature[..15], &sealed),
+        Err(BadSignature)
+    );
 }
 
 fn challenge(pairs: &[u8]) -> Vec<u8> {
@@ -96,8 +107,8 @@ fn challenge(pairs: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn a_challenge_is_read_and_a_broken_one_refused() {
-    let whole = challenge(&pairs_of_the_example());
+fn challenge_is_parsed_and_a_truncated_one_rejected() {
+    let whole = challenge(&example_pairs());
     let read = Challenge::read(&whole).unwrap();
     assert_eq!(read.challenge, SERVER_CHALLENGE);
     assert_eq!(read.flags & flags::NEEDED, flags::NEEDED);
@@ -108,20 +119,20 @@ fn a_challenge_is_read_and_a_broken_one_refused() {
 }
 
 #[test]
-fn the_answer_names_the_account_and_carries_its_binding() {
+fn response_names_the_account_and_carries_the_binding() {
     let mut pairs = Vec::new();
     put_pair(&mut pairs, 7, &133_000_000_000_000_000_u64.to_le_bytes());
     put_pair(&mut pairs, 0, &[]);
     let challenge = Challenge::read(&challenge(&pairs)).unwrap();
     let password = Secret::new("Password".to_owned());
     let login = Login::new(Account::new(r"Domain\User", &password));
-    let dice = Dice {
+    let nonces = Nonces {
         client_challenge: CLIENT_CHALLENGE,
         session_key: RANDOM_KEY,
         time: 7,
     };
-    let proven = login.answer(&challenge, Some([9; 16]), "HTTP/win1", &dice);
-    let message = &proven.message;
+    let authenticate = login.authenticate(&challenge, Some([9; 16]), "HTTP/win1", &nonces);
+    let message = &authenticate.message;
     let value = |at| message::field(message, at).unwrap();
     assert_eq!(value(12), [0; 24], "no LM response");
     assert_eq!(value(28), utf16("Domain"));

@@ -1,68 +1,68 @@
-//! Somebody says stop: whatever is waited for, it ends, and nothing is left behind.
+//! Cancellation ends every wait and leaves nothing behind.
 
 use super::*;
-use crate::stop::StopSwitch;
+use crate::cancel::CancelSource;
 
-fn stopped(outcome: &HostOutcome) -> bool {
-    matches!(outcome.result, Err(RunError::Stopped { .. }))
+fn canceled(outcome: &HostOutcome) -> bool {
+    matches!(outcome.result, Err(RunError::Canceled { .. }))
 }
 
-/// Somebody says stop when a Node is waited for, which never is Ready.
-fn stopped_at_the_node() -> (FakeApi, Stop) {
-    let (switch, stop) = StopSwitch::new();
+/// Cancels during the wait for a Node that never becomes Ready.
+fn canceled_while_waiting_for_the_node() -> (FakeApi, CancelToken) {
+    let (source, cancel) = CancelSource::new();
     let api = FakeApi {
         ready: Box::new(move |_| {
-            switch.stop();
-            Waited::Never
+            source.cancel();
+            Wait::NeverReturns
         }),
         ..FakeApi::default()
     };
-    (api, stop)
+    (api, cancel)
 }
 
 #[test]
-fn a_token_is_taken_back_when_the_join_is_stopped() {
-    let (switch, stop) = StopSwitch::new();
+fn a_canceled_join_deletes_its_token() {
+    let (source, cancel) = CancelSource::new();
     let api = FakeApi::default();
-    let host = FakeHost::heard_by("win1", move |document| {
+    let host = FakeHost::with_hook("win1", move |document| {
         if document.stage() != Stage::Join {
             return Ok(());
         }
-        switch.stop();
+        source.cancel();
         let host = document.host().to_owned();
-        Err(RunError::Stopped { host })
+        Err(RunError::Canceled { host })
     });
-    let outcomes = run_with(&api, &mut [host], None, &stop);
-    assert!(stopped(&outcomes[0]), "{outcomes:?}");
-    assert!(api.asked("mint win1") && api.asked("revoke win1"));
-    assert!(!api.asked("joined win1") && !api.asked("sweep win1"));
+    let outcomes = run_with(&api, &mut [host], None, &cancel);
+    assert!(canceled(&outcomes[0]), "{outcomes:?}");
+    assert!(api.was_called("create token win1") && api.was_called("delete token win1"));
+    assert!(!api.was_called("joined win1") && !api.was_called("delete leftovers win1"));
 }
 
 #[test]
-fn nobody_waits_for_a_node_after_stop_was_said() {
-    let (api, stop) = stopped_at_the_node();
+fn cancellation_ends_the_wait_for_a_node() {
+    let (api, cancel) = canceled_while_waiting_for_the_node();
     let mut hosts = [FakeHost::new("win1"), FakeHost::new("lin1")];
-    let outcomes = run_with(&api, &mut hosts, None, &stop);
-    assert!(stopped(&outcomes[0]), "{outcomes:?}");
-    assert!(outcomes[1].result.is_ok(), "it was done before");
-    assert!(!api.asked("schedulable win1 true"));
+    let outcomes = run_with(&api, &mut hosts, None, &cancel);
+    assert!(canceled(&outcomes[0]), "{outcomes:?}");
+    assert!(outcomes[1].result.is_ok(), "it was finished before");
+    assert!(!api.was_called("schedulable win1 true"));
 }
 
 #[test]
-fn nobody_waits_for_another_host_after_stop_was_said() {
-    let (api, stop) = stopped_at_the_node();
+fn cancellation_ends_the_wait_for_another_host() {
+    let (api, cancel) = canceled_while_waiting_for_the_node();
     let mut hosts = [FakeHost::new("win1"), FakeHost::new("win2")];
-    let outcomes = run_with(&api, &mut hosts, Some(1), &stop);
-    assert!(outcomes.iter().all(stopped), "{outcomes:?}");
-    assert!(hosts[1].converged.is_empty(), "its turn had not come");
+    let outcomes = run_with(&api, &mut hosts, Some(1), &cancel);
+    assert!(outcomes.iter().all(canceled), "{outcomes:?}");
+    assert!(hosts[1].converged.is_empty(), "it was still waiting");
 }
 
 #[test]
-fn a_run_that_is_stopped_between_two_parts_has_stopped_on_all_hosts() {
-    let (switch, stop) = StopSwitch::new();
-    switch.stop();
+fn cancellation_between_stages_applies_to_all_hosts() {
+    let (source, cancel) = CancelSource::new();
+    source.cancel();
     let mut hosts = [FakeHost::new("win1"), FakeHost::new("lin1")];
-    let outcomes = run_with(&FakeApi::default(), &mut hosts, None, &stop);
-    assert!(outcomes.iter().all(stopped), "{outcomes:?}");
+    let outcomes = run_with(&FakeApi::default(), &mut hosts, None, &cancel);
+    assert!(outcomes.iter().all(canceled), "{outcomes:?}");
     assert!(hosts.iter().all(|host| host.converged.is_empty()));
 }

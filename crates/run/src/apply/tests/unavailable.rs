@@ -1,42 +1,41 @@
-//! How many hosts are away at once, told by themselves: from a change that may cut them
-//! off until their Node is Ready.
+//! Counts the hosts that are unavailable at the same time: from a disruptive change until
+//! the Node is Ready.
 
 use std::collections::BTreeSet;
 
 use super::*;
 
-/// Who is away, and how many were at most.
 #[derive(Default)]
-struct Ledger {
-    away: Mutex<BTreeSet<String>>,
-    most: Mutex<usize>,
+struct Counter {
+    unavailable: Mutex<BTreeSet<String>>,
+    peak: Mutex<usize>,
 }
 
-impl Ledger {
-    fn gone(&self, host: &str) {
-        let mut away = self.away.lock().unwrap();
-        away.insert(host.to_owned());
-        let mut most = self.most.lock().unwrap();
-        *most = away.len().max(*most);
+impl Counter {
+    fn disrupted(&self, host: &str) {
+        let mut unavailable = self.unavailable.lock().unwrap();
+        unavailable.insert(host.to_owned());
+        let mut peak = self.peak.lock().unwrap();
+        *peak = unavailable.len().max(*peak);
     }
 
-    fn back(&self, host: &str) {
-        self.away.lock().unwrap().remove(host);
+    fn ready(&self, host: &str) {
+        self.unavailable.lock().unwrap().remove(host);
     }
 
-    fn most(&self) -> usize {
-        *self.most.lock().unwrap()
+    fn peak(&self) -> usize {
+        *self.peak.lock().unwrap()
     }
 }
 
-/// Three hosts that differ in everything; each document with a step that cuts them off
-/// takes them away.
-fn hosts(ledger: &Arc<Ledger>) -> Vec<FakeHost> {
+/// Three hosts on which every step is pending; a document with a disruptive step makes
+/// them unavailable.
+fn hosts(counter: &Arc<Counter>) -> Vec<FakeHost> {
     let host = |name| {
-        let ledger = Arc::clone(ledger);
-        FakeHost::heard_by(name, move |document| {
+        let counter = Arc::clone(counter);
+        FakeHost::with_hook(name, move |document| {
             if document.steps().iter().any(|step| step.disruptive) {
-                ledger.gone(document.host());
+                counter.disrupted(document.host());
             }
             Ok(())
         })
@@ -44,78 +43,81 @@ fn hosts(ledger: &Arc<Ledger>) -> Vec<FakeHost> {
     ["win1", "win2", "win3"].map(host).into()
 }
 
-fn api(ledger: &Arc<Ledger>) -> FakeApi {
-    let ledger = Arc::clone(ledger);
+fn api(counter: &Arc<Counter>) -> FakeApi {
+    let counter = Arc::clone(counter);
     FakeApi {
         ready: Box::new(move |node| {
-            ledger.back(node);
-            Waited::Ready
+            counter.ready(node);
+            Wait::Ready
         }),
         ..FakeApi::default()
     }
 }
 
 #[test]
-fn hosts_that_have_nodes_are_away_until_those_are_ready_and_never_more_than_so_many() {
-    for (limit, most) in [(Some(1), 1), (Some(2), 2), (None, 3)] {
-        let ledger = Arc::default();
-        let (api, mut hosts) = (api(&ledger), hosts(&ledger));
-        let outcomes = run_with(&api, &mut hosts, limit, &Stop::default());
+fn no_more_nodes_are_unavailable_than_the_limit_allows() {
+    for (limit, peak) in [(Some(1), 1), (Some(2), 2), (None, 3)] {
+        let counter = Arc::default();
+        let (api, mut hosts) = (api(&counter), hosts(&counter));
+        let outcomes = run_with(&api, &mut hosts, limit, &CancelToken::default());
         assert!(
             outcomes.iter().all(|it| it.result.is_ok()),
             "{limit:?}: {outcomes:?}"
         );
-        assert_eq!(ledger.most(), most, "{limit:?}");
+        assert_eq!(counter.peak(), peak, "{limit:?}");
     }
 }
 
 #[test]
-fn a_host_without_a_node_has_no_pods_to_be_missed_and_joins_without_waiting_for_it() {
-    let ledger = Arc::default();
+fn hosts_without_a_node_join_without_waiting_for_a_permit() {
+    let counter = Arc::default();
     let api = FakeApi {
         nodes: Mutex::default(),
-        ..api(&ledger)
+        ..api(&counter)
     };
-    let mut hosts = hosts(&ledger);
-    let outcomes = run_with(&api, &mut hosts, Some(1), &Stop::default());
+    let mut hosts = hosts(&counter);
+    let outcomes = run_with(&api, &mut hosts, Some(1), &CancelToken::default());
     assert!(outcomes.iter().all(|it| it.result.is_ok()), "{outcomes:?}");
-    let asked = api.asked.lock().unwrap().clone();
-    let place = |what: &str| asked.iter().position(|asked| asked == what).unwrap();
+    let calls = api.calls.lock().unwrap().clone();
+    let position = |call: &str| calls.iter().position(|it| it == call).unwrap();
     for host in ["win1", "win2", "win3"] {
-        assert!(place(&format!("joined {host}")) < place("ready win1"));
+        assert!(position(&format!("joined {host}")) < position("ready win1"));
     }
 }
 
 #[test]
-fn a_host_that_fails_while_it_is_away_counts_until_its_node_is_ready() {
-    let ledger = Arc::default();
-    let (api, mut hosts) = (api(&ledger), hosts(&ledger));
-    hosts[0].fails = Some(Stage::Prepare);
-    let outcomes = run_with(&api, &mut hosts, Some(1), &Stop::default());
+fn a_failed_host_counts_until_its_node_is_ready() {
+    let counter = Arc::default();
+    let (api, mut hosts) = (api(&counter), hosts(&counter));
+    hosts[0].failing_stage = Some(Stage::Prepare);
+    let outcomes = run_with(&api, &mut hosts, Some(1), &CancelToken::default());
     assert!(matches!(outcomes[0].result, Err(RunError::Failed { .. })));
     assert!(outcomes[1].result.is_ok() && outcomes[2].result.is_ok());
-    assert_eq!(ledger.most(), 1);
+    assert_eq!(counter.peak(), 1);
 }
 
 #[test]
-fn a_host_that_does_not_come_back_leaves_no_place_for_others() {
-    let ledger: Arc<Ledger> = Arc::default();
-    let mut api = api(&ledger);
-    let known = Arc::clone(&ledger);
+fn a_host_that_stays_unavailable_makes_the_others_skip() {
+    let counter: Arc<Counter> = Arc::default();
+    let mut api = api(&counter);
+    let known = Arc::clone(&counter);
     api.ready = Box::new(move |node| match node {
-        "win1" => Waited::Not,
+        "win1" => Wait::TimesOut,
         node => {
-            known.back(node);
-            Waited::Ready
+            known.ready(node);
+            Wait::Ready
         }
     });
-    let mut hosts = hosts(&ledger);
-    let outcomes = run_with(&api, &mut hosts, Some(1), &Stop::default());
-    assert!(matches!(outcomes[0].result, Err(RunError::NodeNot { .. })));
+    let mut hosts = hosts(&counter);
+    let outcomes = run_with(&api, &mut hosts, Some(1), &CancelToken::default());
+    assert!(matches!(
+        outcomes[0].result,
+        Err(RunError::NodeTimeout { .. })
+    ));
     for outcome in &outcomes[1..] {
-        let left = matches!(outcome.result, Err(RunError::LeftAlone { .. }));
-        assert!(left, "{outcome:?}");
+        let skipped = matches!(outcome.result, Err(RunError::Skipped { .. }));
+        assert!(skipped, "{outcome:?}");
     }
-    assert_eq!(ledger.most(), 1);
+    assert_eq!(counter.peak(), 1);
     assert!(hosts[1].converged.is_empty() && hosts[2].converged.is_empty());
 }

@@ -1,4 +1,4 @@
-//! Nodes that are Ready from the start, with what flannel notes on them.
+//! Nodes that are Ready at the start, with flannel's annotations.
 
 use serde_json::{Value, json};
 
@@ -29,7 +29,7 @@ fn object(seed: &Seed, node: &SeedNode, number: usize, network: &str) -> Value {
         taints.push(json!({"key": role, "effect": "NoSchedule"}));
     }
     let annotations = match &seed.flannel {
-        Some(flannel) => flannel_notes(flannel, node, number),
+        Some(flannel) => flannel_annotations(flannel, node, number),
         None => json!({}),
     };
     json!({
@@ -40,7 +40,7 @@ fn object(seed: &Seed, node: &SeedNode, number: usize, network: &str) -> Value {
     })
 }
 
-fn flannel_notes(flannel: &Flannel, node: &SeedNode, number: usize) -> Value {
+fn flannel_annotations(flannel: &Flannel, node: &SeedNode, number: usize) -> Value {
     let number = u8::try_from(number).unwrap_or(u8::MAX);
     let backend = json!({"VNI": flannel.vni, "VtepMAC": format!("02:00:00:00:00:{number:02x}")});
     json!({
@@ -56,7 +56,8 @@ fn status(seed: &Seed, node: &SeedNode) -> Value {
     let condition = |kind: &str, yes: bool, reason: &str| {
         json!({
             "type": kind, "status": if yes { "True" } else { "False" }, "reason": reason,
-            "message": "said by the lab", "lastHeartbeatTime": now, "lastTransitionTime": now,
+            "message": "set by the embedded API server",
+            "lastHeartbeatTime": now, "lastTransitionTime": now,
         })
     };
     let resources = json!({"cpu": "2", "memory": "4Gi", "pods": "110"});
@@ -82,7 +83,7 @@ fn status(seed: &Seed, node: &SeedNode) -> Value {
 }
 
 fn lease(name: &str) -> Value {
-    let now = time::now_exactly();
+    let now = time::now_with_micros();
     json!({
         "apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
         "metadata": {"name": name, "namespace": "kube-node-lease"},

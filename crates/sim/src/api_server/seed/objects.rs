@@ -1,4 +1,4 @@
-//! What kubeadm and flannel leave in a cluster: configuration, DNS, kube-proxy.
+//! Objects created by kubeadm and flannel: configuration, DNS, kube-proxy.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 
 use super::{Flannel, Seed};
 
-/// Where flannel's own manifest puts it.
-const FLANNEL: &str = "kube-flannel";
+/// The namespace in flannel's own manifest.
+const FLANNEL_NAMESPACE: &str = "kube-flannel";
 
 pub(super) fn all(seed: &Seed, address: &str, ca_pem: &str) -> Vec<Value> {
     let mut all = configuration(seed, address, ca_pem);
@@ -20,12 +20,12 @@ pub(super) fn all(seed: &Seed, address: &str, ca_pem: &str) -> Vec<Value> {
     all
 }
 
-fn map(namespace: &str, name: &str, data: Value) -> Value {
+fn config_map(namespace: &str, name: &str, data: Value) -> Value {
     let metadata = json!({"name": name, "namespace": namespace});
     json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data})
 }
 
-fn account(namespace: &str, name: &str) -> Value {
+fn service_account(namespace: &str, name: &str) -> Value {
     let metadata = json!({"name": name, "namespace": namespace});
     json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata})
 }
@@ -76,13 +76,13 @@ staticPodPath: /etc/kubernetes/manifests
         domain = seed.domain,
     );
     vec![
-        map("kube-public", "cluster-info", json!({"kubeconfig": info})),
-        map(
+        config_map("kube-public", "cluster-info", json!({"kubeconfig": info})),
+        config_map(
             "kube-system",
             "kubeadm-config",
             json!({"ClusterConfiguration": cluster}),
         ),
-        map("kube-system", "kubelet-config", json!({"kubelet": kubelet})),
+        config_map("kube-system", "kubelet-config", json!({"kubelet": kubelet})),
     ]
 }
 
@@ -94,7 +94,7 @@ fn services(seed: &Seed) -> Vec<Value> {
             "labels": {"component": "apiserver", "provider": "kubernetes"},
         },
         "spec": {
-            "clusterIP": seed.first_service().to_string(),
+            "clusterIP": seed.api_service_ip().to_string(),
             "ports": [{"name": "https", "port": 443, "protocol": "TCP", "targetPort": 6443}],
         },
     });
@@ -156,8 +156,8 @@ users:
         "volumes": [{"name": "kube-proxy", "configMap": {"name": "kube-proxy"}}],
     });
     vec![
-        map("kube-system", "kube-proxy", data),
-        account("kube-system", "kube-proxy"),
+        config_map("kube-system", "kube-proxy", data),
+        service_account("kube-system", "kube-proxy"),
         daemon_set(
             "kube-system",
             "kube-proxy",
@@ -242,17 +242,18 @@ fn flannel_objects(seed: &Seed, flannel: &Flannel) -> Vec<Value> {
         }],
         "volumes": [{"name": "flannel-cfg", "configMap": {"name": "kube-flannel-cfg"}}],
     });
-    let space = json!({
+    let namespace = json!({
         "apiVersion": "v1", "kind": "Namespace",
         "metadata": {
-            "name": FLANNEL, "labels": {"pod-security.kubernetes.io/enforce": "privileged"},
+            "name": FLANNEL_NAMESPACE,
+            "labels": {"pod-security.kubernetes.io/enforce": "privileged"},
         },
     });
     let labels = json!({"app": "flannel", "tier": "node"});
     vec![
-        space,
-        account(FLANNEL, "flannel"),
-        map(FLANNEL, "kube-flannel-cfg", data),
-        daemon_set(FLANNEL, "kube-flannel-ds", labels, pod),
+        namespace,
+        service_account(FLANNEL_NAMESPACE, "flannel"),
+        config_map(FLANNEL_NAMESPACE, "kube-flannel-cfg", data),
+        daemon_set(FLANNEL_NAMESPACE, "kube-flannel-ds", labels, pod),
     ]
 }

@@ -1,40 +1,38 @@
-//! The roles and bindings that a join leans on, as kubeadm and Kubernetes itself
-//! make them.
+//! The roles and bindings that a join needs, as created by kubeadm and Kubernetes itself.
 
 use serde_json::{Value, json};
 
 use super::Seed;
 
-const GROUP: &str = "rbac.authorization.k8s.io";
-const NEW_NODES: &str = "system:bootstrappers:kubeadm:default-node-token";
+const RBAC_GROUP: &str = "rbac.authorization.k8s.io";
+const BOOTSTRAPPERS: &str = "system:bootstrappers:kubeadm:default-node-token";
 const NODES: &str = "system:nodes";
 
 pub(super) fn all(seed: &Seed) -> Vec<Value> {
-    let mut all = spaces();
+    let mut all = namespaces();
     all.extend(kubernetes());
     all.extend(nodes());
     all.extend(kubeadm());
-    if seed.approves_kubelets {
+    if seed.auto_approve_kubelets {
         let role = "system:certificates.k8s.io:certificatesigningrequests:nodeclient";
-        all.push(wide_binding(
+        all.push(cluster_role_binding(
             "kubeadm:node-autoapprove-bootstrap",
             role,
-            &[group(NEW_NODES)],
+            &[group(BOOTSTRAPPERS)],
         ));
         let role = "system:certificates.k8s.io:certificatesigningrequests:selfnodeclient";
         let name = "kubeadm:node-autoapprove-certificate-rotation";
-        all.push(wide_binding(name, role, &[group(NODES)]));
+        all.push(cluster_role_binding(name, role, &[group(NODES)]));
     }
     all
 }
 
-fn spaces() -> Vec<Value> {
+fn namespaces() -> Vec<Value> {
     ["default", "kube-node-lease", "kube-public", "kube-system"]
         .map(|name| json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}))
         .to_vec()
 }
 
-/// What every cluster has.
 fn kubernetes() -> Vec<Value> {
     let everything = json!({"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]});
     let every_path = json!({"nonResourceURLs": ["*"], "verbs": ["*"]});
@@ -56,72 +54,71 @@ fn kubernetes() -> Vec<Value> {
         "apiGroups": ["authentication.k8s.io"], "verbs": ["create"],
         "resources": ["selfsubjectreviews"],
     });
-    let known = group("system:authenticated");
-    let unknown = group("system:unauthenticated");
+    let authenticated = group("system:authenticated");
+    let unauthenticated = group("system:unauthenticated");
     vec![
-        wide_role("cluster-admin", vec![everything, every_path]),
-        wide_binding("cluster-admin", "cluster-admin", &[group("system:masters")]),
-        wide_binding(
+        cluster_role("cluster-admin", vec![everything, every_path]),
+        cluster_role_binding("cluster-admin", "cluster-admin", &[group("system:masters")]),
+        cluster_role_binding(
             "kubeadm:cluster-admins",
             "cluster-admin",
             &[group("kubeadm:cluster-admins")],
         ),
-        wide_role(
+        cluster_role(
             "system:discovery",
             vec![json!({"nonResourceURLs": paths, "verbs": ["get"]})],
         ),
-        wide_binding(
+        cluster_role_binding(
             "system:discovery",
             "system:discovery",
-            std::slice::from_ref(&known),
+            std::slice::from_ref(&authenticated),
         ),
-        wide_role("system:basic-user", vec![reviews, self_review]),
-        wide_binding(
+        cluster_role("system:basic-user", vec![reviews, self_review]),
+        cluster_role_binding(
             "system:basic-user",
             "system:basic-user",
-            std::slice::from_ref(&known),
+            std::slice::from_ref(&authenticated),
         ),
-        wide_role(
+        cluster_role(
             "system:public-info-viewer",
             vec![json!({"nonResourceURLs": health, "verbs": ["get"]})],
         ),
-        wide_binding(
+        cluster_role_binding(
             "system:public-info-viewer",
             "system:public-info-viewer",
-            &[known, unknown],
+            &[authenticated, unauthenticated],
         ),
     ]
 }
 
-/// What nodes may do. The role `system:node` is bound to all nodes here, for want of
-/// an authorizer that knows which node needs what.
+/// The role `system:node` is bound to all nodes here, because there is no Node authorizer.
 fn nodes() -> Vec<Value> {
-    let requests = |resource: &str, verbs: &[&str]| json!({"apiGroups": ["certificates.k8s.io"], "resources": [resource], "verbs": verbs});
+    let csr_rule = |resource: &str, verbs: &[&str]| json!({"apiGroups": ["certificates.k8s.io"], "resources": [resource], "verbs": verbs});
     let core = |resources: &[&str], verbs: &[&str]| json!({"apiGroups": [""], "resources": resources, "verbs": verbs});
-    let look = ["get", "list", "watch"];
+    let read_verbs = ["get", "list", "watch"];
     let leases = json!({
         "apiGroups": ["coordination.k8s.io"], "resources": ["leases"],
         "verbs": ["create", "delete", "get", "patch", "update"],
     });
     let classes = json!({
-        "apiGroups": ["node.k8s.io"], "resources": ["runtimeclasses"], "verbs": look,
+        "apiGroups": ["node.k8s.io"], "resources": ["runtimeclasses"], "verbs": read_verbs,
     });
     let slices = json!({
-        "apiGroups": ["discovery.k8s.io"], "resources": ["endpointslices"], "verbs": look,
+        "apiGroups": ["discovery.k8s.io"], "resources": ["endpointslices"], "verbs": read_verbs,
     });
     let events = json!({
         "apiGroups": ["", "events.k8s.io"], "resources": ["events"],
         "verbs": ["create", "patch", "update"],
     });
     let node = vec![
-        // A real kubelet sees its own Node and no other; whoever wants more of them
-        // has to be given it.
+        // A real kubelet can read only its own Node; a program that needs more needs its
+        // own permissions.
         core(&["nodes"], &["create", "get", "patch", "update"]),
         core(&["nodes/status", "pods/status"], &["patch", "update"]),
         core(&["pods"], &["create", "delete", "get", "list", "watch"]),
-        core(&["configmaps", "secrets", "services"], &look),
+        core(&["configmaps", "secrets", "services"], &read_verbs),
         core(&["serviceaccounts/token"], &["create"]),
-        requests(
+        csr_rule(
             "certificatesigningrequests",
             &["create", "get", "list", "watch"],
         ),
@@ -130,31 +127,30 @@ fn nodes() -> Vec<Value> {
         events.clone(),
     ];
     let proxy = vec![
-        core(&["endpoints", "services", "nodes"], &look),
+        core(&["endpoints", "services", "nodes"], &read_verbs),
         slices,
         events,
     ];
     let kind = "certificatesigningrequests";
-    let ask = requests(kind, &["create", "get", "list", "watch"]);
+    let create_requests = csr_rule(kind, &["create", "get", "list", "watch"]);
     let role_of = |part: &str| format!("system:certificates.k8s.io:{kind}:{part}");
-    let client = requests("certificatesigningrequests/nodeclient", &["create"]);
-    let own = requests("certificatesigningrequests/selfnodeclient", &["create"]);
+    let client = csr_rule("certificatesigningrequests/nodeclient", &["create"]);
+    let own = csr_rule("certificatesigningrequests/selfnodeclient", &["create"]);
     vec![
-        wide_role("system:node", node),
-        wide_binding("casement-lab:nodes", "system:node", &[group(NODES)]),
-        wide_role("system:node-proxier", proxy),
-        wide_binding(
+        cluster_role("system:node", node),
+        cluster_role_binding("casement-lab:nodes", "system:node", &[group(NODES)]),
+        cluster_role("system:node-proxier", proxy),
+        cluster_role_binding(
             "kubeadm:node-proxier",
             "system:node-proxier",
             &[json!({"kind": "ServiceAccount", "name": "kube-proxy", "namespace": "kube-system"})],
         ),
-        wide_role("system:node-bootstrapper", vec![ask]),
-        wide_role(&role_of("nodeclient"), vec![client]),
-        wide_role(&role_of("selfnodeclient"), vec![own]),
+        cluster_role("system:node-bootstrapper", vec![create_requests]),
+        cluster_role(&role_of("nodeclient"), vec![client]),
+        cluster_role(&role_of("selfnodeclient"), vec![own]),
     ]
 }
 
-/// What kubeadm gives to nodes that join.
 fn kubeadm() -> Vec<Value> {
     let map = |name: &str| {
         json!({
@@ -163,23 +159,23 @@ fn kubeadm() -> Vec<Value> {
         })
     };
     let nodes = json!({"apiGroups": [""], "resources": ["nodes"], "verbs": ["get"]});
-    let joining = [group(NEW_NODES), group(NODES)];
-    let anonymous = json!({"apiGroup": GROUP, "kind": "User", "name": "system:anonymous"});
+    let joining = [group(BOOTSTRAPPERS), group(NODES)];
+    let anonymous = json!({"apiGroup": RBAC_GROUP, "kind": "User", "name": "system:anonymous"});
     let mut all = vec![
-        wide_binding(
+        cluster_role_binding(
             "kubeadm:kubelet-bootstrap",
             "system:node-bootstrapper",
-            &[group(NEW_NODES)],
+            &[group(BOOTSTRAPPERS)],
         ),
-        wide_role("kubeadm:get-nodes", vec![nodes]),
-        wide_binding(
+        cluster_role("kubeadm:get-nodes", vec![nodes]),
+        cluster_role_binding(
             "kubeadm:get-nodes",
             "kubeadm:get-nodes",
-            &[group(NEW_NODES)],
+            &[group(BOOTSTRAPPERS)],
         ),
     ];
     let public = "kubeadm:bootstrap-signer-clusterinfo";
-    for (space, name, map_name, subjects) in [
+    for (namespace, name, map_name, subjects) in [
         (
             "kube-public",
             public,
@@ -205,14 +201,14 @@ fn kubeadm() -> Vec<Value> {
             joining.get(..1).unwrap_or_default(),
         ),
     ] {
-        let metadata = json!({"name": name, "namespace": space});
+        let metadata = json!({"name": name, "namespace": namespace});
         all.push(json!({
-            "apiVersion": format!("{GROUP}/v1"), "kind": "Role", "metadata": metadata,
+            "apiVersion": format!("{RBAC_GROUP}/v1"), "kind": "Role", "metadata": metadata,
             "rules": [map(map_name)],
         }));
         all.push(json!({
-            "apiVersion": format!("{GROUP}/v1"), "kind": "RoleBinding", "metadata": metadata,
-            "roleRef": {"apiGroup": GROUP, "kind": "Role", "name": name},
+            "apiVersion": format!("{RBAC_GROUP}/v1"), "kind": "RoleBinding", "metadata": metadata,
+            "roleRef": {"apiGroup": RBAC_GROUP, "kind": "Role", "name": name},
             "subjects": subjects,
         }));
     }
@@ -220,20 +216,20 @@ fn kubeadm() -> Vec<Value> {
 }
 
 fn group(name: &str) -> Value {
-    json!({"apiGroup": GROUP, "kind": "Group", "name": name})
+    json!({"apiGroup": RBAC_GROUP, "kind": "Group", "name": name})
 }
 
-fn wide_role(name: &str, rules: Vec<Value>) -> Value {
+fn cluster_role(name: &str, rules: Vec<Value>) -> Value {
     json!({
-        "apiVersion": format!("{GROUP}/v1"), "kind": "ClusterRole", "metadata": {"name": name},
+        "apiVersion": format!("{RBAC_GROUP}/v1"), "kind": "ClusterRole", "metadata": {"name": name},
         "rules": rules,
     })
 }
 
-fn wide_binding(name: &str, role: &str, subjects: &[Value]) -> Value {
+fn cluster_role_binding(name: &str, role: &str, subjects: &[Value]) -> Value {
     json!({
-        "apiVersion": format!("{GROUP}/v1"), "kind": "ClusterRoleBinding",
+        "apiVersion": format!("{RBAC_GROUP}/v1"), "kind": "ClusterRoleBinding",
         "metadata": {"name": name}, "subjects": subjects,
-        "roleRef": {"apiGroup": GROUP, "kind": "ClusterRole", "name": role},
+        "roleRef": {"apiGroup": RBAC_GROUP, "kind": "ClusterRole", "name": role},
     })
 }

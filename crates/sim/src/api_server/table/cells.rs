@@ -1,4 +1,4 @@
-//! The cells of a row, kind by kind.
+//! The cells of a row for each kind.
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -8,7 +8,7 @@ use super::{age, since};
 
 const NONE: &str = "<none>";
 
-/// As many as the kind has columns.
+/// One cell per column of the kind.
 pub(super) fn of(kind: &Kind, object: &Value, now: Timestamp) -> Vec<Value> {
     let name = object["metadata"]["name"].clone();
     let age = age(object, now);
@@ -53,12 +53,12 @@ pub(super) fn of(kind: &Kind, object: &Value, now: Timestamp) -> Vec<Value> {
         }
         "ReplicaSet" => {
             let status = &object["status"];
-            let wanted = number(&object["spec"]["replicas"]);
+            let desired = number(&object["spec"]["replicas"]);
             let (now, ready) = (
                 number(&status["replicas"]),
                 number(&status["readyReplicas"]),
             );
-            let mut cells = vec![name, wanted, now, ready, age];
+            let mut cells = vec![name, desired, now, ready, age];
             cells.extend(template(object));
             cells
         }
@@ -151,22 +151,24 @@ fn service(object: &Value, name: Value, age: Value) -> Vec<Value> {
         .map(|port| {
             let (number, protocol) = (&port["port"], text(&port["protocol"]));
             match port["nodePort"].as_u64() {
-                Some(outer) => format!("{number}:{outer}/{protocol}"),
+                Some(node_port) => format!("{number}:{node_port}/{protocol}"),
                 None => format!("{number}/{protocol}"),
             }
         })
         .collect();
-    let given = list(&object["status"]["loadBalancer"]["ingress"]);
-    let given = joined(given.map(|ingress| or(text(&ingress["ip"]), text(&ingress["hostname"]))));
-    let outside = match text(&spec["type"]) {
-        "LoadBalancer" => or(&given, "<pending>").to_owned(),
+    let ingress_addresses = list(&object["status"]["loadBalancer"]["ingress"]);
+    let ingress_addresses = joined(
+        ingress_addresses.map(|ingress| or(text(&ingress["ip"]), text(&ingress["hostname"]))),
+    );
+    let external_ip = match text(&spec["type"]) {
+        "LoadBalancer" => or(&ingress_addresses, "<pending>").to_owned(),
         _ => or(&joined(list(&spec["externalIPs"]).map(text)), NONE).to_owned(),
     };
     vec![
         name,
         spec["type"].clone(),
         json!(or(text(&spec["clusterIP"]), NONE)),
-        json!(outside),
+        json!(external_ip),
         json!(or(&ports.join(","), NONE)),
         age,
         json!(pairs(&spec["selector"])),
@@ -181,14 +183,14 @@ fn pod(object: &Value, name: Value, age: Value) -> Vec<Value> {
         .iter()
         .filter_map(|state| state["restartCount"].as_i64())
         .sum();
-    let waits = states.iter().find_map(|state| {
-        let reason = |how: &str| state["state"][how]["reason"].as_str();
+    let container_reason = states.iter().find_map(|state| {
+        let reason = |phase: &str| state["state"][phase]["reason"].as_str();
         reason("waiting").or_else(|| reason("terminated"))
     });
     let reason = or(text(&status["reason"]), text(&status["phase"]));
     let state = match object["metadata"].get("deletionTimestamp") {
         Some(_) => "Terminating",
-        None => waits.unwrap_or(reason),
+        None => container_reason.unwrap_or(reason),
     };
     let total = list(&object["spec"]["containers"]).count();
     vec![
@@ -214,11 +216,11 @@ fn event(object: &Value, name: Value, now: Timestamp) -> Vec<Value> {
         .into_iter()
         .find(|time| time.is_string())
         .unwrap_or(&Value::Null);
-    let about = &object["involvedObject"];
-    let about = format!(
+    let involved = &object["involvedObject"];
+    let involved = format!(
         "{}/{}",
-        text(&about["kind"]).to_lowercase(),
-        text(&about["name"])
+        text(&involved["kind"]).to_lowercase(),
+        text(&involved["name"])
     );
     let source = or(
         text(&object["source"]["component"]),
@@ -228,7 +230,7 @@ fn event(object: &Value, name: Value, now: Timestamp) -> Vec<Value> {
         since(last, now),
         object["type"].clone(),
         object["reason"].clone(),
-        json!(about),
+        json!(involved),
         json!(source),
         json!(text(&object["message"]).trim()),
         json!(object["count"].as_i64().unwrap_or(1)),
@@ -249,17 +251,17 @@ fn template(object: &Value) -> Vec<Value> {
 
 fn request(object: &Value, name: Value, age: Value) -> Vec<Value> {
     let spec = &object["spec"];
-    let asked = spec["expirationSeconds"].as_i64();
-    let asked = asked.map_or_else(|| NONE.to_owned(), |seconds| format!("{seconds}s"));
+    let duration = spec["expirationSeconds"].as_i64();
+    let duration = duration.map_or_else(|| NONE.to_owned(), |seconds| format!("{seconds}s"));
     let conditions = list(&object["status"]["conditions"]);
-    let mut told: Vec<&str> = conditions
+    let mut states: Vec<&str> = conditions
         .map(|condition| text(&condition["type"]))
         .collect();
-    if told.is_empty() {
-        told.push("Pending");
+    if states.is_empty() {
+        states.push("Pending");
     }
     if object["status"]["certificate"].is_string() {
-        told.push("Issued");
+        states.push("Issued");
     }
     let requestor = spec["username"].clone();
     let signer = spec["signerName"].clone();
@@ -268,8 +270,8 @@ fn request(object: &Value, name: Value, age: Value) -> Vec<Value> {
         age,
         signer,
         requestor,
-        json!(asked),
-        json!(told.join(",")),
+        json!(duration),
+        json!(states.join(",")),
     ]
 }
 

@@ -1,11 +1,11 @@
-//! What kube-proxy's model makes of files, networks and Services.
+//! Behavior of the kube-proxy model for configuration files, networks and Services.
 
 use casement_resource::HnsNetworkFacts;
 use serde_json::json;
 
 use super::*;
 use crate::fixture::service;
-use crate::{bare_windows, stand_in};
+use crate::{bare_windows, placeholder_program};
 
 const PROGRAM: &str = r"C:\k\kube-proxy.exe";
 const FILE: &str = r"C:\k\kube-proxy.json";
@@ -14,9 +14,9 @@ fn host(file: &Value) -> World {
     let mut world = bare_windows("win1", [127, 18, 0, 11].into());
     let program = [PROGRAM, r"--config=C:\k\kube-proxy.json"];
     world.services.extend([service(SERVICE, &program)]);
-    let program = stand_in(SERVICE, "v1.36.3");
+    let program = placeholder_program(SERVICE, "v1.36.3");
     for (path, text) in [(PROGRAM, program), (FILE, file.to_string())] {
-        disk::put_in(&mut world, &path.parse().unwrap(), &text);
+        disk::write_to(&mut world, &path.parse().unwrap(), &text);
     }
     world
 }
@@ -41,12 +41,12 @@ fn overlay_file() -> Value {
 async fn log_after(world: World) -> String {
     let sim = Sim::new(world);
     let mut proxy = KubeProxy::default();
-    proxy.tend(&sim, &sim.world(), Pace::default()).await;
+    proxy.tick(&sim, &sim.world(), Pace::default()).await;
     disk::text(&sim.world(), r"C:\var\log\kube-proxy\kube-proxy.log").unwrap_or_default()
 }
 
 #[tokio::test]
-async fn it_waits_for_the_network_that_its_file_names() {
+async fn missing_hns_network_is_logged() {
     let mut world = host(&json!({"winkernel": {"networkName": "vxlan0"}}));
     world.networks = vec![network("flannel.4096", "Overlay")];
     let log = log_after(world).await;
@@ -58,7 +58,7 @@ async fn it_waits_for_the_network_that_its_file_names() {
 }
 
 #[tokio::test]
-async fn without_a_name_in_its_file_the_environment_says_it() {
+async fn network_name_falls_back_to_the_environment() {
     let log = log_after(host(&json!({}))).await;
     assert!(
         log.contains("KUBE_NETWORK and network-flag not initialized"),
@@ -73,7 +73,7 @@ async fn without_a_name_in_its_file_the_environment_says_it() {
 }
 
 #[tokio::test]
-async fn an_overlay_needs_a_source_address_and_the_hosts_own() {
+async fn overlay_needs_source_vip_and_host_address() {
     let mut file = overlay_file();
     let mut world = host(&file);
     world.networks = vec![network("flannel.4096", "Overlay")];
@@ -90,7 +90,7 @@ async fn an_overlay_needs_a_source_address_and_the_hosts_own() {
     assert!(log.contains("source-vip flag not set"), "{log}");
 }
 
-fn cluster() -> (Value, Value) {
+fn services_and_slices() -> (Value, Value) {
     let service = json!({
         "metadata": {"namespace": "default", "name": "web"},
         "spec": {
@@ -98,7 +98,7 @@ fn cluster() -> (Value, Value) {
             "ports": [{"port": 80, "protocol": "TCP", "nodePort": 30080}],
         },
     });
-    let silent = json!({
+    let without_pods = json!({
         "metadata": {"namespace": "default", "name": "nobody"},
         "spec": {"clusterIP": "10.96.0.51", "ports": [{"port": 80}]},
     });
@@ -115,28 +115,28 @@ fn cluster() -> (Value, Value) {
         ],
     });
     (
-        json!({"items": [service, silent]}),
+        json!({"items": [service, without_pods]}),
         json!({"items": [slice]}),
     )
 }
 
 #[test]
-fn a_service_has_balancers_over_its_ready_pods_and_goes_with_them() {
+fn service_has_load_balancers_over_its_ready_pods() {
     let mut world = host(&overlay_file());
     world.networks = vec![network("flannel.4096", "Overlay")];
     let program = running(&world, SERVICE).unwrap();
     let settings = Settings::read(&world, &program).unwrap();
-    let (services, slices) = cluster();
-    let table = Table::of(&services, &slices, &settings.node);
-    table.put(&mut world, &settings, true);
-    let ids = |world: &World| -> Vec<String> {
+    let (services, slices) = services_and_slices();
+    let table = BalancerTable::new(&services, &slices, &settings.node);
+    table.apply_to(&mut world, &settings, true);
+    let balancers = |world: &World| -> Vec<String> {
         let all = world.balancers.iter();
         all.map(|it| format!("{} {}", it.id, it.endpoints.join(" ")))
             .collect()
     };
-    // The pod of this host is passed over: it has no endpoint yet.
+    // The pod of this host is skipped: it has no endpoint yet.
     assert_eq!(
-        ids(&world),
+        balancers(&world),
         [
             "kube-proxy-10.96.0.50-80-TCP kube-proxy-10.244.1.3",
             "kube-proxy-node-30080-TCP kube-proxy-10.244.1.3",
@@ -155,21 +155,29 @@ fn a_service_has_balancers_over_its_ready_pods_and_goes_with_them() {
         address: Some([10, 244, 3, 3].into()),
         attached: Some(false),
     });
-    table.put(&mut world, &settings, true);
-    assert!(ids(&world)[0].contains(" pod "), "{:?}", ids(&world));
-    Table::default().put(&mut world, &settings, true);
+    table.apply_to(&mut world, &settings, true);
+    assert!(
+        balancers(&world)[0].contains(" pod "),
+        "{:?}",
+        balancers(&world)
+    );
+    BalancerTable::default().apply_to(&mut world, &settings, true);
     assert!(world.balancers.is_empty());
-    assert_eq!(world.endpoints.len(), 2, "the pod's and the source address");
+    assert_eq!(
+        world.endpoints.len(),
+        2,
+        "endpoints of the pod and of the source VIP"
+    );
 }
 
 #[test]
-fn nothing_is_made_once_the_service_is_stopped() {
+fn stopped_service_creates_nothing() {
     let mut world = host(&overlay_file());
     world.networks = vec![network("flannel.4096", "Overlay")];
     let settings = Settings::read(&world, &running(&world, SERVICE).unwrap()).unwrap();
-    let (services, slices) = cluster();
-    let table = Table::of(&services, &slices, &settings.node);
+    let (services, slices) = services_and_slices();
+    let table = BalancerTable::new(&services, &slices, &settings.node);
     world.services.remove(SERVICE);
-    table.put(&mut world, &settings, true);
+    table.apply_to(&mut world, &settings, true);
     assert!(world.balancers.is_empty() && world.endpoints.is_empty());
 }

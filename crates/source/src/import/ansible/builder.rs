@@ -1,23 +1,22 @@
-//! An inventory in the making, with Ansible's rules for what joins what.
+//! Builds an inventory by Ansible's rules for groups.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
-use super::findings::{At, Findings};
+use super::findings::{Findings, Span};
 use super::inventory::{Group, Host, Inventory, Layer, Variable};
 use super::value::Value;
-use super::{MOST_GROUPS, MOST_HOSTS, MOST_WORK, codes, python};
-use crate::import::Place;
+use super::{MAX_GROUPS, MAX_HOSTS, MAX_WORK, codes, python};
+use crate::import::SourceLocation;
 
 pub(super) const ALL: usize = 0;
 pub(super) const UNGROUPED: usize = 1;
 
-/// Why a group cannot be put into another.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(super) enum BadChild {
-    #[error("the group `{0}` cannot be in itself")]
+    #[error("group `{0}` cannot contain itself")]
     Itself(String),
-    #[error("the group `{child}` cannot be in `{parent}`, which is in `{child}`")]
+    #[error("group `{child}` cannot be a child of `{parent}`, which is a descendant of `{child}`")]
     Loop { parent: String, child: String },
 }
 
@@ -28,7 +27,7 @@ pub(super) struct Builder {
     hosts: Vec<Host>,
     group_names: HashMap<String, usize>,
     host_names: HashMap<String, usize>,
-    /// Hosts named and variables set so far.
+    /// Host entries plus variable assignments so far.
     work: usize,
 }
 
@@ -52,8 +51,8 @@ impl Builder {
         builder
     }
 
-    pub(super) fn place(&self, line: usize) -> Place {
-        Place {
+    pub(super) fn location(&self, line: usize) -> SourceLocation {
+        SourceLocation {
             file: self.file.clone(),
             line,
         }
@@ -63,26 +62,24 @@ impl Builder {
         self.group_names.get(name).copied()
     }
 
-    /// How many more hosts there may be.
-    pub(super) fn room(&self) -> usize {
-        MOST_HOSTS.saturating_sub(self.hosts.len())
+    pub(super) fn remaining_hosts(&self) -> usize {
+        MAX_HOSTS.saturating_sub(self.hosts.len())
     }
 
-    /// Whether no more groups are taken: each may be in all others, so their
-    /// number bounds the work.
+    /// Whether a limit is reached. The number of groups limits the work, because each
+    /// may be in all others.
     pub(super) fn is_full(&self) -> bool {
-        self.groups.len() >= MOST_GROUPS || self.work > MOST_WORK
+        self.groups.len() >= MAX_GROUPS || self.work > MAX_WORK
     }
 
-    /// Counts what a pattern with its variables costs: a short line can name all
-    /// hosts again and again.
-    pub(super) fn charge(&mut self, hosts: usize, variables: usize) {
+    /// Counts the cost of a pattern: a short line can repeat all hosts.
+    pub(super) fn add_work(&mut self, hosts: usize, variables: usize) {
         self.work = self
             .work
             .saturating_add(hosts.saturating_mul(1 + variables));
     }
 
-    pub(super) fn add_group(&mut self, name: &str, place: Option<Place>) -> usize {
+    pub(super) fn add_group(&mut self, name: &str, location: Option<SourceLocation>) -> usize {
         if let Some(known) = self.group(name) {
             return known;
         }
@@ -90,7 +87,7 @@ impl Builder {
         self.group_names.insert(name.to_owned(), index);
         self.groups.push(Group {
             name: name.to_owned(),
-            place,
+            location,
             priority: 1,
             variables: Layer::new(),
             file_variables: Layer::new(),
@@ -101,9 +98,14 @@ impl Builder {
         index
     }
 
-    /// Puts a host into a group. Its port counts only when it is new, and there
-    /// is no port 0.
-    pub(super) fn add_host(&mut self, name: &str, group: usize, port: Option<i128>, place: Place) {
+    /// Adds a host to a group. The port is used only for a new host, and 0 is ignored.
+    pub(super) fn add_host(
+        &mut self,
+        name: &str,
+        group: usize,
+        port: Option<i128>,
+        location: SourceLocation,
+    ) {
         let index = match self.host_names.get(name) {
             Some(known) => *known,
             None => {
@@ -112,12 +114,12 @@ impl Builder {
                 let mut variables = Layer::new();
                 if let Some(port) = port.filter(|port| *port != 0) {
                     let value = Value::Int(port);
-                    let place = place.clone();
-                    variables.insert("ansible_port".to_owned(), Variable { value, place });
+                    let location = location.clone();
+                    variables.insert("ansible_port".to_owned(), Variable { value, location });
                 }
                 self.hosts.push(Host {
                     name: name.to_owned(),
-                    place,
+                    location,
                     variables,
                     file_variables: Layer::new(),
                     direct: Vec::new(),
@@ -136,7 +138,6 @@ impl Builder {
         }
     }
 
-    /// Puts a group into another.
     pub(super) fn add_child(&mut self, parent: usize, child: usize) -> Result<(), BadChild> {
         let name = |group: usize| self.groups[group].name.clone();
         if parent == child {
@@ -162,39 +163,39 @@ impl Builder {
 
     fn ancestors(&self, group: usize) -> BTreeSet<usize> {
         let mut seen = BTreeSet::new();
-        let mut open = self.groups[group].parents.clone();
-        while let Some(next) = open.pop() {
+        let mut queue = self.groups[group].parents.clone();
+        while let Some(next) = queue.pop() {
             if seen.insert(next) {
-                open.extend(&self.groups[next].parents);
+                queue.extend(&self.groups[next].parents);
             }
         }
         seen
     }
 
-    /// Sets a variable of the group of this name or, where there is none, of the
-    /// host: a host that is called like a group never gets any.
+    /// Sets a variable of the group with this name, otherwise of the host: a host with
+    /// the name of a group never gets variables.
     pub(super) fn set_variable(
         &mut self,
         owner: &str,
         (name, value): (&str, Value),
-        place: Place,
+        location: SourceLocation,
     ) -> Result<(), Value> {
         if let Some(group) = self.group(owner) {
-            return self.set_group_variable(group, (name, value), place);
+            return self.set_group_variable(group, (name, value), location);
         }
         if let Some(host) = self.host_names.get(owner) {
             let variables = &mut self.hosts[*host].variables;
-            variables.insert(name.to_owned(), Variable { value, place });
+            variables.insert(name.to_owned(), Variable { value, location });
         }
         Ok(())
     }
 
-    /// The same for a group; what is no priority of a group comes back.
+    /// Returns the value if it is an invalid `ansible_group_priority`.
     pub(super) fn set_group_variable(
         &mut self,
         group: usize,
         (name, value): (&str, Value),
-        place: Place,
+        location: SourceLocation,
     ) -> Result<(), Value> {
         let group = &mut self.groups[group];
         if name == "ansible_group_priority" {
@@ -208,21 +209,20 @@ impl Builder {
         }
         group
             .variables
-            .insert(name.to_owned(), Variable { value, place });
+            .insert(name.to_owned(), Variable { value, location });
         Ok(())
     }
 
-    /// What holds for every inventory once it was read.
     pub(super) fn finish(mut self, findings: &mut Findings) -> Option<Inventory> {
-        if let Err(error) = self.settle() {
-            let finding = findings.error(At::main(0..0), codes::GROUP_LOOP, error.to_string());
-            let help = "every group is in `all`; take `all` out of `:children`";
+        if let Err(error) = self.apply_implicit_groups() {
+            let finding = findings.error(Span::main(0..0), codes::GROUP_LOOP, error.to_string());
+            let help = "remove `all` from `:children`; it already contains all groups";
             finding.help = Some(help.to_owned());
             return None;
         }
         let depths = self.depths();
-        // Hosts that are listed alike are in the same groups: most inventories
-        // have few such lists, and hostile ones would fill the memory.
+        // Hosts with the same direct groups share one list of all groups, so that a
+        // hostile inventory cannot exhaust memory.
         let mut known: HashMap<Vec<usize>, Arc<[usize]>> = HashMap::new();
         let mut memberships = 0;
         for host in 0..self.hosts.len() {
@@ -230,16 +230,16 @@ impl Builder {
             let groups = match known.get(&direct) {
                 Some(groups) => groups.clone(),
                 None => {
-                    let groups = self.by_strength(host, &depths);
+                    let groups = self.by_precedence(host, &depths);
                     known.insert(direct, groups.clone());
                     groups
                 }
             };
             memberships += groups.len();
-            if memberships > MOST_WORK {
-                let message = "the hosts are in more groups than is read";
-                let finding = findings.error(At::main(0..0), codes::TOO_LARGE, message);
-                finding.help = Some("is it the right file?".to_owned());
+            if memberships > MAX_WORK {
+                let message = "the hosts are in too many groups";
+                let finding = findings.error(Span::main(0..0), codes::TOO_LARGE, message);
+                finding.help = Some("check that it is the right file".to_owned());
                 return None;
             }
             self.hosts[host].groups = groups;
@@ -250,9 +250,9 @@ impl Builder {
         })
     }
 
-    /// The groups of a host, weakest first, without `all`.
-    fn by_strength(&self, host: usize, depths: &[usize]) -> Arc<[usize]> {
-        let mut groups: Vec<_> = self.closure(host).into_iter().collect();
+    /// All groups of a host except `all`, lowest precedence first.
+    fn by_precedence(&self, host: usize, depths: &[usize]) -> Arc<[usize]> {
+        let mut groups: Vec<_> = self.all_groups(host).into_iter().collect();
         groups.retain(|group| *group != ALL);
         groups.sort_by_key(|group| {
             let Group { priority, name, .. } = &self.groups[*group];
@@ -261,9 +261,8 @@ impl Builder {
         groups.into()
     }
 
-    /// Every group is in `all`, and `ungrouped` has the hosts that are in no
-    /// other group.
-    fn settle(&mut self) -> Result<(), BadChild> {
+    /// Every group is in `all`; hosts without a group are in `ungrouped`.
+    fn apply_implicit_groups(&mut self) -> Result<(), BadChild> {
         for group in 1..self.groups.len() {
             if self.groups[group].parents.is_empty() {
                 self.add_child(ALL, group)?;
@@ -279,7 +278,7 @@ impl Builder {
                 self.hosts[host].direct.retain(|group| *group != UNGROUPED);
                 self.groups[UNGROUPED].hosts.retain(|other| *other != host);
             } else if !ungrouped && !grouped {
-                // Of a host and a group with one name, Ansible takes the group.
+                // If a host and a group have the same name, Ansible uses the group.
                 match self.group(&self.hosts[host].name) {
                     Some(group) => self.add_child(UNGROUPED, group)?,
                     None => self.join(host, UNGROUPED),
@@ -289,8 +288,8 @@ impl Builder {
         Ok(())
     }
 
-    /// The groups that list a host, and those that they are in.
-    fn closure(&self, host: usize) -> BTreeSet<usize> {
+    /// Direct groups of a host and their ancestors.
+    fn all_groups(&self, host: usize) -> BTreeSet<usize> {
         let direct = &self.hosts[host].direct;
         let mut groups: BTreeSet<_> = direct.iter().copied().collect();
         for group in direct {
@@ -299,10 +298,10 @@ impl Builder {
         groups
     }
 
-    /// The longest way down from `all` to each group.
+    /// The longest path from `all` to each group.
     fn depths(&self) -> Vec<usize> {
         let mut depths = vec![0; self.groups.len()];
-        let mut waits: Vec<_> = self
+        let mut unvisited_parents: Vec<_> = self
             .groups
             .iter()
             .map(|group| group.parents.len())
@@ -311,8 +310,8 @@ impl Builder {
         while let Some(group) = ready.pop() {
             for child in &self.groups[group].children {
                 depths[*child] = depths[*child].max(depths[group] + 1);
-                waits[*child] -= 1;
-                if waits[*child] == 0 {
+                unvisited_parents[*child] -= 1;
+                if unvisited_parents[*child] == 0 {
                     ready.push(*child);
                 }
             }

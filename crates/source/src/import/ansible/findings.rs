@@ -1,20 +1,18 @@
-//! Findings in the making.
+//! Collects findings about inventory files.
 
 use std::ops::Range;
 
 use casement_diag::{Code, Diagnostic, FieldPath, Part, has_errors};
 
-use super::{Found, codes};
+use super::{FileDiagnostic, codes};
 use crate::import::TextFile;
 use crate::syntax;
 
-/// Nobody mends more in one go.
-const MOST: usize = 100;
+const MAX_FINDINGS: usize = 100;
 
-/// Collects what is wrong with the files.
 #[derive(Debug)]
 pub(super) struct Findings {
-    found: Vec<Found>,
+    found: Vec<FileDiagnostic>,
     files: usize,
 }
 
@@ -28,7 +26,7 @@ impl Findings {
 
     pub(super) fn error(
         &mut self,
-        at: At,
+        at: Span,
         code: Code,
         message: impl Into<String>,
     ) -> &mut Diagnostic {
@@ -37,7 +35,7 @@ impl Findings {
 
     pub(super) fn warning(
         &mut self,
-        at: At,
+        at: Span,
         code: Code,
         message: impl Into<String>,
     ) -> &mut Diagnostic {
@@ -47,12 +45,12 @@ impl Findings {
         )
     }
 
-    fn add(&mut self, at: At, diagnostic: Diagnostic) -> &mut Diagnostic {
+    fn add(&mut self, at: Span, diagnostic: Diagnostic) -> &mut Diagnostic {
         let file = at.file.min(self.files);
         let diagnostic = diagnostic.at(Part::Bytes(at.range));
-        let index = self.found.len().min(MOST);
-        self.found.truncate(MOST);
-        self.found.push(Found { file, diagnostic });
+        let index = self.found.len().min(MAX_FINDINGS);
+        self.found.truncate(MAX_FINDINGS);
+        self.found.push(FileDiagnostic { file, diagnostic });
         #[expect(clippy::indexing_slicing, reason = "pushed at this index just now")]
         &mut self.found[index].diagnostic
     }
@@ -68,7 +66,7 @@ impl Findings {
             .any(|found| has_errors(std::slice::from_ref(&found.diagnostic)))
     }
 
-    pub(super) fn in_order(mut self) -> Vec<Found> {
+    pub(super) fn in_order(mut self) -> Vec<FileDiagnostic> {
         self.found
             .sort_by_key(|found| match &found.diagnostic.part {
                 Part::Bytes(range) => (found.file, range.start),
@@ -77,17 +75,16 @@ impl Findings {
         self.found
     }
 
-    /// Whether a file is not read at all: too large, or only its owner's vault
-    /// password opens it.
-    pub(super) fn refused(&mut self, file: usize, text: &TextFile, most: usize) -> bool {
-        let at = At {
+    /// Whether a file cannot be read: too large, or encrypted with a vault password.
+    pub(super) fn rejected(&mut self, file: usize, text: &TextFile, max: usize) -> bool {
+        let at = Span {
             file,
             range: 0..text.text.lines().next().unwrap_or_default().len(),
         };
-        if text.text.len() > most {
-            let too_large = syntax::too_large(most);
+        if text.text.len() > max {
+            let too_large = syntax::too_large(max);
             self.error(at, codes::TOO_LARGE, too_large.message).help =
-                Some("is it the right file?".to_owned());
+                Some("check that it is the right file".to_owned());
             return true;
         }
         if text.text.starts_with("$ANSIBLE_VAULT") {
@@ -95,8 +92,8 @@ impl Findings {
             let finding = self.warning(at, codes::ENCRYPTED, message);
             finding
                 .notes
-                .push("nothing in it is carried over".to_owned());
-            finding.help = Some("`ansible-vault view` shows it; secrets go into files, variables of the environment or a prompt".to_owned());
+                .push("its variables are not imported".to_owned());
+            finding.help = Some("run `ansible-vault view` to see them; put secrets into files or environment variables, or use a prompt".to_owned());
             if file == 0 {
                 finding.severity = casement_diag::Severity::Error;
             }
@@ -106,15 +103,15 @@ impl Findings {
     }
 }
 
-/// Where in which file.
+/// A byte range in a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct At {
+pub(super) struct Span {
     pub(super) file: usize,
     pub(super) range: Range<usize>,
 }
 
-impl At {
-    /// In the inventory itself.
+impl Span {
+    /// A range in the inventory file.
     pub(super) fn main(range: Range<usize>) -> Self {
         Self { file: 0, range }
     }

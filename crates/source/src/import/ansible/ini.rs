@@ -1,15 +1,14 @@
-//! Inventories that look like INI files.
+//! INI inventories.
 
 use std::ops::Range;
 
 use super::builder::{BadChild, Builder, UNGROUPED};
-use super::findings::{At, Findings};
+use super::findings::{Findings, Span};
 use super::literal::{self, Literal};
 use super::value::Value;
-use super::{MOST_GROUPS, codes, pattern, python, words};
+use super::{MAX_GROUPS, codes, pattern, python, shlex};
 use crate::node::clipped;
 
-/// What a section holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Hosts,
@@ -17,26 +16,26 @@ enum Kind {
     Vars,
 }
 
-/// A group that was used and not declared yet.
+/// A group that is used but not declared yet.
 enum Pending {
-    /// By its variables.
+    /// Used in a `:vars` section.
     Vars(Range<usize>),
-    /// By these groups, which it is to be in.
+    /// Used as a child of these groups.
     Child(Range<usize>, Vec<usize>),
 }
 
 struct Reader<'a> {
     builder: &'a mut Builder,
     findings: &'a mut Findings,
-    /// In the order in which they were used.
+    /// In order of first use.
     pending: Vec<(String, Pending)>,
     group: usize,
     kind: Kind,
-    /// Whether the rest is not read.
+    /// A limit was reached; the rest is skipped.
     full: bool,
 }
 
-/// One line without the space around it.
+/// A trimmed line.
 #[derive(Clone, Copy)]
 struct Line<'t> {
     text: &'t str,
@@ -45,20 +44,19 @@ struct Line<'t> {
 }
 
 impl Line<'_> {
-    fn at(&self) -> At {
-        At::main(self.range())
+    fn at(&self) -> Span {
+        Span::main(self.range())
     }
 
     fn range(&self) -> Range<usize> {
         self.start..self.start + self.text.len()
     }
 
-    fn part(&self, range: Range<usize>) -> At {
-        At::main(self.start + range.start..self.start + range.end)
+    fn part(&self, range: Range<usize>) -> Span {
+        Span::main(self.start + range.start..self.start + range.end)
     }
 }
 
-/// Reads an inventory.
 pub(super) fn read(text: &str, builder: &mut Builder, findings: &mut Findings) {
     let mut reader = Reader {
         builder,
@@ -92,20 +90,19 @@ impl Reader<'_> {
         if self.full {
             return;
         }
-        if self.builder.is_full() || self.pending.len() >= MOST_GROUPS {
+        if self.builder.is_full() || self.pending.len() >= MAX_GROUPS {
             self.full = true;
-            let message = "the inventory has more groups, or names hosts more often, than is read";
+            let message = "the inventory has too many groups or host entries";
             let finding = self.findings.error(line.at(), codes::TOO_LARGE, message);
-            finding.help = Some("is it the right file?".to_owned());
+            finding.help = Some("check that it is the right file".to_owned());
             return;
         }
         if let Some((name, kind)) = section(line.text) {
             self.section(line, name, kind);
         } else if line.text.starts_with('[') && line.text.ends_with(']') {
-            let message = format!("`{}` is no section", clipped(line.text));
-            self.wrong(line.at(), message).push_str(
-                "a section is `[group]`, `[group:children]` or `[group:vars]`, without spaces",
-            );
+            let message = format!("`{}` is not a valid section", clipped(line.text));
+            self.line_error(line.at(), message)
+                .push_str("use `[group]`, `[group:children]` or `[group:vars]`, without spaces");
         } else {
             match self.kind {
                 Kind::Hosts => self.hosts(line),
@@ -115,8 +112,8 @@ impl Reader<'_> {
         }
     }
 
-    /// A line that is not what it should be; gives the help to fill in.
-    fn wrong(&mut self, at: At, message: String) -> &mut String {
+    /// Adds an error; the caller fills in the returned help.
+    fn line_error(&mut self, at: Span, message: String) -> &mut String {
         let finding = self.findings.error(at, codes::LINE, message);
         finding.help.get_or_insert_default()
     }
@@ -127,26 +124,26 @@ impl Reader<'_> {
             Some("children") => Kind::Children,
             Some("vars") => Kind::Vars,
             Some(other) => {
-                let message = format!("`{}` is no kind of section", clipped(other));
-                self.wrong(line.at(), message)
-                    .push_str("it is `:children`, `:vars`, or nothing for hosts");
+                let message = format!("`{}` is not a valid section type", clipped(other));
+                self.line_error(line.at(), message)
+                    .push_str("use `:children` or `:vars`, or nothing for hosts");
                 Kind::Hosts
             }
         };
-        let place = self.builder.place(line.number);
+        let location = self.builder.location(line.number);
         let pending = self.pending.iter().position(|(pending, _)| pending == name);
         if self.kind == Kind::Vars && self.builder.group(name).is_none() && pending.is_none() {
             let pending = Pending::Vars(line.range());
             self.pending.push((name.to_owned(), pending));
         }
-        self.group = self.builder.add_group(name, Some(place));
+        self.group = self.builder.add_group(name, Some(location));
         if self.kind != Kind::Vars {
-            self.declared(name, &line);
+            self.resolve_pending(name, &line);
         }
     }
 
-    /// What was waited for is there.
-    fn declared(&mut self, name: &str, line: &Line<'_>) {
+    /// Adds a newly declared group to the groups that wait for it.
+    fn resolve_pending(&mut self, name: &str, line: &Line<'_>) {
         let Some(index) = self.pending.iter().position(|(pending, _)| pending == name) else {
             return;
         };
@@ -156,73 +153,74 @@ impl Reader<'_> {
         };
         for parent in parents {
             let added = self.builder.add_child(parent, child);
-            self.joined(added, line);
+            self.check_child(added, line);
         }
     }
 
-    fn joined(&mut self, added: Result<(), BadChild>, line: &Line<'_>) {
+    fn check_child(&mut self, added: Result<(), BadChild>, line: &Line<'_>) {
         if let Err(error) = added {
             let finding = self
                 .findings
                 .error(line.at(), codes::GROUP_LOOP, error.to_string());
-            finding.help = Some("take it out of one of the two".to_owned());
+            finding.help = Some("remove it from one of the two groups".to_owned());
         }
     }
 
     fn hosts(&mut self, line: Line<'_>) {
-        let words = match words::split(line.text) {
+        let words = match shlex::split(line.text) {
             Ok(words) => words,
             Err(error) => {
-                self.wrong(line.at(), error.to_string())
-                    .push_str("put the value in quotes of the other kind");
+                self.line_error(line.at(), error.to_string())
+                    .push_str("use the other type of quotes");
                 return;
             }
         };
         let Some((first, variables)) = words.split_first() else {
             return;
         };
-        let named = match pattern::expand_in_ini(&first.text, self.builder.room()) {
-            Ok(named) => named,
+        let expanded = match pattern::expand_in_ini(&first.text, self.builder.remaining_hosts()) {
+            Ok(expanded) => expanded,
             Err(error) => {
-                let message = format!("`{}` is no host: {error}", clipped(&first.text));
+                let message = format!("`{}` is not a valid host: {error}", clipped(&first.text));
                 let at = line.part(first.range.clone());
                 let finding = self.findings.error(at, codes::HOST_PATTERN, message);
-                finding.help =
-                    Some("a line is `name variable=value …`; a range is `win[01:20]`".to_owned());
+                finding.help = Some(
+                    "write `name variable=value …`, with ranges such as `win[01:20]`".to_owned(),
+                );
                 return;
             }
         };
-        if named.hosts.is_empty() {
+        if expanded.hosts.is_empty() {
             let message = format!(
-                "`{}` names no host: its range is empty",
+                "`{}` matches no hosts: the range is empty",
                 clipped(&first.text)
             );
             let at = line.part(first.range.clone());
             let finding = self.findings.warning(at, codes::HOST_PATTERN, message);
-            finding.help = Some("a range runs upwards: `win[01:20]`".to_owned());
+            finding.help = Some("use an ascending range such as `win[01:20]`".to_owned());
         }
         let mut values = Vec::new();
         for word in variables {
             let at = line.part(word.range.clone());
             let Some((name, text)) = word.text.split_once('=') else {
-                let message = "a host's variable lacks its `=`".to_owned();
-                self.wrong(at, message).push_str(
-                    "a line is `name variable=value …`; a value with spaces needs quotes",
-                );
+                let message = "missing `=` after a host variable".to_owned();
+                self.line_error(at, message)
+                    .push_str("write `name variable=value …`; quote values with spaces");
                 continue;
             };
             if let Some(value) = self.value(text, name, at) {
                 values.push((name, value));
             }
         }
-        self.builder.charge(named.hosts.len(), values.len());
-        for host in &named.hosts {
-            let place = self.builder.place(line.number);
-            self.builder.add_host(host, self.group, named.port, place);
+        self.builder.add_work(expanded.hosts.len(), values.len());
+        for host in &expanded.hosts {
+            let location = self.builder.location(line.number);
+            self.builder
+                .add_host(host, self.group, expanded.port, location);
             for (name, value) in &values {
-                let place = self.builder.place(line.number);
+                let location = self.builder.location(line.number);
                 let variable = (*name, value.clone());
-                let set = self.builder.set_variable(host, variable, place);
+                let set = self.builder.set_variable(host, variable, location);
                 self.priority(set, line.at());
             }
         }
@@ -230,36 +228,39 @@ impl Reader<'_> {
 
     fn variable(&mut self, line: Line<'_>) {
         let Some((name, text)) = line.text.split_once('=') else {
-            self.wrong(line.at(), "a group's variable lacks its `=`".to_owned())
-                .push_str("a line of `[group:vars]` is `variable=value`");
+            self.line_error(line.at(), "missing `=` after a group variable".to_owned())
+                .push_str("write `variable=value` in `[group:vars]`");
             return;
         };
         let (name, text) = (python::strip(name), python::strip(text));
         if let Some(value) = self.value(text, name, line.at()) {
-            let place = self.builder.place(line.number);
+            let location = self.builder.location(line.number);
             let set = self
                 .builder
-                .set_group_variable(self.group, (name, value), place);
+                .set_group_variable(self.group, (name, value), location);
             self.priority(set, line.at());
         }
     }
 
-    fn priority(&mut self, set: Result<(), Value>, at: At) {
+    fn priority(&mut self, set: Result<(), Value>, at: Span) {
         if set.is_err() {
-            let message = "`ansible_group_priority` must be a whole number".to_owned();
-            self.wrong(at, message)
+            let message = "`ansible_group_priority` must be an integer".to_owned();
+            self.line_error(at, message)
                 .push_str("write `ansible_group_priority=10`");
         }
     }
 
-    fn value(&mut self, text: &str, name: &str, at: At) -> Option<Value> {
+    fn value(&mut self, text: &str, name: &str, at: Span) -> Option<Value> {
         match literal::evaluate(text) {
             Literal::Value(value) => Some(value),
-            Literal::None => Some(Value::Text(text.to_owned())),
-            Literal::Refused(reason) => {
-                let message = format!("the value of `{}` is not read: {reason}", clipped(name));
+            Literal::PlainText => Some(Value::Text(text.to_owned())),
+            Literal::Unsupported(reason) => {
+                let message = format!(
+                    "the value of `{}` is not supported: {reason}",
+                    clipped(name)
+                );
                 let finding = self.findings.error(at, codes::VALUE, message);
-                finding.help = Some("write it as a text, a number, a list or a mapping".to_owned());
+                finding.help = Some("use a string, number, list or mapping".to_owned());
                 None
             }
         }
@@ -267,14 +268,14 @@ impl Reader<'_> {
 
     fn child(&mut self, line: Line<'_>) {
         let Some(name) = group_name(line.text) else {
-            let message = format!("`{}` is no name of a group", clipped(line.text));
-            self.wrong(line.at(), message)
-                .push_str("a line of `[group:children]` is the name of a group, nothing else");
+            let message = format!("`{}` is not a valid group name", clipped(line.text));
+            self.line_error(line.at(), message)
+                .push_str("write only a group name on each line of `[group:children]`");
             return;
         };
         if let Some(child) = self.builder.group(name) {
             let added = self.builder.add_child(self.group, child);
-            self.joined(added, &line);
+            self.check_child(added, &line);
             return;
         }
         let known = self.pending.iter_mut().find(|(pending, _)| pending == name);
@@ -293,21 +294,18 @@ impl Reader<'_> {
             let (range, message) = match pending {
                 Pending::Vars(range) => (
                     range,
-                    format!("`{name}` has variables, but there is no such group"),
+                    format!("group `{name}` has variables, but is not declared"),
                 ),
-                Pending::Child(range, _) => (range, format!("there is no group `{name}`")),
+                Pending::Child(range, _) => (range, format!("group `{name}` is not declared")),
             };
             let finding = self
                 .findings
-                .error(At::main(range), codes::UNDEFINED_GROUP, message);
-            finding.help = Some(format!(
-                "declare it with a section `[{name}]`, which may be empty"
-            ));
+                .error(Span::main(range), codes::UNDEFINED_GROUP, message);
+            finding.help = Some(format!("add a section `[{name}]`; it may be empty"));
         }
     }
 }
 
-/// Name and kind of a section.
 fn section(line: &str) -> Option<(&str, Option<&str>)> {
     let (inner, after) = line.strip_prefix('[')?.split_once(']')?;
     is_comment(after).then_some(())?;
@@ -317,13 +315,13 @@ fn section(line: &str) -> Option<(&str, Option<&str>)> {
     };
     let word =
         |text: &str| !text.is_empty() && text.chars().all(|c| c.is_alphanumeric() || c == '_');
-    let good = is_group_name(name) && kind.is_none_or(word);
-    good.then_some((name, kind))
+    let valid = is_group_name(name) && kind.is_none_or(word);
+    valid.then_some((name, kind))
 }
 
-/// A group's name, with nothing but a comment behind it.
+/// A group name, followed only by an optional comment.
 fn group_name(line: &str) -> Option<&str> {
-    // A `#` may belong to the name, so the longest name is tried first.
+    // The name may contain `#`, so the longest name is tried first.
     let end = |c: char| matches!(c, ':' | ']') || python::is_space(c);
     let length = line.find(end).unwrap_or(line.len());
     let (name, after) = line.split_at(length);

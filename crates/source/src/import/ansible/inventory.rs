@@ -1,56 +1,47 @@
-//! An inventory that was read: hosts, groups, and who wins where a variable is
-//! set more than once.
+//! A parsed inventory: hosts, groups, and the precedence of variables.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
 
 use super::value::Value;
-use crate::import::Place;
+use crate::import::SourceLocation;
 
-/// Variables by name.
 pub(super) type Layer = BTreeMap<String, Variable>;
 
-/// A variable, and where it was set.
 #[derive(Clone, PartialEq)]
 pub struct Variable {
-    /// What it holds.
     pub value: Value,
-    /// Where that was said.
-    pub place: Place,
+    pub location: SourceLocation,
 }
 
 impl fmt::Debug for Variable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:?} at {}", self.value, self.place)
+        write!(f, "{:?} at {}", self.value, self.location)
     }
 }
 
-/// A host of an inventory.
 #[derive(Debug, Clone)]
 pub struct Host {
-    /// As the inventory calls it.
     pub name: String,
-    /// Where it was named first.
-    pub place: Place,
-    /// What the inventory says about it alone.
+    /// First occurrence.
+    pub location: SourceLocation,
+    /// From the inventory file.
     pub(super) variables: Layer,
-    /// What `host_vars` says about it.
+    /// From `host_vars`.
     pub(super) file_variables: Layer,
-    /// The groups that list it.
+    /// Groups that list the host directly.
     pub(super) direct: Vec<usize>,
-    /// All groups that it is in but `all`, weakest first.
+    /// All groups except `all`, lowest precedence first.
     pub(super) groups: Arc<[usize]>,
 }
 
-/// A group of an inventory.
 #[derive(Debug, Clone)]
 pub struct Group {
-    /// As the inventory calls it.
     pub name: String,
-    /// Where it was named first; `None` for the two that are always there.
-    pub place: Option<Place>,
-    /// Its own weight among groups of one depth.
+    /// First occurrence; `None` for `all` and `ungrouped`.
+    pub location: Option<SourceLocation>,
+    /// Precedence among groups of the same depth.
     pub priority: i128,
     pub(super) variables: Layer,
     pub(super) file_variables: Layer,
@@ -59,11 +50,10 @@ pub struct Group {
     pub(super) parents: Vec<usize>,
 }
 
-/// What an inventory says.
 #[derive(Debug, Clone)]
 pub struct Inventory {
     pub(super) hosts: Vec<Host>,
-    /// `all` is the first, `ungrouped` the second.
+    /// Starts with `all` and `ungrouped`.
     pub(super) groups: Vec<Group>,
 }
 
@@ -72,52 +62,50 @@ pub struct Inventory {
     reason = "indices are the builder's own, and nothing is removed"
 )]
 impl Inventory {
-    /// All hosts, in the order in which they were named.
+    /// In order of first occurrence.
     pub fn hosts(&self) -> &[Host] {
         &self.hosts
     }
 
-    /// All groups, `all` and `ungrouped` included.
+    /// Including `all` and `ungrouped`.
     pub fn groups(&self) -> &[Group] {
         &self.groups
     }
 
-    /// The host of this name.
     pub fn host(&self, name: &str) -> Option<&Host> {
         self.hosts.iter().find(|host| host.name == name)
     }
 
-    /// The group of this name.
     pub fn group(&self, name: &str) -> Option<&Group> {
         self.groups.iter().find(|group| group.name == name)
     }
 
-    /// The hosts that a group lists itself.
+    /// Direct members of a group.
     pub fn listed<'a>(&'a self, group: &'a Group) -> impl Iterator<Item = &'a Host> {
         group.hosts.iter().map(|host| &self.hosts[*host])
     }
 
-    /// The groups that a group lists itself.
+    /// Direct children of a group.
     pub fn children<'a>(&'a self, group: &'a Group) -> impl Iterator<Item = &'a Group> {
         group.children.iter().map(|group| &self.groups[*group])
     }
 
-    /// Whether a host is in a group, however deep.
+    /// Whether a host is in a group, directly or through children.
     pub fn is_in(&self, host: &Host, group: &str) -> bool {
         group == "all" || self.groups_of(host).any(|own| own.name == group)
     }
 
-    /// The groups that a host is in, weakest first, without `all`.
+    /// All groups of a host except `all`, lowest precedence first.
     pub fn groups_of<'a>(&'a self, host: &'a Host) -> impl Iterator<Item = &'a Group> {
         host.groups.iter().map(|group| &self.groups[*group])
     }
 
-    /// What a variable comes to for a host.
+    /// The effective value for a host.
     pub fn variable<'a>(&'a self, host: &'a Host, name: &str) -> Option<&'a Variable> {
         self.layers(host).find_map(|layer| layer.get(name))
     }
 
-    /// All that is said about a host, by itself and through its groups.
+    /// Effective values of all variables of a host.
     pub fn variables<'a>(&'a self, host: &'a Host) -> BTreeMap<&'a str, &'a Variable> {
         let mut all = BTreeMap::new();
         for (name, variable) in self.layers(host).flatten() {
@@ -126,7 +114,7 @@ impl Inventory {
         all
     }
 
-    /// What is said about a group itself, not through other groups.
+    /// Variables set on the group itself.
     pub fn group_variables<'a>(&'a self, group: &'a Group) -> BTreeMap<&'a str, &'a Variable> {
         let layers = [&group.variables, &group.file_variables];
         let pairs = layers.into_iter().flatten();
@@ -135,7 +123,7 @@ impl Inventory {
             .collect()
     }
 
-    /// What is said about a host alone, not through groups.
+    /// Variables set on the host itself.
     pub fn host_variables<'a>(&'a self, host: &'a Host) -> BTreeMap<&'a str, &'a Variable> {
         let layers = [&host.variables, &host.file_variables];
         let pairs = layers.into_iter().flatten();
@@ -144,20 +132,19 @@ impl Inventory {
             .collect()
     }
 
-    /// Every variable that is set anywhere, by name and place. Those of hosts
-    /// that one line made are one.
-    pub fn all_variables(&self) -> BTreeSet<(&str, &Place)> {
+    /// All variables by name and location; a line with a host range counts once.
+    pub fn all_variables(&self) -> BTreeSet<(&str, &SourceLocation)> {
         let groups = self.groups.iter();
         let groups = groups.flat_map(|group| [&group.variables, &group.file_variables]);
         let hosts = self.hosts.iter();
         let hosts = hosts.flat_map(|host| [&host.variables, &host.file_variables]);
         let pairs = groups.chain(hosts).flatten();
         pairs
-            .map(|(name, variable)| (name.as_str(), &variable.place))
+            .map(|(name, variable)| (name.as_str(), &variable.location))
             .collect()
     }
 
-    /// What is said about a host, strongest first.
+    /// Variable layers of a host, highest precedence first.
     fn layers<'a>(&'a self, host: &'a Host) -> impl Iterator<Item = &'a Layer> {
         let all = &self.groups[0];
         let groups = || host.groups.iter().rev().map(|group| &self.groups[*group]);

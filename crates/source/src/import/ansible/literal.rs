@@ -1,50 +1,45 @@
-//! Values in INI inventories: what Python's `ast.literal_eval` makes of a text.
+//! Values in INI inventories, evaluated like Python's `ast.literal_eval`.
 //!
-//! Ansible hands it every value of a host line and of a `:vars` section, and
-//! keeps the text as it is where that fails. So `1,2` is a list, `0644` a text,
-//! `"C:\new"` in quotes has a line break in it, and `5 # five` is 5.
+//! Ansible evaluates all values of host lines and `:vars` sections, and keeps the
+//! string if that fails. So `1,2` is a list, `0644` is a string, `"C:\new"` contains
+//! a line break, and `5 # five` is 5.
 
 mod number;
 mod string;
 
 use super::value::Value;
 
-/// Deeper than any inventory that makes sense.
-const MOST_DEPTH: usize = 50;
-const DEEP: &str = "it is nested too deep";
+const MAX_DEPTH: usize = 50;
+const TOO_DEEP: &str = "it is nested too deeply";
 
-/// What a text is.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Literal {
-    /// A value of Python's.
     Value(Value),
-    /// Only a text.
-    None,
-    /// A value of Python's that is not carried over, for this reason.
-    Refused(&'static str),
+    /// A plain string.
+    PlainText,
+    /// A Python value that is not supported, with the reason.
+    Unsupported(&'static str),
 }
 
-/// Reads a text as Ansible does.
 pub(super) fn evaluate(text: &str) -> Literal {
     let mut parser = Parser {
         rest: text.trim_start_matches([' ', '\t']),
         depth: 0,
-        refused: None,
+        unsupported: None,
     };
-    match (parser.whole(), parser.refused) {
-        (None, Some(DEEP)) => Literal::Refused(DEEP),
-        (None, _) => Literal::None,
-        (Some(_), Some(reason)) => Literal::Refused(reason),
+    match (parser.whole(), parser.unsupported) {
+        (None, Some(TOO_DEEP)) => Literal::Unsupported(TOO_DEEP),
+        (None, _) => Literal::PlainText,
+        (Some(_), Some(reason)) => Literal::Unsupported(reason),
         (Some(value), None) => Literal::Value(value),
     }
 }
 
-/// An expression that was read.
 struct Expression {
     value: Value,
-    /// Whether it is a number without a sign: only those may get one.
+    /// A number without a sign: only those may get one.
     number: bool,
-    /// Whether a dictionary may have it as its key.
+    /// Usable as a dictionary key.
     hashable: bool,
 }
 
@@ -62,7 +57,7 @@ impl Expression {
 struct Parser<'t> {
     rest: &'t str,
     depth: usize,
-    refused: Option<&'static str>,
+    unsupported: Option<&'static str>,
 }
 
 impl Parser<'_> {
@@ -85,8 +80,8 @@ impl Parser<'_> {
         }
     }
 
-    fn refuse(&mut self, reason: &'static str) {
-        self.refused.get_or_insert(reason);
+    fn reject(&mut self, reason: &'static str) {
+        self.unsupported.get_or_insert(reason);
     }
 
     fn skip(&mut self) {
@@ -116,10 +111,10 @@ impl Parser<'_> {
         let left = self.signed()?;
         self.skip();
         if self.rest.starts_with(['+', '-']) {
-            // The only sum that is a literal: a complex number.
+            // A complex number is the only sum that is a literal.
             self.rest = self.rest.get(1..)?;
             let right = self.primary()?;
-            let complex = self.refused == Some(number::COMPLEX) && right.number;
+            let complex = self.unsupported == Some(number::COMPLEX) && right.number;
             return complex.then_some(left);
         }
         Some(left)
@@ -151,7 +146,7 @@ impl Parser<'_> {
                 Some(Expression::of(Value::Text("...".to_owned())))
             }
             '\'' | '"' => self.strings(),
-            _ if string::begins(self.rest) => self.strings(),
+            _ if string::starts_string(self.rest) => self.strings(),
             _ => self.name(),
         }
     }
@@ -172,8 +167,8 @@ impl Parser<'_> {
 
     fn nested(&mut self, open: char) -> Option<Expression> {
         self.depth += 1;
-        if self.depth > MOST_DEPTH {
-            self.refused = Some(DEEP);
+        if self.depth > MAX_DEPTH {
+            self.unsupported = Some(TOO_DEEP);
             return None;
         }
         self.rest = self.rest.get(1..)?;
@@ -196,7 +191,7 @@ impl Parser<'_> {
         items.pop()
     }
 
-    /// Items up to a closing bracket, and whether a comma stands among them.
+    /// Items up to a closing bracket, and whether there is a comma.
     fn items(&mut self, close: char) -> Option<(Vec<Expression>, bool)> {
         let (mut items, mut comma) = (Vec::new(), false);
         loop {
@@ -225,9 +220,9 @@ impl Parser<'_> {
         loop {
             let value = self.expression()?.value;
             match key.value {
-                Value::Text(text) => Value::put(&mut pairs, text, value),
-                Value::Int(number) => Value::put(&mut pairs, number.to_string(), value),
-                _ => self.refuse("a key in it is neither a text nor a whole number"),
+                Value::Text(text) => Value::insert(&mut pairs, text, value),
+                Value::Int(number) => Value::insert(&mut pairs, number.to_string(), value),
+                _ => self.reject("it has a key that is neither a string nor an integer"),
             }
             let comma = self.take(',');
             if self.take('}') {
@@ -251,10 +246,10 @@ impl Parser<'_> {
             return None;
         }
         if items.len() > 1 {
-            self.refuse("a set has no order; write a list");
+            self.reject("a set has no order; use a list");
         }
         if items.iter().any(|item| !item.hashable) {
-            self.refuse("a set cannot hold a list or a mapping");
+            self.reject("a set cannot contain a list or a mapping");
         }
         Some(list(items))
     }

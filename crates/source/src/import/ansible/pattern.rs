@@ -1,88 +1,91 @@
-//! Host patterns: `web[01:20:2].shop.example:2222` and the like.
+//! Host patterns such as `web[01:20:2].shop.example:2222`.
 
 mod address;
 
 use super::python;
 
-/// The characters that letter ranges run through, in their order.
+/// The order of letters in ranges.
 const LETTERS: &str = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
 
-/// A pattern that names no hosts.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(super) enum BadPattern {
-    #[error("a range is written `[begin:end]` or `[begin:end:step]`")]
+    #[error("a range must be `[begin:end]` or `[begin:end:step]`")]
     Bounds,
-    #[error("a range lacks its end")]
+    #[error("a range has no end")]
     NoEnd,
-    #[error("begin and end of a range with leading zeros must have the same length")]
+    #[error("with leading zeros, the bounds of a range must have the same length")]
     Lengths,
-    #[error("a range of letters must not run backwards")]
+    #[error("a range of letters must be ascending")]
     Backwards,
-    #[error("a range runs between two numbers or two letters, in steps other than 0")]
+    #[error("the bounds of a range must be two numbers or two letters, and the step must not be 0")]
     NoNumbers,
-    #[error("it ends with `:`, and no port follows")]
+    #[error("there is no port after `:`")]
     NoPort,
-    #[error("`---` begins a YAML file, not a host")]
+    #[error("`---` starts a YAML file")]
     Yaml,
-    #[error("it names no host")]
+    #[error("it is empty")]
     Empty,
-    #[error("it names more than {0} hosts")]
+    #[error("it expands to more than {0} hosts")]
     TooMany(usize),
 }
 
-/// The hosts that a pattern names, and the port that goes with all of them.
+/// The hosts of a pattern and their common port.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Named {
+pub(super) struct ExpandedHosts {
     pub(super) hosts: Vec<String>,
     pub(super) port: Option<i128>,
 }
 
-/// Expands a pattern; `most` is how many hosts there may be.
-pub(super) fn expand(pattern: &str, most: usize) -> Result<Named, BadPattern> {
+/// Expands a pattern to at most `max` hosts.
+pub(super) fn expand(pattern: &str, max: usize) -> Result<ExpandedHosts, BadPattern> {
     let (name, port) = match address::split(pattern) {
         Some((name, port)) => (name, port),
         None => (pattern, None),
     };
     let mut hosts = Vec::new();
     if name.contains('[') {
-        ranges(name, most, &mut hosts)?;
+        ranges(name, max, &mut hosts)?;
     } else {
         hosts.push(name.to_owned());
     }
     if hosts.iter().any(String::is_empty) {
         return Err(BadPattern::Empty);
     }
-    Ok(Named { hosts, port })
+    Ok(ExpandedHosts { hosts, port })
 }
 
-/// The same with what only INI inventories refuse.
-pub(super) fn expand_in_ini(pattern: &str, most: usize) -> Result<Named, BadPattern> {
-    let named = expand(pattern, most)?;
-    if python::strip(pattern).ends_with(':') && named.port.is_none() {
+/// Like [`expand`], with the additional checks of INI inventories.
+pub(super) fn expand_in_ini(pattern: &str, max: usize) -> Result<ExpandedHosts, BadPattern> {
+    let expanded = expand(pattern, max)?;
+    if python::strip(pattern).ends_with(':') && expanded.port.is_none() {
         return Err(BadPattern::NoPort);
     }
-    if named.hosts.iter().any(|host| python::strip(host) == "---") {
+    if expanded
+        .hosts
+        .iter()
+        .any(|host| python::strip(host) == "---")
+    {
         return Err(BadPattern::Yaml);
     }
-    Ok(named)
+    Ok(expanded)
 }
 
-/// Puts in place of the first range each of its values, then the same again.
-fn ranges(name: &str, most: usize, hosts: &mut Vec<String>) -> Result<(), BadPattern> {
+/// Expands the first range, then the others recursively.
+fn ranges(name: &str, max: usize, hosts: &mut Vec<String>) -> Result<(), BadPattern> {
     let split = name.replacen('[', "|", 1).replacen(']', "|", 1);
     let parts: Vec<_> = split.split('|').collect();
     let &[head, range, tail] = parts.as_slice() else {
         return Err(BadPattern::Bounds);
     };
-    for value in Range::new(range)?.values(most)? {
+    for value in Range::new(range)?.values(max)? {
         let host = format!("{head}{value}{tail}");
         if host.contains('[') {
-            ranges(&host, most, hosts)?;
+            ranges(&host, max, hosts)?;
         } else {
             hosts.push(host);
         }
-        if hosts.len() > most {
-            return Err(BadPattern::TooMany(most));
+        if hosts.len() > max {
+            return Err(BadPattern::TooMany(max));
         }
     }
     Ok(())
@@ -109,7 +112,7 @@ impl<'a> Range<'a> {
         Ok(Self { begin, end, step })
     }
 
-    fn values(&self, most: usize) -> Result<Vec<String>, BadPattern> {
+    fn values(&self, max: usize) -> Result<Vec<String>, BadPattern> {
         let length = self.begin.chars().count();
         let zeros = length > 1 && self.begin.starts_with('0');
         if zeros && self.end.chars().count() != length {
@@ -117,7 +120,7 @@ impl<'a> Range<'a> {
         }
         let step = python::int(self.step).filter(|step| *step != 0);
         let step = step.ok_or(BadPattern::NoNumbers)?;
-        // As Ansible looks them up: several letters count by where they begin.
+        // Like Ansible: a substring such as `bc` counts as its first letter.
         if let (Some(begin), Some(end)) = (LETTERS.find(self.begin), LETTERS.find(self.end)) {
             if begin > end {
                 return Err(BadPattern::Backwards);
@@ -137,8 +140,8 @@ impl<'a> Range<'a> {
             1.. => *value <= end,
             _ => *value > end + 1,
         }) {
-            if values.len() == most {
-                return Err(BadPattern::TooMany(most));
+            if values.len() == max {
+                return Err(BadPattern::TooMany(max));
             }
             values.push(format!("{value:0width$}"));
             next = value.checked_add(step);
@@ -156,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn ranges_count_letters_and_numbers_in_steps() {
+    fn ranges_of_letters_and_numbers_expand() {
         assert_eq!(hosts("win[01:03]"), ["win01", "win02", "win03"]);
         assert_eq!(hosts("w[1:10:4].x"), ["w1.x", "w5.x", "w9.x"]);
         assert_eq!(hosts("db-[a:e:2]"), ["db-a", "db-c", "db-e"]);
@@ -171,20 +174,20 @@ mod tests {
     }
 
     #[test]
-    fn a_port_belongs_to_all_hosts_of_a_pattern() {
-        let named = expand("win[1:2]:5986", 10).unwrap();
-        assert_eq!(named.hosts, ["win1", "win2"]);
-        assert_eq!(named.port, Some(5986));
-        let named = expand("[2001:db8::1]:22", 10).unwrap();
+    fn port_applies_to_all_hosts_of_a_pattern() {
+        let expanded = expand("win[1:2]:5986", 10).unwrap();
+        assert_eq!(expanded.hosts, ["win1", "win2"]);
+        assert_eq!(expanded.port, Some(5986));
+        let expanded = expand("[2001:db8::1]:22", 10).unwrap();
         assert_eq!(
-            (named.hosts, named.port),
+            (expanded.hosts, expanded.port),
             (vec!["2001:db8::1".to_owned()], Some(22))
         );
         assert_eq!(expand("2001:db8::1", 10).unwrap().port, None);
     }
 
     #[test]
-    fn what_is_no_range_is_refused() {
+    fn invalid_ranges_are_rejected() {
         let error = |pattern| expand_in_ini(pattern, 10).unwrap_err();
         assert_eq!(error("a[1]"), BadPattern::Bounds);
         assert_eq!(error("a[1:]"), BadPattern::NoEnd);

@@ -1,4 +1,4 @@
-//! Where Python's idea of text differs from Rust's.
+//! Python string functions that differ from Rust.
 
 /// Whether Python's `str.isspace` holds.
 pub(super) fn is_space(c: char) -> bool {
@@ -10,7 +10,7 @@ pub(super) fn strip(text: &str) -> &str {
     text.trim_matches(is_space)
 }
 
-/// Python's `str.splitlines`, each line with the byte where it begins.
+/// Python's `str.splitlines`, with the start of each line.
 pub(super) fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let ends = |c: char| {
         matches!(
@@ -30,9 +30,9 @@ pub(super) fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
             Some(end) => end.len_utf8(),
             None => 0,
         };
-        let began = start;
+        let line_start = start;
         start += length + end;
-        Some((began, line))
+        Some((line_start, line))
     })
 }
 
@@ -47,12 +47,12 @@ pub(super) fn int(text: &str) -> Option<i128> {
     Some(if negative { -number } else { number })
 }
 
-/// Digits without the single underscores that Python allows between them.
+/// Removes the single underscores that Python allows between digits.
 pub(super) fn plain_digits(text: &str, radix: u32) -> Option<String> {
-    let odd = text.starts_with('_') || text.ends_with('_') || text.contains("__");
+    let invalid = text.starts_with('_') || text.ends_with('_') || text.contains("__");
     let digits: String = text.chars().filter(|c| *c != '_').collect();
     let digital = !digits.is_empty() && digits.chars().all(|c| c.is_digit(radix));
-    (!odd && digital).then_some(digits)
+    (!invalid && digital).then_some(digits)
 }
 
 #[cfg(test)]
@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_end_where_python_ends_them() {
+    fn lines_are_split_like_python() {
         let all: Vec<_> = lines("a\r\nb\u{c}\nc\u{2028}d").collect();
         assert_eq!(all, [(0, "a"), (3, "b"), (5, ""), (6, "c"), (10, "d")]);
         assert_eq!(lines("").count(), 0);
@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_read_as_python_reads_them() {
+    fn numbers_are_parsed_like_python() {
         assert_eq!(int(" +1_000 "), Some(1000));
         assert_eq!(int("-5"), Some(-5));
         for text in ["", "1__0", "_1", "1_", "0x1", "--1", "1.0"] {

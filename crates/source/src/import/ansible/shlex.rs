@@ -1,28 +1,24 @@
-//! A host's line as words, as Python's `shlex.split(line, comments=True)` gives
-//! them.
+//! Splits a host line like Python's `shlex.split(line, comments=True)`.
 //!
-//! No shell splits like that: a `#` ends the line even inside a word
-//! (`password=a#b` is `password=a`), which is why no crate does it for us.
+//! Shells and existing crates do it differently: here `#` starts a comment even
+//! inside a word (`password=a#b` is `password=a`).
 
 use std::ops::Range;
 
-/// A word and the bytes it came from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Word {
     pub(super) text: String,
     pub(super) range: Range<usize>,
 }
 
-/// A line that ends too early.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(super) enum Unfinished {
-    #[error("a quote is opened and never closed")]
+    #[error("a quoted string is not closed")]
     Quote,
-    #[error("a `\\` stands at the end, with nothing to escape")]
+    #[error("there is nothing to escape after the final `\\`")]
     Escape,
 }
 
-/// Splits a line.
 pub(super) fn split(line: &str) -> Result<Vec<Word>, Unfinished> {
     let mut words = Vec::new();
     let mut chars = line.char_indices();
@@ -55,7 +51,7 @@ pub(super) fn split(line: &str) -> Result<Vec<Word>, Unfinished> {
     Ok(words)
 }
 
-/// What follows an opening quote; gives the byte after the closing one.
+/// Reads the rest of a quoted string; returns the position after the closing quote.
 fn quoted(
     chars: &mut std::str::CharIndices<'_>,
     quote: char,
@@ -87,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn words_are_those_of_pythons_shlex() {
+    fn words_match_python_shlex() {
         assert_eq!(texts("a b=1\t c='d e'"), ["a", "b=1", "c=d e"]);
         assert_eq!(texts(r#"a b="c \"d\" \n \\""#), ["a", r#"b=c "d" \n \"#]);
         assert_eq!(texts(r"a b=C:\\k c='C:\k'"), ["a", r"b=C:\k", r"c=C:\k"]);
@@ -100,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn words_know_where_they_stood() {
+    fn words_have_byte_ranges() {
         let words = split(" a  b='ä c' # d").unwrap();
         let ranges: Vec<_> = words.into_iter().map(|word| word.range).collect();
         assert_eq!(ranges, [1..2, 4..12]);

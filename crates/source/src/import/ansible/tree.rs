@@ -1,8 +1,7 @@
-//! YAML as PyYAML reads it: version 1.1 with anchors, merges and Ansible's
-//! tags.
+//! Parses YAML like PyYAML: version 1.1 with anchors, merge keys and Ansible tags.
 //!
-//! A tree with places, because variables keep the line they came from. How much
-//! aliases may copy is bounded.
+//! Nodes have byte ranges, because variables keep their line. The expansion of
+//! aliases is limited.
 
 mod scalar;
 
@@ -14,12 +13,10 @@ use granit_parser::{Event, Parser, ScalarStyle, Tag};
 use super::value::Value;
 use crate::syntax;
 
-/// Deeper than any inventory that makes sense.
-const MOST_DEPTH: usize = 64;
-/// The most parts of one file, copies by aliases included.
-const MOST_NODES: usize = 400_000;
+const MAX_DEPTH: usize = 64;
+/// Limit per file, after the expansion of aliases.
+const MAX_NODES: usize = 400_000;
 
-/// A part of a file.
 #[derive(Debug, Clone)]
 pub(in crate::import) struct Node {
     pub(in crate::import) range: Range<usize>,
@@ -34,7 +31,6 @@ pub(in crate::import) enum Data {
 }
 
 impl Node {
-    /// The text, where it is one.
     pub(in crate::import) fn text(&self) -> Option<&str> {
         match &self.data {
             Data::Scalar(value) => value.text(),
@@ -42,7 +38,7 @@ impl Node {
         }
     }
 
-    /// What Python counts as nothing.
+    /// Falsy in Python.
     pub(in crate::import) fn is_falsy(&self) -> bool {
         match &self.data {
             Data::Scalar(Value::Null | Value::Bool(false) | Value::Int(0)) => true,
@@ -66,15 +62,14 @@ impl Node {
     }
 }
 
-/// Why a text has no tree, and where.
 #[derive(Debug)]
-pub(in crate::import) struct Stop {
+pub(in crate::import) struct ParseError {
     pub(in crate::import) range: Range<usize>,
     pub(in crate::import) message: String,
     pub(in crate::import) help: String,
 }
 
-impl Stop {
+impl ParseError {
     fn new(range: Range<usize>, message: impl Into<String>, help: &str) -> Self {
         Self {
             range,
@@ -84,13 +79,13 @@ impl Stop {
     }
 }
 
-/// The only document of a text; `None` where there is none.
-pub(in crate::import) fn parse(text: &str) -> Result<Option<Node>, Stop> {
+/// Parses a single document; `None` if there is none.
+pub(in crate::import) fn parse(text: &str) -> Result<Option<Node>, ParseError> {
     let options = granit_parser::options! {
         emit_unresolved_aliases: true,
         emit_anchor_events: true,
-        flow_nesting_limit: 2 * MOST_DEPTH,
-        block_nesting_limit: 2 * MOST_DEPTH,
+        flow_nesting_limit: 2 * MAX_DEPTH,
+        block_nesting_limit: 2 * MAX_DEPTH,
     };
     let json = text.trim_start().starts_with(['{', '['])
         && serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok();
@@ -100,12 +95,16 @@ pub(in crate::import) fn parse(text: &str) -> Result<Option<Node>, Stop> {
     };
     for event in Parser::new_from_str_with_options(text, options) {
         let (event, span) = event.map_err(|error| {
-            let said = syntax::no_yaml(text, &error);
-            let range = match said.part {
+            let diagnostic = syntax::invalid_yaml(text, &error);
+            let range = match diagnostic.part {
                 casement_diag::Part::Bytes(range) => range,
                 _ => 0..0,
             };
-            Stop::new(range, said.message, &said.help.unwrap_or_default())
+            ParseError::new(
+                range,
+                diagnostic.message,
+                &diagnostic.help.unwrap_or_default(),
+            )
         })?;
         let range = span.byte_range().unwrap_or(0..0);
         let slice = text.get(range.clone()).unwrap_or_default();
@@ -114,7 +113,7 @@ pub(in crate::import) fn parse(text: &str) -> Result<Option<Node>, Stop> {
     Ok(tree.root)
 }
 
-/// A collection whose end was not seen yet.
+/// A collection that is not closed yet.
 struct Open {
     start: usize,
     anchor: usize,
@@ -129,7 +128,7 @@ enum Content {
 
 #[derive(Default)]
 struct Tree {
-    /// Whether scalars have JSON's types: Ansible tries JSON first.
+    /// Use JSON types: Ansible tries JSON first.
     json: bool,
     open: Vec<Open>,
     root: Option<Node>,
@@ -140,21 +139,25 @@ struct Tree {
 }
 
 impl Tree {
-    fn event(&mut self, event: Event<'_>, range: Range<usize>) -> Result<(), Stop> {
+    fn event(&mut self, event: Event<'_>, range: Range<usize>) -> Result<(), ParseError> {
         match event {
             Event::DocumentStart(..) => {
                 self.documents += 1;
                 if self.documents > 1 {
-                    let help = "one file holds one document";
-                    return Err(Stop::new(range, "a second document begins here", help));
+                    let help = "put each document into a separate file";
+                    return Err(ParseError::new(
+                        range,
+                        "the file contains a second document",
+                        help,
+                    ));
                 }
             }
             Event::Alias(anchor) => {
                 let Some(node) = self.anchors.get(&anchor) else {
-                    return Err(Stop::new(
+                    return Err(ParseError::new(
                         range,
-                        "an alias names what it stands in",
-                        "write the value out",
+                        "an alias refers to a value that contains it",
+                        "repeat the value",
                     ));
                 };
                 let node = Node {
@@ -166,8 +169,12 @@ impl Tree {
             }
             Event::Anchor(_, name) => self.anchor(name.into_owned(), range)?,
             Event::UnresolvedAlias(_) => {
-                let help = "a text that begins with `*` needs quotes";
-                return Err(Stop::new(range, "an alias names no anchor", help));
+                let help = "quote strings that start with `*`";
+                return Err(ParseError::new(
+                    range,
+                    "an alias refers to an unknown anchor",
+                    help,
+                ));
             }
             Event::Scalar(text, style, anchor, tag) => {
                 self.count(1, &range)?;
@@ -191,13 +198,13 @@ impl Tree {
         Ok(())
     }
 
-    /// PyYAML takes a name once in a document; YAML itself more often.
-    fn anchor(&mut self, name: String, range: Range<usize>) -> Result<(), Stop> {
+    /// Unlike YAML, PyYAML does not allow duplicate anchors.
+    fn anchor(&mut self, name: String, range: Range<usize>) -> Result<(), ParseError> {
         if self.names.insert(name) {
             return Ok(());
         }
-        let message = "an anchor of this name is there already";
-        Err(Stop::new(range, message, "give it a name of its own"))
+        let message = "duplicate anchor";
+        Err(ParseError::new(range, message, "rename the anchor"))
     }
 
     fn scalar(
@@ -206,7 +213,7 @@ impl Tree {
         style: ScalarStyle,
         tag: Option<&Tag>,
         range: &Range<usize>,
-    ) -> Result<Value, Stop> {
+    ) -> Result<Value, ParseError> {
         let plain = matches!(style, ScalarStyle::Plain);
         let resolved = match tag.map(|tag| (tag.core_suffix(), tag.suffix())) {
             None if self.json && plain => scalar::json(text),
@@ -214,15 +221,11 @@ impl Tree {
             Some((None, "vault" | "vault-encrypted")) => Ok(Value::Vault),
             Some((None, "unsafe")) => scalar::plain(text),
             None | Some((Some("str"), _)) => Ok(Value::Text(text.to_owned())),
-            Some(_) => Err("of its tag"),
+            Some(_) => Err("its tag is not supported"),
         };
         resolved.map_err(|reason| {
-            let help = "write it in quotes, without a tag";
-            Stop::new(
-                range.clone(),
-                format!("this value is not read because {reason}"),
-                help,
-            )
+            let help = "put the value in quotes, without a tag";
+            ParseError::new(range.clone(), format!("unsupported value: {reason}"), help)
         })
     }
 
@@ -232,15 +235,19 @@ impl Tree {
         anchor: usize,
         tag: Option<&Tag>,
         range: Range<usize>,
-    ) -> Result<(), Stop> {
+    ) -> Result<(), ParseError> {
         self.count(1, &range)?;
-        if self.open.len() >= MOST_DEPTH {
-            let message = format!("the document is nested more than {MOST_DEPTH} deep");
-            return Err(Stop::new(range, message, "is it the right file?"));
+        if self.open.len() >= MAX_DEPTH {
+            let message = format!("the document is nested more than {MAX_DEPTH} levels deep");
+            return Err(ParseError::new(
+                range,
+                message,
+                "check that it is the right file",
+            ));
         }
-        if self.awaits_key() {
-            let help = "a value in `{…}` that is itself no mapping needs quotes: '{{ … }}'";
-            return Err(Stop::new(range, "a name must be a single value", help));
+        if self.expects_key() {
+            let help = "quote values that start with `{` but are not mappings: '{{ … }}'";
+            return Err(ParseError::new(range, "a key must be a scalar", help));
         }
         let known = match (&content, tag) {
             (_, None) => true,
@@ -249,10 +256,10 @@ impl Tree {
             (Content::Map(..), Some(tag)) => tag.core_suffix() == Some("map"),
         };
         if !known {
-            return Err(Stop::new(
+            return Err(ParseError::new(
                 range,
-                "this tag is not read",
-                "leave the tag out",
+                "this tag is not supported",
+                "remove the tag",
             ));
         }
         self.open.push(Open {
@@ -264,7 +271,7 @@ impl Tree {
         Ok(())
     }
 
-    fn finish(&mut self, range: Range<usize>) -> Result<(), Stop> {
+    fn finish(&mut self, range: Range<usize>) -> Result<(), ParseError> {
         let Some(open) = self.open.pop() else {
             return Ok(());
         };
@@ -277,9 +284,9 @@ impl Tree {
         self.anchored(open.anchor, Node { range, data })
     }
 
-    /// The pairs with `<<` resolved: own names win over merged ones, and of
-    /// several mappings the first.
-    fn merged(&mut self, pairs: Vec<(Node, Node)>) -> Result<Vec<(Node, Node)>, Stop> {
+    /// Resolves `<<`: existing keys win over merged ones, and earlier mappings over
+    /// later ones.
+    fn merged(&mut self, pairs: Vec<(Node, Node)>) -> Result<Vec<(Node, Node)>, ParseError> {
         let is_merge = |key: &Node| matches!(&key.data, Data::Scalar(Value::Text(text)) if text == "<<" && key.range.len() == 2);
         if !pairs.iter().any(|(key, _)| is_merge(key)) {
             return Ok(pairs);
@@ -293,8 +300,12 @@ impl Tree {
             };
             for map in maps {
                 let Data::Map(pairs) = map.data else {
-                    let help = "`<<` takes a mapping, or a list of mappings";
-                    return Err(Stop::new(map.range, "what is merged is no mapping", help));
+                    let help = "use a mapping or a list of mappings after `<<`";
+                    return Err(ParseError::new(
+                        map.range,
+                        "a merged value is not a mapping",
+                        help,
+                    ));
                 };
                 all.extend(pairs);
             }
@@ -303,7 +314,7 @@ impl Tree {
         Ok(all)
     }
 
-    fn anchored(&mut self, anchor: usize, node: Node) -> Result<(), Stop> {
+    fn anchored(&mut self, anchor: usize, node: Node) -> Result<(), ParseError> {
         if anchor != 0 {
             self.count(node.size(), &node.range)?;
             self.anchors.insert(anchor, node.clone());
@@ -311,7 +322,7 @@ impl Tree {
         self.value(node)
     }
 
-    fn value(&mut self, node: Node) -> Result<(), Stop> {
+    fn value(&mut self, node: Node) -> Result<(), ParseError> {
         let Some(open) = self.open.last_mut() else {
             self.root = Some(node);
             return Ok(());
@@ -321,29 +332,33 @@ impl Tree {
             Content::Map(pairs, key) => match key.take() {
                 Some(key) => pairs.push((key, node)),
                 None if matches!(node.data, Data::Scalar(_)) => {
-                    // How JSON inventories write `!vault`.
+                    // The JSON form of `!vault`.
                     open.vault |= node.text() == Some("__ansible_vault");
                     *key = Some(node);
                 }
                 None => {
-                    let help = "write the name out";
-                    return Err(Stop::new(node.range, "a name must be a single value", help));
+                    let help = "use a string";
+                    return Err(ParseError::new(node.range, "a key must be a scalar", help));
                 }
             },
         }
         Ok(())
     }
 
-    fn awaits_key(&self) -> bool {
+    fn expects_key(&self) -> bool {
         let open = self.open.last().map(|open| &open.content);
         matches!(open, Some(Content::Map(_, None)))
     }
 
-    fn count(&mut self, nodes: usize, range: &Range<usize>) -> Result<(), Stop> {
+    fn count(&mut self, nodes: usize, range: &Range<usize>) -> Result<(), ParseError> {
         self.nodes += nodes;
-        if self.nodes > MOST_NODES {
-            let message = format!("the document has more than {MOST_NODES} parts");
-            return Err(Stop::new(range.clone(), message, "is it the right file?"));
+        if self.nodes > MAX_NODES {
+            let message = format!("the document has more than {MAX_NODES} values");
+            return Err(ParseError::new(
+                range.clone(),
+                message,
+                "check that it is the right file",
+            ));
         }
         Ok(())
     }

@@ -1,30 +1,24 @@
-//! What a variable holds.
+//! Values of variables.
 
 use std::fmt;
 
-/// A value of Python's, as far as inventories have them.
+/// A Python value as used in inventories.
 #[derive(Clone, PartialEq)]
 pub enum Value {
-    /// `None`.
     Null,
-    /// `True` or `False`.
     Bool(bool),
-    /// A whole number.
     Int(i128),
-    /// Another number.
     Float(f64),
-    /// A text.
     Text(String),
-    /// A list; tuples count as such.
+    /// A list or tuple.
     List(Vec<Value>),
-    /// A dictionary, in its order; no name twice.
+    /// A dictionary in order, without duplicate keys.
     Map(Vec<(String, Value)>),
     /// Encrypted with a vault password.
     Vault,
 }
 
 impl Value {
-    /// The text, where it is one.
     pub fn text(&self) -> Option<&str> {
         match self {
             Self::Text(text) => Some(text),
@@ -32,9 +26,9 @@ impl Value {
         }
     }
 
-    /// A single value as a person would write it: numbers too, because
-    /// `kube_network_node_prefix=24` is a number and `10.0.0.1` is not.
-    pub fn word(&self) -> Option<String> {
+    /// A scalar as a string, including numbers: `kube_network_node_prefix=24` is a
+    /// number and `10.0.0.1` is not.
+    pub fn scalar(&self) -> Option<String> {
         match self {
             Self::Text(text) => Some(text.clone()),
             Self::Int(number) => Some(number.to_string()),
@@ -45,8 +39,7 @@ impl Value {
         }
     }
 
-    /// Whether a template stands anywhere in it: only Ansible knows what it
-    /// comes to.
+    /// Whether it contains a template, which only Ansible can evaluate.
     pub fn is_template(&self) -> bool {
         match self {
             Self::Text(text) => text.contains("{{") || text.contains("{%"),
@@ -56,9 +49,8 @@ impl Value {
         }
     }
 
-    /// Puts a name into a dictionary's pairs as Python does: the last one wins,
-    /// at the place of the first.
-    pub(crate) fn put(pairs: &mut Vec<(String, Value)>, key: String, value: Value) {
+    /// Inserts like Python: the last value wins, at the position of the first.
+    pub(crate) fn insert(pairs: &mut Vec<(String, Value)>, key: String, value: Value) {
         match pairs.iter_mut().find(|(known, _)| *known == key) {
             Some((_, old)) => *old = value,
             None => pairs.push((key, value)),
@@ -66,14 +58,14 @@ impl Value {
     }
 }
 
-/// The kind only: what a variable holds may be a password.
+/// The type only: the value may be a password.
 impl fmt::Debug for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Null => "nothing",
-            Self::Bool(_) => "a truth value",
+            Self::Null => "null",
+            Self::Bool(_) => "a boolean",
             Self::Int(_) | Self::Float(_) => "a number",
-            Self::Text(_) => "a text",
+            Self::Text(_) => "a string",
             Self::List(_) => "a list",
             Self::Map(_) => "a mapping",
             Self::Vault => "a vault value",

@@ -1,49 +1,48 @@
 //! `group_vars` and `host_vars`.
 //!
-//! Ansible looks for `NAME`, `NAME.yml`, `NAME.yaml`, `NAME.json`, in this
-//! order, and takes the first that is there: a folder `all/` hides `all.yml`.
-//! In a folder it reads every file with one of these extensions or none.
+//! Ansible uses the first of `NAME`, `NAME.yml`, `NAME.yaml` and `NAME.json` that
+//! exists: a directory `all/` takes precedence over `all.yml`. In a directory it
+//! reads all files with one of these extensions or none.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::findings::{At, Findings};
+use super::findings::{Findings, Span};
 use super::inventory::{Inventory, Layer, Variable};
 use super::tree::{self, Data};
 use super::yaml_inventory::{Lines, unique, variable};
-use super::{MOST_BYTES, codes};
-use crate::import::{Place, TextFile};
+use super::{MAX_BYTES, codes};
+use crate::import::{SourceLocation, TextFile};
 use crate::node::clipped;
 
 const EXTENSIONS: [&str; 4] = ["", ".yml", ".yaml", ".json"];
 
-/// Files in one of the two folders, by their way below it.
-struct Folder<'f> {
-    /// The path below the folder, and which file it is.
+struct Directory<'f> {
+    /// Relative path and index of each file.
     entries: Vec<(&'f str, usize)>,
     files: &'f [TextFile],
     used: BTreeSet<usize>,
 }
 
-/// Reads what lies beside an inventory into it.
+/// Adds the variables of `group_vars` and `host_vars` to an inventory.
 pub(super) fn read(files: &[TextFile], inventory: &mut Inventory, findings: &mut Findings) {
-    let mut groups = Folder::new("group_vars", files);
+    let mut groups = Directory::new("group_vars", files);
     for group in &mut inventory.groups {
         group.file_variables = groups.variables(&group.name, findings);
     }
-    groups.leftovers("group", findings);
-    let mut hosts = Folder::new("host_vars", files);
+    groups.report_unread("group", findings);
+    let mut hosts = Directory::new("host_vars", files);
     for host in &mut inventory.hosts {
-        // Names that are paths are chroots, says Ansible, and no files.
+        // Like Ansible: a name that is a path is a chroot.
         if !host.name.starts_with('/') {
             host.file_variables = hosts.variables(&host.name, findings);
         }
     }
-    hosts.leftovers("host", findings);
+    hosts.report_unread("host", findings);
 }
 
-impl<'f> Folder<'f> {
-    fn new(folder: &str, files: &'f [TextFile]) -> Self {
+impl<'f> Directory<'f> {
+    fn new(directory: &str, files: &'f [TextFile]) -> Self {
         let base = files.first().map_or("", |main| {
             let end = main.name.rfind('/').map_or(0, |at| at + 1);
             main.name.get(..end).unwrap_or_default()
@@ -53,11 +52,11 @@ impl<'f> Folder<'f> {
             .enumerate()
             .skip(1)
             .filter_map(|(index, file)| {
-                let below = file.name.strip_prefix(base)?.strip_prefix(folder)?;
+                let below = file.name.strip_prefix(base)?.strip_prefix(directory)?;
                 Some((below.strip_prefix('/')?, index))
             });
         let mut entries: Vec<_> = entries.collect();
-        // Python sorts each folder by name; `/` must come before all else.
+        // Like Python, which sorts each directory by name.
         entries.sort_by_key(|(path, _)| path.split('/').collect::<Vec<_>>());
         Self {
             entries,
@@ -68,7 +67,7 @@ impl<'f> Folder<'f> {
 
     fn variables(&mut self, name: &str, findings: &mut Findings) -> Layer {
         let mut layer = Layer::new();
-        for index in self.found(name) {
+        for index in self.files_for(name) {
             self.used.insert(index);
             if let Some(file) = self.files.get(index) {
                 load(index, file, &mut layer, findings);
@@ -77,8 +76,8 @@ impl<'f> Folder<'f> {
         layer
     }
 
-    /// The files that count for a name, weakest first.
-    fn found(&self, name: &str) -> Vec<usize> {
+    /// The files for a name, lowest precedence first.
+    fn files_for(&self, name: &str) -> Vec<usize> {
         for extension in EXTENSIONS {
             let path = format!("{name}{extension}");
             let folder = format!("{path}/");
@@ -92,7 +91,7 @@ impl<'f> Folder<'f> {
             if below.clone().next().is_some() {
                 return below
                     .by_ref()
-                    .filter(|(below, _)| counts(below))
+                    .filter(|(below, _)| is_read(below))
                     .map(|(_, index)| index)
                     .collect();
             }
@@ -100,14 +99,14 @@ impl<'f> Folder<'f> {
         Vec::new()
     }
 
-    /// What is there and was not read, although somebody wrote it.
-    fn leftovers(&self, what: &str, findings: &mut Findings) {
+    /// Warns about files that Ansible ignores.
+    fn report_unread(&self, what: &str, findings: &mut Findings) {
         for (path, index) in &self.entries {
             if self.used.contains(index) || path.ends_with('/') {
                 continue;
             }
             let name = self.files.get(*index).map_or("", |file| file.name.as_str());
-            let at = At {
+            let at = Span {
                 file: *index,
                 range: 0..0,
             };
@@ -115,17 +114,17 @@ impl<'f> Folder<'f> {
             let finding = findings.warning(at, codes::UNREAD, message);
             let (first, _) = path.split_once('/').unwrap_or((path, ""));
             finding.help = Some(format!(
-                "no {what} of the inventory has that name, a file or folder before it has, \
-                 or its name has another extension than `.yml`, `.yaml`, `.json` (`{}`)",
+                "rename it: no {what} in the inventory has this name, another file or directory takes precedence, \
+                 or the extension is not `.yml`, `.yaml` or `.json` (`{}`)",
                 clipped(first)
             ));
         }
     }
 }
 
-/// Whether a file below a folder counts: nothing hidden, no backups, no folders
-/// with an extension, and only some extensions.
-fn counts(path: &str) -> bool {
+/// Whether Ansible reads a file of a directory: no hidden files or backups, no
+/// directories with an extension, and only some extensions.
+fn is_read(path: &str) -> bool {
     let mut parts: Vec<_> = path.split('/').collect();
     let Some(file) = parts.pop().filter(|file| !file.is_empty()) else {
         return false;
@@ -146,40 +145,40 @@ fn extension(name: &str) -> &str {
 }
 
 fn load(index: usize, file: &TextFile, layer: &mut Layer, findings: &mut Findings) {
-    if findings.refused(index, file, MOST_BYTES) {
+    if findings.rejected(index, file, MAX_BYTES) {
         return;
     }
-    let at = |range| At { file: index, range };
+    let at = |range| Span { file: index, range };
     let root = match tree::parse(&file.text) {
         Ok(root) => root.filter(|root| !root.is_falsy()),
-        Err(stop) => {
-            let finding = findings.error(at(stop.range), codes::SYNTAX, stop.message);
-            finding.help = Some(stop.help);
+        Err(error) => {
+            let finding = findings.error(at(error.range), codes::SYNTAX, error.message);
+            finding.help = Some(error.help);
             return;
         }
     };
     let Some(root) = root else { return };
     let Data::Map(pairs) = &root.data else {
-        let message = "a file of variables must be a mapping";
+        let message = "a variables file must be a mapping";
         let finding = findings.error(at(root.range.clone()), codes::STRUCTURE, message);
-        finding.help = Some("write each as `variable: value`".to_owned());
+        finding.help = Some("write each variable as `name: value`".to_owned());
         return;
     };
     let name: Arc<str> = file.name.as_str().into();
-    let lines = Lines::of(&file.text);
+    let lines = Lines::new(&file.text);
     for (key, value) in unique(pairs) {
-        let place = Place {
+        let location = SourceLocation {
             file: name.clone(),
             line: lines.line(key.range.start),
         };
         match variable(key, value) {
             Ok((name, value)) => {
-                layer.insert(name.to_owned(), Variable { value, place });
+                layer.insert(name.to_owned(), Variable { value, location });
             }
             Err(range) => {
-                let message = "a name of a variable must be a text";
+                let message = "a variable name must be a string";
                 let finding = findings.error(at(range), codes::VALUE, message);
-                finding.help = Some("put it in quotes".to_owned());
+                finding.help = Some("put the name in quotes".to_owned());
             }
         }
     }

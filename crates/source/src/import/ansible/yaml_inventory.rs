@@ -1,7 +1,7 @@
-//! Inventories that are YAML.
+//! YAML inventories.
 
 use super::builder::Builder;
-use super::findings::{At, Findings};
+use super::findings::{Findings, Span};
 use super::tree::{self, Data, Node};
 use super::value::Value;
 use super::{codes, pattern};
@@ -14,11 +14,11 @@ struct Reader<'a> {
     lines: Lines,
 }
 
-/// Lines by byte, without counting from the start each time.
+/// Converts byte positions to line numbers.
 pub(super) struct Lines(Vec<usize>);
 
 impl Lines {
-    pub(super) fn of(text: &str) -> Self {
+    pub(super) fn new(text: &str) -> Self {
         let ends = text.match_indices('\n').map(|(at, _)| at + 1);
         Self(std::iter::once(0).chain(ends).collect())
     }
@@ -28,13 +28,12 @@ impl Lines {
     }
 }
 
-/// Reads an inventory.
 pub(super) fn read(text: &str, builder: &mut Builder, findings: &mut Findings) {
     let root = match tree::parse(text) {
         Ok(root) => root.filter(|root| !root.is_falsy()),
-        Err(stop) => {
-            let finding = findings.error(At::main(stop.range), codes::SYNTAX, stop.message);
-            finding.help = Some(stop.help);
+        Err(error) => {
+            let finding = findings.error(Span::main(error.range), codes::SYNTAX, error.message);
+            finding.help = Some(error.help);
             return;
         }
     };
@@ -42,14 +41,14 @@ pub(super) fn read(text: &str, builder: &mut Builder, findings: &mut Findings) {
         text,
         builder,
         findings,
-        lines: Lines::of(text),
+        lines: Lines::new(text),
     };
     match root {
         None => {
             let message = "the inventory is empty".to_owned();
             reader
-                .wrong(0..0, message)
-                .push_str("name a file that lists hosts");
+                .structure_error(0..0, message)
+                .push_str("use a file with a list of hosts");
         }
         Some(root) => reader.root(&root),
     }
@@ -58,47 +57,48 @@ pub(super) fn read(text: &str, builder: &mut Builder, findings: &mut Findings) {
 type Range = std::ops::Range<usize>;
 
 impl Reader<'_> {
-    fn wrong(&mut self, range: Range, message: String) -> &mut String {
+    fn structure_error(&mut self, range: Range, message: String) -> &mut String {
         let finding = self
             .findings
-            .error(At::main(range), codes::STRUCTURE, message);
+            .error(Span::main(range), codes::STRUCTURE, message);
         finding.help.get_or_insert_default()
     }
 
-    fn unread(&mut self, range: Range, message: String, help: &str) {
+    fn unread_warning(&mut self, range: Range, message: String, help: &str) {
         let finding = self
             .findings
-            .warning(At::main(range), codes::UNREAD, message);
+            .warning(Span::main(range), codes::UNREAD, message);
         finding.help = Some(help.to_owned());
     }
 
-    /// Whether no more is taken, which is said.
+    /// Whether a limit is reached; adds an error if so.
     fn is_full(&mut self, key: &Node) -> bool {
         let full = self.builder.is_full();
         if full {
-            let message = "the inventory has more groups, or names hosts more often, than is read";
-            let at = At::main(key.range.clone());
+            let message = "the inventory has too many groups or host entries";
+            let at = Span::main(key.range.clone());
             let finding = self.findings.error(at, codes::TOO_LARGE, message);
-            finding.help = Some("is it the right file?".to_owned());
+            finding.help = Some("check that it is the right file".to_owned());
         }
         full
     }
 
     fn root(&mut self, root: &Node) {
         let Data::Map(groups) = &root.data else {
-            self.wrong(
+            self.structure_error(
                 root.range.clone(),
-                "an inventory is a mapping of groups".to_owned(),
+                "an inventory must be a mapping of groups".to_owned(),
             )
-            .push_str("begin with `all:` and, below it, `hosts:`");
+            .push_str("start with `all:` and put `hosts:` below it");
             return;
         };
         let plugin = unique(groups).find(|(key, _)| key.text() == Some("plugin"));
         if let Some((key, _)) = plugin.filter(|(_, value)| !value.is_falsy()) {
             let message =
-                "this configures an inventory plugin; it lists no hosts itself".to_owned();
-            self.wrong(key.range.clone(), message)
-                .push_str("`ansible-inventory -i FILE --list --yaml --export` writes an inventory that can be read");
+                "this is the configuration of an inventory plugin, not a list of hosts".to_owned();
+            self.structure_error(key.range.clone(), message).push_str(
+                "run `ansible-inventory -i FILE --list --yaml --export` and import its output",
+            );
             return;
         }
         for (key, value) in unique(groups) {
@@ -106,14 +106,14 @@ impl Reader<'_> {
         }
     }
 
-    /// A group and what is in it; `None` if it has no name.
+    /// Reads a group; `None` if it has no valid name.
     fn group(&mut self, key: &Node, value: &Node) -> Option<usize> {
         let Some(name) = key.text().filter(|name| !name.is_empty()) else {
-            self.wrong(
+            self.structure_error(
                 key.range.clone(),
-                "the name of a group must be a text".to_owned(),
+                "a group name must be a string".to_owned(),
             )
-            .push_str("put it in quotes");
+            .push_str("put the name in quotes");
             return None;
         };
         let sections = match &value.data {
@@ -121,23 +121,23 @@ impl Reader<'_> {
             Data::Scalar(Value::Null) => &[],
             _ => {
                 let message = format!(
-                    "`{}` is no group: it holds a single value or a list",
+                    "`{}` is not a group: it is a scalar or a list",
                     clipped(name)
                 );
-                self.unread(
+                self.unread_warning(
                     key.range.clone(),
                     message,
-                    "a group is a mapping of `hosts`, `children` and `vars`",
+                    "write a group as a mapping of `hosts`, `children` and `vars`",
                 );
-                // A group all the same where its parent lists it.
+                // It may be declared elsewhere.
                 return self.builder.group(name);
             }
         };
         if self.is_full(key) {
             return None;
         }
-        let place = self.builder.place(self.lines.line(key.range.start));
-        let group = self.builder.add_group(name, Some(place));
+        let location = self.builder.location(self.lines.line(key.range.start));
+        let group = self.builder.add_group(name, Some(location));
         for (key, value) in unique(sections) {
             self.section(name, group, key, value);
         }
@@ -152,17 +152,17 @@ impl Reader<'_> {
             Data::Map(pairs) => pairs.as_slice(),
             Data::Scalar(Value::Null) => return,
             Data::Scalar(Value::Text(_)) if known => {
-                let nothing = Node {
+                let null = Node {
                     range: value.range.clone(),
                     data: Data::Scalar(Value::Null),
                 };
-                single = [(value.clone(), nothing)];
+                single = [(value.clone(), null)];
                 &single
             }
             _ if known => {
                 let message = format!("`{section}` of `{}` must be a mapping", clipped(name));
-                self.wrong(value.range.clone(), message)
-                    .push_str("write each in a line of its own, as `name:`");
+                self.structure_error(value.range.clone(), message)
+                    .push_str("write each entry as `name:` on its own line");
                 return;
             }
             _ => &[],
@@ -171,10 +171,10 @@ impl Reader<'_> {
             "vars" => {
                 for (key, value) in unique(pairs) {
                     if let Some((variable, value)) = self.variable(key, value) {
-                        let place = self.builder.place(self.lines.line(key.range.start));
-                        let set = self
-                            .builder
-                            .set_group_variable(group, (variable, value), place);
+                        let location = self.builder.location(self.lines.line(key.range.start));
+                        let set =
+                            self.builder
+                                .set_group_variable(group, (variable, value), location);
                         self.priority(set, key);
                     }
                 }
@@ -191,12 +191,12 @@ impl Reader<'_> {
             }
             _ => {
                 let message = format!(
-                    "`{}` in the group `{}` is not read",
+                    "Ansible ignores `{}` in group `{}`",
                     clipped(section),
                     clipped(name)
                 );
-                let help = "a group has `hosts`, `children` and `vars`; variables go below `vars`";
-                self.unread(key.range.clone(), message, help);
+                let help = "use `hosts`, `children` and `vars`; put variables below `vars`";
+                self.unread_warning(key.range.clone(), message, help);
             }
         }
     }
@@ -206,16 +206,16 @@ impl Reader<'_> {
         match self.group(key, value) {
             Some(child) => {
                 if let Err(error) = self.builder.add_child(group, child) {
-                    let at = At::main(key.range.clone());
+                    let at = Span::main(key.range.clone());
                     let finding = self
                         .findings
                         .error(at, codes::GROUP_LOOP, error.to_string());
-                    finding.help = Some("take it out of one of the two".to_owned());
+                    finding.help = Some("remove it from one of the two groups".to_owned());
                 }
             }
             None if before == self.findings.has_errors() => {
-                self.wrong(key.range.clone(), "this child is no group".to_owned())
-                    .push_str("write it as `name:` with nothing behind it");
+                self.structure_error(key.range.clone(), "this child is not a group".to_owned())
+                    .push_str("write it as `name:` without a value");
             }
             None => {}
         }
@@ -223,20 +223,17 @@ impl Reader<'_> {
 
     fn hosts(&mut self, group: usize, key: &Node, value: &Node) {
         let Some(pattern) = key.text() else {
-            self.wrong(
-                key.range.clone(),
-                "the name of a host must be a text".to_owned(),
-            )
-            .push_str("put it in quotes");
+            self.structure_error(key.range.clone(), "a host name must be a string".to_owned())
+                .push_str("put the name in quotes");
             return;
         };
-        let named = match pattern::expand(pattern, self.builder.room()) {
-            Ok(named) => named,
+        let expanded = match pattern::expand(pattern, self.builder.remaining_hosts()) {
+            Ok(expanded) => expanded,
             Err(error) => {
-                let message = format!("`{}` is no host: {error}", clipped(pattern));
-                let at = At::main(key.range.clone());
+                let message = format!("`{}` is not a valid host: {error}", clipped(pattern));
+                let at = Span::main(key.range.clone());
                 let finding = self.findings.error(at, codes::HOST_PATTERN, message);
-                finding.help = Some("a host is a name or a range such as `win[01:20]`".to_owned());
+                finding.help = Some("use a host name or a range such as `win[01:20]`".to_owned());
                 return;
             }
         };
@@ -245,28 +242,28 @@ impl Reader<'_> {
             _ if value.is_falsy() => &[],
             _ => {
                 let message = format!("the variables of `{}` must be a mapping", clipped(pattern));
-                self.wrong(value.range.clone(), message)
-                    .push_str("write each in a line of its own, as `variable: value`");
+                self.structure_error(value.range.clone(), message)
+                    .push_str("write each variable as `name: value` on its own line");
                 return;
             }
         };
         if self.is_full(key) {
             return;
         }
-        self.builder.charge(named.hosts.len(), variables.len());
-        for host in &named.hosts {
-            let place = self.builder.place(self.lines.line(key.range.start));
-            self.builder.add_host(host, group, named.port, place);
+        self.builder.add_work(expanded.hosts.len(), variables.len());
+        for host in &expanded.hosts {
+            let location = self.builder.location(self.lines.line(key.range.start));
+            self.builder.add_host(host, group, expanded.port, location);
         }
         for (key, value) in unique(variables) {
             let Some((name, value)) = self.variable(key, value) else {
                 continue;
             };
-            for host in &named.hosts {
-                let place = self.builder.place(self.lines.line(key.range.start));
+            for host in &expanded.hosts {
+                let location = self.builder.location(self.lines.line(key.range.start));
                 let set = self
                     .builder
-                    .set_variable(host, (name, value.clone()), place);
+                    .set_variable(host, (name, value.clone()), location);
                 self.priority(set, key);
             }
         }
@@ -274,8 +271,8 @@ impl Reader<'_> {
 
     fn priority(&mut self, set: Result<(), Value>, key: &Node) {
         if set.is_err() {
-            let message = "`ansible_group_priority` must be a whole number".to_owned();
-            self.wrong(key.range.clone(), message)
+            let message = "`ansible_group_priority` must be an integer".to_owned();
+            self.structure_error(key.range.clone(), message)
                 .push_str("write `ansible_group_priority: 10`");
         }
     }
@@ -284,26 +281,31 @@ impl Reader<'_> {
         match variable(key, value) {
             Ok(variable) => Some(variable),
             Err(range) => {
-                let said = self.text.get(range.clone()).unwrap_or_default();
-                let message = format!("`{}` is no name: names are texts", clipped(said));
-                let finding = self.findings.error(At::main(range), codes::VALUE, message);
-                finding.help = Some("put it in quotes".to_owned());
+                let key = self.text.get(range.clone()).unwrap_or_default();
+                let message = format!(
+                    "`{}` is not a valid variable name: it must be a string",
+                    clipped(key)
+                );
+                let finding = self
+                    .findings
+                    .error(Span::main(range), codes::VALUE, message);
+                finding.help = Some("put the name in quotes".to_owned());
                 None
             }
         }
     }
 }
 
-/// Name and value of a variable, or the bytes of a name that is none.
+/// Name and value of a variable, or the range of an invalid name.
 pub(super) fn variable<'n>(key: &'n Node, value: &Node) -> Result<(&'n str, Value), Range> {
     let name = key.text().ok_or_else(|| key.range.clone())?;
-    Ok((name, plain(value)?))
+    Ok((name, to_value(value)?))
 }
 
-fn plain(node: &Node) -> Result<Value, Range> {
+fn to_value(node: &Node) -> Result<Value, Range> {
     Ok(match &node.data {
         Data::Scalar(value) => value.clone(),
-        Data::List(items) => Value::List(items.iter().map(plain).collect::<Result<_, _>>()?),
+        Data::List(items) => Value::List(items.iter().map(to_value).collect::<Result<_, _>>()?),
         Data::Map(pairs) => {
             let mut all = Vec::new();
             for (key, value) in unique(pairs) {
@@ -312,14 +314,14 @@ fn plain(node: &Node) -> Result<Value, Range> {
                     Data::Scalar(Value::Int(number)) => number.to_string(),
                     _ => return Err(key.range.clone()),
                 };
-                all.push((name, plain(value)?));
+                all.push((name, to_value(value)?));
             }
             Value::Map(all)
         }
     })
 }
 
-/// Each name once, with its last value, in the order of their first.
+/// Removes duplicate keys: the last value wins, at the position of the first.
 pub(super) fn unique(pairs: &[(Node, Node)]) -> impl Iterator<Item = (&Node, &Node)> {
     let mut last = std::collections::HashMap::new();
     for (index, (key, _)) in pairs.iter().enumerate() {

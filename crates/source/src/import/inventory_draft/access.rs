@@ -1,19 +1,19 @@
-//! How hosts are reached. No secret gets in here: only where it is to come from.
+//! Connection settings. Secrets are only referenced, never copied.
 
 use casement_spec::Named;
 use casement_spec::WinRmAuth;
 
-use super::hosts::Written;
-use super::known::{Known, Said};
+use super::hosts::DraftHost;
 use super::roles;
+use super::variables::{SourcedValue, Variables};
 use crate::import::ansible::{Host, Value};
 use crate::import::draft::{NoteKind, Notes};
-use crate::import::sheet::{Sheet, scalar};
+use crate::import::yaml_writer::{YamlWriter, scalar};
 
-/// A field as it is written, and where it came from.
+/// A value as YAML and its source.
 type Field = Option<(String, String)>;
 
-/// How one host is reached.
+/// Connection settings of one host.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Login {
     winrm: bool,
@@ -29,24 +29,25 @@ pub(super) struct Login {
 
 impl Login {
     pub(super) fn of<'i>(
-        known: &mut Known<'i>,
+        variables: &mut Variables<'i>,
         host: &'i Host,
         windows: bool,
         notes: &mut Notes,
     ) -> Self {
-        let port = known.of(
+        let port = variables.of(
             host,
             &["ansible_port", "ansible_ssh_port", "ansible_winrm_port"],
         );
-        let connection = known.of(host, &["ansible_connection"]);
+        let connection = variables.of(host, &["ansible_connection"]);
         let over_ssh = connection
             .as_ref()
-            .is_some_and(|said| said.value.contains("ssh"));
+            .is_some_and(|setting| setting.value.contains("ssh"));
         let winrm_port = port
             .as_ref()
-            .is_some_and(|said| ["5985", "5986"].contains(&said.value.as_str()));
-        let named = connection.is_some_and(|said| ["winrm", "psrp"].contains(&said.value.as_str()));
-        let variable = known
+            .is_some_and(|setting| ["5985", "5986"].contains(&setting.value.as_str()));
+        let named =
+            connection.is_some_and(|setting| ["winrm", "psrp"].contains(&setting.value.as_str()));
+        let variable = variables
             .inventory
             .variables(host)
             .keys()
@@ -54,13 +55,13 @@ impl Login {
         let winrm = windows && !over_ssh && (named || winrm_port || variable);
         let mut login = Self {
             winrm,
-            user: text(known.of(
+            user: text(variables.of(
                 host,
                 &["ansible_user", "ansible_ssh_user", "ansible_winrm_user"],
             )),
             port: port
-                .filter(|said| said.value.parse::<u16>().is_ok_and(|port| port > 0))
-                .map(|said| (said.value.clone(), said.origin())),
+                .filter(|setting| setting.value.parse::<u16>().is_ok_and(|port| port > 0))
+                .map(|setting| (setting.value.clone(), setting.origin())),
             ..Self::default()
         };
         let passwords = [
@@ -69,11 +70,11 @@ impl Login {
             "ansible_ssh_password",
             "ansible_winrm_password",
         ];
-        login.password = secret(known, host, &passwords, notes);
+        login.password = secret(variables, host, &passwords, notes);
         if winrm {
-            login.winrm(known, host, notes);
+            login.winrm(variables, host, notes);
         } else {
-            let key = known.of(
+            let key = variables.of(
                 host,
                 &["ansible_ssh_private_key_file", "ansible_private_key_file"],
             );
@@ -87,39 +88,39 @@ impl Login {
             "ansible_become_pass",
             "ansible_sudo_pass",
         ];
-        let sudo = secret(known, host, &become_passwords, notes);
+        let sudo = secret(variables, host, &become_passwords, notes);
         login.sudo = sudo.filter(|_| !windows);
         login
     }
 
-    fn winrm<'i>(&mut self, known: &mut Known<'i>, host: &'i Host, notes: &mut Notes) {
-        let scheme = known.of(host, &["ansible_winrm_scheme"]);
+    fn winrm<'i>(&mut self, variables: &mut Variables<'i>, host: &'i Host, notes: &mut Notes) {
+        let scheme = variables.of(host, &["ansible_winrm_scheme"]);
         let plain = self.port.as_ref().is_some_and(|(port, _)| port == "5985");
         self.transport =
-            match scheme.filter(|said| ["http", "https"].contains(&said.value.as_str())) {
-                Some(said) => Some((said.value.clone(), said.origin())),
+            match scheme.filter(|setting| ["http", "https"].contains(&setting.value.as_str())) {
+                Some(setting) => Some((setting.value.clone(), setting.origin())),
                 None if plain => Some(("http".to_owned(), "port 5985".to_owned())),
                 None => None,
             };
-        if let Some(said) = known.of(host, &["ansible_winrm_transport"]) {
-            let first = said.value.split(',').next().unwrap_or_default().trim();
+        if let Some(setting) = variables.of(host, &["ansible_winrm_transport"]) {
+            let first = setting.value.split(',').next().unwrap_or_default().trim();
             match WinRmAuth::from_name(first) {
-                Some(auth) => self.auth = Some((auth.name().to_owned(), said.origin())),
+                Some(auth) => self.auth = Some((auth.name().to_owned(), setting.origin())),
                 None => {
                     let text = format!(
-                        "`ansible_winrm_transport`: `{first}` is not spoken; NTLM, Kerberos and basic are"
+                        "`ansible_winrm_transport`: `{first}` is not supported; use NTLM, Kerberos or basic"
                     );
-                    notes.not_carried(Some(&said.place), text);
+                    notes.not_imported(Some(&setting.location), text);
                 }
             }
         }
-        if let Some(said) = known.of(host, &["ansible_winrm_server_cert_validation"])
-            && said.value == "ignore"
+        if let Some(setting) = variables.of(host, &["ansible_winrm_server_cert_validation"])
+            && setting.value == "ignore"
         {
-            let text = "`ansible_winrm_server_cert_validation`: certificates are always checked; name who signed them as `access.winrm.ca`";
-            notes.not_carried(Some(&said.place), text);
+            let text = "`ansible_winrm_server_cert_validation`: certificates are always verified; set the CA as `access.winrm.ca`";
+            notes.not_imported(Some(&setting.location), text);
         }
-        self.ca = text(known.of(host, &["ansible_winrm_ca_trust_path"]));
+        self.ca = text(variables.of(host, &["ansible_winrm_ca_trust_path"]));
     }
 
     fn fields(&self) -> [(&'static str, &Field); 8] {
@@ -135,8 +136,8 @@ impl Login {
         ]
     }
 
-    /// What this host says beside what all of its kind say.
-    pub(super) fn write(&self, sheet: &mut Sheet, shared: &Shared) {
+    /// Writes the fields that differ from the shared ones.
+    pub(super) fn write(&self, yaml: &mut YamlWriter, shared: &SharedLogins) {
         let all = if self.winrm {
             &shared.winrm
         } else {
@@ -159,22 +160,22 @@ impl Login {
         if own.is_empty() && !named {
             return;
         }
-        sheet.open("access", "");
-        sheet.open(if self.winrm { "winrm" } else { "ssh" }, "");
+        yaml.open("access", "");
+        yaml.open(if self.winrm { "winrm" } else { "ssh" }, "");
         for (_, (name, field)) in own {
             if let Some((value, origin)) = field {
-                line(sheet, name, value, origin);
+                line(yaml, name, value, origin);
             }
         }
-        sheet.close();
-        sheet.close();
+        yaml.close();
+        yaml.close();
     }
 }
 
-fn line(sheet: &mut Sheet, name: &str, value: &str, origin: &str) {
+fn line(yaml: &mut YamlWriter, name: &str, value: &str, origin: &str) {
     match name {
-        "sudo" => sheet.raw("sudo", &format!("{{password: {value}}}"), origin),
-        _ => sheet.raw(name, value, origin),
+        "sudo" => yaml.raw("sudo", &format!("{{password: {value}}}"), origin),
+        _ => yaml.raw(name, value, origin),
     }
 }
 
@@ -182,51 +183,45 @@ fn value(field: &Field) -> Option<&str> {
     field.as_ref().map(|(value, _)| value.as_str())
 }
 
-fn text(said: Option<Said>) -> Field {
-    said.map(|said| (scalar(&said.value), said.origin()))
+fn text(setting: Option<SourcedValue>) -> Field {
+    setting.map(|setting| (scalar(&setting.value), setting.origin()))
 }
 
-/// Where a secret is to come from. What it is never leaves the inventory.
+/// A reference to a secret; the secret itself is not copied.
 fn secret<'i>(
-    known: &mut Known<'i>,
+    variables: &mut Variables<'i>,
     host: &'i Host,
     names: &[&'static str],
     notes: &mut Notes,
 ) -> Field {
     let mut found = None;
     for name in names {
-        let Some(variable) = known.variable(host, name) else {
+        let Some(variable) = variables.variable(host, name) else {
             continue;
         };
-        let place = &variable.place;
-        let (value, words) = match &variable.value {
+        let location = &variable.location;
+        let (value, reason) = match &variable.value {
             Value::Null => continue,
             Value::Text(text) => match environment(text) {
                 Some(variable) => (format!("{{env: {variable}}}"), None),
                 None if variable.value.is_template() => {
                     ("{prompt: true}".to_owned(), Some("is a template"))
                 }
-                None => (
-                    "{prompt: true}".to_owned(),
-                    Some("stands there in clear text"),
-                ),
+                None => ("{prompt: true}".to_owned(), Some("is in plain text")),
             },
             Value::Vault => (
                 "{prompt: true}".to_owned(),
                 Some("is encrypted with a vault password"),
             ),
-            _ => (
-                "{prompt: true}".to_owned(),
-                Some("stands there in clear text"),
-            ),
+            _ => ("{prompt: true}".to_owned(), Some("is in plain text")),
         };
-        if let Some(words) = words {
+        if let Some(reason) = reason {
             let text = format!(
-                "`{name}` {words}; casement asks for it, or takes `{{file: …}}` or `{{env: …}}`"
+                "`{name}` {reason}; casement prompts for it unless you set `{{file: …}}` or `{{env: …}}`"
             );
-            notes.add(NoteKind::Secret, Some(place), text);
+            notes.add(NoteKind::Secret, Some(location), text);
         }
-        found.get_or_insert((value, format!("{name} at {place}")));
+        found.get_or_insert((value, format!("{name} at {location}")));
     }
     found
 }
@@ -249,15 +244,15 @@ fn environment(text: &str) -> Option<&str> {
     word.then_some(name)
 }
 
-/// What all hosts of a kind say.
+/// Settings that all SSH or all WinRM hosts share.
 #[derive(Debug, Default)]
-pub(super) struct Shared {
+pub(super) struct SharedLogins {
     ssh: Option<Login>,
     winrm: Option<Login>,
 }
 
-impl Shared {
-    pub(super) fn of(hosts: &[Written]) -> Self {
+impl SharedLogins {
+    pub(super) fn new(hosts: &[DraftHost]) -> Self {
         let common = |winrm: bool| {
             let mut logins = hosts
                 .iter()
@@ -290,57 +285,62 @@ impl Shared {
     }
 }
 
-pub(super) fn write(sheet: &mut Sheet, shared: &Shared, known: &mut Known<'_>, notes: &mut Notes) {
+pub(super) fn write(
+    yaml: &mut YamlWriter,
+    shared: &SharedLogins,
+    variables: &mut Variables<'_>,
+    notes: &mut Notes,
+) {
     let kinds = [("ssh", &shared.ssh), ("winrm", &shared.winrm)];
-    let said = kinds.iter().filter_map(|(kind, login)| {
+    let logins = kinds.iter().filter_map(|(kind, login)| {
         let login = login.as_ref()?;
         let any = login.fields().iter().any(|(_, field)| field.is_some());
         (any || *kind == "winrm").then_some((*kind, login))
     });
-    let said: Vec<_> = said.collect();
-    let bastion = bastion(known, notes);
-    if said.is_empty() && bastion.is_none() {
+    let logins: Vec<_> = logins.collect();
+    let bastion = bastion(variables, notes);
+    if logins.is_empty() && bastion.is_none() {
         return;
     }
-    sheet.blank();
-    sheet.open("access", "");
-    for (kind, login) in said {
-        sheet.open(kind, "");
+    yaml.blank();
+    yaml.open("access", "");
+    for (kind, login) in logins {
+        yaml.open(kind, "");
         if kind == "winrm" {
             if login.user.is_none() {
-                sheet.text(
+                yaml.text(
                     "user",
                     "Administrator",
-                    "not the same for all hosts, or not in the inventory",
+                    "not in the inventory, or differs between hosts",
                 );
             }
             if login.password.is_none() {
-                sheet.raw("password", "{prompt: true}", "not in the inventory");
+                yaml.raw("password", "{prompt: true}", "not in the inventory");
             }
         }
         for (name, field) in login.fields() {
             if let Some((value, origin)) = field {
-                line(sheet, name, value, origin);
+                line(yaml, name, value, origin);
             }
         }
-        sheet.close();
+        yaml.close();
     }
     if let Some(fields) = bastion {
-        sheet.open("bastion", "");
+        yaml.open("bastion", "");
         for (name, value, origin) in fields {
-            line(sheet, name, &value, &origin);
+            line(yaml, name, &value, &origin);
         }
-        sheet.close();
+        yaml.close();
     }
-    sheet.close();
+    yaml.close();
 }
 
 /// The first host of the group `bastion`.
 fn bastion(
-    known: &mut Known<'_>,
+    variables: &mut Variables<'_>,
     notes: &mut Notes,
 ) -> Option<Vec<(&'static str, String, String)>> {
-    let inventory = known.inventory;
+    let inventory = variables.inventory;
     let mut hosts = inventory.hosts().iter().filter(|host| {
         roles::BASTION
             .iter()
@@ -349,17 +349,17 @@ fn bastion(
     let host = hosts.next()?;
     for other in hosts {
         let text = format!(
-            "the bastion `{}`: casement goes through one, `{}`",
+            "bastion `{}`: casement supports one bastion, `{}`",
             other.name, host.name
         );
-        notes.not_carried(Some(&other.place), text);
+        notes.not_imported(Some(&other.location), text);
     }
-    let address = known.of(host, &["ansible_host", "ansible_ssh_host"]);
+    let address = variables.of(host, &["ansible_host", "ansible_ssh_host"]);
     let (address, origin) = match address {
-        Some(said) => (said.value.clone(), said.origin()),
-        None => (host.name.clone(), format!("its name at {}", host.place)),
+        Some(setting) => (setting.value.clone(), setting.origin()),
+        None => (host.name.clone(), format!("host name at {}", host.location)),
     };
-    let login = Login::of(known, host, false, notes);
+    let login = Login::of(variables, host, false, notes);
     let mut fields = vec![("address", scalar(&address), origin)];
     match &login.user {
         Some((user, origin)) => fields.push(("user", user.clone(), origin.clone())),

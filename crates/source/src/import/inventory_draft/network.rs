@@ -1,85 +1,97 @@
-//! How pods reach each other.
+//! Writes the network settings.
 
 use casement_spec::{InterfaceName, Named, NetworkMode, Vni};
 
-use super::known::{Known, Said};
-use super::settings::fitting;
-use crate::import::Place;
+use super::settings::parsed_as;
+use super::variables::{SourcedValue, Variables};
+use crate::import::SourceLocation;
 use crate::import::draft::Notes;
-use crate::import::sheet::Sheet;
+use crate::import::yaml_writer::YamlWriter;
 
-pub(super) fn write(sheet: &mut Sheet, known: &mut Known<'_>, windows: bool, notes: &mut Notes) {
-    let plugin = known.cluster(&["kube_network_plugin"], notes);
-    let backend = known.cluster(&["flannel_backend_type"], notes);
-    let name = plugin.as_ref().map(|said| said.value.as_str());
-    let kind = backend.as_ref().map(|said| said.value.as_str());
+pub(super) fn write(
+    yaml: &mut YamlWriter,
+    variables: &mut Variables<'_>,
+    windows: bool,
+    notes: &mut Notes,
+) {
+    let plugin = variables.cluster(&["kube_network_plugin"], notes);
+    let backend = variables.cluster(&["flannel_backend_type"], notes);
+    let name = plugin.as_ref().map(|setting| setting.value.as_str());
+    let kind = backend.as_ref().map(|setting| setting.value.as_str());
     let mut origins: Vec<_> = [&plugin, &backend]
         .into_iter()
         .flatten()
-        .map(Said::origin)
+        .map(SourcedValue::origin)
         .collect();
     let mode = match (name, kind) {
         (Some("calico"), _) => NetworkMode::CalicoVxlan,
         (None | Some("flannel"), Some("host-gw")) => NetworkMode::FlannelHostGw,
         (None | Some("flannel"), Some("vxlan")) => NetworkMode::FlannelOverlay,
-        (None | Some("flannel"), None) if is_kubernetes_for_windows(known) && windows => {
-            origins.push("kubernetes-for-windows runs host-gw".to_owned());
+        (None | Some("flannel"), None) if is_kubernetes_for_windows(variables) && windows => {
+            origins.push("kubernetes-for-windows uses host-gw".to_owned());
             NetworkMode::FlannelHostGw
         }
         (Some("flannel"), None) => NetworkMode::FlannelOverlay,
         _ => {
-            let text = "the inventory names no network that Windows nodes can be in: `flannel-overlay` is written";
+            let text = "the inventory has no network plugin that supports Windows nodes: set to `flannel-overlay`";
             notes.assumed(text);
             NetworkMode::FlannelOverlay
         }
     };
-    if let (Some("calico"), Some(said)) = (name, &plugin) {
-        origins.extend(calico(known, &said.place, notes));
+    if let (Some("calico"), Some(setting)) = (name, &plugin) {
+        origins.extend(calico(variables, &setting.location, notes));
     }
-    if let Some(said) = plugin.filter(|said| !["calico", "flannel"].contains(&said.value.as_str()))
+    if let Some(setting) =
+        plugin.filter(|setting| !["calico", "flannel"].contains(&setting.value.as_str()))
     {
         let text = format!(
-            "`kube_network_plugin`: `{}` cannot carry Windows nodes",
-            said.value
+            "`kube_network_plugin`: `{}` does not support Windows nodes",
+            setting.value
         );
-        notes.not_carried(Some(&said.place), text);
+        notes.not_imported(Some(&setting.location), text);
     }
-    sheet.open("network", "");
+    yaml.open("network", "");
     if origins.is_empty() {
         origins.push("not in the inventory".to_owned());
     }
-    sheet.text("mode", mode.name(), &origins.join(", "));
+    yaml.text("mode", mode.name(), &origins.join(", "));
     if mode == NetworkMode::FlannelOverlay {
-        let vni = known.cluster(&["flannel_vxlan_vni"], notes);
-        if let Some(said) = fitting::<Vni>(vni, known) {
-            sheet.raw("vni", &said.value, &said.origin());
+        let vni = variables.cluster(&["flannel_vxlan_vni"], notes);
+        if let Some(setting) = parsed_as::<Vni>(vni, variables) {
+            yaml.raw("vni", &setting.value, &setting.origin());
         }
-        let port = known.cluster(&["flannel_vxlan_port"], notes);
-        if let Some(said) = fitting::<u16>(port, known) {
-            sheet.raw("port", &said.value, &said.origin());
+        let port = variables.cluster(&["flannel_vxlan_port"], notes);
+        if let Some(setting) = parsed_as::<u16>(port, variables) {
+            yaml.raw("port", &setting.value, &setting.origin());
         }
     }
-    let interface = known.cluster(&["flannel_interface"], notes);
-    if let Some(said) = fitting::<InterfaceName>(interface, known) {
-        sheet.text("interface", &said.value, &said.origin());
+    let interface = variables.cluster(&["flannel_interface"], notes);
+    if let Some(setting) = parsed_as::<InterfaceName>(interface, variables) {
+        yaml.text("interface", &setting.value, &setting.origin());
     }
-    sheet.close();
+    yaml.close();
 }
 
-/// Calico carries Windows nodes in VXLAN only; gives where it says so.
-fn calico(known: &mut Known<'_>, place: &Place, notes: &mut Notes) -> Option<String> {
-    let mode = known.cluster(&["calico_vxlan_mode", "calico_network_backend"], notes);
-    let vxlan = |said: &Said| ["Always", "CrossSubnet", "vxlan"].contains(&said.value.as_str());
+/// Calico supports Windows nodes only with VXLAN. Returns the source of that setting.
+fn calico(
+    variables: &mut Variables<'_>,
+    location: &SourceLocation,
+    notes: &mut Notes,
+) -> Option<String> {
+    let mode = variables.cluster(&["calico_vxlan_mode", "calico_network_backend"], notes);
+    let vxlan = |setting: &SourcedValue| {
+        ["Always", "CrossSubnet", "vxlan"].contains(&setting.value.as_str())
+    };
     if !mode.as_ref().is_some_and(vxlan) {
-        let text = "`kube_network_plugin`: Calico without VXLAN (`calico_vxlan_mode`) cannot carry Windows nodes; `calico-vxlan` is written";
-        notes.not_carried(Some(place), text);
+        let text = "`kube_network_plugin`: Calico without VXLAN (`calico_vxlan_mode`) does not support Windows nodes; set to `calico-vxlan`";
+        notes.not_imported(Some(location), text);
     }
-    mode.map(|said| said.origin())
+    mode.map(|setting| setting.origin())
 }
 
-fn is_kubernetes_for_windows(known: &Known<'_>) -> bool {
+fn is_kubernetes_for_windows(variables: &Variables<'_>) -> bool {
     let groups = ["node-windows", "node_windows"];
     groups
         .iter()
-        .any(|group| known.inventory.group(group).is_some())
+        .any(|group| variables.inventory.group(group).is_some())
 }

@@ -1,6 +1,6 @@
-//! Groups that say what a host is for.
+//! Groups that determine the role of a host.
 
-/// Kubespray's name today, its older ones, and those of kubernetes-for-windows.
+/// Current and older names of kubespray, and those of kubernetes-for-windows.
 pub(super) const CONTROL_PLANE: [&str; 5] = [
     "kube_control_plane",
     "kube-control-plane",
@@ -18,8 +18,8 @@ pub(super) const WINDOWS: [&str; 5] = [
     "kube_node_windows",
 ];
 pub(super) const BASTION: [&str; 1] = ["bastion"];
-/// Groups that only gather others, or that Ansible has always.
-pub(super) const GATHERING: [&str; 8] = [
+/// Groups that only contain other groups, or that always exist in Ansible.
+pub(super) const CONTAINERS: [&str; 8] = [
     "all",
     "ungrouped",
     "k8s_cluster",

@@ -1,46 +1,46 @@
-//! Kubernetes itself, the runtime, the proxy.
+//! Writes the settings of Kubernetes, the runtime and the proxy.
 
 use casement_spec::{Cidr, DomainName, Endpoint, KubernetesVersion, ProgramVersion, Url};
 
-use super::known::{Known, Said};
+use super::variables::{SourcedValue, Variables};
 use crate::import::ansible::Value;
-use crate::import::draft::{Notes, VERSION};
-use crate::import::sheet::Sheet;
+use crate::import::draft::{DEFAULT_VERSION, Notes};
+use crate::import::yaml_writer::YamlWriter;
 
-/// A value that its field takes; what it does not take is listed.
-pub(super) fn fitting<T: std::str::FromStr>(
-    said: Option<Said>,
-    known: &mut Known<'_>,
-) -> Option<Said>
+/// The setting if it is a valid `T`; otherwise it is reported.
+pub(super) fn parsed_as<T: std::str::FromStr>(
+    setting: Option<SourcedValue>,
+    variables: &mut Variables<'_>,
+) -> Option<SourcedValue>
 where
     T::Err: std::fmt::Display,
 {
-    let said = said?;
-    match said.value.parse::<T>() {
-        Ok(_) => Some(said),
+    let setting = setting?;
+    match setting.value.parse::<T>() {
+        Ok(_) => Some(setting),
         Err(error) => {
-            known.unusable(said.name, &said.place, &error.to_string());
+            variables.unusable(setting.name, &setting.location, &error.to_string());
             None
         }
     }
 }
 
-pub(super) fn kubernetes(sheet: &mut Sheet, known: &mut Known<'_>, notes: &mut Notes) {
-    sheet.open("kubernetes", "");
-    let version = known.cluster(&["kube_version"], notes);
-    match fitting::<KubernetesVersion>(version, known) {
-        Some(said) => {
-            let version = said.value.trim_start_matches('v').to_owned();
-            sheet.text("version", &version, &said.origin());
+pub(super) fn kubernetes(yaml: &mut YamlWriter, variables: &mut Variables<'_>, notes: &mut Notes) {
+    yaml.open("kubernetes", "");
+    let version = variables.cluster(&["kube_version"], notes);
+    match parsed_as::<KubernetesVersion>(version, variables) {
+        Some(setting) => {
+            let version = setting.value.trim_start_matches('v').to_owned();
+            yaml.text("version", &version, &setting.origin());
         }
         None => {
             notes.assumed(format!(
-                "the inventory names no version of Kubernetes: {VERSION} is written"
+                "the inventory has no Kubernetes version: set to {DEFAULT_VERSION}"
             ));
-            sheet.text(
+            yaml.text(
                 "version",
-                VERSION,
-                "not in the inventory; no newer than the cluster",
+                DEFAULT_VERSION,
+                "not in the inventory; must not be newer than the cluster",
             );
         }
     }
@@ -55,73 +55,75 @@ pub(super) fn kubernetes(sheet: &mut Sheet, known: &mut Known<'_>, notes: &mut N
         ),
     ];
     for (field, names) in networks {
-        let said = known.cluster(&names, notes);
-        match fitting::<Cidr>(said, known) {
-            Some(said) => sheet.text(field, &said.value, &said.origin()),
+        let setting = variables.cluster(&names, notes);
+        match parsed_as::<Cidr>(setting, variables) {
+            Some(setting) => yaml.text(field, &setting.value, &setting.origin()),
             None => notes.assumed(format!(
-                "the inventory names no `{field}`: casement's default stands"
+                "the inventory has no `{field}`: the default of casement applies"
             )),
         }
     }
-    let domain = known.cluster(
+    let domain = variables.cluster(
         &["kubernetes_cluster_domain", "dns_domain", "cluster_name"],
         notes,
     );
-    if let Some(said) = fitting::<DomainName>(domain, known) {
-        sheet.text("clusterDomain", &said.value, &said.origin());
+    if let Some(setting) = parsed_as::<DomainName>(domain, variables) {
+        yaml.text("clusterDomain", &setting.value, &setting.origin());
     }
-    let dns = known.cluster(&["kubernetes_cluster_dns", "skydns_server"], notes);
-    if let Some(said) = fitting::<std::net::IpAddr>(dns, known) {
-        sheet.text("dnsIp", &said.value, &said.origin());
+    let dns = variables.cluster(&["kubernetes_cluster_dns", "skydns_server"], notes);
+    if let Some(setting) = parsed_as::<std::net::IpAddr>(dns, variables) {
+        yaml.text("dnsIp", &setting.value, &setting.origin());
     }
-    endpoint(sheet, known, notes);
-    sheet.close();
+    endpoint(yaml, variables, notes);
+    yaml.close();
 }
 
-/// A load balancer before the API servers.
-fn endpoint(sheet: &mut Sheet, known: &mut Known<'_>, notes: &mut Notes) {
-    let Some(host) = known.inventory.hosts().first() else {
+/// The load balancer of the API servers.
+fn endpoint(yaml: &mut YamlWriter, variables: &mut Variables<'_>, notes: &mut Notes) {
+    let Some(host) = variables.inventory.hosts().first() else {
         return;
     };
-    let Some(variable) = known.variable(host, "loadbalancer_apiserver") else {
+    let Some(variable) = variables.variable(host, "loadbalancer_apiserver") else {
         return;
     };
-    let place = variable.place.clone();
+    let location = variable.location.clone();
     let field = |name: &str| match &variable.value {
         Value::Map(pairs) => pairs
             .iter()
             .find(|(key, _)| key == name)
-            .and_then(|(_, value)| value.word()),
+            .and_then(|(_, value)| value.scalar()),
         _ => None,
     };
     let port = field("port").unwrap_or_else(|| "6443".to_owned());
     let endpoint = field("address").map(|address| format!("{address}:{port}"));
     match endpoint.filter(|endpoint| endpoint.parse::<Endpoint>().is_ok()) {
-        Some(endpoint) => sheet.text(
+        Some(endpoint) => yaml.text(
             "endpoint",
             &endpoint,
-            &format!("loadbalancer_apiserver at {place}"),
+            &format!("loadbalancer_apiserver at {location}"),
         ),
-        None => notes.not_carried(
-            Some(&place),
-            "`loadbalancer_apiserver`: it names no address",
+        None => notes.not_imported(
+            Some(&location),
+            "`loadbalancer_apiserver`: it has no valid address",
         ),
     }
 }
 
-pub(super) fn runtime(sheet: &mut Sheet, known: &mut Known<'_>, notes: &mut Notes) {
-    let manager = known.cluster(&["container_manager"], notes);
-    let docker = known.cluster(&["win_docker_version", "docker_version"], notes);
-    let containerd = known.cluster(&["containerd_version"], notes);
+pub(super) fn runtime(yaml: &mut YamlWriter, variables: &mut Variables<'_>, notes: &mut Notes) {
+    let manager = variables.cluster(&["container_manager"], notes);
+    let docker = variables.cluster(&["win_docker_version", "docker_version"], notes);
+    let containerd = variables.cluster(&["containerd_version"], notes);
     let (kind, origin, version) = match manager {
-        Some(said) if said.value == "docker" => ("docker", said.origin(), docker),
-        Some(said) if said.value == "containerd" => ("containerd", said.origin(), containerd),
-        Some(said) => {
+        Some(setting) if setting.value == "docker" => ("docker", setting.origin(), docker),
+        Some(setting) if setting.value == "containerd" => {
+            ("containerd", setting.origin(), containerd)
+        }
+        Some(setting) => {
             let text = format!(
-                "`container_manager`: Windows nodes run containerd or Docker, not `{}`",
-                said.value
+                "`container_manager`: `{}` does not support Windows nodes; use containerd or Docker",
+                setting.value
             );
-            notes.not_carried(Some(&said.place), text);
+            notes.not_imported(Some(&setting.location), text);
             return;
         }
         None => match (docker, containerd) {
@@ -130,46 +132,49 @@ pub(super) fn runtime(sheet: &mut Sheet, known: &mut Known<'_>, notes: &mut Note
             (None, None) => return,
         },
     };
-    sheet.blank();
-    sheet.open("runtime", "");
-    sheet.text("kind", kind, &origin);
-    if let Some(said) = fitting::<ProgramVersion>(version, known) {
-        sheet.text("version", &said.value, &said.origin());
+    yaml.blank();
+    yaml.open("runtime", "");
+    yaml.text("kind", kind, &origin);
+    if let Some(setting) = parsed_as::<ProgramVersion>(version, variables) {
+        yaml.text("version", &setting.value, &setting.origin());
     }
-    sheet.close();
+    yaml.close();
 }
 
-pub(super) fn proxy(sheet: &mut Sheet, known: &mut Known<'_>, notes: &mut Notes) {
+pub(super) fn proxy(yaml: &mut YamlWriter, variables: &mut Variables<'_>, notes: &mut Notes) {
     let mut fields = Vec::new();
     for (field, names) in [("http", ["http_proxy"]), ("https", ["https_proxy"])] {
-        let said = known.cluster(&names, notes);
-        if said.as_ref().is_some_and(|said| said.value.contains('@')) {
-            if let Some(said) = said {
-                known.unusable(
-                    said.name,
-                    &said.place,
-                    "there is a password in it; `proxy.credentials` says where that is",
+        let setting = variables.cluster(&names, notes);
+        if setting
+            .as_ref()
+            .is_some_and(|setting| setting.value.contains('@'))
+        {
+            if let Some(setting) = setting {
+                variables.unusable(
+                    setting.name,
+                    &setting.location,
+                    "it contains a password; set `proxy.credentials` instead",
                 );
             }
             continue;
         }
-        if let Some(said) = fitting::<Url>(said, known) {
-            fields.push((field, said));
+        if let Some(setting) = parsed_as::<Url>(setting, variables) {
+            fields.push((field, setting));
         }
     }
-    let no = known.cluster(&["no_proxy"], notes);
+    let no = variables.cluster(&["no_proxy"], notes);
     if fields.is_empty() && no.is_none() {
         return;
     }
-    sheet.blank();
-    sheet.open("proxy", "");
-    for (field, said) in fields {
-        sheet.text(field, &said.value, &said.origin());
+    yaml.blank();
+    yaml.open("proxy", "");
+    for (field, setting) in fields {
+        yaml.text(field, &setting.value, &setting.origin());
     }
-    if let Some(said) = no {
-        let items = said.value.split(',').map(|item| item.trim().to_owned());
+    if let Some(setting) = no {
+        let items = setting.value.split(',').map(|item| item.trim().to_owned());
         let items: Vec<_> = items.filter(|item| !item.is_empty()).collect();
-        sheet.list("no", &items, &said.origin());
+        yaml.list("no", &items, &setting.origin());
     }
-    sheet.close();
+    yaml.close();
 }

@@ -1,15 +1,15 @@
-//! Variables that were understood, and the rest.
+//! Access to inventory variables that tracks which ones were used.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::roles;
-use crate::import::Place;
+use crate::import::SourceLocation;
 use crate::import::ansible::{Host, Inventory, Value, Variable};
 use crate::import::draft::Notes;
 use crate::secrets::is_secret_name;
 
-/// How Ansible goes about its work, which is no business of casement's.
-const NEEDLESS: [&str; 6] = [
+/// Settings of Ansible itself.
+const IRRELEVANT: [&str; 6] = [
     "ansible_become",
     "ansible_become_method",
     "ansible_become_user",
@@ -18,148 +18,152 @@ const NEEDLESS: [&str; 6] = [
     "ansible_winrm_read_timeout_sec",
 ];
 
-/// An inventory, and which of its variables were asked for.
-pub(super) struct Known<'i> {
+/// An inventory and the variables used so far.
+pub(super) struct Variables<'i> {
     pub(super) inventory: &'i Inventory,
-    asked: BTreeSet<&'static str>,
-    /// Asked for, but what it holds cannot be used.
-    unusable: BTreeMap<(String, Place), String>,
+    used: BTreeSet<&'static str>,
+    /// Variables that cannot be imported, with the reason.
+    unusable: BTreeMap<(String, SourceLocation), String>,
 }
 
-/// A value and where it came from.
+/// A value, its variable and location.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Said {
+pub(super) struct SourcedValue {
     pub(super) value: String,
     pub(super) name: &'static str,
-    pub(super) place: Place,
+    pub(super) location: SourceLocation,
 }
 
-impl Said {
-    /// For a comment.
+impl SourcedValue {
     pub(super) fn origin(&self) -> String {
-        format!("{} at {}", self.name, self.place)
+        format!("{} at {}", self.name, self.location)
     }
 }
 
-impl<'i> Known<'i> {
+impl<'i> Variables<'i> {
     pub(super) fn new(inventory: &'i Inventory) -> Self {
         Self {
             inventory,
-            asked: BTreeSet::new(),
+            used: BTreeSet::new(),
             unusable: BTreeMap::new(),
         }
     }
 
-    /// A variable of a host, whatever it holds.
     pub(super) fn variable(&mut self, host: &'i Host, name: &'static str) -> Option<&'i Variable> {
-        self.asked.insert(name);
+        self.used.insert(name);
         self.inventory.variable(host, name)
     }
 
-    /// The first of these variables that a host has, as a single value. Another
-    /// of them that says something else is listed.
-    pub(super) fn of(&mut self, host: &'i Host, names: &[&'static str]) -> Option<Said> {
-        self.asked.extend(names);
-        let mut found: Option<Said> = None;
+    /// The first of these variables that a host has, as a scalar. Others with a
+    /// different value are reported.
+    pub(super) fn of(&mut self, host: &'i Host, names: &[&'static str]) -> Option<SourcedValue> {
+        self.used.extend(names);
+        let mut found: Option<SourcedValue> = None;
         for name in names {
             let Some(variable) = self.inventory.variable(host, name) else {
                 continue;
             };
-            let place = variable.place.clone();
+            let location = variable.location.clone();
             if let Some(first) = &found {
-                if variable.value.word().as_ref() != Some(&first.value) {
-                    let reason = format!("`{}` stands before it", first.origin());
-                    self.unusable(name, &place, &reason);
+                if variable.value.scalar().as_ref() != Some(&first.value) {
+                    let reason = format!("overridden by `{}`", first.origin());
+                    self.unusable(name, &location, &reason);
                 }
-            } else if let Some(value) = self.word(name, variable) {
-                found = Some(Said { value, name, place });
+            } else if let Some(value) = self.scalar(name, variable) {
+                found = Some(SourcedValue {
+                    value,
+                    name,
+                    location,
+                });
             }
         }
         found
     }
 
-    fn word(&mut self, name: &str, variable: &Variable) -> Option<String> {
+    fn scalar(&mut self, name: &str, variable: &Variable) -> Option<String> {
         let reason = match &variable.value {
             Value::Null => return None,
             Value::Text(text) if text.is_empty() => return None,
-            value if value.is_template() => "it is a template, which only Ansible evaluates",
-            Value::Vault => "it is encrypted with a vault password",
-            value => match value.word() {
+            value if value.is_template() => "templates are not evaluated",
+            Value::Vault => "encrypted with a vault password",
+            value => match value.scalar() {
                 Some(word) => return Some(word),
-                None => "it is no single value",
+                None => "not a scalar",
             },
         };
-        self.unusable(name, &variable.place, reason);
+        self.unusable(name, &variable.location, reason);
         None
     }
 
-    /// Remembers that a variable cannot be used.
-    pub(super) fn unusable(&mut self, name: &str, place: &Place, reason: &str) {
-        let key = (name.to_owned(), place.clone());
+    pub(super) fn unusable(&mut self, name: &str, location: &SourceLocation, reason: &str) {
+        let key = (name.to_owned(), location.clone());
         self.unusable
             .entry(key)
             .or_insert_with(|| reason.to_owned());
     }
 
-    /// A variable that should be the same for the whole cluster. Where hosts
-    /// differ, what most of them say counts.
-    pub(super) fn cluster(&mut self, names: &[&'static str], notes: &mut Notes) -> Option<Said> {
-        let mut counts: Vec<(Said, usize)> = Vec::new();
+    /// A cluster-wide variable. If hosts differ, the most common value is used.
+    pub(super) fn cluster(
+        &mut self,
+        names: &[&'static str],
+        notes: &mut Notes,
+    ) -> Option<SourcedValue> {
+        let mut counts: Vec<(SourcedValue, usize)> = Vec::new();
         for host in self.inventory.hosts() {
-            let Some(said) = self.of(host, names) else {
+            let Some(setting) = self.of(host, names) else {
                 continue;
             };
             match counts
                 .iter_mut()
-                .find(|(known, _)| known.value == said.value)
+                .find(|(known, _)| known.value == setting.value)
             {
                 Some((_, count)) => *count += 1,
-                None => counts.push((said, 1)),
+                None => counts.push((setting, 1)),
             }
         }
         counts.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
-        let mut counts = counts.into_iter().map(|(said, _)| said);
+        let mut counts = counts.into_iter().map(|(setting, _)| setting);
         let first = counts.next()?;
         for other in counts {
             let text = format!(
-                "`{}` is `{}` for some hosts and `{}` for others ({}); a cluster has one",
-                first.name, first.value, other.value, first.place
+                "`{}` is `{}` for some hosts and `{}` for others ({}), but is cluster-wide in casement",
+                first.name, first.value, other.value, first.location
             );
-            notes.not_carried(Some(&other.place), text);
+            notes.not_imported(Some(&other.location), text);
         }
         Some(first)
     }
 
-    /// Lists what nobody asked for.
-    pub(super) fn leftovers(&self, notes: &mut Notes) {
-        for (name, place) in self.inventory.all_variables() {
-            if self.asked.contains(name) {
+    /// Reports all unused variables.
+    pub(super) fn report_unused(&self, notes: &mut Notes) {
+        for (name, location) in self.inventory.all_variables() {
+            if self.used.contains(name) {
                 continue;
             }
-            let text = if NEEDLESS.contains(&name) {
-                format!("`{name}`: casement does not need it")
+            let text = if IRRELEVANT.contains(&name) {
+                format!("`{name}`: not needed by casement")
             } else if is_secret_name(name) {
-                format!("`{name}`: it looks like a secret, and casement has no field for it")
+                format!("`{name}`: probably a secret, and casement has no such setting")
             } else {
-                format!("`{name}`: casement has no field for it")
+                format!("`{name}`: casement has no such setting")
             };
-            notes.not_carried(Some(place), text);
+            notes.not_imported(Some(location), text);
         }
-        for ((name, place), reason) in &self.unusable {
-            notes.not_carried(Some(place), format!("`{name}`: {reason}"));
+        for ((name, location), reason) in &self.unusable {
+            notes.not_imported(Some(location), format!("`{name}`: {reason}"));
         }
-        self.groups(notes);
+        self.report_groups(notes);
     }
 
-    /// Groups with hosts of their own that say nothing to casement.
-    fn groups(&self, notes: &mut Notes) {
+    /// Reports groups with hosts that have no meaning for casement.
+    fn report_groups(&self, notes: &mut Notes) {
         let known = [
             roles::CONTROL_PLANE.as_slice(),
             &roles::ETCD,
             &roles::WORKER,
             &roles::WINDOWS,
             &roles::BASTION,
-            &roles::GATHERING,
+            &roles::CONTAINERS,
         ];
         for group in self.inventory.groups() {
             let empty = self.inventory.listed(group).next().is_none();
@@ -170,8 +174,8 @@ impl<'i> Known<'i> {
             {
                 continue;
             }
-            let text = format!("the group `{}`: it is no role of a host", group.name);
-            notes.not_carried(group.place.as_ref(), text);
+            let text = format!("group `{}`: not a role", group.name);
+            notes.not_imported(group.location.as_ref(), text);
         }
     }
 }

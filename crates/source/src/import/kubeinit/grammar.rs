@@ -1,56 +1,51 @@
-//! Both grammars of KubeInit's lists.
+//! The two formats of KubeInit lists.
 
 use casement_diag::Problem;
 
 use super::problem;
 use crate::import::ansible::tree::{self, Data, Node};
 
-/// Names and values, in their order.
 pub(super) type Pairs = Vec<(String, String)>;
 
-const LIST: &str = "write `[[when_group=compute_nodes,os=windows]]` or `[{\"when_group\": \"compute_nodes\", \"os\": \"windows\"}]`";
-const MAP: &str = "write `[network=10.0.0.0/24]` or `{\"network\": \"10.0.0.0/24\"}`";
+const LIST: &str = "use `[[when_group=compute_nodes,os=windows]]` or `[{\"when_group\": \"compute_nodes\", \"os\": \"windows\"}]`";
+const MAP: &str = "use `[network=10.0.0.0/24]` or `{\"network\": \"10.0.0.0/24\"}`";
 
-/// A list of mappings.
 pub(super) fn list(option: &str, text: &str) -> Result<Vec<Pairs>, Box<Problem>> {
-    let wrong = |what: &str| problem(format!("`{option}` {what}"), ("it says", text), LIST);
+    let error = |what: &str| problem(format!("`{option}` {what}"), ("value", text), LIST);
     let root = root(option, text, LIST)?;
     let Data::List(items) = &root.data else {
-        return Err(wrong("is no list"));
+        return Err(error("is not a list"));
     };
     let pairs = items.iter().map(|item| {
-        pairs(item).ok_or_else(|| wrong("has an item that is no `key=value` list and no mapping"))
+        pairs(item)
+            .ok_or_else(|| error("has an item that is neither a `key=value` list nor a mapping"))
     });
     pairs.collect()
 }
 
-/// One mapping.
 pub(super) fn map(option: &str, text: &str) -> Result<Pairs, Box<Problem>> {
     let root = root(option, text, MAP)?;
     pairs(&root).ok_or_else(|| {
         problem(
-            format!("`{option}` is no `key=value` list and no mapping"),
-            ("it says", text),
+            format!("`{option}` is neither a `key=value` list nor a mapping"),
+            ("value", text),
             MAP,
         )
     })
 }
 
-fn root(option: &str, text: &str, remedy: &str) -> Result<Node, Box<Problem>> {
+fn root(option: &str, text: &str, help: &str) -> Result<Node, Box<Problem>> {
     match tree::parse(text) {
         Ok(Some(root)) => Ok(root),
         Ok(None) => Err(problem(
             format!("`{option}` is empty"),
-            ("it says", text),
-            remedy,
+            ("value", text),
+            help,
         )),
-        Err(stop) => Err(problem(
-            format!(
-                "`{option}` is neither of KubeInit's grammars: {}",
-                stop.message
-            ),
-            ("it says", text),
-            remedy,
+        Err(error) => Err(problem(
+            format!("`{option}` is invalid: {}", error.message),
+            ("value", text),
+            help,
         )),
     }
 }
@@ -61,10 +56,10 @@ fn pairs(node: &Node) -> Option<Pairs> {
             .iter()
             .map(|(key, value)| {
                 let value = match &value.data {
-                    Data::Scalar(value) => value.word()?,
+                    Data::Scalar(value) => value.scalar()?,
                     Data::List(items) => {
                         let words = items.iter().map(|item| match &item.data {
-                            Data::Scalar(value) => value.word(),
+                            Data::Scalar(value) => value.scalar(),
                             _ => None,
                         });
                         words.collect::<Option<Vec<_>>>()?.join(",")

@@ -1,4 +1,4 @@
-//! What the strings come to: names, addresses, systems, sizes.
+//! The cluster that the options describe: names, addresses, operating systems, sizes.
 
 use std::net::Ipv4Addr;
 
@@ -10,13 +10,11 @@ use super::{KubeInit, problem};
 use crate::import::draft::Notes;
 
 const FORM: &str =
-    "write DISTRO-libvirt-CONTROLLERS-COMPUTES-HYPERVISORS, for example k8s-libvirt-1-1-1";
-/// KubeInit's own addresses, where `--network` does not say otherwise.
+    "write DISTRO-libvirt-CONTROLLERS-COMPUTES-HYPERVISORS, for example `k8s-libvirt-1-1-1`";
+/// KubeInit default without `--network`.
 const NETWORK: &str = "10.0.0.0/24";
-/// More than one hypervisor of anybody holds.
-const MOST_NODES: usize = 500;
+const MAX_NODES: usize = 500;
 
-/// One machine.
 #[derive(Debug)]
 pub(super) struct Node {
     pub(super) name: String,
@@ -25,7 +23,6 @@ pub(super) struct Node {
     pub(super) role: &'static str,
 }
 
-/// A machine that machines run on.
 #[derive(Debug)]
 pub(super) struct Hypervisor {
     pub(super) name: String,
@@ -33,7 +30,6 @@ pub(super) struct Hypervisor {
     pub(super) user: Option<String>,
 }
 
-/// How large the machines of a group are.
 #[derive(Debug, Clone)]
 pub(super) struct Size {
     pub(super) cpus: String,
@@ -42,7 +38,7 @@ pub(super) struct Size {
 }
 
 #[derive(Debug)]
-pub(super) struct Plan {
+pub(super) struct Layout {
     pub(super) name: String,
     pub(super) network: String,
     pub(super) nodes: Vec<Node>,
@@ -52,22 +48,21 @@ pub(super) struct Plan {
     pub(super) notes: Notes,
 }
 
-/// What a group of nodes is told.
 struct Group {
     os: &'static str,
     size: Size,
 }
 
-impl Plan {
-    pub(super) fn of(told: &KubeInit<'_>) -> Result<Self, Box<Problem>> {
+impl Layout {
+    pub(super) fn new(options: &KubeInit<'_>) -> Result<Self, Box<Problem>> {
         let mut notes = Notes::default();
-        let [controllers, computes, hypervisors] = counts(told.spec)?;
-        let cluster = told
+        let [controllers, computes, hypervisors] = counts(options.spec)?;
+        let cluster = options
             .cluster
             .map(|text| grammar::map("--cluster", text))
             .transpose()?
             .unwrap_or_default();
-        let nodes = told
+        let nodes = options
             .nodes
             .map(|text| grammar::list("--nodes", text))
             .transpose()?
@@ -79,18 +74,18 @@ impl Plan {
             apply(entry, &mut controller_group, &mut compute_group, &mut notes)?;
         }
         if controller_group.os == "windows-2022" {
-            let seen = ("it says", told.nodes.unwrap_or_default());
+            let detail = ("nodes", options.nodes.unwrap_or_default());
             return Err(problem(
                 "a controller cannot run Windows",
-                seen,
-                "name the group: when_group=compute_nodes",
+                detail,
+                "set the group: `when_group=compute_nodes`",
             ));
         }
         if compute_group.os == "windows-2022" && compute_group.size.memory == "8Gi" {
             compute_group.size.memory = "16Gi".to_owned();
-            notes.assumed("KubeInit refuses Windows computes below 16 GiB, although its default is 8: 16 are written");
+            notes.assumed("KubeInit requires 16 GiB of memory for Windows computes, but its default is 8 GiB: set to 16 GiB");
         }
-        let network = Addresses::of(told, &mut notes)?;
+        let network = Addresses::new(options, &mut notes)?;
         let pattern = |key: &str, default: &str| find(&cluster, key).unwrap_or(default).to_owned();
         let names = (
             pattern("controller_name_pattern", "controller-%02d"),
@@ -115,15 +110,15 @@ impl Plan {
                 address: network.node(all.len())?,
             });
         }
-        network.fits(all.len())?;
+        network.check_size(all.len())?;
         all.push(Node {
             name: "service".to_owned(),
             os: "centos-stream-9",
             role: "services",
             address: network.service,
         });
-        let hypervisors = hypervisors_of(
-            told,
+        let hypervisors = read_hypervisors(
+            options,
             hypervisors,
             &pattern("hypervisor_name_pattern", "hypervisor-%02d"),
             &mut notes,
@@ -138,9 +133,9 @@ impl Plan {
             .iter()
             .filter(|(key, _)| !known.contains(&key.as_str()))
         {
-            notes.not_carried(
+            notes.not_imported(
                 None,
-                format!("--cluster `{key}`: casement has no field for it"),
+                format!("--cluster `{key}`: casement has no such setting"),
             );
         }
         Ok(Self {
@@ -157,41 +152,41 @@ impl Plan {
 
 /// The three numbers of a spec.
 fn counts(spec: &str) -> Result<[usize; 3], Box<Problem>> {
-    let wrong = |what: &str, remedy: &str| problem(what, ("it says", spec), remedy);
+    let error = |what: &str, help: &str| problem(what, ("spec", spec), help);
     let parts: Vec<_> = spec.split('-').collect();
     let &[distro, driver, controllers, computes, hypervisors, ..] = parts.as_slice() else {
-        return Err(wrong("a KubeInit spec has five parts", FORM));
+        return Err(error("a KubeInit spec must have five parts", FORM));
     };
     if distro != "k8s" {
-        let what = format!("`{distro}` is not what casement makes");
-        return Err(wrong(
+        let what = format!("the distribution `{distro}` is not supported");
+        return Err(error(
             &what,
-            "casement makes upstream Kubernetes: write `k8s`",
+            "use `k8s`; casement supports only upstream Kubernetes",
         ));
     }
     if driver != "libvirt" {
-        return Err(wrong(
-            &format!("`{driver}` is no driver of KubeInit's"),
-            "write `libvirt`",
+        return Err(error(
+            &format!("`{driver}` is not a valid KubeInit driver"),
+            "use `libvirt`",
         ));
     }
     let number = |text: &str, what: &str| {
         let number = text
             .parse::<usize>()
             .ok()
-            .filter(|number| *number <= MOST_NODES);
-        number.ok_or_else(|| wrong(&format!("`{text}` is no number of {what}"), FORM))
+            .filter(|number| *number <= MAX_NODES);
+        number.ok_or_else(|| error(&format!("`{text}` is not a valid number of {what}"), FORM))
     };
     let controllers = number(controllers, "controllers")?;
     if ![1, 3, 5].contains(&controllers) {
-        return Err(wrong(
-            &format!("there cannot be {controllers} controllers"),
-            "KubeInit takes 1, 3 or 5",
+        return Err(error(
+            &format!("{controllers} controllers are not supported"),
+            "use 1, 3 or 5 controllers",
         ));
     }
     let hypervisors = number(hypervisors, "hypervisors")?;
     if hypervisors == 0 {
-        return Err(wrong("there must be a hypervisor", FORM));
+        return Err(error("at least one hypervisor is required", FORM));
     }
     Ok([controllers, number(computes, "computes")?, hypervisors])
 }
@@ -214,7 +209,7 @@ fn find<'p>(pairs: &'p Pairs, key: &str) -> Option<&'p str> {
         .map(|(_, value)| value.as_str())
 }
 
-/// One entry of `cluster_nodes_spec`: later ones win.
+/// Applies an entry of `cluster_nodes_spec`: later entries win.
 fn apply(
     entry: &Pairs,
     controllers: &mut Group,
@@ -223,9 +218,9 @@ fn apply(
 ) -> Result<(), Box<Problem>> {
     let distros = find(entry, "when_distro").unwrap_or("k8s");
     if !distros.split(',').any(|distro| distro.trim() == "k8s") {
-        notes.not_carried(
+        notes.not_imported(
             None,
-            format!("an entry of --nodes: it is for `{distros}` only"),
+            format!("an entry of --nodes: it applies only to `{distros}`"),
         );
         return Ok(());
     }
@@ -234,11 +229,11 @@ fn apply(
         Some("compute_nodes") => vec![computes],
         None | Some("") => vec![controllers, computes],
         Some(other) => {
-            let remedy = "it is `controller_nodes` or `compute_nodes`";
+            let help = "use `controller_nodes` or `compute_nodes`";
             return Err(problem(
-                format!("`{other}` is no group of nodes"),
+                format!("`{other}` is not a valid node group"),
                 ("when_group", other),
-                remedy,
+                help,
             ));
         }
     };
@@ -252,9 +247,9 @@ fn apply(
                 }
                 "ram" => group.size.memory = memory(value)?,
                 "disk" => group.size.disk = disk(value)?,
-                other => notes.not_carried(
+                other => notes.not_imported(
                     None,
-                    format!("--nodes `{other}`: casement has no field for it"),
+                    format!("--nodes `{other}`: casement has no such setting"),
                 ),
             }
         }
@@ -269,24 +264,24 @@ fn system(name: &str) -> Result<&'static str, Box<Problem>> {
         "ubuntu" => "ubuntu-24.04",
         "windows" => "windows-2022",
         _ => {
-            let remedy = "casement makes machines with centos, debian, ubuntu or windows";
+            let help = "use `centos`, `debian`, `ubuntu` or `windows`";
             return Err(problem(
-                format!("`{name}` is no system of a node"),
+                format!("`{name}` is not a supported operating system"),
                 ("os", name),
-                remedy,
+                help,
             ));
         }
     })
 }
 
-/// KubeInit counts memory in KiB.
+/// KubeInit uses KiB.
 fn memory(text: &str) -> Result<String, Box<Problem>> {
     let size = format!("{text}Ki").parse::<ByteSize>();
     let size = size.map_err(|error| {
         problem(
             error.to_string(),
             ("ram", text),
-            "write KiB: 8388608 is 8 GiB",
+            "write the size in KiB; 8 GiB is `8388608`",
         )
     })?;
     Ok(size.to_string())
@@ -295,17 +290,22 @@ fn memory(text: &str) -> Result<String, Box<Problem>> {
 fn disk(text: &str) -> Result<String, Box<Problem>> {
     let size = text.strip_suffix('G').map(|number| format!("{number}Gi"));
     let size = size.filter(|size| size.parse::<ByteSize>().is_ok());
-    size.ok_or_else(|| problem("this is no size of a disk", ("disk", text), "write `25G`"))
+    size.ok_or_else(|| {
+        problem(
+            "invalid disk size",
+            ("disk", text),
+            "use a value such as `25G`",
+        )
+    })
 }
 
-/// `%02d` and `%d` in a name.
+/// Replaces `%02d` and `%d`.
 fn numbered(pattern: &str, number: usize) -> String {
     pattern
         .replace("%02d", &format!("{number:02}"))
         .replace("%d", &number.to_string())
 }
 
-/// Where machines are.
 struct Addresses {
     text: String,
     first: u32,
@@ -313,36 +313,36 @@ struct Addresses {
 }
 
 impl Addresses {
-    fn of(told: &KubeInit<'_>, notes: &mut Notes) -> Result<Self, Box<Problem>> {
-        let given = told
+    fn new(options: &KubeInit<'_>, notes: &mut Notes) -> Result<Self, Box<Problem>> {
+        let given = options
             .network
             .map(|text| grammar::map("--network", text))
             .transpose()?
             .unwrap_or_default();
         let text = find(&given, "network").unwrap_or(NETWORK).to_owned();
-        let wrong = |what: String| {
+        let error = |what: String| {
             problem(
                 what,
-                ("it says", told.network.unwrap_or_default()),
-                "write `[network=10.0.0.0/24]`",
+                ("network", options.network.unwrap_or_default()),
+                "use a value such as `[network=10.0.0.0/24]`",
             )
         };
         let network: Cidr = text
             .parse()
-            .map_err(|error: casement_spec::Invalid| wrong(error.to_string()))?;
+            .map_err(|invalid: casement_spec::Invalid| error(invalid.to_string()))?;
         let network = network.net();
         if network.prefix_len() >= 30 {
-            return Err(wrong(format!(
-                "`{text}` is too small: KubeInit takes prefixes below 30"
+            return Err(error(format!(
+                "`{text}` is too small: the prefix length must be below 30"
             )));
         }
         let offset = |key: &str, default: i64| match find(&given, key) {
             None => Ok(default),
             Some(text) => text
                 .parse()
-                .map_err(|_| wrong(format!("`{key}` is no number"))),
+                .map_err(|_| error(format!("`{key}` must be a number"))),
         };
-        // As Python counts: from the front, or from the end where negative.
+        // Negative offsets count from the end, as in Python.
         let at = |offset: i64| {
             let base = if offset < 0 {
                 i64::from(u32::from(network.broadcast())) + 1
@@ -358,14 +358,14 @@ impl Addresses {
             offset("dhcp_start_offset", 1)?,
             offset("dhcp_end_offset", -3)?,
         );
-        let outside = || wrong("an offset lies outside of the network".to_owned());
+        let outside = || error("an offset is outside of the network".to_owned());
         let first = at(start).ok_or_else(outside)?;
         let service = at(end).ok_or_else(outside)?;
         for (key, _) in &given {
             if !["network", "dhcp_start_offset", "dhcp_end_offset"].contains(&key.as_str()) {
-                notes.not_carried(
+                notes.not_imported(
                     None,
-                    format!("--network `{key}`: casement has no field for it"),
+                    format!("--network `{key}`: casement has no such setting"),
                 );
             }
         }
@@ -380,31 +380,33 @@ impl Addresses {
         let address = u32::try_from(index)
             .ok()
             .and_then(|index| self.first.checked_add(index));
-        address.map(Ipv4Addr::from).ok_or_else(|| self.full())
+        address
+            .map(Ipv4Addr::from)
+            .ok_or_else(|| self.too_many_nodes())
     }
 
-    fn fits(&self, nodes: usize) -> Result<(), Box<Problem>> {
+    fn check_size(&self, nodes: usize) -> Result<(), Box<Problem>> {
         let room = u32::from(self.service).checked_sub(self.first);
         let fits = room.is_some_and(|room| usize::try_from(room).is_ok_and(|room| nodes <= room));
-        fits.then_some(()).ok_or_else(|| self.full())
+        fits.then_some(()).ok_or_else(|| self.too_many_nodes())
     }
 
-    fn full(&self) -> Box<Problem> {
+    fn too_many_nodes(&self) -> Box<Problem> {
         problem(
             "there are more nodes than addresses",
             ("network", &self.text),
-            "give a larger network: --network '[network=10.0.0.0/20]'",
+            "use a larger network: `--network '[network=10.0.0.0/20]'`",
         )
     }
 }
 
-fn hypervisors_of(
-    told: &KubeInit<'_>,
+fn read_hypervisors(
+    options: &KubeInit<'_>,
     count: usize,
     pattern: &str,
     notes: &mut Notes,
 ) -> Result<Vec<Hypervisor>, Box<Problem>> {
-    let given = told
+    let given = options
         .hypervisors
         .map(|text| grammar::list("--hypervisors", text))
         .transpose()?
@@ -412,32 +414,32 @@ fn hypervisors_of(
     for (index, extra) in given.iter().enumerate().skip(count) {
         let name = find(extra, "ansible_host")
             .or(find(extra, "host"))
-            .unwrap_or("without a name");
-        notes.not_carried(
+            .unwrap_or("unnamed");
+        notes.not_imported(
             None,
             format!(
-                "hypervisor {} of --hypervisors (`{name}`): the spec uses {count}",
+                "hypervisor {} of --hypervisors (`{name}`): the spec uses only {count}",
                 index + 1
             ),
         );
     }
     let hypervisors = (0..count).map(|index| {
-        let own = numbered(pattern, index + 1);
+        let default_name = numbered(pattern, index + 1);
         let entry = given.get(index);
         let of = |key: &str| entry.and_then(|entry| find(entry, key)).map(str::to_owned);
         for (key, _) in entry.into_iter().flatten() {
             if !["host", "ansible_host", "ssh_hostname", "ssh_username"].contains(&key.as_str()) {
-                notes.not_carried(
+                notes.not_imported(
                     None,
-                    format!("--hypervisors `{key}`: casement has no field for it"),
+                    format!("--hypervisors `{key}`: casement has no such setting"),
                 );
             }
         }
-        let name = of("host").unwrap_or(own);
+        let name = of("host").unwrap_or(default_name);
         let address = of("ansible_host").or_else(|| of("ssh_hostname"));
         if address.is_none() {
             notes.assumed(format!(
-                "no address is given for hypervisor {}: its name `{name}` is written",
+                "hypervisor {} has no address: set to its name `{name}`",
                 index + 1
             ));
         }

@@ -1,106 +1,106 @@
-//! The plan as a cluster file.
+//! Writes the layout as a cluster file.
 
 use super::KubeInit;
-use super::plan::{Plan, Size};
-use crate::import::draft::{self, Draft, VERSION};
-use crate::import::sheet::Sheet;
+use super::layout::{Layout, Size};
+use crate::import::draft::{self, DEFAULT_VERSION, Draft};
+use crate::import::yaml_writer::YamlWriter;
 
-pub(super) fn draft(told: &KubeInit<'_>, plan: Plan) -> Draft {
+pub(super) fn draft(options: &KubeInit<'_>, layout: Layout) -> Draft {
     let from = [
         format!(
-            "Made by `casement init` from the KubeInit spec `{}`.",
-            told.spec.replace(char::is_control, " ")
+            "Created by `casement init` from the KubeInit spec `{}`.",
+            options.spec.replace(char::is_control, " ")
         ),
-        "`casement lint` says what is wrong with it.".to_owned(),
+        "Run `casement lint` to check it.".to_owned(),
     ];
-    let mut sheet = draft::begin(&plan.name, "", &from);
-    sheet.open("kubernetes", "");
-    sheet.text("version", VERSION, "KubeInit's own 1.26 is out of date");
-    sheet.text("podCidr", "10.244.0.0/16", "as KubeInit has it");
-    if let Some(service) = plan.nodes.iter().find(|node| node.role == "services") {
+    let mut yaml = draft::begin(&layout.name, "", &from);
+    yaml.open("kubernetes", "");
+    yaml.text(
+        "version",
+        DEFAULT_VERSION,
+        "KubeInit installs 1.26, which is out of date",
+    );
+    yaml.text("podCidr", "10.244.0.0/16", "KubeInit default");
+    if let Some(service) = layout.nodes.iter().find(|node| node.role == "services") {
         let endpoint = format!("{}:6443", service.address);
-        sheet.text(
-            "endpoint",
-            &endpoint,
-            "KubeInit's HAProxy on the service node",
-        );
+        yaml.text("endpoint", &endpoint, "HAProxy on the service node");
     }
-    sheet.close();
-    sheet.blank();
-    sheet.open("network", "");
-    sheet.text(
+    yaml.close();
+    yaml.blank();
+    yaml.open("network", "");
+    yaml.text(
         "mode",
         "flannel-overlay",
-        "as KubeInit has it: VNI 4096, port 4789",
+        "KubeInit default: VNI 4096, port 4789",
     );
-    sheet.close();
-    sheet.blank();
-    hosts(&mut sheet, &plan);
-    sheet.blank();
-    machines(&mut sheet, &plan);
-    sheet.blank();
-    sheet.open("access", "");
-    sheet.open("ssh", "");
-    sheet.text("user", "root", "as KubeInit logs in, on Windows too");
-    sheet.text("key", "~/.ssh/id_ed25519", "");
-    sheet.close();
-    sheet.close();
-    draft::end(sheet, plan.notes)
+    yaml.close();
+    yaml.blank();
+    hosts(&mut yaml, &layout);
+    yaml.blank();
+    machines(&mut yaml, &layout);
+    yaml.blank();
+    yaml.open("access", "");
+    yaml.open("ssh", "");
+    yaml.text("user", "root", "KubeInit user, also on Windows");
+    yaml.text("key", "~/.ssh/id_ed25519", "");
+    yaml.close();
+    yaml.close();
+    draft::end(yaml, layout.notes)
 }
 
-fn hosts(sheet: &mut Sheet, plan: &Plan) {
-    sheet.comment("Addresses as KubeInit gives them out: controllers, computes, and the service node from the top.");
-    sheet.open("hosts", "");
-    for node in &plan.nodes {
-        sheet.item();
-        sheet.text("name", &node.name, "");
-        sheet.text("address", &node.address.to_string(), "");
-        sheet.text("os", node.os, "");
-        sheet.list("roles", &[node.role.to_owned()], "");
-        sheet.close();
+fn hosts(yaml: &mut YamlWriter, layout: &Layout) {
+    yaml.comment("Addresses as assigned by KubeInit: controllers, computes, and the service node from the end.");
+    yaml.open("hosts", "");
+    for node in &layout.nodes {
+        yaml.item();
+        yaml.text("name", &node.name, "");
+        yaml.text("address", &node.address.to_string(), "");
+        yaml.text("os", node.os, "");
+        yaml.list("roles", &[node.role.to_owned()], "");
+        yaml.close();
     }
-    sheet.close();
+    yaml.close();
 }
 
-fn machines(sheet: &mut Sheet, plan: &Plan) {
-    sheet.open("machines", "");
-    sheet.open("libvirt", "");
-    sheet.open("hypervisors", "");
-    for hypervisor in &plan.hypervisors {
-        sheet.item();
-        sheet.text("name", &hypervisor.name, "");
-        sheet.text("address", &hypervisor.address, "");
+fn machines(yaml: &mut YamlWriter, layout: &Layout) {
+    yaml.open("machines", "");
+    yaml.open("libvirt", "");
+    yaml.open("hypervisors", "");
+    for hypervisor in &layout.hypervisors {
+        yaml.item();
+        yaml.text("name", &hypervisor.name, "");
+        yaml.text("address", &hypervisor.address, "");
         if let Some(user) = &hypervisor.user {
-            sheet.open("access", "");
-            sheet.open("ssh", "");
-            sheet.text("user", user, "ssh_username");
-            sheet.close();
-            sheet.close();
+            yaml.open("access", "");
+            yaml.open("ssh", "");
+            yaml.text("user", user, "ssh_username");
+            yaml.close();
+            yaml.close();
         }
-        sheet.close();
+        yaml.close();
     }
-    sheet.close();
-    sheet.text("network", &plan.network, "");
-    sheet.open("sizes", "");
-    size(sheet, "control-plane", &plan.controllers);
+    yaml.close();
+    yaml.text("network", &layout.network, "");
+    yaml.open("sizes", "");
+    size(yaml, "control-plane", &layout.controllers);
     let windows = |windows: bool| {
-        let mut workers = plan.nodes.iter().filter(|node| node.role == "worker");
+        let mut workers = layout.nodes.iter().filter(|node| node.role == "worker");
         workers.any(|node| node.os.starts_with("windows") == windows)
     };
     if windows(true) {
-        size(sheet, "windows-worker", &plan.computes);
+        size(yaml, "windows-worker", &layout.computes);
     }
     if windows(false) {
-        size(sheet, "linux-worker", &plan.computes);
+        size(yaml, "linux-worker", &layout.computes);
     }
-    sheet.close();
-    sheet.close();
-    sheet.close();
+    yaml.close();
+    yaml.close();
+    yaml.close();
 }
 
-fn size(sheet: &mut Sheet, group: &str, size: &Size) {
+fn size(yaml: &mut YamlWriter, group: &str, size: &Size) {
     let Size { cpus, memory, disk } = size;
-    sheet.raw(
+    yaml.raw(
         group,
         &format!("{{cpus: {cpus}, memory: {memory}, disk: {disk}}}"),
         "",

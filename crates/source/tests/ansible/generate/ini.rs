@@ -17,7 +17,7 @@ pub fn inventory(random: &mut Random, bad: bool) -> String {
             }
         }
     }
-    // Whatever is used must be declared, mostly.
+    // Used groups are declared unless `bad`.
     let declared: Vec<_> = sections.iter().map(|(group, _)| *group).collect();
     if !bad {
         sections.extend(declared.iter().map(|group| (*group, 0)));
@@ -75,11 +75,11 @@ fn variables(random: &mut Random, text: &mut String, bad: bool) {
     }
 }
 
-/// Only later groups become children, so that there is no loop, mostly.
+/// Only later groups become children, to avoid loops unless `bad`.
 fn children(random: &mut Random, text: &mut String, parent: &str, declared: &[&str], bad: bool) {
-    let place = |group: &str| GROUPS.iter().position(|known| *known == group);
+    let index = |group: &str| GROUPS.iter().position(|known| *known == group);
     for group in declared {
-        let later = place(group) > place(parent) && *group != "all";
+        let later = index(group) > index(parent) && *group != "all";
         if (later || (bad && random.one_in(10))) && random.one_in(2) {
             *text += group;
             *text += random.pick(&["\n", " # why\n", "\n"]);
@@ -90,11 +90,11 @@ fn children(random: &mut Random, text: &mut String, parent: &str, declared: &[&s
     }
 }
 
-/// Many values that are rows of Python's tokens.
-pub fn soup(random: &mut Random) -> String {
+/// Many values of random Python tokens.
+pub fn random_tokens(random: &mut Random) -> String {
     let mut text = "[g1]\nubuntu01\n[g1:vars]\n".to_owned();
     for number in 0..120 {
-        text += &format!("v{number}={}\n", values::soup(random));
+        text += &format!("v{number}={}\n", values::random_tokens(random));
     }
     text
 }

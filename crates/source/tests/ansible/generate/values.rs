@@ -1,8 +1,8 @@
-//! Values as people write them, and as nobody should.
+//! Common and uncommon values.
 
 use super::super::random::Random;
 
-/// In INI, behind `=` in a host's line: quoted for the shell first.
+/// After `=` in a host line of an INI inventory, with shell quoting.
 const WORDS: [&str; 34] = [
     "10.3.0.1",
     "5",
@@ -39,7 +39,7 @@ const WORDS: [&str; 34] = [
     "v1.36.3",
     "yes",
 ];
-/// Behind `=` in a `:vars` section: the whole rest of the line.
+/// After `=` in a `:vars` section: the rest of the line.
 const REST: [&str; 34] = [
     "10.3.0.1",
     "5",
@@ -140,8 +140,8 @@ pub fn scalar(random: &mut Random) -> &'static str {
     random.pick(&SCALARS)
 }
 
-/// A row of pieces of Python, seldom a value.
-pub fn soup(random: &mut Random) -> String {
+/// Random Python tokens, rarely a valid value.
+pub fn random_tokens(random: &mut Random) -> String {
     let pieces = 1 + random.below(6);
     (0..pieces).map(|_| random.pick(&PIECES)).collect()
 }

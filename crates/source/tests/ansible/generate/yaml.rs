@@ -13,7 +13,7 @@ pub fn inventory(random: &mut Random, bad: bool) -> String {
     );
     for group in groups {
         text += &format!("{group}:\n");
-        let parent = if group == "all" { 0 } else { place(group) };
+        let parent = if group == "all" { 0 } else { index(group) };
         body(random, &mut text, (1, parent), bad);
     }
     if bad && random.one_in(3) {
@@ -29,11 +29,11 @@ pub fn inventory(random: &mut Random, bad: bool) -> String {
     text
 }
 
-fn place(group: &str) -> usize {
+fn index(group: &str) -> usize {
     GROUPS.iter().position(|known| *known == group).unwrap()
 }
 
-/// What is in the group at this depth and place.
+/// The content of the group at this depth and index.
 fn body(random: &mut Random, text: &mut String, (depth, parent): (usize, usize), bad: bool) {
     let indent = "  ".repeat(depth);
     if random.one_in(5) {
@@ -55,12 +55,12 @@ fn body(random: &mut Random, text: &mut String, (depth, parent): (usize, usize),
     }
     if depth < 6 && random.one_in(2) {
         *text += &format!("{indent}children:\n");
-        // Only later groups, so that there is no loop, mostly.
-        let later = |group: &&&str| bad || (place(group) > parent && **group != "all");
+        // Only later groups, to avoid loops unless `bad`.
+        let later = |group: &&&str| bad || (index(group) > parent && **group != "all");
         for group in GROUPS.iter().filter(later).take(2) {
             *text += &format!("{indent}  {group}:\n");
             if random.one_in(2) {
-                body(random, text, (depth + 2, place(group)), bad);
+                body(random, text, (depth + 2, index(group)), bad);
             }
         }
     }

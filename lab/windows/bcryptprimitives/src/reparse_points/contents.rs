@@ -1,4 +1,4 @@
-//! The contents of a link, as `os.Readlink` asks for them.
+//! The target of a link, in the form that `os.Readlink` reads.
 
 use alloc::vec::Vec;
 use core::ffi::{CStr, c_void};
@@ -15,7 +15,7 @@ use crate::{linux, paths};
 const FSCTL_GET_REPARSE_POINT: u32 = 0x0009_00A8;
 const SYMLINK_FLAG_RELATIVE: u32 = 1;
 
-/// `DeviceIoControl`: answers FSCTL_GET_REPARSE_POINT.
+/// `DeviceIoControl`: implements FSCTL_GET_REPARSE_POINT.
 pub unsafe extern "system" fn device_io_control(
     handle: HANDLE,
     code: u32,
@@ -41,7 +41,7 @@ pub unsafe extern "system" fn device_io_control(
             )
         };
     }
-    let data = handles::link_of(handle).and_then(|link| data_buffer(&link));
+    let data = handles::path_of(handle).and_then(|link| data_buffer(&link));
     let error = match data {
         None => ERROR_NOT_A_REPARSE_POINT,
         Some(data) if data.len() > output_length as usize => ERROR_INSUFFICIENT_BUFFER,
@@ -56,13 +56,13 @@ pub unsafe extern "system" fn device_io_control(
             return TRUE;
         }
     };
-    // SAFETY: sets a thread's value.
+    // SAFETY: sets a thread-local value.
     unsafe { SetLastError(error) };
     FALSE
 }
 
-/// A REPARSE_DATA_BUFFER with a SymbolicLinkReparseBuffer, or with nothing for
-/// a socket.
+/// A REPARSE_DATA_BUFFER with a SymbolicLinkReparseBuffer, or an empty one for a
+/// socket.
 fn data_buffer(point: &CStr) -> Option<Vec<u8>> {
     let Some(link) = linux::read_link(point) else {
         return Some([SOCKET_TAG.to_le_bytes(), [0; 4]].concat());
@@ -89,15 +89,15 @@ fn data_buffer(point: &CStr) -> Option<Vec<u8>> {
     Some(buffer)
 }
 
-/// The target for the system, the target for people, and the flags.
+/// The substitute name, the print name, and the flags.
 fn target(unix: Vec<u8>) -> Option<(Vec<u16>, Vec<u16>, u32)> {
     if unix.first() == Some(&b'/') {
-        let target = paths::windows(&linux::path(unix)?)?;
-        let system = r"\??\"
+        let target = paths::to_windows(&linux::path(unix)?)?;
+        let substitute = r"\??\"
             .encode_utf16()
             .chain(target.iter().copied())
             .collect();
-        return Some((system, target, 0));
+        return Some((substitute, target, 0));
     }
     let text = alloc::string::String::from_utf8_lossy(&unix).replace('/', "\\");
     let target: Vec<u16> = text.encode_utf16().collect();

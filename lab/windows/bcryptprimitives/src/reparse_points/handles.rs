@@ -1,8 +1,7 @@
 //! Handles to links themselves.
 //!
-//! Wine cannot open a link without following it. A handle to the folder that
-//! it lies in takes its place (a disk file to whoever asks for its type), and
-//! [`OPEN`] remembers which link is meant.
+//! Wine cannot open a link without following it. A handle to its directory is
+//! used instead (its file type is a disk file), and [`OPEN`] maps it to the link.
 
 use alloc::collections::BTreeMap;
 use alloc::ffi::CString;
@@ -22,7 +21,7 @@ use windows_sys::Win32::Storage::FileSystem as fs;
 use windows_sys::Win32::System::IO::IO_STATUS_BLOCK;
 use windows_sys::core::{BOOL, PCWSTR};
 
-use super::{Appearance, point_at};
+use super::{ReparsePoint, reparse_point_at};
 use crate::locked::Locked;
 use crate::{linux, paths, wide};
 
@@ -31,15 +30,14 @@ const REPARSE_POINT_ENCOUNTERED: NTSTATUS = 0xC000_050B_u32.cast_signed();
 /// `OBJ_DONT_REPARSE`: fail rather than follow a link.
 const DONT_REPARSE: u32 = 0x1000;
 
-/// The links that are open, by handle.
+/// Open links, by handle.
 static OPEN: Locked<BTreeMap<usize, CString>> = Locked::new(BTreeMap::new());
 
-/// The link that a handle stands for.
-pub fn link_of(handle: HANDLE) -> Option<CString> {
+pub fn path_of(handle: HANDLE) -> Option<CString> {
     OPEN.with(|open| open.get(&(handle as usize)).cloned())
 }
 
-/// `CreateFileW`: with FILE_FLAG_OPEN_REPARSE_POINT, the link itself.
+/// `CreateFileW`: opens the link itself with FILE_FLAG_OPEN_REPARSE_POINT.
 pub unsafe extern "system" fn create_file(
     path: PCWSTR,
     access: u32,
@@ -52,7 +50,7 @@ pub unsafe extern "system" fn create_file(
     if flags & fs::FILE_FLAG_OPEN_REPARSE_POINT != 0 && disposition == fs::OPEN_EXISTING {
         // SAFETY: the caller's path.
         let name = unsafe { wide::units(path) };
-        if let Some(link) = point_at(name) {
+        if let Some(link) = reparse_point_at(name) {
             return open(name, link);
         }
     }
@@ -60,8 +58,8 @@ pub unsafe extern "system" fn create_file(
     unsafe { fs::CreateFileW(path, access, share, security, disposition, flags, template) }
 }
 
-/// `NtCreateFile`: the link itself where that is asked for, and no way through
-/// it where that is forbidden.
+/// `NtCreateFile`: opens the link itself if requested, and fails if following
+/// links is forbidden.
 pub unsafe extern "system" fn nt_create_file(
     handle: *mut HANDLE,
     access: u32,
@@ -122,14 +120,14 @@ unsafe fn nt_open_link(
 ) -> Option<NTSTATUS> {
     // SAFETY: the caller's arguments.
     unsafe {
-        let itself = options & nt::FILE_OPEN_REPARSE_POINT != 0;
+        let no_follow = options & nt::FILE_OPEN_REPARSE_POINT != 0;
         let strict = object.as_ref()?.Attributes & DONT_REPARSE != 0;
-        if !itself && !strict {
+        if !no_follow && !strict {
             return None;
         }
         let path = paths::of_object(object)?;
-        let link = point_at(&path)?;
-        Some(match (disposition, itself) {
+        let link = reparse_point_at(&path)?;
+        Some(match (disposition, no_follow) {
             (nt::FILE_CREATE, _) => STATUS_OBJECT_NAME_COLLISION,
             (_, false) => REPARSE_POINT_ENCOUNTERED,
             (_, true) => {
@@ -143,11 +141,11 @@ unsafe fn nt_open_link(
     }
 }
 
-/// `NtSetInformationFile`: removes a link, which is what Go opens one for.
+/// `NtSetInformationFile`: removes a link, which is why Go opens one.
 ///
-/// For other handles there is only the wording: of classes that Wine does not
-/// have it says "not implemented", Windows "invalid information class". After
-/// the latter alone does Go's RemoveAll try the older way of removing a file.
+/// For other handles it only translates an error: for unsupported classes Wine
+/// returns "not implemented", Windows "invalid information class". Go's RemoveAll
+/// falls back to the older way of removing a file only after the latter.
 pub unsafe extern "system" fn nt_set_information(
     handle: HANDLE,
     status: *mut IO_STATUS_BLOCK,
@@ -155,7 +153,7 @@ pub unsafe extern "system" fn nt_set_information(
     length: u32,
     class: nt::FILE_INFORMATION_CLASS,
 ) -> NTSTATUS {
-    let Some(link) = link_of(handle) else {
+    let Some(link) = path_of(handle) else {
         // SAFETY: the caller's arguments.
         return match unsafe { nt::NtSetInformationFile(handle, status, information, length, class) }
         {
@@ -174,15 +172,15 @@ pub unsafe extern "system" fn nt_set_information(
     }
 }
 
-/// `SetFileInformationByHandle`: removes a link, which is what Rust opens one
-/// for; its other attributes are nothing that a Unix link has.
+/// `SetFileInformationByHandle`: removes a link, which is why Rust opens one;
+/// other attributes do not apply to a Unix link and are ignored.
 pub unsafe extern "system" fn set_information(
     handle: HANDLE,
     class: fs::FILE_INFO_BY_HANDLE_CLASS,
     information: *const c_void,
     length: u32,
 ) -> BOOL {
-    let Some(link) = link_of(handle) else {
+    let Some(link) = path_of(handle) else {
         // SAFETY: the caller's arguments.
         return unsafe { fs::SetFileInformationByHandle(handle, class, information, length) };
     };
@@ -190,7 +188,7 @@ pub unsafe extern "system" fn set_information(
         fs::FileDispositionInfo | fs::FileDispositionInfoEx => match linux::remove(&link) {
             Ok(()) => TRUE,
             Err(_) => {
-                // SAFETY: no arguments to get wrong.
+                // SAFETY: sets a thread-local value.
                 unsafe { SetLastError(ERROR_FILE_NOT_FOUND) };
                 FALSE
             }
@@ -199,22 +197,22 @@ pub unsafe extern "system" fn set_information(
     }
 }
 
-/// `GetFileInformationByHandle`: of the link.
+/// `GetFileInformationByHandle`: for the link.
 pub unsafe extern "system" fn information(
     handle: HANDLE,
     into: *mut fs::BY_HANDLE_FILE_INFORMATION,
 ) -> BOOL {
-    // SAFETY: the caller's arguments; for a link the folder's values come
-    // first, of which the volume remains.
+    // SAFETY: the caller's arguments; for a link, the values of its directory are
+    // overwritten except for the volume.
     unsafe {
         let result = fs::GetFileInformationByHandle(handle, into);
-        let link = link_of(handle).and_then(|link| Appearance::of(&link));
+        let link = path_of(handle).and_then(|link| ReparsePoint::of(&link));
         if let (TRUE, Some(link)) = (result, link) {
             let into = &mut *into;
             into.dwFileAttributes = link.attributes;
-            into.ftCreationTime = link.changed;
-            into.ftLastAccessTime = link.changed;
-            into.ftLastWriteTime = link.changed;
+            into.ftCreationTime = link.modified;
+            into.ftLastAccessTime = link.modified;
+            into.ftLastWriteTime = link.modified;
             into.nFileSizeHigh = 0;
             into.nFileSizeLow = 0;
             into.nNumberOfLinks = 1;
@@ -233,16 +231,16 @@ pub unsafe extern "system" fn close(handle: HANDLE) -> BOOL {
 }
 
 fn open(path: &[u16], link: CString) -> HANDLE {
-    const HERE: &[u16] = &[b'.' as u16];
-    let folder = match paths::folder(path) {
-        [] => HERE,
-        folder => folder,
+    const CURRENT: &[u16] = &[b'.' as u16];
+    let directory = match paths::parent(path) {
+        [] => CURRENT,
+        directory => directory,
     };
-    let folder: Vec<u16> = folder.iter().copied().chain([0]).collect();
+    let directory: Vec<u16> = directory.iter().copied().chain([0]).collect();
     // SAFETY: the path is NUL-terminated.
     let handle = unsafe {
         fs::CreateFileW(
-            folder.as_ptr(),
+            directory.as_ptr(),
             0,
             fs::FILE_SHARE_READ | fs::FILE_SHARE_WRITE | fs::FILE_SHARE_DELETE,
             null(),

@@ -1,4 +1,4 @@
-//! `GetFileInformationByHandleEx`: what Go reads folders with.
+//! `GetFileInformationByHandleEx`, which Go uses to list directories.
 
 use alloc::vec::Vec;
 use core::ffi::c_void;
@@ -8,15 +8,15 @@ use windows_sys::Win32::Foundation::{HANDLE, TRUE};
 use windows_sys::Win32::Storage::FileSystem as fs;
 use windows_sys::core::BOOL;
 
-use super::{Appearance, handles, point_at};
+use super::{ReparsePoint, handles, reparse_point_at};
 use crate::paths;
 
-/// Where an entry of a listing keeps what differs for links.
+/// Offsets of the fields of a directory entry that differ for reparse points.
 struct Layout {
     attributes: usize,
     size: usize,
     name_length: usize,
-    /// Windows puts the tag of a reparse point here.
+    /// Holds the reparse tag, as on Windows.
     tag: usize,
     name: usize,
 }
@@ -37,8 +37,8 @@ const ID_BOTH: Layout = Layout {
     name: offset_of!(fs::FILE_ID_BOTH_DIR_INFO, FileName),
 };
 
-/// `GetFileInformationByHandleEx`: says of a link's handle that it is one, and
-/// marks links and sockets in a listing.
+/// Reports the handle of a link as a reparse point, and marks links and sockets
+/// in a listing.
 pub unsafe extern "system" fn information_ex(
     handle: HANDLE,
     class: fs::FILE_INFO_BY_HANDLE_CLASS,
@@ -46,13 +46,13 @@ pub unsafe extern "system" fn information_ex(
     length: u32,
 ) -> BOOL {
     if class == fs::FileAttributeTagInfo
-        && let Some(link) = handles::link_of(handle).and_then(|link| Appearance::of(&link))
+        && let Some(link) = handles::path_of(handle).and_then(|link| ReparsePoint::of(&link))
     {
         let info = fs::FILE_ATTRIBUTE_TAG_INFO {
             FileAttributes: link.attributes,
             ReparseTag: link.tag,
         };
-        // SAFETY: this class promises a buffer for this structure.
+        // SAFETY: this class requires a buffer for this structure.
         unsafe { into.cast::<fs::FILE_ATTRIBUTE_TAG_INFO>().write(info) };
         return TRUE;
     }
@@ -63,16 +63,15 @@ pub unsafe extern "system" fn information_ex(
         fs::FileIdBothDirectoryInfo | fs::FileIdBothDirectoryRestartInfo => ID_BOTH,
         _ => return result,
     };
-    if let (TRUE, Some(folder)) = (result, paths::of_handle(handle)) {
+    if let (TRUE, Some(directory)) = (result, paths::of_handle(handle)) {
         // SAFETY: the call has filled the buffer with entries of this layout.
-        unsafe { mark_points(&folder, into.cast(), &layout) };
+        unsafe { mark_reparse_points(&directory, into.cast(), &layout) };
     }
     result
 }
 
-unsafe fn mark_points(folder: &[u16], mut entry: *mut u8, layout: &Layout) {
-    // SAFETY: entries are chained by the offset that each begins with, and end
-    // with a zero.
+unsafe fn mark_reparse_points(directory: &[u16], mut entry: *mut u8, layout: &Layout) {
+    // SAFETY: each entry begins with the offset of the next; zero ends the list.
     unsafe {
         loop {
             let units = entry.add(layout.name_length).cast::<u32>().read_unaligned() / 2;
@@ -80,10 +79,10 @@ unsafe fn mark_points(folder: &[u16], mut entry: *mut u8, layout: &Layout) {
             let name: Vec<u16> = (0..units as usize)
                 .map(|unit| start.add(unit).read_unaligned())
                 .collect();
-            let point = point_at(&paths::join(folder.to_vec(), &name));
-            if let Some(point) = point.and_then(|point| Appearance::of(&point)) {
-                let put = |place, value: u32| {
-                    entry.add(place).cast::<u32>().write_unaligned(value);
+            let point = reparse_point_at(&paths::join(directory.to_vec(), &name));
+            if let Some(point) = point.and_then(|point| ReparsePoint::of(&point)) {
+                let put = |offset, value: u32| {
+                    entry.add(offset).cast::<u32>().write_unaligned(value);
                 };
                 put(layout.attributes, point.attributes);
                 put(layout.tag, point.tag);

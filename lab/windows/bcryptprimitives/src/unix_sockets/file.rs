@@ -1,4 +1,4 @@
-//! The file of a socket: it holds the port, as Cygwin's does.
+//! The socket file, which holds the port, as in Cygwin.
 
 use alloc::format;
 use alloc::string::String;
@@ -14,10 +14,9 @@ use windows_sys::Win32::Storage::FileSystem as fs;
 
 use crate::{linux, paths, wide};
 
-/// What a socket's file begins with.
 const MAGIC: &str = "!<lab socket>";
 
-/// A socket's file without its port yet; removed again if none comes.
+/// A socket file without a port yet; removed on drop unless published.
 pub struct Reserved {
     path: String,
     handle: HANDLE,
@@ -25,8 +24,8 @@ pub struct Reserved {
 }
 
 impl Reserved {
-    /// Fails if there is such a file, as on every system: whoever wants the
-    /// name must remove the old socket first.
+    /// Fails if the file exists, as on every system: the program must remove the
+    /// old socket first.
     pub fn new(path: &str) -> Result<Self, ws::WSA_ERROR> {
         let handle = open(path, GENERIC_WRITE, fs::CREATE_NEW);
         if handle != INVALID_HANDLE_VALUE {
@@ -36,15 +35,15 @@ impl Reserved {
                 published: false,
             });
         }
-        // SAFETY: reads a thread's value.
+        // SAFETY: reads a thread-local value.
         match unsafe { GetLastError() } {
             ERROR_FILE_EXISTS | ERROR_ALREADY_EXISTS => Err(ws::WSAEADDRINUSE),
-            // What Windows says where the folder is missing.
+            // The error of Windows for a missing directory.
             _ => Err(ws::WSAENETDOWN),
         }
     }
 
-    /// From now on others can connect.
+    /// Clients can connect from now on.
     pub fn publish(mut self, port: u16) -> Result<(), ws::WSA_ERROR> {
         let content = format!("{MAGIC}{port}\n");
         let mut written = 0;
@@ -62,9 +61,9 @@ impl Reserved {
         if !self.published {
             return Err(ws::WSAENETDOWN);
         }
-        // Whether the file shows as a socket's; connecting works without.
+        // Only makes the file show as a socket; connecting works without it.
         let path: Vec<u16> = self.path.encode_utf16().collect();
-        if let (true, Some(path)) = (linux::available(), paths::unix(&path)) {
+        if let (true, Some(path)) = (linux::available(), paths::to_unix(&path)) {
             let _ = linux::mark_socket(&path);
         }
         Ok(())
@@ -83,7 +82,7 @@ impl Drop for Reserved {
     }
 }
 
-/// The port in a socket's file; `None` if there is no such file, or another.
+/// `None` if the file is missing or not a socket file.
 pub fn port(path: &str) -> Option<u16> {
     let handle = open(path, GENERIC_READ, fs::OPEN_EXISTING);
     if handle == INVALID_HANDLE_VALUE {

@@ -1,13 +1,13 @@
-//! What stands between the lab's sshd and `cmd`.
+//! Runs the command of an SSH client in `cmd`, for the lab's sshd.
 //!
-//! Windows' OpenSSH hands a client's command to `cmd /c` to the letter. A Linux
-//! process can only give a Windows program words, which Wine quotes anew; so
-//! the command comes in an environment variable and is put together here.
+//! OpenSSH on Windows passes the command of a client to `cmd /c` unchanged. A
+//! Linux process can only pass an argument list to a Windows program, which Wine
+//! quotes again; so the command line is passed in an environment variable.
 
-/// What Wine says of a process that ended before it had begun; on a busy machine
-/// that happens now and then, and nothing has run.
+/// Wine's error for a process that ended before it was started, which happens
+/// occasionally under load; nothing has run, so a retry is safe.
 #[cfg(windows)]
-const STILLBORN: i32 = 1359;
+const ERROR_INTERNAL_ERROR: i32 = 1359;
 
 #[cfg(windows)]
 fn main() {
@@ -19,7 +19,7 @@ fn main() {
     let system = std::env::var("SystemRoot").unwrap_or_else(|_| r"C:\windows".to_owned());
     let mut cmd = Command::new(format!(r"{system}\system32\cmd.exe"));
     if let Some(line) = std::env::var_os(VARIABLE) {
-        // One piece: between pieces Rust puts blanks, which `echo` would show.
+        // One argument: Rust separates arguments with spaces, which `echo` would print.
         let mut rest = std::ffi::OsString::from("/c \"");
         rest.push(line);
         rest.push("\"");
@@ -29,11 +29,11 @@ fn main() {
     for attempt in 1.. {
         match cmd.status() {
             Ok(status) => exit(status.code().unwrap_or(1)),
-            Err(error) if error.raw_os_error() == Some(STILLBORN) && attempt < 5 => {
+            Err(error) if error.raw_os_error() == Some(ERROR_INTERNAL_ERROR) && attempt < 5 => {
                 std::thread::sleep(Duration::from_millis(200));
             }
             Err(error) => {
-                eprintln!("cmd.exe could not be started: {error}");
+                eprintln!("failed to start cmd.exe: {error}");
                 exit(255);
             }
         }
@@ -42,5 +42,5 @@ fn main() {
 
 #[cfg(not(windows))]
 fn main() {
-    eprintln!("cmdline is a Windows program");
+    eprintln!("cmdline: this program runs only on Windows");
 }

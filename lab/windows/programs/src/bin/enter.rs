@@ -1,20 +1,19 @@
-//! The first program in a container: becomes what `netd` ordered.
+//! The first process in a container: starts the process that `netd` requested.
 //!
-//! Wine takes a Unix argument list and makes a command line of its own from
-//! it, keeps some Unix variables back, and gives Unix only eight bits of an
-//! exit code. A container must see exactly what its spec says, so `netd` puts
-//! an order beside a named pipe into a folder, names the folder in
-//! `CASEMENT_ENTER`, and starts this program. It calls `CreateProcessW` with
-//! the order's text and writes `started ID`, `failed CODE` and `exit CODE`
-//! lines into the pipe.
+//! Wine converts a Unix argument list into its own command line, hides some Unix
+//! variables, and returns only eight bits of an exit code. A container must see
+//! exactly what its spec says, so `netd` creates a directory with the request
+//! (`order`) and a named pipe (`report`), passes its path in `CASEMENT_ENTER`, and
+//! starts this program. It calls `CreateProcessW` as requested and writes the
+//! lines `started ID`, `failed CODE` and `exit CODE` to the pipe.
 //!
-//! The order is UTF-8 text in parts that end with a NUL: working directory,
-//! command line, then `NAME=value` any number of times.
-#![cfg_attr(windows, allow(unsafe_code))] // CreateProcessW, and variables before any thread.
+//! The request is UTF-8 text in fields that end with a NUL: working directory,
+//! command line, then any number of `NAME=value`.
+#![cfg_attr(windows, allow(unsafe_code))] // CreateProcessW, and environment variables of a single-threaded process.
 
 #[cfg(not(windows))]
 fn main() {
-    eprintln!("enter: this program is for Windows");
+    eprintln!("enter: this program runs only on Windows");
 }
 
 #[cfg(windows)]
@@ -36,8 +35,8 @@ mod windows {
         WaitForSingleObject,
     };
 
-    /// Variables that are about Wine or about this program, not the container.
-    const NOT_FOR_CONTAINERS: [&str; 3] = ["WINE", "CASEMENT_", "LC_"];
+    /// Prefixes of variables that are not passed to the container.
+    const HIDDEN_VARIABLES: [&str; 3] = ["WINE", "CASEMENT_", "LC_"];
 
     pub fn main() -> ExitCode {
         match enter() {
@@ -50,12 +49,12 @@ mod windows {
     }
 
     fn enter() -> io::Result<()> {
-        let folder = env::var("CASEMENT_ENTER").map_err(io::Error::other)?;
-        let order = fs::read_to_string(Path::new(&folder).join("order"))?;
+        let dir = env::var("CASEMENT_ENTER").map_err(io::Error::other)?;
+        let request = fs::read_to_string(Path::new(&dir).join("order"))?;
         let mut report = File::options()
             .write(true)
-            .open(Path::new(&folder).join("report"))?;
-        match begin(&order) {
+            .open(Path::new(&dir).join("report"))?;
+        match start(&request) {
             Ok(process) => {
                 writeln!(report, "started {}", process.dwProcessId)?;
                 writeln!(report, "exit {}", wait(&process)?)
@@ -64,11 +63,11 @@ mod windows {
         }
     }
 
-    fn begin(order: &str) -> io::Result<PROCESS_INFORMATION> {
-        let mut parts = order.split_terminator('\0');
-        let directory = parts.next().unwrap_or(r"C:\");
-        let command = parts.next().unwrap_or("");
-        set_environment(parts);
+    fn start(request: &str) -> io::Result<PROCESS_INFORMATION> {
+        let mut fields = request.split_terminator('\0');
+        let directory = fields.next().unwrap_or(r"C:\");
+        let command = fields.next().unwrap_or("");
+        set_environment(fields);
         env::set_current_dir(directory)?;
         create_process(command)
     }
@@ -76,9 +75,9 @@ mod windows {
     fn set_environment<'a>(entries: impl Iterator<Item = &'a str>) {
         for (name, _) in env::vars_os() {
             let text = name.to_string_lossy().to_uppercase();
-            if NOT_FOR_CONTAINERS
+            if HIDDEN_VARIABLES
                 .iter()
-                .any(|start| text.starts_with(start))
+                .any(|prefix| text.starts_with(prefix))
             {
                 // SAFETY: this program has one thread.
                 unsafe { env::remove_var(&name) };
@@ -86,7 +85,7 @@ mod windows {
         }
         for (name, value) in entries.filter_map(|entry| entry.split_once('=')) {
             if !name.is_empty() {
-                // SAFETY: as above; neither part can hold a NUL, and the name no `=`.
+                // SAFETY: as above; neither contains a NUL, and the name contains no `=`.
                 unsafe { env::set_var(name, value) };
             }
         }
@@ -98,9 +97,9 @@ mod windows {
         let (mut startup, mut process): (STARTUPINFOW, PROCESS_INFORMATION) =
             unsafe { (mem::zeroed(), mem::zeroed()) };
         startup.cb = u32::try_from(size_of::<STARTUPINFOW>()).unwrap_or(0);
-        // SAFETY: the command line is a writable buffer that ends with NUL, the
+        // SAFETY: the command line is a writable buffer with a trailing NUL, the
         // two structures live until the call returns, and the rest may be null.
-        let done = unsafe {
+        let created = unsafe {
             CreateProcessW(
                 ptr::null(),
                 command.as_mut_ptr(),
@@ -114,7 +113,7 @@ mod windows {
                 &mut process,
             )
         };
-        if done == 0 {
+        if created == 0 {
             return Err(io::Error::last_os_error());
         }
         Ok(process)
@@ -122,15 +121,15 @@ mod windows {
 
     fn wait(process: &PROCESS_INFORMATION) -> io::Result<u32> {
         let mut code = 0;
-        // SAFETY: the handles are those of the process just made, closed once.
-        let known = unsafe {
+        // SAFETY: the handles of the process created above; closed once.
+        let succeeded = unsafe {
             WaitForSingleObject(process.hProcess, INFINITE);
-            let known = GetExitCodeProcess(process.hProcess, &mut code);
+            let succeeded = GetExitCodeProcess(process.hProcess, &mut code);
             CloseHandle(process.hThread);
             CloseHandle(process.hProcess);
-            known
+            succeeded
         };
-        if known == 0 {
+        if succeeded == 0 {
             return Err(io::Error::last_os_error());
         }
         Ok(code)

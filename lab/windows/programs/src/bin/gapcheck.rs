@@ -1,10 +1,9 @@
-//! Checks, from inside a Windows host, what the lab's `iphlpapi.dll` and
-//! `pdh.dll` add to Wine: one line `ok NAME` or `FAIL NAME: why` per check,
-//! and status 1 if one failed.
+//! Checks, on a Windows host, what the lab's `iphlpapi.dll` and `pdh.dll` add to
+//! Wine. Prints `ok NAME` or `FAIL NAME: reason` per check; the exit code is 1 if
+//! a check failed.
 //!
-//! Expects the adapters `Ethernet` (198.18.5.2/24) and `vEthernet (Ethernet)`,
-//! and leaves the route to 10.99.0.0/24 behind, so that its caller can see it
-//! from outside.
+//! Expects the adapters `Ethernet` (198.18.5.2/24) and `vEthernet (Ethernet)`.
+//! Leaves the route to 10.99.0.0/24, so that the caller can check it from Linux.
 
 #[cfg(windows)]
 #[path = "../gapcheck/adapters.rs"]
@@ -13,18 +12,16 @@ mod adapters;
 #[path = "../gapcheck/counters.rs"]
 mod counters;
 
-/// What is wrong.
 #[cfg(windows)]
 type Check = Result<(), String>;
 
-/// A check under its name.
 #[cfg(windows)]
-type Named = (&'static str, fn() -> Check);
+type NamedCheck = (&'static str, fn() -> Check);
 
 #[cfg(windows)]
 fn main() -> std::process::ExitCode {
-    let checks: [Named; 6] = [
-        ("names of adapters", adapters::names),
+    let checks: [NamedCheck; 6] = [
+        ("adapter names", adapters::names),
         ("routes", adapters::routes),
         ("interface settings", adapters::settings),
         ("addresses", adapters::addresses),
@@ -35,8 +32,8 @@ fn main() -> std::process::ExitCode {
     for (name, check) in checks {
         match check() {
             Ok(()) => println!("ok {name}"),
-            Err(why) => {
-                println!("FAIL {name}: {why}");
+            Err(reason) => {
+                println!("FAIL {name}: {reason}");
                 status = std::process::ExitCode::FAILURE;
             }
         }
@@ -44,16 +41,15 @@ fn main() -> std::process::ExitCode {
     status
 }
 
-/// Fails with what was found unless it is what was expected.
 #[cfg(windows)]
-fn expect<T: PartialEq + std::fmt::Debug>(what: &str, found: T, expected: T) -> Check {
-    if found == expected {
+fn expect<T: PartialEq + std::fmt::Debug>(what: &str, actual: T, expected: T) -> Check {
+    if actual == expected {
         return Ok(());
     }
-    Err(format!("{what} is {found:?}, not {expected:?}"))
+    Err(format!("{what} is {actual:?}, expected {expected:?}"))
 }
 
 #[cfg(not(windows))]
 fn main() {
-    eprintln!("gapcheck runs on the lab's Windows hosts");
+    eprintln!("gapcheck: this program runs only on Windows");
 }

@@ -1,13 +1,13 @@
-//! `hnscall METHOD PATH [FILE]`: one call of HNS from the command line.
+//! `hnscall METHOD PATH [FILE]`: calls HNS from the command line.
 //!
-//! On Windows people use PowerShell for this; a lab host has none. The body
-//! comes from a file, the answer goes to standard output as HNS gave it.
+//! On Windows, PowerShell can do this; a lab host has none. The request body is
+//! read from a file, the response is printed unchanged.
 
 #[cfg(windows)]
 mod call {
     #![allow(
         unsafe_code,
-        reason = "HNSCall is found at run time, as its other callers do"
+        reason = "HNSCall is looked up at run time, as other callers do"
     )]
 
     use std::ffi::{OsStr, OsString, c_void};
@@ -29,9 +29,9 @@ mod call {
         OsStr::new(text).encode_wide().chain([0]).collect()
     }
 
-    fn find() -> Result<HnsCall, String> {
+    fn lookup() -> Result<HnsCall, String> {
         let name = wide("vmcompute.dll");
-        // SAFETY: the name ends with a zero and outlives the call.
+        // SAFETY: the name is NUL-terminated and outlives the call.
         let library = unsafe {
             LoadLibraryExW(
                 name.as_ptr(),
@@ -40,7 +40,7 @@ mod call {
             )
         };
         if library.is_null() {
-            return Err("vmcompute.dll is not there: no HNS on this host".to_owned());
+            return Err("vmcompute.dll not found: this host has no HNS".to_owned());
         }
         // SAFETY: the module was just loaded and is never unloaded.
         let function = unsafe { GetProcAddress(library, c"HNSCall".as_ptr().cast()) };
@@ -51,12 +51,12 @@ mod call {
         })
     }
 
-    /// The answer, or the failure in words.
+    /// The response, or an error message.
     pub fn call(method: &str, path: &str, body: &str) -> Result<String, String> {
-        let function = find()?;
+        let function = lookup()?;
         let (method, path, body) = (wide(method), wide(path), wide(body));
         let mut response: *mut u16 = std::ptr::null_mut();
-        // SAFETY: all strings end with zeros and outlive the call.
+        // SAFETY: all strings are NUL-terminated and outlive the call.
         let result =
             unsafe { function(method.as_ptr(), path.as_ptr(), body.as_ptr(), &mut response) };
         let text = take(response);
@@ -70,11 +70,11 @@ mod call {
         if text.is_null() {
             return String::new();
         }
-        // SAFETY: HNS gives a string that ends with a zero and is ours to free.
+        // SAFETY: HNS returns a NUL-terminated string that the caller frees.
         unsafe {
-            let length = (0..).take_while(|place| *text.add(*place) != 0).count();
-            let words = std::slice::from_raw_parts(text, length);
-            let owned = OsString::from_wide(words).to_string_lossy().into_owned();
+            let length = (0..).take_while(|index| *text.add(*index) != 0).count();
+            let units = std::slice::from_raw_parts(text, length);
+            let owned = OsString::from_wide(units).to_string_lossy().into_owned();
             CoTaskMemFree(text.cast::<c_void>());
             owned
         }
@@ -83,8 +83,8 @@ mod call {
 
 #[cfg(windows)]
 fn main() {
-    let words: Vec<String> = std::env::args().skip(1).collect();
-    let result = match words.as_slice() {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let result = match args.as_slice() {
         [method, path] => call::call(method, path, ""),
         [method, path, file] => match std::fs::read_to_string(file) {
             Ok(body) => call::call(method, path, &body),
@@ -93,10 +93,10 @@ fn main() {
         _ => Err("usage: hnscall METHOD PATH [FILE]".to_owned()),
     };
     match result {
-        // HNS tells most failures in the answer itself.
-        Ok(answer) => {
-            println!("{answer}");
-            if !answer.contains("\"Success\":true") {
+        // HNS reports most errors in the response.
+        Ok(response) => {
+            println!("{response}");
+            if !response.contains("\"Success\":true") {
                 std::process::exit(1);
             }
         }
@@ -109,5 +109,5 @@ fn main() {
 
 #[cfg(not(windows))]
 fn main() {
-    eprintln!("hnscall is a Windows program");
+    eprintln!("hnscall: this program runs only on Windows");
 }

@@ -1,7 +1,7 @@
-//! Does nothing, for ever: the program of the lab's pause image.
+//! Sleeps forever: the entry point of the lab's pause image.
 //!
-//! The lab's container shim does not start it (a sandbox needs no process);
-//! it is there for those who run the image as a container.
+//! The lab's container shim does not start it, because a sandbox needs no
+//! process; it serves those who run the image as a container.
 
 use std::thread;
 

@@ -1,9 +1,9 @@
-//! Stands where Wine has a PowerShell that does nothing and says that all went
-//! well: whoever calls it here shall know that nothing was done.
+//! Replaces Wine's PowerShell, which does nothing and reports success: this one
+//! fails, so that callers notice that nothing was run.
 //!
-//! Reading the registry is the exception, in the two forms in which `kubeadm`
-//! asks who this Windows is; a join would otherwise fail for want of a
-//! PowerShell and of nothing else:
+//! The exception is reading the registry, in the two forms in which `kubeadm`
+//! queries the Windows version; a join would otherwise fail only because of the
+//! missing PowerShell:
 //!
 //! ```text
 //! (Get-ItemProperty -Path 'HKLM:\…').Name
@@ -13,32 +13,32 @@
 use std::process::exit;
 
 fn main() {
-    let question = std::env::args().skip(1).collect::<Vec<_>>().join(" ");
-    match answer(&question, &registry::read) {
+    let command = std::env::args().skip(1).collect::<Vec<_>>().join(" ");
+    match evaluate(&command, &registry::read) {
         Some(text) => println!("{text}"),
         None => {
-            eprintln!("powershell: there is no PowerShell on a lab host; nothing was run");
+            eprintln!("powershell: PowerShell is not available on lab hosts; nothing was run");
             exit(1);
         }
     }
 }
 
-/// The answer to a question of either form; `read` takes a key and a name.
-fn answer(question: &str, read: &dyn Fn(&str, &str) -> Option<String>) -> Option<String> {
-    let (before, rest) = question.split_once("Get-ItemProperty -Path 'HKLM:\\")?;
+/// Evaluates a command of either form; `read` takes a key and a value name.
+fn evaluate(command: &str, read: &dyn Fn(&str, &str) -> Option<String>) -> Option<String> {
+    let (before, rest) = command.split_once("Get-ItemProperty -Path 'HKLM:\\")?;
     let (key, rest) = rest.split_once('\'')?;
     match before {
         "(" => read(key, rest.strip_prefix(").")?),
         "$props = " => {
             let text = rest.strip_prefix("; \"")?.strip_suffix('"')?;
-            filled(text, |name| read(key, name))
+            interpolate(text, |name| read(key, name))
         }
         _ => None,
     }
 }
 
-/// Puts values in the place of `$($props.Name)`.
-fn filled(text: &str, value: impl Fn(&str) -> Option<String>) -> Option<String> {
+/// Replaces each `$($props.Name)` with its value.
+fn interpolate(text: &str, value: impl Fn(&str) -> Option<String>) -> Option<String> {
     let mut parts = text.split("$($props.");
     let mut out = parts.next()?.to_owned();
     for part in parts {
@@ -57,14 +57,14 @@ mod registry {
         HKEY_LOCAL_MACHINE, REG_DWORD, RRF_RT_REG_DWORD, RRF_RT_REG_SZ, RegGetValueW,
     };
 
-    /// A number or a text below HKEY_LOCAL_MACHINE.
+    /// A DWORD or string below HKEY_LOCAL_MACHINE.
     pub fn read(key: &str, name: &str) -> Option<String> {
         let wide = |text: &str| text.encode_utf16().chain([0]).collect::<Vec<u16>>();
         let (key, name) = (wide(key), wide(name));
         let mut kind = 0;
         let mut data = [0_u16; 512];
         let mut size = u32::try_from(size_of_val(&data)).ok()?;
-        // SAFETY: the strings end with zeros, and `size` is the size of `data`.
+        // SAFETY: the strings are NUL-terminated, and `size` is the size of `data`.
         let result = unsafe {
             RegGetValueW(
                 HKEY_LOCAL_MACHINE,
@@ -89,7 +89,6 @@ mod registry {
 
 #[cfg(not(windows))]
 mod registry {
-    /// There is no registry here.
     pub fn read(_key: &str, _name: &str) -> Option<String> {
         None
     }
@@ -105,24 +104,24 @@ mod tests {
     }
 
     #[test]
-    fn the_two_questions_of_kubeadm_are_answered() {
+    fn kubeadm_queries_are_evaluated() {
         let one = r"(Get-ItemProperty -Path 'HKLM:\SOFTWARE\A B').Name";
-        assert_eq!(answer(one, &read).as_deref(), Some("<Name>"));
+        assert_eq!(evaluate(one, &read).as_deref(), Some("<Name>"));
         let two =
             r#"$props = Get-ItemProperty -Path 'HKLM:\SOFTWARE\A B'; "$($props.X).$($props.Y)""#;
-        assert_eq!(answer(two, &read).as_deref(), Some("<X>.<Y>"));
+        assert_eq!(evaluate(two, &read).as_deref(), Some("<X>.<Y>"));
     }
 
     #[test]
-    fn everything_else_is_refused() {
-        for question in [
+    fn other_commands_are_rejected() {
+        for command in [
             "",
             "exit 0",
             "-Command Get-Service",
             r"(Get-ItemProperty -Path 'HKLM:\SOFTWARE\A B').None",
             r"Remove-Item x; (Get-ItemProperty -Path 'HKLM:\SOFTWARE\A B').Name",
         ] {
-            assert_eq!(answer(question, &read), None, "{question}");
+            assert_eq!(evaluate(command, &read), None, "{command}");
         }
     }
 }

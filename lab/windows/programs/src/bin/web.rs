@@ -1,10 +1,9 @@
-//! The web server of the lab's image: one line about who answers.
+//! The web server of the lab's image.
 //!
-//! `web.exe [PORT]`, or the variable `PORT`, else 80. `/` says which pod on
-//! which computer answered whom, `/healthz` says `ok`, anything else is not
-//! found. Each request is a line on standard output, so that `kubectl logs`
-//! has something to show. It has no state and needs no clean-up: it may be
-//! ended at any moment.
+//! `web.exe [PORT]`; the default is the variable `PORT`, then 80. `/` names the
+//! pod, the computer and the client, `/healthz` returns `ok`, any other path is
+//! 404. Each request is logged to standard output, so that `kubectl logs` has
+//! something to show. It has no state and can be killed at any time.
 
 use std::env;
 use std::io::{self, BufRead, BufReader, Write};
@@ -13,17 +12,17 @@ use std::process::ExitCode;
 use std::thread;
 use std::time::Duration;
 
-/// How long a client may take to say what it wants.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// Time limit for reading a request and writing the response.
+const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// A client that sends more headers than this is not heard further.
-const MOST_HEADERS: usize = 100;
+/// Further headers are not read.
+const MAX_HEADERS: usize = 100;
 
 fn main() -> ExitCode {
     let port = match port(env::args().nth(1).or_else(|| env::var("PORT").ok())) {
         Ok(port) => port,
         Err(text) => {
-            eprintln!("web: `{text}` is no port");
+            eprintln!("web: `{text}` is not a valid port");
             return ExitCode::from(2);
         }
     };
@@ -34,11 +33,11 @@ fn main() -> ExitCode {
             return ExitCode::FAILURE;
         }
     };
-    say(&format!("{} listens on port {port}", signature()));
+    log(&format!("{} listens on port {port}", identity()));
     for client in listener.incoming().flatten() {
         thread::spawn(move || {
-            if let Err(error) = answer(client) {
-                say(&format!("- {error}"));
+            if let Err(error) = handle(client) {
+                log(&format!("- {error}"));
             }
         });
     }
@@ -50,21 +49,21 @@ fn port(text: Option<String>) -> Result<u16, String> {
     text.trim().parse().map_err(|_| text)
 }
 
-fn answer(client: TcpStream) -> io::Result<()> {
-    client.set_read_timeout(Some(PATIENCE))?;
-    client.set_write_timeout(Some(PATIENCE))?;
+fn handle(client: TcpStream) -> io::Result<()> {
+    client.set_read_timeout(Some(TIMEOUT))?;
+    client.set_write_timeout(Some(TIMEOUT))?;
     let from = client.peer_addr()?;
     let mut reader = BufReader::new(&client);
     let mut request = String::new();
     reader.read_line(&mut request)?;
-    for _ in 0..MOST_HEADERS {
+    for _ in 0..MAX_HEADERS {
         let mut header = String::new();
         if reader.read_line(&mut header)? == 0 || header.trim_end().is_empty() {
             break;
         }
     }
     let (status, body) = respond(request.trim_end(), from);
-    say(&format!(
+    log(&format!(
         "{} \"{}\" {status}",
         from.ip(),
         request.trim_end()
@@ -82,22 +81,22 @@ fn answer(client: TcpStream) -> io::Result<()> {
     )
 }
 
-/// The status and the text for a request line.
+/// The status and the body for a request line.
 fn respond(request: &str, from: SocketAddr) -> (&'static str, String) {
-    let mut words = request.split(' ');
-    let (method, target) = (words.next().unwrap_or(""), words.next().unwrap_or(""));
+    let mut parts = request.split(' ');
+    let (method, target) = (parts.next().unwrap_or(""), parts.next().unwrap_or(""));
     if method != "GET" && method != "HEAD" {
         return ("405 Method Not Allowed", "only GET and HEAD\n".to_owned());
     }
     match target.split('?').next() {
-        Some("/") => ("200 OK", format!("{} answers {}\n", signature(), from.ip())),
+        Some("/") => ("200 OK", format!("{} answers {}\n", identity(), from.ip())),
         Some("/healthz") => ("200 OK", "ok\n".to_owned()),
         _ => ("404 Not Found", "not found\n".to_owned()),
     }
 }
 
-/// Who this is: the pod where Kubernetes says so, and the computer.
-fn signature() -> String {
+/// The name of the pod, if set by Kubernetes, and of the computer.
+fn identity() -> String {
     let computer = env::var("COMPUTERNAME").unwrap_or_else(|_| "computer".to_owned());
     let pod = env::var("POD_NAME").unwrap_or_else(|_| computer.clone());
     format!(
@@ -107,8 +106,8 @@ fn signature() -> String {
     )
 }
 
-/// One line on standard output, at once; a closed one is no reason to stop.
-fn say(line: &str) {
+/// Flushes each line; ignores a closed standard output.
+fn log(line: &str) {
     let mut out = io::stdout().lock();
     let _ = writeln!(out, "{line}").and_then(|()| out.flush());
 }

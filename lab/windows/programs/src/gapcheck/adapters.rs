@@ -1,4 +1,4 @@
-//! `iphlpapi.dll`.
+//! Checks of `iphlpapi.dll`.
 #![allow(unsafe_code, reason = "calls the Windows API as any program does")]
 
 use std::mem::zeroed;
@@ -15,11 +15,11 @@ use windows_sys::Win32::Networking::WinSock::{AF_INET, AF_UNSPEC, SOCKADDR_INET}
 
 use crate::{Check, expect};
 
-const HOST: &str = "Ethernet";
-const SWITCH: &str = "vEthernet (Ethernet)";
+const PHYSICAL: &str = "Ethernet";
+const VIRTUAL: &str = "vEthernet (Ethernet)";
 
 pub fn names() -> Check {
-    for name in [HOST, SWITCH] {
+    for name in [PHYSICAL, VIRTUAL] {
         let mut back = [0u16; 257];
         let luid = luid(name)?;
         // SAFETY: the buffer has the given length.
@@ -59,38 +59,38 @@ pub fn routes() -> Check {
         expect("routes in the table", count_in_table([10, 98, 0, 0])?, 1)?;
         let second = route([10, 98, 0, 0], 24, [198, 18, 5, 7])?;
         expect(
-            "create by another gateway",
+            "create with another gateway",
             CreateIpForwardEntry2(&second),
             0,
         )?;
         expect(
-            "delete by another gateway",
+            "delete with another gateway",
             DeleteIpForwardEntry2(&second),
             0,
         )?;
         expect("delete", DeleteIpForwardEntry2(&row), 0)?;
         expect("delete again", DeleteIpForwardEntry2(&row), ERROR_NOT_FOUND)?;
         expect(
-            "set what is gone",
+            "set a deleted route",
             SetIpForwardEntry2(&row),
             ERROR_NOT_FOUND,
         )?;
         expect(
-            "get what is gone",
+            "get a deleted route",
             GetIpForwardEntry2(&mut row),
             ERROR_NOT_FOUND,
         )?;
         row.DestinationPrefix.PrefixLength = 33;
         expect(
-            "a long prefix",
+            "prefix length 33",
             CreateIpForwardEntry2(&row),
             ERROR_INVALID_PARAMETER,
         )?;
         let on_link = route([10, 97, 0, 0], 24, [0, 0, 0, 0])?;
-        expect("create on the link", CreateIpForwardEntry2(&on_link), 0)?;
-        expect("delete on the link", DeleteIpForwardEntry2(&on_link), 0)?;
+        expect("create on-link", CreateIpForwardEntry2(&on_link), 0)?;
+        expect("delete on-link", DeleteIpForwardEntry2(&on_link), 0)?;
         let left = route([10, 99, 0, 0], 24, [198, 18, 5, 1])?;
-        expect("create the last", CreateIpForwardEntry2(&left), 0)
+        expect("create the route to leave", CreateIpForwardEntry2(&left), 0)
     }
 }
 
@@ -100,7 +100,7 @@ pub fn settings() -> Check {
     unsafe {
         expect("the MTU", row.NlMtu, 1500)?;
         expect(
-            "set as read",
+            "set without changes",
             SetIpInterfaceEntry(&mut row),
             ERROR_INVALID_PARAMETER,
         )?;
@@ -118,13 +118,13 @@ pub fn settings() -> Check {
         let mut fresh: MIB_IPINTERFACE_ROW = zeroed();
         InitializeIpInterfaceEntry(&mut fresh);
         fresh.Family = AF_INET;
-        fresh.InterfaceLuid = luid(HOST)?;
+        fresh.InterfaceLuid = luid(PHYSICAL)?;
         fresh.SitePrefixLength = 0;
         fresh.NlMtu = 1500;
-        expect("set one thing", SetIpInterfaceEntry(&mut fresh), 0)?;
+        expect("set one field", SetIpInterfaceEntry(&mut fresh), 0)?;
         let row = interface()?;
-        let both = (row.ForwardingEnabled, row.NlMtu, row.Metric);
-        expect("that and the rest", both, (true, 1500, 5))
+        let fields = (row.ForwardingEnabled, row.NlMtu, row.Metric);
+        expect("that field and the others", fields, (true, 1500, 5))
     }
 }
 
@@ -133,7 +133,7 @@ pub fn addresses() -> Check {
     unsafe {
         let mut row: MIB_UNICASTIPADDRESS_ROW = zeroed();
         InitializeUnicastIpAddressEntry(&mut row);
-        row.InterfaceLuid = luid(HOST)?;
+        row.InterfaceLuid = luid(PHYSICAL)?;
         row.Address = address([198, 18, 5, 9]);
         row.OnLinkPrefixLength = 24;
         expect("create", CreateUnicastIpAddressEntry(&row), 0)?;
@@ -157,7 +157,7 @@ pub fn addresses() -> Check {
 fn interface() -> Result<MIB_IPINTERFACE_ROW, String> {
     let mut row = MIB_IPINTERFACE_ROW {
         Family: AF_INET,
-        InterfaceLuid: luid(HOST)?,
+        InterfaceLuid: luid(PHYSICAL)?,
         ..Default::default()
     };
     // SAFETY: a valid row.
@@ -176,7 +176,7 @@ fn route(to: [u8; 4], length: u8, gateway: [u8; 4]) -> Result<MIB_IPFORWARD_ROW2
         InitializeIpForwardEntry(&mut row);
         row
     };
-    row.InterfaceLuid = luid(HOST)?;
+    row.InterfaceLuid = luid(PHYSICAL)?;
     row.DestinationPrefix = IP_ADDRESS_PREFIX {
         Prefix: address(to),
         PrefixLength: length,
@@ -199,7 +199,7 @@ fn metric_of(row: &MIB_IPFORWARD_ROW2) -> Result<u32, String> {
 
 fn count_in_table(to: [u8; 4]) -> Result<usize, String> {
     let mut table: *mut MIB_IPFORWARD_TABLE2 = null_mut();
-    // SAFETY: on success the table holds as many rows as it says.
+    // SAFETY: on success the table has `NumEntries` rows.
     unsafe {
         expect(
             "GetIpForwardTable2",
@@ -208,12 +208,12 @@ fn count_in_table(to: [u8; 4]) -> Result<usize, String> {
         )?;
         let first = (&raw const (*table).Table).cast::<MIB_IPFORWARD_ROW2>();
         let rows = slice::from_raw_parts(first, (*table).NumEntries as usize);
-        let wanted = u32::from_ne_bytes(to);
+        let destination = u32::from_ne_bytes(to);
         let count = rows
             .iter()
             .filter(|row| {
                 let prefix = &row.DestinationPrefix.Prefix;
-                prefix.si_family == AF_INET && prefix.Ipv4.sin_addr.S_un.S_addr == wanted
+                prefix.si_family == AF_INET && prefix.Ipv4.sin_addr.S_un.S_addr == destination
             })
             .count();
         FreeMibTable(table.cast());
@@ -233,7 +233,7 @@ fn friendly_names() -> Result<Vec<String>, String> {
             match GetAdaptersAddresses(u32::from(AF_UNSPEC), 0, null_mut(), list, &mut size) {
                 0 => break,
                 ERROR_BUFFER_OVERFLOW => {}
-                error => return Err(format!("GetAdaptersAddresses gave {error}")),
+                error => return Err(format!("GetAdaptersAddresses returned {error}")),
             }
         }
         let mut adapter = buffer.as_ptr().cast::<IP_ADAPTER_ADDRESSES_LH>();
@@ -256,7 +256,7 @@ fn luid(name: &str) -> Result<NET_LUID_LH, String> {
 
 fn address(octets: [u8; 4]) -> SOCKADDR_INET {
     let mut address = SOCKADDR_INET::default();
-    // IPv4's part of the union, whose address stands as in a packet.
+    // The IPv4 variant of the union; the address is in network byte order.
     let bits = u32::from_ne_bytes(Ipv4Addr::from(octets).octets());
     address.Ipv4.sin_family = AF_INET;
     address.Ipv4.sin_addr.S_un.S_addr = bits;

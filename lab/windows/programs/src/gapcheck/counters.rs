@@ -1,4 +1,4 @@
-//! `pdh.dll`.
+//! Checks of `pdh.dll`.
 #![allow(unsafe_code, reason = "calls the Windows API as any program does")]
 
 use std::ptr::null;
@@ -49,7 +49,7 @@ fn values(path: &str) -> Result<Vec<f64>, String> {
         let mut counter: PDH_HCOUNTER = Default::default();
         let path: Vec<u16> = path.encode_utf16().chain([0]).collect();
         let (mut size, mut count) = (0, 0);
-        // SAFETY: the path is NUL-terminated, and the buffer as large as asked.
+        // SAFETY: the path is NUL-terminated, and `size` is the size of the buffer.
         unsafe {
             let result = PdhAddEnglishCounterW(query, path.as_ptr(), 0, &mut counter);
             expect("PdhAddEnglishCounterW", result, 0)?;
@@ -60,13 +60,13 @@ fn values(path: &str) -> Result<Vec<f64>, String> {
             let mut read = |items| {
                 PdhGetFormattedCounterArrayW(counter, PDH_FMT_DOUBLE, &mut size, &mut count, items)
             };
-            expect("the first answer", read(&mut empty), PDH_MORE_DATA)?;
+            expect("the first call", read(&mut empty), PDH_MORE_DATA)?;
             let mut items = vec![0u64; 4096];
             size = (8 * items.len()) as u32;
             let mut read = |items| {
                 PdhGetFormattedCounterArrayW(counter, PDH_FMT_DOUBLE, &mut size, &mut count, items)
             };
-            expect("the second answer", read(items.as_mut_ptr().cast()), 0)?;
+            expect("the second call", read(items.as_mut_ptr().cast()), 0)?;
             let first = items.as_ptr().cast::<PDH_FMT_COUNTERVALUE_ITEM_W>();
             let items = std::slice::from_raw_parts(first, count as usize);
             Ok(items
@@ -77,22 +77,22 @@ fn values(path: &str) -> Result<Vec<f64>, String> {
     })
 }
 
-fn query<T>(work: impl FnOnce(PDH_HQUERY) -> Result<T, String>) -> Result<T, String> {
+fn query<T>(action: impl FnOnce(PDH_HQUERY) -> Result<T, String>) -> Result<T, String> {
     let mut query: PDH_HQUERY = Default::default();
-    // SAFETY: a place for the handle.
+    // SAFETY: a valid out pointer.
     expect(
         "PdhOpenQueryW",
         unsafe { PdhOpenQueryW(null(), 0, &mut query) },
         0,
     )?;
-    let result = work(query);
+    let result = action(query);
     // SAFETY: opened above.
     expect("PdhCloseQuery", unsafe { PdhCloseQuery(query) }, 0)?;
     result
 }
 
-fn within(what: &str, values: &[f64], least: f64, most: f64) -> Check {
-    if values.is_empty() || !values.iter().all(|value| (least..=most).contains(value)) {
+fn within(what: &str, values: &[f64], min: f64, max: f64) -> Check {
+    if values.is_empty() || !values.iter().all(|value| (min..=max).contains(value)) {
         return Err(format!("{what}: {values:?}"));
     }
     Ok(())

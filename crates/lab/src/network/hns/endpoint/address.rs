@@ -1,5 +1,4 @@
-//! Addresses of endpoints: those that callers ask for, and those that HNS
-//! gives out itself.
+//! Addresses of endpoints, requested by the caller or allocated by HNS.
 
 use std::net::IpAddr;
 
@@ -12,25 +11,25 @@ use super::super::failure;
 use super::super::model::{IpConfig, Network, Subnet};
 use super::super::store::Store;
 
-/// Subnet flag: the gateway's address may be given to an endpoint.
+/// Subnet flag: the gateway's address may be used by an endpoint.
 const GATEWAY_NOT_RESERVED: u32 = 1;
 
 impl Store {
-    /// The addresses that a document names, checked, or one of HNS's choice.
+    /// The validated addresses of a document, or a newly allocated one.
     pub(super) fn read_addresses(
         &self,
         network: &Network,
         settings: &Value,
         remote: bool,
     ) -> Result<Vec<IpConfig>, Failure> {
-        let wanted = wanted_addresses(settings);
-        if wanted.is_empty() {
+        let requested = requested_addresses(settings);
+        if requested.is_empty() {
             return match remote {
                 true => Err(failure::invalid_endpoint()),
                 false => self.free_address(network).map(|address| vec![address]),
             };
         }
-        wanted
+        requested
             .into_iter()
             .map(|(text, length)| {
                 let address: IpAddr = text.parse().map_err(|_| failure::invalid_ip())?;
@@ -38,18 +37,18 @@ impl Store {
                 if !remote {
                     self.check_address(network, subnet, address)?;
                 }
-                let whole = if address.is_ipv4() { 32 } else { 128 };
-                let known = subnet.and_then(Subnet::net).map(|net| net.prefix_len());
+                let full_length = if address.is_ipv4() { 32 } else { 128 };
+                let of_subnet = subnet.and_then(Subnet::net).map(|net| net.prefix_len());
                 Ok(IpConfig {
                     ip_address: text,
-                    prefix_length: length.or(known).unwrap_or(whole),
+                    prefix_length: length.or(of_subnet).unwrap_or(full_length),
                 })
             })
             .collect()
     }
 
-    /// A local address lies in a subnet and is nobody else's; service addresses
-    /// of remote endpoints may be anywhere and may even repeat a local one.
+    /// A local address must be in a subnet and unused. Addresses of remote endpoints
+    /// are not checked: they may be outside of all subnets or equal a local one.
     fn check_address(
         &self,
         network: &Network,
@@ -76,8 +75,8 @@ impl Store {
             .any(|it| it.ip_address.parse() == Ok(address))
     }
 
-    /// The first free address of the first subnet that has one; the lowest is
-    /// left alone, being the gateway's by custom.
+    /// The first unused address of any subnet. Skips the lowest address, which is the
+    /// gateway by convention.
     fn free_address(&self, network: &Network) -> Result<IpConfig, Failure> {
         let subnets = network.subnets.iter();
         let mut candidates = subnets
@@ -96,26 +95,26 @@ impl Store {
     }
 }
 
-/// Text and prefix length, of either generation.
-fn wanted_addresses(settings: &Value) -> Vec<(String, Option<u8>)> {
+/// Text and prefix length, from v2 and v1 fields.
+fn requested_addresses(settings: &Value) -> Vec<(String, Option<u8>)> {
     let length = |document: &Value, name: &str| {
         let length = document::number(document, name).filter(|length| *length != 0);
         length.and_then(|length| u8::try_from(length).ok())
     };
-    let second = document::list(settings, "IpConfigurations").iter();
-    let second = second.filter_map(|config| {
+    let v2 = document::list(settings, "IpConfigurations").iter();
+    let v2 = v2.filter_map(|config| {
         let text = document::text(config, "IpAddress")?;
         Some((text, length(config, "PrefixLength")))
     });
-    let first = [
+    let v1 = [
         ("IPAddress", "PrefixLength"),
         ("IPv6Address", "IPv6PrefixLength"),
     ];
-    let first = first.into_iter().filter_map(|(address, prefix)| {
+    let v1 = v1.into_iter().filter_map(|(address, prefix)| {
         let text = document::text(settings, address)?;
         Some((text, length(settings, prefix)))
     });
-    second.chain(first).collect()
+    v2.chain(v1).collect()
 }
 
 fn reserved(subnet: &Subnet, address: IpAddr) -> bool {
@@ -123,7 +122,6 @@ fn reserved(subnet: &Subnet, address: IpAddr) -> bool {
 }
 
 impl IpConfig {
-    /// Address and length together.
     pub fn net(&self) -> Option<IpNet> {
         IpNet::new(self.ip_address.parse().ok()?, self.prefix_length).ok()
     }

@@ -1,4 +1,4 @@
-//! Running `ip` and its kin.
+//! Runs `ip`, `bridge` and other network tools.
 
 use std::process::{Command, Stdio};
 
@@ -6,45 +6,48 @@ use serde_json::Value;
 
 use super::super::fabric::FabricError;
 
-/// Runs programs here or in another network namespace.
+/// Runs programs in this or in another network namespace.
 #[derive(Debug, Default)]
 pub struct Commands {
-    /// Program and arguments that go before every command.
-    before: Vec<String>,
+    /// Prepended to every command.
+    prefix: Vec<String>,
 }
 
 impl Commands {
-    /// `nsenter` and not `ip netns exec`, which would hide namespaces that are
-    /// made inside from everybody else.
+    /// `nsenter` instead of `ip netns exec`, because namespaces created inside the latter
+    /// would not be visible outside.
     pub fn in_netns(name: &str) -> Self {
         let enter = ["nsenter".to_owned(), format!("--net=/run/netns/{name}")];
         Self {
-            before: enter.to_vec(),
+            prefix: enter.to_vec(),
         }
     }
 
-    /// Runs a program, and answers what it wrote.
+    /// Returns stdout.
     pub fn run(&self, program: &str, arguments: &[&str]) -> Result<String, FabricError> {
-        let mut line = self.before.iter().map(String::as_str).chain([program]);
+        let mut line = self.prefix.iter().map(String::as_str).chain([program]);
         let mut command = Command::new(line.next().unwrap_or(program));
         command.args(line).args(arguments).stdin(Stdio::null());
-        let told = || format!("{program} {}", arguments.join(" "));
+        let command_line = || format!("{program} {}", arguments.join(" "));
         let output = command
             .output()
-            .map_err(|error| FabricError(format!("{}: {error}", told())))?;
+            .map_err(|error| FabricError(format!("{}: {error}", command_line())))?;
         if output.status.success() {
             return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
         }
-        let complaint = String::from_utf8_lossy(&output.stderr);
-        Err(FabricError(format!("{}: {}", told(), complaint.trim())))
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        Err(FabricError(format!(
+            "{}: {}",
+            command_line(),
+            stderr.trim()
+        )))
     }
 
-    /// `ip`, of which only success counts.
     pub fn ip(&self, arguments: &[&str]) -> Result<(), FabricError> {
         self.run("ip", arguments).map(|_| ())
     }
 
-    /// `ip -j`, whose answer is a list.
+    /// Runs `ip -j`.
     pub fn ip_list(&self, arguments: &[&str]) -> Result<Vec<Value>, FabricError> {
         let arguments: Vec<&str> = ["-j"].iter().chain(arguments).copied().collect();
         let text = self.run("ip", &arguments)?;
@@ -55,12 +58,11 @@ impl Commands {
             .map_err(|error| FabricError(format!("ip {}: {error}", arguments.join(" "))))
     }
 
-    /// Whether a device is there.
     pub fn has_device(&self, name: &str) -> bool {
         self.ip(&["link", "show", "dev", name]).is_ok()
     }
 
-    /// Deletes a device that may be gone already.
+    /// Does nothing if the device does not exist.
     pub fn delete_device(&self, name: &str) -> Result<(), FabricError> {
         match self.has_device(name) {
             true => self.ip(&["link", "del", "dev", name]),

@@ -1,5 +1,5 @@
-//! The virtual switch: it takes the card's place, and the host's connections
-//! do not survive that.
+//! Creates and removes the virtual switch, which takes over the NIC's addresses and
+//! resets the host's connections.
 
 use std::thread;
 
@@ -9,9 +9,9 @@ use super::super::fabric::FabricError;
 use super::command::Commands;
 use super::{LinuxFabric, VIRTUAL_ADAPTER};
 
-/// Filters of `ss` for connections that are not loopback; a listener for both
-/// families has IPv4 connections among the IPv6 ones.
-const OUTSIDE: [(&str, &[&str]); 2] = [
+/// `ss` filters for connections that are not loopback. A dual-stack listener has IPv4
+/// connections among the IPv6 ones.
+const NOT_LOOPBACK: [(&str, &[&str]); 2] = [
     ("-4", &["not", "dst", "127.0.0.0/8"]),
     (
         "-6",
@@ -27,9 +27,9 @@ const OUTSIDE: [(&str, &[&str]); 2] = [
     ),
 ];
 
-/// What moves from the card to the switch and back.
+/// The settings that move from the NIC to the switch and back.
 #[derive(Debug)]
-struct Identity {
+struct AdapterConfig {
     mac: String,
     /// With prefix lengths.
     addresses: Vec<String>,
@@ -37,30 +37,41 @@ struct Identity {
     routes: Vec<(&'static str, String, Option<String>)>,
 }
 
-/// Always the same: Wine never forgets a device, and takes one that comes back
-/// under its name with another number for the one that is gone.
-const NUMBER: &str = "1000";
+/// A fixed interface index: Wine never removes a device from its list, and would take a
+/// new one with the same name and another index for the old one.
+const INTERFACE_INDEX: &str = "1000";
 
 impl LinuxFabric {
-    pub(super) fn make_switch(&self, nic: &str, cut: bool) -> Result<(), FabricError> {
+    pub(super) fn create_switch(
+        &self,
+        nic: &str,
+        reset_connections: bool,
+    ) -> Result<(), FabricError> {
         let commands = &self.commands;
         if commands.has_device(VIRTUAL_ADAPTER) {
             return Ok(());
         }
-        let card = Identity::read(commands, nic)?;
-        if cut {
-            self.cut_connections(nic)?;
+        let config = AdapterConfig::read(commands, nic)?;
+        if reset_connections {
+            self.reset_connections(nic)?;
         }
-        let moved = || {
-            let add = ["link", "add", "name", VIRTUAL_ADAPTER, "index", NUMBER];
-            let kind = ["address", &card.mac, "type", "bridge"];
+        let create = || {
+            let add = [
+                "link",
+                "add",
+                "name",
+                VIRTUAL_ADAPTER,
+                "index",
+                INTERFACE_INDEX,
+            ];
+            let kind = ["address", &config.mac, "type", "bridge"];
             commands.ip(&[&add[..], &kind[..]].concat())?;
             commands.ip(&["addr", "flush", "dev", nic])?;
             commands.ip(&["link", "set", "dev", nic, "master", VIRTUAL_ADAPTER])?;
             commands.ip(&["link", "set", "dev", nic, "up"])?;
-            card.give_to(commands, VIRTUAL_ADAPTER)
+            config.apply_to(commands, VIRTUAL_ADAPTER)
         };
-        moved().inspect_err(|_| self.free_card(nic, &card))
+        create().inspect_err(|_| self.restore_nic(nic, &config))
     }
 
     pub(super) fn remove_switch(&self, nic: &str) -> Result<(), FabricError> {
@@ -68,45 +79,44 @@ impl LinuxFabric {
         if !commands.has_device(VIRTUAL_ADAPTER) {
             return Ok(());
         }
-        let switch = Identity::read(commands, VIRTUAL_ADAPTER)?;
-        self.cut_connections(nic)?;
+        let config = AdapterConfig::read(commands, VIRTUAL_ADAPTER)?;
+        self.reset_connections(nic)?;
         commands.ip(&["link", "del", "dev", VIRTUAL_ADAPTER])?;
         commands.ip(&["link", "set", "dev", nic, "up"])?;
-        switch.give_to(commands, nic)
+        config.apply_to(commands, nic)
     }
 
-    /// Puts the card back after a failure; nothing more can be done if that
-    /// fails as well.
-    fn free_card(&self, nic: &str, card: &Identity) {
-        let freed = self.commands.delete_device(VIRTUAL_ADAPTER);
-        let freed = freed.and_then(|()| card.give_to(&self.commands, nic));
-        if let Err(error) = freed {
-            eprintln!("hns: {nic}: {error}");
+    /// Rolls back after a failure; a second failure is only logged.
+    fn restore_nic(&self, nic: &str, config: &AdapterConfig) {
+        let deleted = self.commands.delete_device(VIRTUAL_ADAPTER);
+        let restored = deleted.and_then(|()| config.apply_to(&self.commands, nic));
+        if let Err(error) = restored {
+            eprintln!("hns: failed to restore {nic}: {error}");
         }
     }
 
-    /// Resets every established connection that leaves the host, on both of its
-    /// ends, and keeps the card down for a moment.
-    fn cut_connections(&self, nic: &str) -> Result<(), FabricError> {
-        for (family, outside) in OUTSIDE {
+    /// Resets every established connection that is not loopback and keeps the NIC down
+    /// for the outage.
+    fn reset_connections(&self, nic: &str) -> Result<(), FabricError> {
+        for (family, not_loopback) in NOT_LOOPBACK {
             let established = ["-K", "-H", "-n", "-t", family, "state", "established"];
             self.commands
-                .run("ss", &[&established[..], outside].concat())?;
+                .run("ss", &[&established[..], not_loopback].concat())?;
         }
         self.commands.ip(&["link", "set", "dev", nic, "down"])?;
-        thread::sleep(self.cut);
+        thread::sleep(self.outage);
         Ok(())
     }
 }
 
-impl Identity {
+impl AdapterConfig {
     fn read(commands: &Commands, device: &str) -> Result<Self, FabricError> {
         let text = |value: &Value, name: &str| value[name].as_str().map(str::to_owned);
-        let shown = commands.ip_list(&["addr", "show", "dev", device])?;
-        let shown = shown
+        let output = commands.ip_list(&["addr", "show", "dev", device])?;
+        let output = output
             .first()
             .ok_or_else(|| FabricError(format!("no device `{device}`")))?;
-        let addresses = shown["addr_info"].as_array().into_iter().flatten();
+        let addresses = output["addr_info"].as_array().into_iter().flatten();
         let addresses = addresses
             .filter(|it| it["scope"] == "global")
             .filter_map(|it| Some(format!("{}/{}", text(it, "local")?, it["prefixlen"])));
@@ -119,14 +129,14 @@ impl Identity {
             );
         }
         Ok(Self {
-            mac: text(shown, "address").unwrap_or_default(),
+            mac: text(output, "address").unwrap_or_default(),
             addresses: addresses.collect(),
             routes,
         })
     }
 
-    /// Addresses, then routes: a gateway must be in reach first.
-    fn give_to(&self, commands: &Commands, device: &str) -> Result<(), FabricError> {
+    /// Addresses before routes, because a gateway must be reachable.
+    fn apply_to(&self, commands: &Commands, device: &str) -> Result<(), FabricError> {
         commands.ip(&["link", "set", "dev", device, "up"])?;
         for address in &self.addresses {
             let nodad = if address.contains(':') {

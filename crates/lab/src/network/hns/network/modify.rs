@@ -1,4 +1,5 @@
-//! Changes to networks: policies, above all the routes to other hosts' pods.
+//! Modifies networks: policies (in particular routes to the pods of other hosts), DNS
+//! and subnets.
 
 use ipnet::IpNet;
 use lab_wire::Failure;
@@ -13,7 +14,7 @@ use super::super::policy;
 use super::super::store::Store;
 use super::read::{read_dns, read_subnet};
 
-/// The policy with which flannel joins hosts.
+/// The policy type with which flannel connects hosts.
 const REMOTE_SUBNET: &str = "RemoteSubnetRoute";
 
 impl Store {
@@ -32,7 +33,7 @@ impl Store {
         let resource = document::text(request, "ResourceType").unwrap_or_default();
         match resource.to_ascii_lowercase().as_str() {
             "policy" => {
-                let policies = policy::read_all(&settings, self.setup.version)?;
+                let policies = policy::read_all(&settings, self.config.version)?;
                 change_policies(&mut after, &verb, policies)?;
             }
             "dns" => after.dns = read_dns(&serde_json::json!({"Dns": settings})),
@@ -40,17 +41,17 @@ impl Store {
             "ipsubnet" | "extension" => {}
             _ => return Err(failure::unsupported()),
         }
-        self.announce_routes(&before, &after);
+        self.push_route_effects(&before, &after);
         *self.network_mut(id)? = after;
         Ok(())
     }
 
-    /// Tells the wire which ways are gone and which are new.
-    fn announce_routes(&mut self, before: &Network, after: &Network) {
+    /// Adds effects for removed and added routes.
+    fn push_route_effects(&mut self, before: &Network, after: &Network) {
         let (old, new) = (self.remote_subnets(before), self.remote_subnets(after));
         for mut route in old.iter().filter(|route| !new.contains(route)).cloned() {
             let mut others = new.iter();
-            route.sole = !others.any(|other| other.router_mac == route.router_mac);
+            route.only_prefix = !others.any(|other| other.router_mac == route.router_mac);
             self.effects.push(Effect::RemoteSubnetRemoved(route));
         }
         for route in new.into_iter().filter(|route| !old.contains(route)) {
@@ -58,9 +59,9 @@ impl Store {
         }
     }
 
-    /// The ways to other hosts' pods; those that do not parse are none.
+    /// The routes to the pods of other hosts; invalid ones are skipped.
     pub(in super::super) fn remote_subnets(&self, network: &Network) -> Vec<RemoteSubnet> {
-        let own = network.subnets.iter().find_map(Subnet::vsid);
+        let default_vni = network.subnets.iter().find_map(Subnet::vsid);
         let routes = network.policies.iter().filter(|it| it.is(REMOTE_SUBNET));
         routes
             .filter_map(|policy| {
@@ -68,10 +69,10 @@ impl Store {
                 Some(RemoteSubnet {
                     network: network.id.clone(),
                     prefix: prefix(settings)?.trunc(),
-                    vni: document::number32(settings, "IsolationId").or(own)?,
+                    vni: document::number32(settings, "IsolationId").or(default_vni)?,
                     provider: document::text(settings, "ProviderAddress")?.parse().ok()?,
                     router_mac: router_mac(settings)?,
-                    sole: true,
+                    only_prefix: true,
                 })
             })
             .collect()
@@ -100,7 +101,7 @@ fn change_policies(network: &mut Network, verb: &str, new: Vec<Policy>) -> Resul
         "remove" => {
             for policy in new {
                 let before = network.policies.len();
-                network.policies.retain(|old| !means(&policy, old));
+                network.policies.retain(|old| !selects(&policy, old));
                 if network.policies.len() == before {
                     return Err(failure::policy_not_found());
                 }
@@ -117,14 +118,14 @@ fn change_policies(network: &mut Network, verb: &str, new: Vec<Policy>) -> Resul
 }
 
 fn check(policy: &Policy) -> Result<(), Failure> {
-    let wrong = policy.is(REMOTE_SUBNET) && prefix(&policy.settings).is_none();
-    match wrong {
+    let invalid = policy.is(REMOTE_SUBNET) && prefix(&policy.settings).is_none();
+    match invalid {
         true => Err(failure::invalid_policy()),
         false => Ok(()),
     }
 }
 
-/// Whether an added policy takes an old one's place: a prefix has one way.
+/// Whether an added policy replaces an old one: there is one route per prefix.
 fn replaces(new: &Policy, old: &Policy) -> bool {
     match new.is(REMOTE_SUBNET) {
         true => old.is(REMOTE_SUBNET) && prefix(&old.settings) == prefix(&new.settings),
@@ -132,18 +133,18 @@ fn replaces(new: &Policy, old: &Policy) -> bool {
     }
 }
 
-/// Whether a policy to be removed means this one. Addresses compare by value,
-/// however they are written; what the caller leaves out does not count.
-fn means(wanted: &Policy, policy: &Policy) -> bool {
-    if !policy.is(&wanted.kind) {
+/// Whether a removal request selects this policy. Addresses are compared by value, not
+/// as text; missing fields match everything.
+fn selects(requested: &Policy, policy: &Policy) -> bool {
+    if !policy.is(&requested.kind) {
         return false;
     }
-    let (wanted, found) = (&wanted.settings, &policy.settings);
+    let (requested, found) = (&requested.settings, &policy.settings);
     if policy.is(REMOTE_SUBNET) {
-        let mac = router_mac(wanted);
-        return prefix(wanted) == prefix(found) && (mac.is_none() || mac == router_mac(found));
+        let mac = router_mac(requested);
+        return prefix(requested) == prefix(found) && (mac.is_none() || mac == router_mac(found));
     }
-    wanted == found || wanted.as_object().is_none_or(serde_json::Map::is_empty)
+    requested == found || requested.as_object().is_none_or(serde_json::Map::is_empty)
 }
 
 fn change_subnets(network: &mut Network, verb: &str, settings: &Value) -> Result<(), Failure> {
@@ -154,7 +155,7 @@ fn change_subnets(network: &mut Network, verb: &str, settings: &Value) -> Result
         "add" => network.subnets.extend(subnets),
         "remove" => network
             .subnets
-            .retain(|old| !subnets.iter().any(|gone| same(gone, old))),
+            .retain(|old| !subnets.iter().any(|removed| same(removed, old))),
         "update" => network.subnets = subnets,
         _ => return Err(failure::unsupported()),
     }

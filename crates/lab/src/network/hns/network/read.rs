@@ -1,4 +1,4 @@
-//! From a caller's document to a network, with HNS's own choices filled in.
+//! Converts a caller's document to a network and fills in defaults.
 
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -6,7 +6,6 @@ use ipnet::IpNet;
 use lab_wire::Failure;
 use serde_json::{Value, json};
 
-use super::super::ambient::Ambient;
 use super::super::document;
 use super::super::failure;
 use super::super::kind::NetworkKind;
@@ -14,22 +13,22 @@ use super::super::mac::{Mac, MacRange};
 use super::super::model::{Network, Policy, Route, Subnet};
 use super::super::policy;
 use super::super::store::Store;
+use super::super::system::System;
 
-/// Smaller numbers are reserved.
-const LOWEST_VSID: u32 = 4096;
+/// Smaller ids are reserved.
+const MIN_VSID: u32 = 4096;
 
 impl Store {
-    /// Reads either generation's document; they name different things
-    /// differently, so one reader serves both.
+    /// Accepts both API versions, whose field names do not conflict.
     pub(super) fn read_network(
         &self,
         id: &str,
         settings: &Value,
-        ambient: &mut dyn Ambient,
+        system: &mut dyn System,
     ) -> Result<Network, Failure> {
         let spelling = document::text(settings, "Type").unwrap_or_else(|| "NAT".to_owned());
         let kind = NetworkKind::parse(&spelling).ok_or_else(failure::invalid_network_type)?;
-        let mut policies = policy::read_all(settings, self.setup.version)?;
+        let mut policies = policy::read_all(settings, self.config.version)?;
         policies.extend(v1_policies(settings));
         let mut network = Network {
             id: id.to_owned(),
@@ -43,27 +42,27 @@ impl Store {
             subnets: Vec::new(),
             flags: read_flags(settings),
             dr_mac: None,
-            made_at: ambient.now(),
+            created_at: system.now(),
         };
         (network.ipam, network.subnets) = read_subnets(settings)?;
         if network.subnets.is_empty() && kind.picks_subnet() {
-            network.subnets.push(self.pick_subnet(ambient));
+            network.subnets.push(self.pick_subnet(system));
         }
         if network.mac_pools.is_empty() {
-            let [a, b, ..] = ambient.random().to_le_bytes();
+            let [a, b, ..] = system.random().to_le_bytes();
             network.mac_pools.push(MacRange::of_hyper_v([a, b]));
         }
         if kind == NetworkKind::Overlay {
             check_overlay(&network)?;
-            let [a, b, c, ..] = ambient.random().to_le_bytes();
+            let [a, b, c, ..] = system.random().to_le_bytes();
             network.dr_mac = Some(Mac::of_hyper_v([a, b, c]));
         }
         Ok(network)
     }
 
-    /// Some 172.16.0.0/12 network of 4096 addresses that nobody has yet.
-    fn pick_subnet(&self, ambient: &mut dyn Ambient) -> Subnet {
-        let start = ambient.random();
+    /// An unused /20 of 172.16.0.0/12.
+    fn pick_subnet(&self, system: &mut dyn System) -> Subnet {
+        let start = system.random();
         let free = |net: &IpNet| {
             let mut used = self.state.networks.iter().flat_map(|it| &it.subnets);
             !used.any(|other| {
@@ -96,17 +95,17 @@ impl Store {
     }
 }
 
-/// An overlay without numbered subnet cannot be put on the wire.
+/// An overlay network needs a VSID for every subnet.
 fn check_overlay(network: &Network) -> Result<(), Failure> {
-    let numbers: Option<Vec<u32>> = network.subnets.iter().map(Subnet::vsid).collect();
-    match numbers {
-        Some(numbers) if numbers.is_empty() => Err(failure::invalid_network()),
-        Some(numbers) if numbers.iter().all(|number| *number >= LOWEST_VSID) => Ok(()),
+    let vsids: Option<Vec<u32>> = network.subnets.iter().map(Subnet::vsid).collect();
+    match vsids {
+        Some(vsids) if vsids.is_empty() => Err(failure::invalid_network()),
+        Some(vsids) if vsids.iter().all(|vsid| *vsid >= MIN_VSID) => Ok(()),
         _ => Err(failure::invalid_policy()),
     }
 }
 
-/// Settings that the first generation keeps outside the list of policies.
+/// Settings that v1 keeps outside of the policy list.
 fn v1_policies(settings: &Value) -> Vec<Policy> {
     let names = [
         ("NetworkAdapterName", "NetAdapterName", "NetworkAdapterName"),
@@ -131,15 +130,15 @@ fn read_flags(settings: &Value) -> u32 {
         "EnableIov" => 8192,
         _ => 0,
     };
-    let words = || document::text(settings, "Flags").map(|text| text.split(',').map(named).sum());
+    let names = || document::text(settings, "Flags").map(|text| text.split(',').map(named).sum());
     document::number32(settings, "Flags")
-        .or_else(words)
+        .or_else(names)
         .unwrap_or(0)
 }
 
 fn read_mac_pools(settings: &Value) -> Result<Vec<MacRange>, Failure> {
-    let second = document::field(settings, "MacPool").map(|pool| document::list(pool, "Ranges"));
-    let ranges = second.unwrap_or_default().iter();
+    let v2 = document::field(settings, "MacPool").map(|pool| document::list(pool, "Ranges"));
+    let ranges = v2.unwrap_or_default().iter();
     let ranges = ranges.chain(document::list(settings, "MacPools"));
     let mac = |range: &Value, name: &str| -> Result<Mac, Failure> {
         let text = document::text(range, name).unwrap_or_default();
@@ -155,7 +154,7 @@ fn read_mac_pools(settings: &Value) -> Result<Vec<MacRange>, Failure> {
         .collect()
 }
 
-/// `Dns` as it came, or made from the first generation's fields.
+/// `Dns` unchanged, or built from the v1 fields.
 pub(in super::super) fn read_dns(settings: &Value) -> Value {
     if let Some(dns) = document::field(settings, "Dns") {
         return dns.clone();
@@ -175,19 +174,19 @@ pub(in super::super) fn read_dns(settings: &Value) -> Value {
     }
 }
 
-/// The IPAM's kind and all subnets, of either generation.
+/// The IPAM type and all subnets, from v2 and v1 fields.
 fn read_subnets(settings: &Value) -> Result<(String, Vec<Subnet>), Failure> {
     let ipams = document::list(settings, "Ipams");
     let kind = ipams.first().and_then(|ipam| document::text(ipam, "Type"));
-    let second = ipams
+    let v2 = ipams
         .iter()
         .flat_map(|ipam| document::list(ipam, "Subnets"));
-    let subnets = second.chain(document::list(settings, "Subnets"));
+    let subnets = v2.chain(document::list(settings, "Subnets"));
     let subnets: Result<Vec<Subnet>, Failure> = subnets.map(read_subnet).collect();
     Ok((kind.unwrap_or_else(|| "Static".to_owned()), subnets?))
 }
 
-/// One subnet of either generation.
+/// Accepts both API versions.
 pub(super) fn read_subnet(document: &Value) -> Result<Subnet, Failure> {
     let prefix = document::text(document, "IpAddressPrefix")
         .or_else(|| document::text(document, "AddressPrefix"))
@@ -210,8 +209,7 @@ pub(super) fn read_subnet(document: &Value) -> Result<Subnet, Failure> {
     })
 }
 
-/// Routes that lead somewhere: a plugin without IPAM sends one with no next
-/// hop and means "choose".
+/// Skips routes without a next hop: a plugin without IPAM sends one to let HNS choose.
 pub(in super::super) fn read_routes(document: &Value) -> Vec<Route> {
     let routes = document::list(document, "Routes").iter();
     routes
@@ -225,7 +223,7 @@ pub(in super::super) fn read_routes(document: &Value) -> Vec<Route> {
         .collect()
 }
 
-/// Everything, through this gateway.
+/// A default route of the gateway's address family.
 pub(in super::super) fn default_route(next_hop: String) -> Route {
     let destination = match next_hop.contains(':') {
         true => "::/0",

@@ -1,4 +1,4 @@
-//! What the wire is told.
+//! The effects of calls.
 
 use ipnet::IpNet;
 use lab_wire::hcn::Object;
@@ -9,12 +9,12 @@ use super::{Host, l2bridge};
 
 fn names(effects: &[Effect]) -> Vec<&'static str> {
     let name = |effect: &Effect| match effect {
-        Effect::SwitchMade { .. } => "switch made",
-        Effect::SwitchGone { .. } => "switch gone",
-        Effect::NetworkMade(_) => "network made",
-        Effect::NetworkGone(_) => "network gone",
-        Effect::NamespaceMade(_) => "namespace made",
-        Effect::NamespaceGone(_) => "namespace gone",
+        Effect::SwitchCreated { .. } => "switch created",
+        Effect::SwitchRemoved { .. } => "switch removed",
+        Effect::NetworkCreated(_) => "network created",
+        Effect::NetworkRemoved(_) => "network removed",
+        Effect::NamespaceCreated(_) => "namespace created",
+        Effect::NamespaceRemoved(_) => "namespace removed",
         Effect::EndpointAttached(_) => "endpoint attached",
         Effect::EndpointDetached(_) => "endpoint detached",
         Effect::RemoteSubnetAdded(_) => "remote added",
@@ -24,57 +24,66 @@ fn names(effects: &[Effect]) -> Vec<&'static str> {
 }
 
 #[test]
-fn only_the_first_and_the_last_external_network_touch_the_card() {
+fn first_and_last_external_network_change_the_switch() {
     let mut host = Host::new();
     let one = host.overlay();
-    assert_eq!(names(&host.effects()), ["switch made", "network made"]);
+    assert_eq!(
+        names(&host.effects()),
+        ["switch created", "network created"]
+    );
     let two = host.create(Object::Network, l2bridge("cbr0")).unwrap();
     let nat = host
         .create(Object::Network, json!({"Name": "nat"}))
         .unwrap();
-    assert_eq!(names(&host.effects()), ["network made", "network made"]);
+    assert_eq!(
+        names(&host.effects()),
+        ["network created", "network created"]
+    );
     for id in [&one, &two, &nat] {
         host.delete(Object::Network, id).unwrap();
     }
     let effects = host.effects();
     let expected = [
-        "network gone",
-        "network gone",
-        "switch gone",
-        "network gone",
+        "network removed",
+        "network removed",
+        "switch removed",
+        "network removed",
     ];
     assert_eq!(names(&effects), expected);
 }
 
 #[test]
-fn attached_endpoints_are_plugged_and_pulled() {
+fn attached_endpoints_have_effects() {
     let mut host = Host::new();
     let network = host.overlay();
     let namespace = host.create(Object::Namespace, json!({})).unwrap();
     host.effects();
-    let wish = json!({"HostComputeNamespace": namespace, "MacAddress": "0E-2A-0a-f4-03-02"});
-    host.endpoint(&network, wish).unwrap();
+    let settings = json!({"HostComputeNamespace": namespace, "MacAddress": "0E-2A-0a-f4-03-02"});
+    host.endpoint(&network, settings).unwrap();
     let effects = host.effects();
-    let [Effect::EndpointAttached(place)] = &effects[..] else {
+    let [Effect::EndpointAttached(attachment)] = &effects[..] else {
         panic!("{effects:?}");
     };
-    assert_eq!(place.namespace.as_ref(), Some(&namespace));
-    assert_eq!(place.addresses, ["10.244.3.2/24".parse::<IpNet>().unwrap()]);
-    assert_eq!(place.routes.len(), 1);
+    assert_eq!(attachment.namespace.as_ref(), Some(&namespace));
+    assert_eq!(
+        attachment.addresses,
+        ["10.244.3.2/24".parse::<IpNet>().unwrap()]
+    );
+    assert_eq!(attachment.routes.len(), 1);
     host.delete(Object::Network, &network).unwrap();
-    let expected = ["endpoint detached", "network gone", "switch gone"];
+    let expected = ["endpoint detached", "network removed", "switch removed"];
     assert_eq!(names(&host.effects()), expected);
     host.delete(Object::Namespace, &namespace).unwrap();
-    assert_eq!(names(&host.effects()), ["namespace gone"]);
+    assert_eq!(names(&host.effects()), ["namespace removed"]);
 }
 
 #[test]
-fn remote_endpoints_have_no_place_on_the_wire() {
+fn remote_endpoints_have_no_effects() {
     let mut host = Host::new();
     let network = host.overlay();
     host.effects();
-    let wish = json!({"Flags": 1, "IpConfigurations": [{"IpAddress": "10.96.0.1"}]});
-    host.endpoint(&network, wish).unwrap();
+    let settings = json!({"Flags": 1, "IpConfigurations": [{"IpAddress": "10.96.0.1"}]});
+    host.endpoint(&network, settings).unwrap();
     assert_eq!(host.effects(), []);
 }
 
@@ -86,7 +95,7 @@ fn route(mac: &str) -> Value {
 }
 
 #[test]
-fn routes_to_other_hosts_come_and_go_however_the_mac_is_written() {
+fn remote_routes_compare_macs_by_value() {
     let mut host = Host::new();
     let network = host.overlay();
     host.effects();

@@ -1,4 +1,4 @@
-//! Networks, endpoints, namespaces and load balancers of the second generation.
+//! Networks, endpoints, namespaces and load balancers through the v2 API.
 
 use lab_wire::hcn::{Object, Verb};
 use serde_json::{Value, json};
@@ -9,7 +9,7 @@ use super::{Host, code, l2bridge, overlay};
 const ZERO: &str = "00000000-0000-0000-0000-000000000000";
 
 #[test]
-fn an_empty_id_matches_nothing() {
+fn empty_id_matches_nothing() {
     let mut host = Host::new();
     host.overlay();
     assert_eq!(host.find(Object::Network, json!({"ID": ""})), [""; 0]);
@@ -17,7 +17,7 @@ fn an_empty_id_matches_nothing() {
 }
 
 #[test]
-fn ids_compare_in_any_case_and_names_exactly() {
+fn ids_are_case_insensitive_and_names_are_not() {
     let mut host = Host::new();
     let id = host.overlay();
     let found = host.find(Object::Network, json!({"ID": id.to_ascii_uppercase()}));
@@ -27,7 +27,7 @@ fn ids_compare_in_any_case_and_names_exactly() {
 }
 
 #[test]
-fn endpoints_are_found_by_their_network() {
+fn endpoints_are_filtered_by_network() {
     let mut host = Host::new();
     let network = host.overlay();
     let endpoint = host.endpoint(&network, json!({})).unwrap();
@@ -40,7 +40,7 @@ fn endpoints_are_found_by_their_network() {
 }
 
 #[test]
-fn what_is_not_there_has_its_own_code_for_each_kind() {
+fn missing_objects_have_a_code_per_type() {
     let mut host = Host::new();
     let mut open = |object| code(host.call(Verb::Open, object, ZERO, &json!({})));
     assert_eq!(open(Object::Network), 0x803B_0001);
@@ -58,7 +58,7 @@ fn network_names_are_unique() {
 }
 
 #[test]
-fn an_overlay_learns_the_hosts_address_a_moment_later() {
+fn overlay_gets_the_host_address_after_a_delay() {
     let mut host = Host::new();
     let id = host.overlay();
     let kinds = |network: &Value| -> Vec<String> {
@@ -69,7 +69,7 @@ fn an_overlay_learns_the_hosts_address_a_moment_later() {
     };
     let early = host.read(Object::Network, &id);
     assert_eq!(kinds(&early), ["NetAdapterName", "DrMacAddress"]);
-    host.ambient.now += 1000;
+    host.system.now += 1000;
     let late = host.read(Object::Network, &id);
     assert_eq!(
         kinds(&late),
@@ -82,7 +82,7 @@ fn an_overlay_learns_the_hosts_address_a_moment_later() {
 }
 
 #[test]
-fn nat_networks_have_no_type_and_pick_their_subnet() {
+fn nat_network_has_no_type_and_a_default_subnet() {
     let mut host = Host::new();
     let id = host
         .create(Object::Network, json!({"Name": "nat", "Type": "nat"}))
@@ -100,7 +100,7 @@ fn nat_networks_have_no_type_and_pick_their_subnet() {
 }
 
 #[test]
-fn the_type_is_read_in_any_case_and_answered_in_one() {
+fn network_type_is_case_insensitive() {
     let mut host = Host::new();
     let mut document = overlay("a");
     document["Type"] = json!("overlay");
@@ -112,7 +112,7 @@ fn the_type_is_read_in_any_case_and_answered_in_one() {
 }
 
 #[test]
-fn the_switchs_own_adapter_carries_no_network() {
+fn switch_adapter_is_rejected_as_uplink() {
     let mut host = Host::new();
     let mut on = |adapter: &str| {
         let mut document = overlay("a");
@@ -124,7 +124,7 @@ fn the_switchs_own_adapter_carries_no_network() {
 }
 
 #[test]
-fn an_overlay_needs_a_number_that_is_not_reserved() {
+fn overlay_rejects_reserved_vsid() {
     let mut host = Host::new();
     let mut document = overlay("a");
     let settings = &mut document["Ipams"][0]["Subnets"][0]["Policies"][0]["Settings"];
@@ -133,9 +133,9 @@ fn an_overlay_needs_a_number_that_is_not_reserved() {
 }
 
 #[test]
-fn broken_json_is_called_so() {
+fn invalid_json_is_rejected() {
     let mut host = Host::new();
-    let broken = lab_wire::hcn::HcnCall {
+    let invalid = lab_wire::hcn::HcnCall {
         verb: Verb::Create,
         object: Object::Network,
         id: String::new(),
@@ -143,25 +143,25 @@ fn broken_json_is_called_so() {
         document: "{".to_owned(),
     };
     assert_eq!(
-        code(host.store.hcn(&broken, &mut host.ambient)),
+        code(host.store.hcn(&invalid, &mut host.system)),
         0x803B_001B
     );
 }
 
 #[test]
-fn a_document_may_choose_its_id() {
+fn document_can_set_its_id() {
     let mut host = Host::new();
-    let wanted = "8E1B7D5C-0000-4000-8000-00000000000A";
+    let requested = "8E1B7D5C-0000-4000-8000-00000000000A";
     let mut document = overlay("a");
-    document["ID"] = json!(wanted);
+    document["ID"] = json!(requested);
     let id = host.create(Object::Network, document.clone()).unwrap();
-    assert_eq!(id, wanted.to_ascii_lowercase());
+    assert_eq!(id, requested.to_ascii_lowercase());
     document["Name"] = json!("b");
     assert_eq!(code(host.create(Object::Network, document)), 0x8007_1392);
 }
 
 #[test]
-fn a_bare_endpoint_gets_everything() {
+fn empty_endpoint_gets_defaults() {
     let mut host = Host::new();
     let network = host.overlay();
     let id = host.endpoint(&network, json!({})).unwrap();
@@ -182,11 +182,11 @@ fn a_bare_endpoint_gets_everything() {
 }
 
 #[test]
-fn an_empty_address_and_a_route_to_nowhere_mean_choose() {
+fn empty_address_and_route_get_defaults() {
     let mut host = Host::new();
     let network = host.create(Object::Network, l2bridge("cbr0")).unwrap();
-    let wish = json!({"IpConfigurations": [{}], "Routes": [{"DestinationPrefix": "::/0"}]});
-    let id = host.endpoint(&network, wish).unwrap();
+    let settings = json!({"IpConfigurations": [{}], "Routes": [{"DestinationPrefix": "::/0"}]});
+    let id = host.endpoint(&network, settings).unwrap();
     let endpoint = host.read(Object::Endpoint, &id);
     assert_eq!(endpoint["IpConfigurations"][0]["IpAddress"], "10.244.4.2");
     assert_eq!(endpoint["Routes"][0]["NextHop"], "10.244.4.1");
@@ -194,12 +194,12 @@ fn an_empty_address_and_a_route_to_nowhere_mean_choose() {
 }
 
 #[test]
-fn local_addresses_are_inside_and_taken_once() {
+fn local_addresses_are_in_a_subnet_and_unique() {
     let mut host = Host::new();
     let network = host.overlay();
     let mut at = |address: &str, flags: u32| {
-        let wish = json!({"IpConfigurations": [{"IpAddress": address}], "Flags": flags});
-        host.endpoint(&network, wish)
+        let settings = json!({"IpConfigurations": [{"IpAddress": address}], "Flags": flags});
+        host.endpoint(&network, settings)
     };
     at("10.244.3.9", 0).unwrap();
     assert_eq!(code(at("10.244.3.9", 0)), 0x8007_1392);
@@ -210,17 +210,17 @@ fn local_addresses_are_inside_and_taken_once() {
 }
 
 #[test]
-fn a_published_port_belongs_to_one_endpoint() {
+fn published_port_is_unique() {
     let mut host = Host::new();
     let network = host.overlay();
     let port = json!({"Protocol": 17, "InternalPort": 1, "ExternalPort": 56789});
-    let wish = json!({"Policies": [{"Type": "PortMapping", "Settings": port}]});
-    host.endpoint(&network, wish.clone()).unwrap();
-    assert_eq!(code(host.endpoint(&network, wish)), 0x803B_0013);
+    let settings = json!({"Policies": [{"Type": "PortMapping", "Settings": port}]});
+    host.endpoint(&network, settings.clone()).unwrap();
+    assert_eq!(code(host.endpoint(&network, settings)), 0x803B_0013);
 }
 
 #[test]
-fn deleting_a_network_takes_its_endpoints_and_their_load_balancers() {
+fn deleting_a_network_deletes_endpoints_and_load_balancers() {
     let mut host = Host::new();
     let network = host.overlay();
     let endpoint = host.endpoint(&network, json!({})).unwrap();
@@ -239,7 +239,7 @@ fn deleting_a_network_takes_its_endpoints_and_their_load_balancers() {
 }
 
 #[test]
-fn an_endpoint_is_in_one_namespace() {
+fn endpoint_can_join_one_namespace_only() {
     let mut host = Host::new();
     let network = host.overlay();
     let endpoint = host.endpoint(&network, json!({})).unwrap();
@@ -287,7 +287,7 @@ fn an_endpoint_is_in_one_namespace() {
 }
 
 #[test]
-fn a_namespace_with_containers_and_the_hosts_own_stay() {
+fn used_and_default_namespaces_cannot_be_deleted() {
     let mut host = Host::new();
     let namespace = host.create(Object::Namespace, json!({})).unwrap();
     let container = json!({"ContainerId": "c"});
@@ -297,13 +297,16 @@ fn a_namespace_with_containers_and_the_hosts_own_stay() {
         code(host.delete(Object::Namespace, &namespace)),
         0x803B_0015
     );
-    let own = host.find(Object::Namespace, json!({"Type": "HostDefault"}));
-    assert_eq!(host.read(Object::Namespace, &own[0])["NamespaceId"], 1);
-    assert_eq!(code(host.delete(Object::Namespace, &own[0])), 0x803B_0015);
+    let default = host.find(Object::Namespace, json!({"Type": "HostDefault"}));
+    assert_eq!(host.read(Object::Namespace, &default[0])["NamespaceId"], 1);
+    assert_eq!(
+        code(host.delete(Object::Namespace, &default[0])),
+        0x803B_0015
+    );
 }
 
 #[test]
-fn load_balancers_do_not_share_an_address_and_port() {
+fn load_balancers_have_unique_address_and_port() {
     let mut host = Host::new();
     let network = host.overlay();
     let one = host.endpoint(&network, json!({})).unwrap();
@@ -326,7 +329,7 @@ fn load_balancers_do_not_share_an_address_and_port() {
 }
 
 #[test]
-fn a_load_balancer_takes_64_backends() {
+fn load_balancer_has_at_most_64_backends() {
     let mut host = Host::new();
     let network = host.overlay();
     let mut add = || host.endpoint(&network, json!({})).unwrap();
@@ -339,7 +342,7 @@ fn a_load_balancer_takes_64_backends() {
 }
 
 #[test]
-fn changing_a_load_balancer_depends_on_the_version() {
+fn modifying_a_load_balancer_depends_on_the_version() {
     let backends_after = |version| {
         let mut host = Host::with(version);
         let network = host.overlay();
@@ -362,7 +365,7 @@ fn changing_a_load_balancer_depends_on_the_version() {
 }
 
 #[test]
-fn policies_of_later_versions_are_unknown() {
+fn policies_of_later_versions_are_rejected() {
     let mut host = Host::with(HnsVersion::WS2019);
     let mut document = overlay("a");
     document["Policies"] = json!([{"Type": "VxlanPort", "Settings": {"Port": 8472}}]);

@@ -1,4 +1,4 @@
-//! What a restart of the host leaves.
+//! State after a reboot of the host.
 
 use lab_wire::hcn::Object;
 use serde_json::json;
@@ -7,7 +7,7 @@ use super::super::{Effect, State, Store};
 use super::{Host, l2bridge};
 
 #[test]
-fn only_persistent_networks_and_what_is_on_them_survive() {
+fn reboot_keeps_persistent_networks_and_their_endpoints() {
     let mut host = Host::new();
     let overlay = host.overlay();
     let bridge = host.create(Object::Network, l2bridge("cbr0")).unwrap();
@@ -16,20 +16,20 @@ fn only_persistent_networks_and_what_is_on_them_survive() {
     let kept = host
         .endpoint(&bridge, json!({"HostComputeNamespace": namespace}))
         .unwrap();
-    let own = host
+    let default = host
         .find(Object::Namespace, json!({"Type": "HostDefault"}))
         .remove(0);
     let on_host = host
-        .endpoint(&bridge, json!({"HostComputeNamespace": own}))
+        .endpoint(&bridge, json!({"HostComputeNamespace": default}))
         .unwrap();
-    host.store.reboot(&mut host.ambient);
+    host.store.reboot(&mut host.system);
     assert_eq!(host.find(Object::Network, json!({})), [bridge]);
     assert_eq!(
         host.find(Object::Endpoint, json!({})),
         [kept.clone(), on_host.clone()]
     );
     let namespaces = host.find(Object::Namespace, json!({}));
-    assert_eq!(namespaces, std::slice::from_ref(&own));
+    assert_eq!(namespaces, std::slice::from_ref(&default));
     let zero = "00000000-0000-0000-0000-000000000000";
     assert_eq!(
         host.read(Object::Endpoint, &kept)["HostComputeNamespace"],
@@ -37,29 +37,35 @@ fn only_persistent_networks_and_what_is_on_them_survive() {
     );
     assert_eq!(
         host.read(Object::Endpoint, &on_host)["HostComputeNamespace"],
-        json!(own)
+        json!(default)
     );
     let effects = host.effects();
     let [
         switch,
-        Effect::NetworkMade(_),
-        Effect::EndpointAttached(place),
+        Effect::NetworkCreated(_),
+        Effect::EndpointAttached(attachment),
     ] = &effects[..]
     else {
         panic!("{effects:?}");
     };
-    assert!(matches!(switch, Effect::SwitchMade { cut: false, .. }));
-    assert_eq!(place.namespace, None);
+    assert!(matches!(
+        switch,
+        Effect::SwitchCreated {
+            reset_connections: false,
+            ..
+        }
+    ));
+    assert_eq!(attachment.namespace, None);
 }
 
 #[test]
-fn the_state_survives_as_text() {
+fn state_round_trips_through_json() {
     let mut host = Host::new();
     let network = host.overlay();
     host.endpoint(&network, json!({})).unwrap();
     let text = serde_json::to_string(host.store.state()).unwrap();
     let state: State = serde_json::from_str(&text).unwrap();
     assert_eq!(&state, host.store.state());
-    let restored = Store::restore(host.store.setup.clone(), state);
+    let restored = Store::restore(host.store.config.clone(), state);
     assert_eq!(restored.state(), host.store.state());
 }

@@ -1,4 +1,4 @@
-//! The same store through `HNSCall`.
+//! The v1 API (`HNSCall`) over the same store.
 
 use lab_wire::hcn::Object;
 use serde_json::{Value, json};
@@ -13,27 +13,27 @@ fn host_gw() -> Value {
 }
 
 #[test]
-fn the_version_is_that_of_the_release() {
+fn version_matches_the_release() {
     let mut host = Host::new();
     let version = host.v1("GET", "/globals/version", Value::Null).unwrap();
     assert_eq!(version, json!({"Major": 13, "Minor": 3}));
 }
 
 #[test]
-fn flannels_host_gateway_mode_finds_its_way() {
+fn flannel_host_gateway_calls_succeed() {
     let mut host = Host::new();
     let network = host.v1("POST", "/networks/", host_gw()).unwrap();
     let id = network["ID"].as_str().unwrap().to_owned();
     assert_eq!(id, id.to_ascii_uppercase());
     assert_eq!(network["Type"], "l2bridge", "in the caller's case");
     assert_eq!(network["ManagementIP"], Value::Null);
-    host.ambient.now += 1000;
+    host.system.now += 1000;
     let network = host
         .v1("GET", &format!("/networks/{id}"), Value::Null)
         .unwrap();
     assert_eq!(network["ManagementIP"], "198.18.1.2");
-    let wish = json!({"Name": "cbr0_ep", "VirtualNetwork": id, "IPAddress": "10.244.4.2"});
-    let endpoint = host.v1("POST", "/endpoints/", wish).unwrap();
+    let settings = json!({"Name": "cbr0_ep", "VirtualNetwork": id, "IPAddress": "10.244.4.2"});
+    let endpoint = host.v1("POST", "/endpoints/", settings).unwrap();
     assert_eq!(endpoint["State"], 1);
     let path = format!("/endpoints/{}", endpoint["ID"].as_str().unwrap());
     let attach = json!({"SystemType": "Host", "CompartmentId": 1});
@@ -52,7 +52,7 @@ fn flannels_host_gateway_mode_finds_its_way() {
 }
 
 #[test]
-fn both_generations_see_one_store() {
+fn both_api_versions_share_objects() {
     let mut host = Host::new();
     let id = host
         .create(Object::Network, overlay("flannel.4096"))
@@ -64,16 +64,16 @@ fn both_generations_see_one_store() {
         list[0]["Subnets"][0]["Policies"],
         json!([{"Type": "VSID", "VSID": 4096}])
     );
-    let made = host.v1("POST", "/networks/", host_gw()).unwrap();
-    let made = made["ID"].as_str().unwrap().to_owned();
-    assert_eq!(host.read(Object::Network, &made)["Type"], "L2Bridge");
-    host.v1("DELETE", &format!("/networks/{made}"), Value::Null)
+    let created = host.v1("POST", "/networks/", host_gw()).unwrap();
+    let created = created["ID"].as_str().unwrap().to_owned();
+    assert_eq!(host.read(Object::Network, &created)["Type"], "L2Bridge");
+    host.v1("DELETE", &format!("/networks/{created}"), Value::Null)
         .unwrap();
     assert_eq!(host.find(Object::Network, json!({})), [id]);
 }
 
 #[test]
-fn load_balancers_show_as_policy_lists_and_back() {
+fn policy_lists_are_load_balancers() {
     let mut host = Host::new();
     assert_eq!(
         host.v1("GET", "/policylists/", Value::Null).unwrap(),
@@ -100,7 +100,7 @@ fn load_balancers_show_as_policy_lists_and_back() {
 }
 
 #[test]
-fn namespaces_take_and_give_back_endpoints() {
+fn namespaces_add_and_remove_endpoints() {
     let mut host = Host::new();
     let network = host.overlay();
     let endpoint = host.endpoint(&network, json!({})).unwrap();
@@ -115,15 +115,15 @@ fn namespaces_take_and_give_back_endpoints() {
     host.v1("POST", &format!("{path}/removeresource"), resource)
         .unwrap();
     host.v1("DELETE", &path, Value::Null).unwrap();
-    let gone = host.v1("GET", &path, Value::Null).unwrap_err();
+    let error = host.v1("GET", &path, Value::Null).unwrap_err();
     assert_eq!(
-        (gone.code, gone.text.as_str()),
+        (error.code, error.text.as_str()),
         (0x8007_0490, "Element not found.")
     );
 }
 
 #[test]
-fn every_endpoint_has_statistics() {
+fn endpoints_have_statistics() {
     let mut host = Host::new();
     let network = host.overlay();
     let endpoint = host.endpoint(&network, json!({})).unwrap();
@@ -136,7 +136,7 @@ fn every_endpoint_has_statistics() {
 }
 
 #[test]
-fn first_generation_documents_pass_through_the_second_generations_calls() {
+fn v2_calls_accept_v1_documents() {
     let mut host = Host::new();
     let id = host.create(Object::Network, host_gw()).unwrap();
     let endpoint = host

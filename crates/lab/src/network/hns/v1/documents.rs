@@ -1,5 +1,5 @@
-//! Networks and endpoints as callers of the first generation read them: ids in
-//! upper case, kinds in the caller's case.
+//! The v1 documents of networks and endpoints: ids are in upper case, types in the
+//! caller's case.
 
 use lab_wire::Failure;
 use serde_json::{Value, json};
@@ -15,7 +15,7 @@ const CREATED: u32 = 1;
 const ATTACHED: u32 = 2;
 const ATTACHED_SHARING: u32 = 3;
 const DETACHED: u32 = 4;
-/// The day on which Windows' file times start, in milliseconds before 1970.
+/// From 1601, the start of Windows file times, to 1970, in milliseconds.
 const FILE_TIME_OFFSET: u64 = 11_644_473_600_000;
 
 impl Store {
@@ -23,7 +23,7 @@ impl Store {
         let adapter = network
             .policy("NetAdapterName")
             .and_then(|settings| document::text(settings, "NetworkAdapterName"));
-        let mut shown = json!({
+        let mut document = json!({
             "ID": network.id.to_ascii_uppercase(),
             "Name": network.name,
             "Type": network.spelling,
@@ -34,28 +34,28 @@ impl Store {
             "DNSServerList": joined(&network.dns, "ServerList"),
             "Flags": network.flags,
             "State": UP,
-            "Version": self.setup.version.packed(),
-            "Health": {"LastErrorCode": 0, "LastUpdateTime": (network.made_at + FILE_TIME_OFFSET) * 10_000},
+            "Version": self.config.version.packed(),
+            "Health": {"LastErrorCode": 0, "LastUpdateTime": (network.created_at + FILE_TIME_OFFSET) * 10_000},
             "Extensions": [],
         });
-        if let Some(fields) = shown.as_object_mut() {
+        if let Some(fields) = document.as_object_mut() {
             if network.kind.is_external() {
-                let adapter = adapter.unwrap_or_else(|| self.setup.nic.clone());
+                let adapter = adapter.unwrap_or_else(|| self.config.nic.clone());
                 fields.insert("NetworkAdapterName".to_owned(), json!(adapter));
             }
-            if self.knows_address(network, now) {
-                fields.insert("ManagementIP".to_owned(), json!(self.setup.management_ip));
+            if self.has_host_address(network, now) {
+                fields.insert("ManagementIP".to_owned(), json!(self.config.management_ip));
             }
             if let Some(mac) = network.dr_mac {
                 fields.insert("DrMacAddress".to_owned(), json!(mac));
             }
         }
-        shown
+        document
     }
 
     pub(in super::super) fn v1_endpoint(&self, endpoint: &Endpoint) -> Value {
         let network = self.network(&endpoint.network);
-        let mut shown = json!({
+        let mut document = json!({
             "ID": endpoint.id.to_ascii_uppercase(),
             "Name": endpoint.name,
             "VirtualNetwork": endpoint.network.to_ascii_uppercase(),
@@ -68,9 +68,9 @@ impl Store {
             "IsRemoteEndpoint": endpoint.is_remote(),
             "SharedContainers": endpoint.containers,
             "State": state(endpoint),
-            "Version": self.setup.version.packed(),
+            "Version": self.config.version.packed(),
         });
-        if let Some(fields) = shown.as_object_mut() {
+        if let Some(fields) = document.as_object_mut() {
             for config in &endpoint.addresses {
                 let (address, length) = match config.ip_address.contains(':') {
                     true => ("IPv6Address", "IPv6PrefixLength"),
@@ -84,10 +84,10 @@ impl Store {
                 fields.insert("Namespace".to_owned(), namespace.v1_document());
             }
         }
-        shown
+        document
     }
 
-    /// Nothing is counted; callers want the fields.
+    /// All counters are 0; callers only need the fields.
     pub(super) fn v1_statistics(&self, id: &str) -> Result<Value, Failure> {
         let endpoint = self.endpoint(id)?;
         Ok(json!({

@@ -1,14 +1,13 @@
-//! Policy lists: load balancers and routes, as the first generation calls
-//! them.
+//! Policy lists, the v1 form of load balancers and routes.
 
 use lab_wire::Failure;
 use serde_json::{Value, json};
 
-use super::super::ambient::Ambient;
 use super::super::document;
 use super::super::failure;
 use super::super::model::{LoadBalancer, PortMapping, SdnRoute};
 use super::super::store::{Store, normal_id};
+use super::super::system::System;
 
 const DIRECT_SERVER_RETURN: u32 = 1;
 const INTERNAL: u32 = 1;
@@ -19,7 +18,7 @@ impl Store {
         method: &str,
         path: &[&str],
         body: &Value,
-        ambient: &mut dyn Ambient,
+        system: &mut dyn System,
     ) -> super::Output {
         match (method, path) {
             ("GET", []) => {
@@ -28,7 +27,7 @@ impl Store {
                 Ok(Some(Value::Array(balancers.chain(routes).collect())))
             }
             ("POST", []) => {
-                let id = self.choose_id("", body, ambient)?;
+                let id = self.choose_id("", body, system)?;
                 self.add_policy_list(&id, body)?;
                 self.policy_list(&id).map(Some)
             }

@@ -1,20 +1,20 @@
-//! An apply, part by part, with the host held still before each: a fault in a part
-//! is tried from there, and not from the beginning of everything.
+//! An apply in parts, with a snapshot of the host before each: a fault in a part is
+//! tested from its snapshot, and not from the start.
 
 use std::sync::{Arc, Mutex};
 
-use casement_resource::wire::What;
+use casement_resource::wire::EventKind;
 
-use super::still::{Known, Still};
+use super::snapshot::{HostSnapshot, SeenStates};
 use super::{Case, Faults, Rig, apply, assert_same};
-use crate::engine::Sink;
-use crate::engine::converge::Walk;
+use crate::engine::EventSink;
+use crate::engine::converge::ConvergeState;
 use crate::platform::Result;
 use crate::sim::Sim;
-use crate::state::kept;
+use crate::state::applied;
 use crate::state::records::Records;
 
-/// What comes before the steps of a document, or one of the steps, in some boot.
+/// A step of a document, or what comes before its steps (`None`), in one boot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Part {
     document: usize,
@@ -22,56 +22,62 @@ pub(super) struct Part {
     boot: u32,
 }
 
-/// Where events go that nobody reads; the process may be killed at each of them.
-struct Points<'a>(&'a Sim);
+/// Discards events; each has the kill points of a journal write.
+struct KillPointSink<'a>(&'a Sim);
 
-impl Sink for Points<'_> {
-    fn write(&mut self, _what: What) -> Result<()> {
-        self.0.point();
-        self.0.point();
+impl EventSink for KillPointSink<'_> {
+    fn write(&mut self, _event: EventKind) -> Result<()> {
+        self.0.kill_point();
+        self.0.kill_point();
         Ok(())
     }
 }
 
 impl Part {
-    /// Does it; none if the process ended in it.
-    fn pass(self, case: &Case, rig: &Rig, walk: &mut Walk) -> Option<()> {
-        rig.engine(&mut Points(&rig.sim), |engine| {
+    /// `None` if the process exited.
+    fn run(self, case: &Case, rig: &Rig, state: &mut ConvergeState) -> Option<()> {
+        rig.engine(&mut KillPointSink(&rig.sim), |engine| {
             let mut records = Records::load(engine.layout).unwrap();
             match self.step {
-                None => engine.sweep(&records),
+                None => engine.delete_leftover_secrets(&records),
                 Some(step) => {
                     let step = &case.documents[self.document].steps()[step];
-                    assert!(engine.pass(step, walk, &mut records).unwrap());
+                    assert!(engine.run_step(step, state, &mut records).unwrap());
                 }
             }
         })
     }
 
-    /// Goes on after it as a controller does: a stage that did not end well is the
-    /// last, and a host that went down goes on with its stage.
-    fn go_on(self, case: &Case, rig: &mut Rig, walk: &mut Walk, passed: Option<()>) {
+    /// Continues like a controller: a failed stage is the last one, and a rebooted host
+    /// resumes its stage.
+    fn continue_apply(
+        self,
+        case: &Case,
+        rig: &mut Rig,
+        state: &mut ConvergeState,
+        passed: Option<()>,
+    ) {
         let document = &case.documents[self.document];
         let rest = &document.steps()[self.step.map_or(0, |step| step + 1)..];
-        let ended = passed.and_then(|()| {
-            rig.engine(&mut Points(&rig.sim), |engine| {
+        let result = passed.and_then(|()| {
+            rig.engine(&mut KillPointSink(&rig.sim), |engine| {
                 let mut records = Records::load(engine.layout).unwrap();
                 for step in rest {
-                    assert!(engine.pass(step, walk, &mut records).unwrap());
+                    assert!(engine.run_step(step, state, &mut records).unwrap());
                 }
             })
         });
-        match ended {
+        match result {
             None => drop(apply(rig, &case.documents[self.document..])),
-            Some(()) if walk.numbers.any_failed() => {}
+            Some(()) if state.outcomes.any_failed() => {}
             Some(()) => {
-                kept::keep(&rig.layout, document).unwrap();
+                applied::save(&rig.layout, document).unwrap();
                 apply(rig, &case.documents[self.document + 1..]);
             }
         }
     }
 
-    fn told(self, case: &Case) -> String {
+    fn name(self, case: &Case) -> String {
         let document = &case.documents[self.document];
         let step = self.step.map(|step| document.steps()[step].id.to_string());
         let step = step.unwrap_or_else(|| "before the steps".to_owned());
@@ -79,9 +85,9 @@ impl Part {
     }
 }
 
-/// An apply that nothing disturbs; `visit` gets each part, the host before it, and
-/// the host after it, which has counted its calls.
-fn at_each_part(case: &Case, rig: &Rig, mut visit: impl FnMut(Part, &Still, &Rig)) {
+/// An apply without faults. `visit` gets each part, the snapshot before it, and the
+/// host after it, with the number of its calls.
+fn at_each_part(case: &Case, rig: &Rig, mut visit: impl FnMut(Part, &HostSnapshot, &Rig)) {
     let mut document = 0;
     while let Some(wanted) = case.documents.get(document) {
         let boot = rig.sim.world().boot;
@@ -92,76 +98,76 @@ fn at_each_part(case: &Case, rig: &Rig, mut visit: impl FnMut(Part, &Still, &Rig
                 step,
                 boot,
             };
-            let before = Still::of(&rig.sim, &rig.layout);
+            let before = HostSnapshot::of(&rig.sim, &rig.layout);
             rig.sim.set_faults(Faults::default());
-            let mut walk = Walk::default();
-            let passed = part.pass(case, rig, &mut walk);
-            assert!(!walk.numbers.any_failed(), "{}", part.told(case));
+            let mut state = ConvergeState::default();
+            let passed = part.run(case, rig, &mut state);
+            assert!(!state.outcomes.any_failed(), "{}", part.name(case));
             visit(part, &before, rig);
             passed.is_none()
         });
         if booted {
             assert_ne!(rig.sim.world().boot, boot);
         } else {
-            kept::keep(&rig.layout, wanted).unwrap();
+            applied::save(&rig.layout, wanted).unwrap();
             document += 1;
         }
     }
     assert_same(&rig.sim.world(), &case.wanted, &case.name);
 }
 
-/// Each look and each change of an apply fails, one at a time; gives how many of
-/// each there were.
+/// Fails each read and each change of an apply, one at a time; returns the number of
+/// reads and changes.
 pub(super) fn fail_everywhere(case: &Case) -> (u64, u64) {
     let (mut looks, mut changes) = (0, 0);
-    let mut known: Known<(Part, bool, bool)> = Known::default();
+    let mut seen: SeenStates<(Part, bool, bool)> = SeenStates::default();
     at_each_part(case, &case.rig(), |part, before, rig| {
-        let after = Still::of(&rig.sim, &rig.layout);
+        let after = HostSnapshot::of(&rig.sim, &rig.layout);
         let booted = rig.sim.world().boot != part.boot;
-        known.is_new((part, booted, false), &after);
+        seen.is_new((part, booted, false), &after);
         let faults = every_failure(&rig.sim);
-        (looks, changes) = (looks + rig.sim.looks(), changes + rig.sim.changes());
+        (looks, changes) = (looks + rig.sim.reads(), changes + rig.sim.changes());
         for fault in faults {
             let mut rig = before.rig();
-            let told = format!("{fault:?} in {}", part.told(case));
+            let label = format!("{fault:?} in {}", part.name(case));
             rig.sim.set_faults(fault);
-            let mut walk = Walk::default();
-            let passed = part.pass(case, &rig, &mut walk);
+            let mut state = ConvergeState::default();
+            let passed = part.run(case, &rig, &mut state);
             rig.sim.set_faults(Faults::default());
-            let failed = walk.numbers.any_failed();
-            let after = Still::of(&rig.sim, &rig.layout);
-            if known.is_new((part, passed.is_none(), failed), &after) {
-                part.go_on(case, &mut rig, &mut walk, passed);
-                case.assert_made_good(&mut rig, &told);
+            let failed = state.outcomes.any_failed();
+            let after = HostSnapshot::of(&rig.sim, &rig.layout);
+            if seen.is_new((part, passed.is_none(), failed), &after) {
+                part.continue_apply(case, &mut rig, &mut state, passed);
+                case.assert_recovers(&mut rig, &label);
             }
         }
     });
-    println!("{}: {} states after failures", case.name, known.count());
+    println!("{}: {} states after failures", case.name, seen.count());
     (looks, changes)
 }
 
-/// The process is killed at every moment of an apply: before each look, before and
-/// after each change and each event. Gives how many moments there were.
+/// Kills an apply at every point: before each read, before and after each change and
+/// each event. Returns the number of points.
 pub(super) fn kill_everywhere(case: &Case) -> u64 {
     let rig = case.rig();
-    let moments = Moments::of(&rig);
-    let mut known = Known::default();
+    let kill_points = KillPoints::of(&rig);
+    let mut seen = SeenStates::default();
     at_each_part(case, &rig, |part, _, _| {
-        for still in moments.take() {
-            if known.is_new((), &still) {
-                let told = format!("killed in {}", part.told(case));
-                case.assert_made_good(&mut still.rig(), &told);
+        for snapshot in kill_points.take() {
+            if seen.is_new((), &snapshot) {
+                let label = format!("killed in {}", part.name(case));
+                case.assert_recovers(&mut snapshot.rig(), &label);
             }
         }
     });
-    println!("{}: {} states after kills", case.name, known.count());
-    moments.count()
+    println!("{}: {} states after kills", case.name, seen.count());
+    kill_points.count()
 }
 
-/// Every failure of one call that was counted.
+/// One fault for each counted call.
 pub(super) fn every_failure(sim: &Sim) -> Vec<Faults> {
     let look = |number| Faults {
-        fail_at_look: Some(number),
+        fail_at_read: Some(number),
         ..Faults::default()
     };
     let change = |number| Faults {
@@ -169,29 +175,29 @@ pub(super) fn every_failure(sim: &Sim) -> Vec<Faults> {
         ..Faults::default()
     };
     let changes = (1..=sim.changes()).map(change);
-    (1..=sim.looks()).map(look).chain(changes).collect()
+    (1..=sim.reads()).map(look).chain(changes).collect()
 }
 
-/// What a kill leaves at each moment, one after the other; the same as before is
-/// only counted.
-pub(super) struct Moments(Arc<Mutex<(u64, Vec<Still>)>>);
+/// What a kill leaves at each point, without consecutive duplicates, and the number of
+/// points.
+pub(super) struct KillPoints(Arc<Mutex<(u64, Vec<HostSnapshot>)>>);
 
-impl Moments {
+impl KillPoints {
     pub(super) fn of(rig: &Rig) -> Self {
-        let moments: Arc<Mutex<(u64, Vec<Still>)>> = Arc::default();
-        let (kept, layout) = (Arc::clone(&moments), rig.layout.clone());
-        rig.sim.on_moment(move |sim| {
-            let still = Still::of(sim, &layout);
-            let mut kept = kept.lock().unwrap();
-            kept.0 += 1;
-            if kept.1.last() != Some(&still) {
-                kept.1.push(still);
+        let kill_points: Arc<Mutex<(u64, Vec<HostSnapshot>)>> = Arc::default();
+        let (recorded, layout) = (Arc::clone(&kill_points), rig.layout.clone());
+        rig.sim.on_kill_point(move |sim| {
+            let snapshot = HostSnapshot::of(sim, &layout);
+            let mut recorded = recorded.lock().unwrap();
+            recorded.0 += 1;
+            if recorded.1.last() != Some(&snapshot) {
+                recorded.1.push(snapshot);
             }
         });
-        Self(moments)
+        Self(kill_points)
     }
 
-    pub(super) fn take(&self) -> Vec<Still> {
+    pub(super) fn take(&self) -> Vec<HostSnapshot> {
         std::mem::take(&mut self.0.lock().unwrap().1)
     }
 

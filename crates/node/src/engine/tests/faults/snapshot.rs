@@ -1,5 +1,4 @@
-//! A host held still: what a process that is killed at a moment leaves, to be
-//! copied and compared.
+//! Snapshots of a host, as a killed process leaves it, to copy and compare.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
@@ -12,15 +11,14 @@ use super::{Rig, with_blobs};
 use crate::sim::{Sim, World};
 use crate::state::Layout;
 
-/// The host, and what the agent keeps on its disk. Journals are left out: a run
-/// reads none but its own.
+/// The host and the state folder, without journals: a run reads only its own.
 #[derive(Clone, PartialEq, Eq)]
-pub(super) struct Still {
+pub(super) struct HostSnapshot {
     world: World,
     files: BTreeMap<PathBuf, Vec<u8>>,
 }
 
-impl Still {
+impl HostSnapshot {
     pub(super) fn of(sim: &Sim, layout: &Layout) -> Self {
         let mut files = BTreeMap::new();
         read(layout.root(), Path::new("state"), &mut files);
@@ -30,7 +28,7 @@ impl Still {
         }
     }
 
-    /// A host that is so.
+    /// A host in this state.
     pub(super) fn rig(&self) -> Rig {
         let rig = with_blobs(self.world.clone());
         for (path, bytes) in &self.files {
@@ -62,28 +60,26 @@ fn read(root: &Path, folder: &Path, files: &mut BTreeMap<PathBuf, Vec<u8>>) {
     }
 }
 
-/// What was met before. What follows from a state depends on nothing else, so it
-/// need not be seen twice.
-pub(super) struct Known<K>(HashMap<(K, Sha256), Vec<World>>);
+/// States that were tested already. A result depends only on the state, so each is
+/// tested once.
+pub(super) struct SeenStates<K>(HashMap<(K, Sha256), Vec<World>>);
 
-impl<K> Default for Known<K> {
+impl<K> Default for SeenStates<K> {
     fn default() -> Self {
         Self(HashMap::new())
     }
 }
 
-impl<K: Eq + Hash> Known<K> {
-    /// Whether this is met for the first time.
-    pub(super) fn is_new(&mut self, key: K, still: &Still) -> bool {
-        let worlds = self.0.entry((key, still.digest())).or_default();
-        let new = !worlds.contains(&still.world);
+impl<K: Eq + Hash> SeenStates<K> {
+    pub(super) fn is_new(&mut self, key: K, snapshot: &HostSnapshot) -> bool {
+        let worlds = self.0.entry((key, snapshot.digest())).or_default();
+        let new = !worlds.contains(&snapshot.world);
         if new {
-            worlds.push(still.world.clone());
+            worlds.push(snapshot.world.clone());
         }
         new
     }
 
-    /// How many there are.
     pub(super) fn count(&self) -> usize {
         self.0.values().map(Vec::len).sum()
     }

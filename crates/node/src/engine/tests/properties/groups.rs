@@ -1,8 +1,8 @@
-//! Steps that make sense only together, for random documents.
+//! Groups of dependent steps for random documents.
 
 use casement_resource::{
-    Access, Artifact, ArtifactFormat, Condition, InterfaceRef, Reboot, Resource, Route, Run,
-    Sha256, Step, Wait, WaitsForBoot,
+    Access, Artifact, ArtifactFormat, Condition, InterfaceRef, PendingChange, Reboot, Resource,
+    Route, Run, Sha256, Step, Wait,
 };
 use proptest::prelude::*;
 
@@ -11,7 +11,7 @@ use crate::engine::documents::{
     ADDRESS, BASE, container_store, file, image, reboot, service, step, update, with_after,
 };
 
-/// What the one artifact of random documents holds.
+/// The content of the artifact.
 pub(super) const PROGRAM: &[u8] = b"a program";
 
 pub(super) fn windows_group() -> impl Strategy<Value = Vec<Step>> {
@@ -21,7 +21,7 @@ pub(super) fn windows_group() -> impl Strategy<Value = Vec<Step>> {
         Just(membership()),
         common_group(ADDRESS, r"C:\a\b\program.exe"),
         (0..=3807_u32).prop_map(|revision| vec![update(revision, None)]),
-        Just(vec![quiet_reboot()]),
+        Just(vec![unneeded_reboot()]),
     ]
 }
 
@@ -33,15 +33,17 @@ pub(super) fn linux_group() -> impl Strategy<Value = Vec<Step>> {
     ]
 }
 
-/// What both systems have.
+/// For both systems.
 fn common_group(address: &'static str, program: &'static str) -> impl Strategy<Value = Vec<Step>> {
     prop_oneof![
         Just(vec![artifact(program)]),
-        Just(vec![held(Condition::Address(address.parse().unwrap()))]),
+        Just(vec![satisfied_wait(Condition::Address(
+            address.parse().unwrap()
+        ))]),
     ]
 }
 
-/// containerd, perhaps with its folder and with an image.
+/// containerd, with or without its store and an image.
 fn containers(store: bool, with_image: bool) -> Vec<Step> {
     let mut steps = vec![file("ctr", r"C:\k\ctr.exe", "ctr")];
     if store {
@@ -54,18 +56,18 @@ fn containers(store: bool, with_image: bool) -> Vec<Step> {
     steps
 }
 
-/// A network with some of what stands on it.
+/// A network with some of its dependents.
 fn network(chosen: &[bool]) -> Vec<Step> {
     let names = ["endpoint", "vip", "route", "forwarding"];
     let steps = full().steps().to_vec().into_iter();
     let wanted = |id: &str| {
-        let place = names.iter().position(|name| *name == id);
-        id == "adapter" || id == "network" || place.is_some_and(|at| chosen[at])
+        let index = names.iter().position(|name| *name == id);
+        id == "adapter" || id == "network" || index.is_some_and(|index| chosen[index])
     };
     steps.filter(|step| wanted(step.id.as_str())).collect()
 }
 
-/// A join with what it needs, and a kubeconfig with the certificate of it.
+/// A join with its dependencies, and a kubeconfig with its certificate.
 fn membership() -> Vec<Step> {
     let names = ["kubernetes", "kubelet folder", "join", "kubeconfig"];
     let steps = full().steps().to_vec().into_iter();
@@ -90,24 +92,24 @@ fn artifact(path: &str) -> Step {
     )
 }
 
-/// Something that is waited for, and is so already.
-fn held(condition: Condition) -> Step {
+/// A condition that is already met.
+fn satisfied_wait(condition: Condition) -> Step {
     step(
-        "held",
+        "satisfied wait",
         Resource::Wait(Wait {
             condition,
             timeout_seconds: 5,
-            remedy: None,
+            help: None,
         }),
     )
 }
 
-/// A reboot that nothing waits for: a world is told from another by its boots.
-fn quiet_reboot() -> Step {
+/// A reboot that is not needed: the comparison of worlds includes the boot count.
+fn unneeded_reboot() -> Step {
     let mut step = reboot();
     if let Resource::Reboot(it) = &mut step.resource {
         *it = Reboot {
-            waits: vec![WaitsForBoot::Feature("Telnet".to_owned())],
+            waits: vec![PendingChange::Feature("Telnet".to_owned())],
             ..it.clone()
         };
     }

@@ -1,10 +1,10 @@
-//! Numbers as Python writes them.
+//! Python numbers.
 
 use super::super::python::plain_digits;
 use super::{Expression, Parser};
 use crate::import::ansible::value::Value;
 
-pub(super) const COMPLEX: &str = "it is a complex number; write it in quotes";
+pub(super) const COMPLEX: &str = "it is a complex number; put it in quotes";
 
 impl Parser<'_> {
     pub(super) fn number(&mut self) -> Option<Expression> {
@@ -17,14 +17,14 @@ impl Parser<'_> {
         self.rest = after;
         let value = if imaginary {
             is_decimal(text).then_some(())?;
-            self.refuse(COMPLEX);
+            self.reject(COMPLEX);
             Value::Null
-        } else if let Some(number) = whole(text)? {
+        } else if let Some(number) = integer(text)? {
             Value::Int(number)
         } else if is_float(text) {
             Value::Float(text.replace('_', "").parse().ok()?)
         } else {
-            self.refuse("it is a number of more digits than are read");
+            self.reject("the number has too many digits");
             Value::Null
         };
         Some(Expression {
@@ -34,7 +34,7 @@ impl Parser<'_> {
     }
 }
 
-/// How far a number goes: letters of its base, one dot, an exponent.
+/// Length of a number: digits of its base, one dot, an exponent.
 fn length(text: &str) -> usize {
     let prefixed = ["0x", "0X", "0o", "0O", "0b", "0B"];
     if prefixed.iter().any(|prefix| text.starts_with(prefix)) {
@@ -63,9 +63,9 @@ fn length(text: &str) -> usize {
     end
 }
 
-/// A whole number: `None` where it is no number at all, `Some(None)` where it
-/// is another kind, or too large.
-fn whole(text: &str) -> Option<Option<i128>> {
+/// An integer: `None` if it is not a number, `Some(None)` if it is a float or too
+/// large.
+fn integer(text: &str) -> Option<Option<i128>> {
     let lower = text.to_ascii_lowercase();
     for (prefix, radix) in [("0x", 16), ("0o", 8), ("0b", 2)] {
         if let Some(digits) = lower.strip_prefix(prefix) {
@@ -78,7 +78,7 @@ fn whole(text: &str) -> Option<Option<i128>> {
         return is_float(text).then_some(None);
     }
     let digits = plain_digits(text, 10)?;
-    // `0644` was octal once; now it is no number.
+    // `0644` was octal in Python 2 and is invalid now.
     let leading_zero = digits.starts_with('0') && digits.contains(|c| c != '0');
     (!leading_zero).then(|| digits.parse().ok())
 }

@@ -1,14 +1,14 @@
-//! Strings as Python writes them, escapes and all.
+//! Python strings with escapes.
 
 use super::{Expression, Parser};
 use crate::import::ansible::value::Value;
 
-/// Whether a string with a prefix begins here: `r'…'`, `b"…"`.
-pub(super) fn begins(text: &str) -> bool {
+/// Whether the text starts with a string that has a prefix: `r'…'`, `b"…"`.
+pub(super) fn starts_string(text: &str) -> bool {
     opening(text).is_some()
 }
 
-/// What stands before the first character of a string.
+/// Prefix and quotes of a string.
 struct Opening {
     length: usize,
     raw: bool,
@@ -37,7 +37,7 @@ fn opening(text: &str) -> Option<Opening> {
 }
 
 impl Parser<'_> {
-    /// One string, or several in a row, which are one.
+    /// Adjacent strings are concatenated.
     pub(super) fn strings(&mut self) -> Option<Expression> {
         let mut all = String::new();
         let mut kind = None;
@@ -95,7 +95,7 @@ impl Parser<'_> {
             'u' if !bytes => self.hexadecimal(4)?,
             'U' if !bytes => self.hexadecimal(8)?,
             'N' if !bytes => {
-                self.refuse("`\\N{…}` names a character; write the character");
+                self.reject("`\\N{…}` is not supported; use the character itself");
                 return Some(());
             }
             other => {
@@ -104,13 +104,13 @@ impl Parser<'_> {
             }
         };
         if bytes && code > 127 {
-            self.refuse("it holds bytes that are no text");
+            self.reject("it contains bytes that are not ASCII");
             return Some(());
         }
         match char::from_u32(code) {
             Some(c) => into.push(c),
             None if code > 0x0010_ffff => return None,
-            None => self.refuse("it holds half a character"),
+            None => self.reject("it contains half of a surrogate pair"),
         }
         Some(())
     }

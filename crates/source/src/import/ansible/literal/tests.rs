@@ -13,8 +13,8 @@ fn list(items: impl Into<Vec<Value>>) -> Literal {
 }
 
 #[test]
-fn numbers_are_numbers_where_python_says_so() {
-    for (written, number) in [
+fn numbers_are_parsed_like_python() {
+    for (literal, number) in [
         ("5", 5),
         ("-5", -5),
         ("+5", 5),
@@ -26,9 +26,9 @@ fn numbers_are_numbers_where_python_says_so() {
         ("00", 0),
         ("  7 # seven", 7),
     ] {
-        assert_eq!(evaluate(written), Literal::Value(int(number)), "{written}");
+        assert_eq!(evaluate(literal), Literal::Value(int(number)), "{literal}");
     }
-    for (written, number) in [
+    for (literal, number) in [
         ("1.5", 1.5),
         ("1.", 1.0),
         (".5", 0.5),
@@ -36,18 +36,18 @@ fn numbers_are_numbers_where_python_says_so() {
         ("01.5", 1.5),
     ] {
         let float = Literal::Value(Value::Float(number));
-        assert_eq!(evaluate(written), float, "{written}");
+        assert_eq!(evaluate(literal), float, "{literal}");
     }
-    for written in [
+    for literal in [
         "0644", "10.0.0.1", "1.2.3", "v1.36", "1a", "1__0", "0x", "--5", "-(-5)", "-True", "1-2",
         "5 five", "1 2", "", "#", "1e", "host-1", "yes", "true", "null", "a,b", "...x",
     ] {
-        assert_eq!(evaluate(written), Literal::None, "{written}");
+        assert_eq!(evaluate(literal), Literal::PlainText, "{literal}");
     }
 }
 
 #[test]
-fn words_and_strings_of_python_are_read() {
+fn constants_and_strings_are_parsed_like_python() {
     assert_eq!(evaluate("True"), Literal::Value(Value::Bool(true)));
     assert_eq!(evaluate("None"), Literal::Value(Value::Null));
     assert_eq!(evaluate("'a b'"), text("a b"));
@@ -58,13 +58,13 @@ fn words_and_strings_of_python_are_read() {
     assert_eq!(evaluate("'''it's'''"), text("it's"));
     assert_eq!(evaluate("b'x'"), text("x"));
     assert_eq!(evaluate("..."), text("..."));
-    for written in ["f'x'", "'a' b'c'", "'a", r"'\x4'", "b'ä'", "'a' + 'b'"] {
-        assert_eq!(evaluate(written), Literal::None, "{written}");
+    for literal in ["f'x'", "'a' b'c'", "'a", r"'\x4'", "b'ä'", "'a' + 'b'"] {
+        assert_eq!(evaluate(literal), Literal::PlainText, "{literal}");
     }
 }
 
 #[test]
-fn collections_are_read() {
+fn collections_are_parsed() {
     assert_eq!(evaluate("1,2"), list([int(1), int(2)]));
     assert_eq!(evaluate("1,"), list([int(1)]));
     assert_eq!(evaluate("(1,)"), list([int(1)]));
@@ -80,7 +80,7 @@ fn collections_are_read() {
         evaluate("{'a': 1, 2: [],}"),
         Literal::Value(Value::Map(pairs))
     );
-    for written in [
+    for literal in [
         "[1",
         "[1,,]",
         "[a]",
@@ -89,13 +89,13 @@ fn collections_are_read() {
         "{1: 2, 3}",
         "[,]",
     ] {
-        assert_eq!(evaluate(written), Literal::None, "{written}");
+        assert_eq!(evaluate(literal), Literal::PlainText, "{literal}");
     }
 }
 
 #[test]
-fn what_is_not_carried_over_is_refused_not_guessed() {
-    for written in [
+fn unsupported_values_are_rejected() {
+    for literal in [
         "{1, 2}",
         "1+2j",
         "3j",
@@ -105,13 +105,16 @@ fn what_is_not_carried_over_is_refused_not_guessed() {
         r"'\ud800'",
         r"b'\xff'",
     ] {
-        let refused = matches!(evaluate(written), Literal::Refused(_));
-        assert!(refused, "{written}: {:?}", evaluate(written));
+        let unsupported = matches!(evaluate(literal), Literal::Unsupported(_));
+        assert!(unsupported, "{literal}: {:?}", evaluate(literal));
     }
-    assert_eq!(evaluate("{1, 2} and more"), Literal::None);
+    assert_eq!(evaluate("{1, 2} and more"), Literal::PlainText);
 }
 
 #[test]
-fn deep_nesting_ends() {
-    assert_eq!(evaluate(&"[".repeat(100_000)), Literal::Refused(DEEP));
+fn deep_nesting_is_rejected() {
+    assert_eq!(
+        evaluate(&"[".repeat(100_000)),
+        Literal::Unsupported(TOO_DEEP)
+    );
 }

@@ -1,9 +1,9 @@
-//! Whether a pattern is a host, perhaps with a port.
+//! Splits a pattern into host and port.
 //!
-//! Ansible asks with regular expressions that admit ranges everywhere. What
-//! they do not match is taken whole, port and all, so the answer matters.
+//! Ansible uses regular expressions that allow ranges everywhere. Patterns that do
+//! not match are host names as a whole, including the port.
 
-/// Host and port; `None` where Ansible sees neither name nor address.
+/// Host and port; `None` if Ansible recognizes neither name nor address.
 pub(super) fn split(pattern: &str) -> Option<(&str, Option<i128>)> {
     let mut host = pattern;
     let mut port = None;
@@ -23,7 +23,7 @@ fn bracketed(text: &str) -> Option<(&str, i128)> {
     Some((inner, number(port)?))
 }
 
-/// `host:port`, where colons inside of brackets do not count.
+/// `host:port`, ignoring colons inside brackets.
 fn with_port(text: &str) -> Option<(&str, i128)> {
     let (host, port) = text.rsplit_once(':')?;
     let port = number(port)?;
@@ -41,7 +41,7 @@ fn number(text: &str) -> Option<i128> {
     digits.then(|| text.parse().ok())?
 }
 
-/// Labels with dots between them.
+/// DNS labels separated by dots.
 fn is_name(text: &str) -> bool {
     let mut rest = text;
     loop {
@@ -55,8 +55,8 @@ fn is_name(text: &str) -> bool {
     }
 }
 
-/// What follows a label of letters, digits and ranges, which ends with neither
-/// `-` nor `_`.
+/// The rest after a label of letters, digits and ranges that does not end with `-`
+/// or `_`.
 fn label(text: &str) -> Option<&str> {
     let mut rest = text;
     let mut last = None;
@@ -73,7 +73,7 @@ fn label(text: &str) -> Option<&str> {
     last.filter(|c| !matches!(c, '-' | '_')).map(|_| rest)
 }
 
-/// What follows a range whose bounds are as they should be.
+/// The rest after a range with valid bounds.
 fn range(text: &str, fits: impl Fn((&str, &str)) -> bool) -> Option<&str> {
     let (inner, after) = text.strip_prefix('[')?.split_once(']')?;
     let (begin, rest) = inner.split_once(':')?;
@@ -100,7 +100,7 @@ fn hexadecimal((begin, end): (&str, &str)) -> bool {
     digits(begin) && digits(end)
 }
 
-/// An address, any part of which may be a range.
+/// Any part may be a range.
 fn is_ipv6(text: &str) -> bool {
     let (front, tail) = match text.find('.') {
         // The last part is an IPv4 address.
@@ -127,7 +127,7 @@ fn is_ipv6(text: &str) -> bool {
     }
 }
 
-/// How many hexadecimal parts there are; `None` if one of them is none.
+/// The number of hexadecimal parts; `None` if one is invalid.
 fn parts(text: &str, separator: char) -> Option<usize> {
     let mut rest = text;
     let mut count = 0;
@@ -152,7 +152,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_and_addresses_are_told_from_what_is_neither() {
+    fn names_and_addresses_are_recognized() {
         for host in ["a", "a-b.c_d", "_a", "10.0.0.[1:5]", "w[a:f:2]x", "ß1"] {
             assert_eq!(split(host), Some((host, None)), "{host}");
         }
@@ -173,12 +173,12 @@ mod tests {
     }
 
     #[test]
-    fn ports_are_taken_off() {
+    fn ports_are_split_off() {
         assert_eq!(split("a:22"), Some(("a", Some(22))));
         assert_eq!(split("a[1:3]:22"), Some(("a[1:3]", Some(22))));
         assert_eq!(split("[a]:22"), Some(("a", Some(22))));
         assert_eq!(split("[::1]:22"), Some(("::1", Some(22))));
-        // An odd one that Ansible reads the same way.
+        // Surprising, but Ansible does the same.
         assert_eq!(split("[1:3]:22"), Some(("1", Some(3))));
     }
 }

@@ -1,11 +1,11 @@
-//! What PyYAML makes of a text without quotes: YAML 1.1, where `no` is false,
-//! `010` is 8 and `1:30` is 90.
+//! Types of unquoted scalars in PyYAML (YAML 1.1): `no` is false, `010` is 8 and
+//! `1:30` is 90.
 
 use super::super::value::Value;
 
 type Scalar = Result<Value, &'static str>;
 
-/// A text without quotes.
+/// An unquoted scalar.
 pub(super) fn plain(text: &str) -> Scalar {
     Ok(match text {
         "" | "~" | "null" | "Null" | "NULL" => Value::Null,
@@ -13,7 +13,7 @@ pub(super) fn plain(text: &str) -> Scalar {
         "no" | "No" | "NO" | "false" | "False" | "FALSE" | "off" | "Off" | "OFF" => {
             Value::Bool(false)
         }
-        "=" => return Err("`=` alone has a meaning of its own in YAML"),
+        "=" => return Err("`=` has a special meaning in YAML"),
         _ if !text.starts_with(|c: char| c.is_ascii_digit() || "+-.".contains(c)) => {
             Value::Text(text.to_owned())
         }
@@ -21,7 +21,7 @@ pub(super) fn plain(text: &str) -> Scalar {
     })
 }
 
-/// The same where the whole file is JSON.
+/// A scalar of a JSON file.
 pub(super) fn json(text: &str) -> Scalar {
     Ok(match text {
         "null" => Value::Null,
@@ -30,7 +30,7 @@ pub(super) fn json(text: &str) -> Scalar {
         _ => match (text.parse(), text.parse()) {
             (Ok(whole), _) => Value::Int(whole),
             (Err(_), Ok(number)) => Value::Float(number),
-            _ => return Err("it is no JSON"),
+            _ => return Err("not valid JSON"),
         },
     })
 }
@@ -39,14 +39,14 @@ fn number(text: &str) -> Scalar {
     if is_float(text) {
         return Ok(Value::Float(float(text)));
     }
-    if let Some(whole) = whole(text) {
+    if let Some(whole) = integer(text) {
         return whole
             .map(Value::Int)
-            .ok_or("it has more digits than are read");
+            .ok_or("the number has too many digits");
     }
     match is_time(text) {
         Some(true) => Ok(Value::Text(text.to_owned())),
-        Some(false) => Err("it is a point in time, or none that exists"),
+        Some(false) => Err("it is a timestamp or an invalid date"),
         None => Ok(Value::Text(text.to_owned())),
     }
 }
@@ -63,7 +63,7 @@ fn digits(text: &str) -> bool {
         && text.chars().all(|c| c.is_ascii_digit() || c == '_')
 }
 
-fn back(text: &str) -> bool {
+fn fraction_digits(text: &str) -> bool {
     text.chars().all(|c| c.is_ascii_digit() || c == '_')
 }
 
@@ -76,13 +76,13 @@ fn is_float(text: &str) -> bool {
         return false;
     };
     if let Some((first, more)) = front.split_once(':') {
-        return digits(first) && more.split(':').all(sixtieth) && back(rest);
+        return digits(first) && more.split(':').all(is_sexagesimal) && fraction_digits(rest);
     }
     let (rest, exponent) = match rest.find(['e', 'E']) {
         Some(at) => rest.split_at(at),
         None => (rest, ""),
     };
-    // An exponent needs its sign: `1.5e3` is a text.
+    // An exponent requires a sign: `1.5e3` is a string.
     let exponent = exponent.is_empty()
         || exponent.get(1..).is_some_and(|exponent| {
             let number = exponent.strip_prefix(['+', '-']);
@@ -90,7 +90,7 @@ fn is_float(text: &str) -> bool {
         });
     let mantissa = match front {
         "" => text.starts_with('.') && digits(rest),
-        _ => digits(front) && back(rest),
+        _ => digits(front) && fraction_digits(rest),
     };
     mantissa && exponent
 }
@@ -108,16 +108,16 @@ fn float(text: &str) -> f64 {
     if negative { -value } else { value }
 }
 
-/// A digit or two, below 60.
-fn sixtieth(text: &str) -> bool {
+/// One or two digits, below 60.
+fn is_sexagesimal(text: &str) -> bool {
     let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     digits
         && (text.len() == 1
             || (text.len() == 2 && text.starts_with(['0', '1', '2', '3', '4', '5'])))
 }
 
-/// A whole number; `Some(None)` where it is too large.
-fn whole(text: &str) -> Option<Option<i128>> {
+/// An integer; `Some(None)` if it is too large.
+fn integer(text: &str) -> Option<Option<i128>> {
     let (negative, body) = unsigned(text);
     let sign = |number: i128| if negative { -number } else { number };
     let plain = body.replace('_', "");
@@ -143,7 +143,7 @@ fn whole(text: &str) -> Option<Option<i128>> {
     let first = parts
         .next()
         .filter(|first| digits(first) && !first.starts_with('0'))?;
-    parts.clone().all(sixtieth).then_some(())?;
+    parts.clone().all(is_sexagesimal).then_some(())?;
     let mut number: Option<i128> = first.replace('_', "").parse().ok();
     for part in parts {
         let part: i128 = part.parse().ok()?;
@@ -152,8 +152,8 @@ fn whole(text: &str) -> Option<Option<i128>> {
     Some(number.map(sign))
 }
 
-/// Whether YAML sees a date (`true`: one without a time, which stays as it is
-/// written) or a point in time (`false`); `None` for neither.
+/// `true` for a valid date without a time, which stays a string; `false` for a
+/// timestamp or an invalid date; `None` otherwise.
 fn is_time(text: &str) -> Option<bool> {
     let number = |text: &str, lengths: &[usize]| {
         let digits = text.bytes().all(|byte| byte.is_ascii_digit());
@@ -187,7 +187,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn types_are_those_of_yaml_1_1() {
+    fn types_match_yaml_1_1() {
         for (text, number) in [
             ("5", 5),
             ("-5", -5),

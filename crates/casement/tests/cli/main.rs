@@ -1,0 +1,9 @@
+//! Commands that need neither hosts nor a cluster, and the texts of all of them.
+
+#![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
+
+mod catalog;
+mod init;
+mod lint;
+mod messages;
+mod render;
