@@ -26,6 +26,7 @@ mod network;
 mod registry;
 mod service_host;
 mod services;
+mod watcher;
 
 pub type Outcome = Result<(), String>;
 

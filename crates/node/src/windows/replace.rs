@@ -61,7 +61,8 @@ pub fn create_dir(path: &Path, policy: AccessPolicy) -> Result<(), Failure> {
 }
 
 /// Readers see the old or the new content, never a part of it, and the access list
-/// is never open.
+/// is never open. Watchers of the directory get a notification when the new content can
+/// be read.
 pub fn write(path: &Path, content: &mut dyn Read, policy: AccessPolicy) -> Result<(), Failure> {
     let new = temporary_path(path);
     let written = create_file(&new, path, policy).and_then(|mut file| {
@@ -70,11 +71,27 @@ pub fn write(path: &Path, content: &mut dyn Read, policy: AccessPolicy) -> Resul
             .map_err(|error| write_failure(path, &file, &error))
     });
     let outcome = written.and_then(|()| replace(&new, path));
-    if outcome.is_err() {
+    match outcome {
+        Ok(()) => notify_watchers(&new),
         // The first error matters.
-        let _ = fs::remove_file(&new);
+        Err(_) => _ = fs::remove_file(&new),
     }
     outcome
+}
+
+/// Creates and deletes a file next to the one that was just renamed.
+///
+/// `MoveFileExW` holds a handle with `DELETE` access until it returns, and Windows notifies
+/// watchers before that. A program that reads the file on this notification and does not
+/// share deletion, as every Go program (`syscall.Open`), gets a sharing violation; containerd
+/// then stays without its CNI configuration until the directory changes again
+/// (containerd:internal/cri/server/cni_conf_syncer.go, which ignores created files, but not
+/// removed ones).
+fn notify_watchers(temporary: &Path) {
+    // The content is in place: a failure here is not one of the write.
+    if File::create_new(temporary).is_ok() {
+        let _ = fs::remove_file(temporary);
+    }
 }
 
 fn write_failure(path: &Path, file: &File, error: &io::Error) -> Failure {

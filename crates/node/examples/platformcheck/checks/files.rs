@@ -11,7 +11,9 @@ use casement_node::platform::{EntryKind, WriteOptions};
 use casement_node::state::records::Records;
 use casement_resource::{Access, HostPath};
 
+use super::watcher::Watcher;
 use super::{Check, Host, Outcome, ensure, equal, ok};
+use windows_sys::Win32::Storage::FileSystem::{FILE_ACTION_REMOVED, FILE_ACTION_RENAMED_NEW_NAME};
 
 /// Other processes may open the file for reading only.
 const FILE_SHARE_READ: u32 = 1;
@@ -19,6 +21,7 @@ const FILE_SHARE_READ: u32 = 1;
 pub const CHECKS: &[Check] = &[
     ("state directory", state_directory),
     ("file", file),
+    ("file that a program watches", watched),
     ("restricted file and directory", restricted),
     ("running program is replaced", running),
     ("file in use", in_use),
@@ -61,6 +64,29 @@ fn file(host: &Host) -> Outcome {
         !fs::exists(name.as_str()).unwrap(),
         "the file is still there",
     )
+}
+
+/// The rename is notified while its handle still keeps Go programs from opening the file:
+/// another notification must follow, and not one of a created file, which containerd ignores.
+fn watched(host: &Host) -> Outcome {
+    let dir = path(r"C:\platformcheck-watched");
+    ok(host.platform.create_directory(&dir, Access::Inherited))?;
+    let name = path(r"C:\platformcheck-watched\10-x.conflist");
+    for text in ["first", "second"] {
+        let watcher = Watcher::start(dir.as_str().as_ref());
+        ok(host
+            .platform
+            .write(&name, &mut text.as_bytes(), options(Access::Inherited)))?;
+        let seen = watcher.finish("10-x.conflist");
+        let renamed = (FILE_ACTION_RENAMED_NEW_NAME, "10-x.conflist".to_owned());
+        ensure(seen.contains(&renamed), &format!("no rename: {seen:?}"))?;
+        let last = seen.last().map(|(action, _)| *action);
+        ensure(
+            last == Some(FILE_ACTION_REMOVED),
+            &format!("nothing after the rename: {seen:?}"),
+        )?;
+    }
+    ok(host.platform.remove_tree(&dir))
 }
 
 fn restricted(host: &Host) -> Outcome {
