@@ -1,6 +1,6 @@
 //! The documents of a Windows host and a Linux host, as files to be read.
 //!
-//! `BLESS=1` writes them anew.
+//! `BLESS=1` rewrites them.
 
 #![allow(
     clippy::unwrap_used,

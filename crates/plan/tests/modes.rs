@@ -1,6 +1,6 @@
 //! The documents of every mode, from the spec alone.
 //!
-//! `BLESS=1` writes the goldens anew.
+//! `BLESS=1` rewrites the golden files.
 
 #![allow(
     clippy::unwrap_used,

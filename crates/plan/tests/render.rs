@@ -1,6 +1,6 @@
 //! What `render` shows, for each mode, both systems and several releases.
 //!
-//! `BLESS=1` writes the goldens anew.
+//! `BLESS=1` rewrites the golden files.
 
 #![allow(
     clippy::unwrap_used,

@@ -41,7 +41,6 @@ pub enum DefenderFacts {
         /// It is in the policy list.
         listed: bool,
         /// The policy list is enforced: each list has its own switch.
-        #[serde(rename = "heeded")]
         enforced: bool,
     },
 }
@@ -49,18 +48,14 @@ pub enum DefenderFacts {
 impl DefenderExclusion {
     #[must_use]
     pub fn diff(&self, facts: DefenderFacts) -> Diff {
-        let DefenderFacts::Present {
-            listed,
-            enforced: heeded,
-        } = facts
-        else {
+        let DefenderFacts::Present { listed, enforced } = facts else {
             return Diff::unchanged("Defender is not installed");
         };
         let mut changes = Vec::new();
         if !listed {
             changes.push(Change::missing("exclusion", &self.exclusion));
         }
-        if !heeded {
+        if !enforced {
             changes.push(Change::field("policy list", "ignored", "enforced"));
         }
         Diff::from_changes(changes, || format!("{} is not scanned", self.exclusion))
@@ -76,15 +71,12 @@ mod tests {
         let exclusion = DefenderExclusion {
             exclusion: Exclusion::Path(r"C:\k".to_owned()),
         };
-        let right = |listed, heeded| {
-            let facts = DefenderFacts::Present {
-                listed,
-                enforced: heeded,
-            };
+        let in_sync = |listed, enforced| {
+            let facts = DefenderFacts::Present { listed, enforced };
             exclusion.diff(facts).in_sync()
         };
-        assert!(right(true, true));
-        assert!(!right(true, false) && !right(false, true) && !right(false, false));
+        assert!(in_sync(true, true));
+        assert!(!in_sync(true, false) && !in_sync(false, true) && !in_sync(false, false));
         assert!(exclusion.diff(DefenderFacts::Absent).in_sync());
     }
 }
