@@ -83,7 +83,8 @@ impl RunningCommand {
     }
 }
 
-/// Blocks a host in the middle of its changes; later connections block too.
+/// Blocks the run of a host in the middle of its changes. Connections are still served: a
+/// controller that reconnects, for example after a reboot, gets the events so far.
 pub struct Barrier(Arc<State>);
 
 #[derive(Default)]
@@ -99,6 +100,9 @@ impl Barrier {
         let barrier = Self(Arc::default());
         let state = Arc::clone(&barrier.0);
         host.sim().on_kill_point(move |sim| {
+            if sim.is_in_session() {
+                return;
+            }
             while sim.changes() >= changes && !state.open.load(Ordering::SeqCst) {
                 state.blocking.store(true, Ordering::SeqCst);
                 thread::sleep(Duration::from_millis(5));

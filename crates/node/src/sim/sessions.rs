@@ -22,6 +22,13 @@ impl Sim {
         done
     }
 
+    /// Whether the calling thread belongs to a session, as the channel of a controller does.
+    /// The service's runs do not.
+    #[must_use]
+    pub fn is_in_session(&self) -> bool {
+        SESSION.get().is_some()
+    }
+
     /// Kills everything that was started through a session.
     pub fn close_sessions(&self) {
         self.closed.fetch_add(1, Ordering::SeqCst);
