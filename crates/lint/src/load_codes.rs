@@ -19,7 +19,7 @@ macro_rules! load_code {
             code: $code,
             title: $title,
             covers: $covers,
-            page: include_str!(concat!("../../../docs/lints/", $code, ".md")),
+            page: include_str!(concat!("../../../docs/codes/", $code, ".md")),
         }
     };
 }

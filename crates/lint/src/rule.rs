@@ -36,7 +36,7 @@ pub struct Rule {
     pub(crate) check: for<'a> fn(&Context<'a>) -> Vec<Diagnostic>,
 }
 
-/// A rule with its page from `docs/lints/`.
+/// A rule with its page from `docs/codes/`.
 macro_rules! rule {
     ($code:literal, $severity:ident, $reads:ident, $covers:literal, $title:literal, $check:path) => {
         $crate::rule::Rule {
@@ -45,7 +45,7 @@ macro_rules! rule {
             severity: casement_diag::Severity::$severity,
             reads: $crate::rule::Reads::$reads,
             covers: $covers,
-            page: include_str!(concat!("../../../../docs/lints/", $code, ".md")),
+            page: include_str!(concat!("../../../../docs/codes/", $code, ".md")),
             check: $check,
         }
     };

@@ -1,4 +1,4 @@
-//! Generates `docs/lints/README.md`.
+//! Generates `docs/lints.md`.
 
 use std::fmt::Write;
 
@@ -27,12 +27,12 @@ pub fn table() -> String {
         };
         let line = [rule.title, severity, spec, files, rule.covers].join(" | ");
         // Writing to a String cannot fail.
-        let _ = writeln!(text, "| [{0}]({0}.md) | {line} |", rule.code);
+        let _ = writeln!(text, "| [{0}](codes/{0}.md) | {line} |", rule.code);
     }
     text += LOAD_HEAD;
     for load in LOAD_CODES {
         let line = [load.title, load.covers].join(" | ");
-        let _ = writeln!(text, "| [{0}]({0}.md) | {line} |", load.code);
+        let _ = writeln!(text, "| [{0}](codes/{0}.md) | {line} |", load.code);
     }
     text += RUNTIME_HEAD;
     for failure in RUNTIME_ONLY {

@@ -3,7 +3,7 @@
 /// Pairs of code and page.
 macro_rules! pages {
     ($($code:literal)*) => {
-        &[$(($code, include_str!(concat!("../../../docs/doctor/", $code, ".md")))),*]
+        &[$(($code, include_str!(concat!("../../../docs/codes/", $code, ".md")))),*]
     };
 }
 
@@ -43,7 +43,8 @@ mod tests {
         for (code, page) in PAGES {
             assert!(page.starts_with(&format!("# {code}: ")), "{code}");
             assert!(page.contains("## How to fix"), "{code}");
-            assert!(index.contains(&format!("[{code}]({code}.md)")), "{code}");
+            let link = format!("[{code}](../codes/{code}.md)");
+            assert!(index.contains(&link), "{code}");
         }
         assert!(explain("cas-doc-006").is_some());
         assert!(explain("CAS-DOC-999").is_none());

@@ -90,7 +90,7 @@ fn messages_file_is_current() {
 #[test]
 fn messages_use_the_words_of_the_style_guide() {
     let mut found = replaced_words("messages", &messages());
-    for page in files_below(&root().join("docs/lints"), "md") {
+    for page in files_below(&root().join("docs/codes"), "md") {
         let text = fs::read_to_string(&page).unwrap();
         found.extend(replaced_words(&page.display().to_string(), &text));
     }
