@@ -73,7 +73,8 @@ pub enum Code {
 
 impl fmt::Display for Code {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "CAS-NODE-{:03}", *self as u8 + 1)
+        // As on the wire: each code is written once, in the attributes above.
+        self.serialize(formatter)
     }
 }
 
@@ -128,14 +129,15 @@ mod tests {
 
     #[test]
     fn a_code_is_the_same_in_text_and_on_the_wire() {
-        for code in [
-            Code::Unsupported,
-            Code::Restore,
-            Code::NotElevated,
-            Code::ActionRequired,
-            Code::MirrorUnreachable,
+        for (code, text) in [
+            (Code::Unsupported, "CAS-NODE-001"),
+            (Code::Restore, "CAS-NODE-016"),
+            (Code::NotElevated, "CAS-NODE-018"),
+            (Code::ActionRequired, "CAS-NODE-019"),
+            (Code::MirrorUnreachable, "CAS-NODE-021"),
         ] {
-            assert_eq!(serde_json::to_string(&code).unwrap(), format!("\"{code}\""));
+            assert_eq!(code.to_string(), text);
+            assert_eq!(serde_json::to_string(&code).unwrap(), format!("\"{text}\""));
         }
     }
 }
