@@ -2,8 +2,9 @@
 //!
 //! A [`Diagnostic`] describes what is wrong, where (as a [`FieldPath`], which also
 //! works without source text), why, and how to fix it. [`render`] formats it for the
-//! terminal, [`json`] and [`sarif`] for other programs. This crate has no rules and
-//! reads no files: a [`Source`] maps paths to positions in a text.
+//! terminal, [`json`] and [`sarif`] for other programs. A [`Problem`] is an error without a
+//! place. [`codes`] has a page for every code. This crate has no rules and reads no files: a
+//! [`Source`] maps paths to positions in a text.
 //!
 //! ```
 //! use casement_diag::{Code, Diagnostic, FieldPath, Style, render};
@@ -20,6 +21,7 @@
 // This crate is pure; see clippy.toml.
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 
+pub mod codes;
 mod diagnostic;
 mod json;
 mod path;

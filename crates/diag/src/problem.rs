@@ -6,7 +6,7 @@ use std::fmt;
 /// An error message for the user, for failures that no caller handles differently.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
-    /// Stable, for example `CAS-LAB-003`.
+    /// Stable, for example `CAS-LAB-001`.
     pub code: Cow<'static, str>,
     pub what: String,
     /// Label and value; values may have several lines.

@@ -1,9 +1,9 @@
 //! Lint rules: pure functions that map the cluster file, files of other tools and
 //! the catalog to findings.
 //!
-//! [`lint`] runs every [`Rule`] and never stops at the first finding. Name, input
-//! and purpose of a rule are data ([`rules`]), and [`explain`] has a page for every
-//! code. This crate opens no files and contacts no hosts: failures that only a
+//! [`lint`] runs every [`Rule`] and never stops at the first finding. Code, input
+//! and purpose of a rule are data ([`rules`]); its title and page come from
+//! [`casement_diag::codes`]. This crate opens no files and contacts no hosts: failures that only a
 //! running system shows are listed in [`RUNTIME_ONLY`].
 //!
 //! ```
@@ -21,7 +21,6 @@
 
 mod cni;
 mod context;
-mod explain;
 mod fix;
 mod kind;
 mod load_codes;
@@ -37,7 +36,6 @@ mod table;
 use casement_diag::{Code, Diagnostic, Source, Sources};
 
 pub use context::{Input, SpecFile};
-pub use explain::{Page, explain, pages};
 pub use fix::{Fixed, fix};
 pub use load_codes::{LOAD_CODES, LoadCode};
 pub use report::{Report, Text, Texts, fix_all};

@@ -1,5 +1,6 @@
 //! The definition of a rule.
 
+use casement_diag::codes::Entry;
 use casement_diag::{Diagnostic, Severity};
 
 use crate::context::Context;
@@ -25,27 +26,24 @@ pub enum Reads {
 pub struct Rule {
     /// Stable; part of all its findings.
     pub code: &'static str,
-    pub title: &'static str,
+    pub entry: &'static Entry,
     /// The highest severity of its findings.
     pub severity: Severity,
     pub reads: Reads,
     /// Entries of the list of known failures.
     pub covers: &'static str,
-    /// The explanation, as Markdown.
-    pub page: &'static str,
     pub(crate) check: for<'a> fn(&Context<'a>) -> Vec<Diagnostic>,
 }
 
-/// A rule with its page from `docs/codes/`.
+/// A rule; without its page in `docs/codes/`, the build fails.
 macro_rules! rule {
-    ($code:literal, $severity:ident, $reads:ident, $covers:literal, $title:literal, $check:path) => {
+    ($code:literal, $severity:ident, $reads:ident, $covers:literal, $check:path) => {
         $crate::rule::Rule {
             code: $code,
-            title: $title,
+            entry: casement_diag::codes::constant($code),
             severity: casement_diag::Severity::$severity,
             reads: $crate::rule::Reads::$reads,
             covers: $covers,
-            page: include_str!(concat!("../../../../docs/codes/", $code, ".md")),
             check: $check,
         }
     };

@@ -25,14 +25,14 @@ pub fn table() -> String {
             Severity::Warning => "warning",
             Severity::Note => "note",
         };
-        let line = [rule.title, severity, spec, files, rule.covers].join(" | ");
+        let line = [rule.entry.title, severity, spec, files, rule.covers].join(" | ");
         // Writing to a String cannot fail.
         let _ = writeln!(text, "| [{0}](codes/{0}.md) | {line} |", rule.code);
     }
     text += LOAD_HEAD;
     for load in LOAD_CODES {
-        let line = [load.title, load.covers].join(" | ");
-        let _ = writeln!(text, "| [{0}](codes/{0}.md) | {line} |", load.code);
+        let line = [load.entry.title, load.covers].join(" | ");
+        let _ = writeln!(text, "| [{0}](codes/{0}.md) | {line} |", load.entry.code);
     }
     text += RUNTIME_HEAD;
     for failure in RUNTIME_ONLY {

@@ -10,7 +10,6 @@
 mod doctor;
 mod host;
 mod observation;
-mod page;
 mod pods;
 
 pub use doctor::{Finding, diagnose};
@@ -18,4 +17,3 @@ pub use observation::{
     DriftedStep, ExpectedState, HostObservation, NodeObservation, Observation, PendingRequest,
     PodObservation,
 };
-pub use page::explain;

@@ -1,9 +1,10 @@
 //! `casement explain CODE`.
 
-use casement_diag::Problem;
+use casement_diag::{Problem, codes};
 use clap::Args;
 
 use crate::failure::CommandError;
+use crate::output;
 
 /// Explain an error code.
 #[derive(Debug, Args)]
@@ -14,25 +15,16 @@ pub struct ExplainArgs {
 
 pub fn run_explain(arguments: &ExplainArgs) -> Result<(), CommandError> {
     let code = &arguments.code;
-    if let Some(page) = casement_verify::explain(code) {
-        return crate::output::print(page);
+    if let Some(entry) = codes::entry(code) {
+        return output::print(entry.page);
     }
-    match casement_lint::explain(code) {
-        Ok(page) => {
-            crate::verbs::lint::print_data(page.text);
-            Ok(())
-        }
-        Err(close) => {
-            let remedy = match close {
-                Some(close) => format!("did you mean {close}?"),
-                None => "use a code from an error message, such as CAS-NET-003".to_owned(),
-            };
-            let message = format!("no explanation for `{code}`");
-            Err(CommandError::usage(Problem::new(
-                "CAS-FILE-020",
-                message,
-                remedy,
-            )))
-        }
-    }
+    let help = match codes::closest(code) {
+        Some(close) => format!("did you mean {close}?"),
+        None => "use a code from an error message, such as CAS-NET-003".to_owned(),
+    };
+    Err(CommandError::usage(Problem::new(
+        "CAS-FILE-020",
+        format!("no explanation for `{code}`"),
+        help,
+    )))
 }

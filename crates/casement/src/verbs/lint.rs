@@ -78,7 +78,7 @@ fn print(report: &Report, texts: &Texts, format: &str) {
 }
 
 /// Ignores errors: a reader such as `head` may close the pipe.
-pub fn print_data(text: &str) {
+fn print_data(text: &str) {
     let _ = std::io::stdout().lock().write_all(text.as_bytes());
 }
 
@@ -95,14 +95,14 @@ fn checked(texts: &Texts) -> String {
 fn sarif_rules() -> Vec<SarifRule<'static>> {
     let rules = rules().map(|rule| SarifRule {
         code: rule.code,
-        title: rule.title,
-        page: rule.page,
+        title: rule.entry.title,
+        page: rule.entry.page,
         severity: rule.severity,
     });
     let load = LOAD_CODES.iter().map(|load| SarifRule {
-        code: load.code,
-        title: load.title,
-        page: load.page,
+        code: load.entry.code,
+        title: load.entry.title,
+        page: load.entry.page,
         severity: Severity::Error,
     });
     rules.chain(load).collect()

@@ -7,54 +7,12 @@ use crate::context::Context;
 use crate::rule::{Rule, rule};
 
 pub(crate) const RULES: &[Rule] = &[
-    rule!(
-        "CAS-NET-011",
-        Error,
-        Spec,
-        "L003",
-        "the pod network is too small for the hosts",
-        too_small
-    ),
-    rule!(
-        "CAS-NET-030",
-        Warning,
-        Spec,
-        "L015",
-        "hosts are probably not on one segment",
-        segment
-    ),
-    rule!(
-        "CAS-NET-032",
-        Error,
-        Spec,
-        "L001",
-        "host pod networks are not valid",
-        host_networks
-    ),
-    rule!(
-        "CAS-NET-033",
-        Error,
-        Spec,
-        "L027",
-        "the DNS address is not in the service network",
-        dns_address
-    ),
-    rule!(
-        "CAS-NET-034",
-        Warning,
-        Spec,
-        "L086, K6",
-        "the MTU leaves no room for VXLAN",
-        mtu
-    ),
-    rule!(
-        "CAS-NET-035",
-        Warning,
-        Spec,
-        "L016",
-        "a cloud network does not carry routed pod traffic by default",
-        cloud
-    ),
+    rule!("CAS-NET-011", Error, Spec, "L003", too_small),
+    rule!("CAS-NET-030", Warning, Spec, "L015", segment),
+    rule!("CAS-NET-032", Error, Spec, "L001", host_networks),
+    rule!("CAS-NET-033", Error, Spec, "L027", dns_address),
+    rule!("CAS-NET-034", Warning, Spec, "L086, K6", mtu),
+    rule!("CAS-NET-035", Warning, Spec, "L016", cloud),
 ];
 
 /// Prefix length of the pod network of a node, as in the controller manager.

@@ -9,70 +9,20 @@ use crate::rule::{Rule, rule};
 use crate::statement::{Statement, disagreements};
 
 pub(crate) const RULES: &[Rule] = &[
-    rule!(
-        "CAS-NET-010",
-        Error,
-        Files,
-        "L001",
-        "networks in files overlap",
-        overlap
-    ),
-    rule!(
-        "CAS-NET-012",
-        Error,
-        Files,
-        "L004",
-        "a network has host bits set",
-        unaligned
-    ),
-    rule!(
-        "CAS-NET-013",
-        Error,
-        FilesFirst,
-        "L005",
-        "files name different pod networks",
-        pods
-    ),
-    rule!(
-        "CAS-NET-014",
-        Error,
-        FilesFirst,
-        "L005, L027",
-        "files name different service networks",
-        services
-    ),
-    rule!(
-        "CAS-NET-015",
-        Error,
-        FilesFirst,
-        "L027",
-        "files name different DNS servers",
-        dns
-    ),
-    rule!(
-        "CAS-NET-016",
-        Error,
-        FilesFirst,
-        "L027",
-        "files name different cluster domains",
-        domain
-    ),
+    rule!("CAS-NET-010", Error, Files, "L001", overlap),
+    rule!("CAS-NET-012", Error, Files, "L004", unaligned),
+    rule!("CAS-NET-013", Error, FilesFirst, "L005", pods),
+    rule!("CAS-NET-014", Error, FilesFirst, "L005, L027", services),
+    rule!("CAS-NET-015", Error, FilesFirst, "L027", dns),
+    rule!("CAS-NET-016", Error, FilesFirst, "L027", domain),
     rule!(
         "CAS-NET-024",
         Error,
         FilesFirst,
         "L014, K2, I8",
-        "files name different HNS networks",
         hns_network
     ),
-    rule!(
-        "CAS-NET-026",
-        Error,
-        Files,
-        "K5",
-        "the MAC prefix of pods is not valid",
-        mac_prefix
-    ),
+    rule!("CAS-NET-026", Error, Files, "K5", mac_prefix),
 ];
 
 fn overlap(context: &Context<'_>) -> Vec<Diagnostic> {

@@ -7,46 +7,11 @@ use crate::context::Context;
 use crate::rule::{Rule, rule};
 
 pub(crate) const RULES: &[Rule] = &[
-    rule!(
-        "CAS-CAL-001",
-        Error,
-        Files,
-        "L020",
-        "Calico for Windows does not support this setting",
-        unsupported
-    ),
-    rule!(
-        "CAS-CAL-002",
-        Error,
-        Files,
-        "L021",
-        "Linux nodes may borrow addresses from Windows blocks",
-        affinity
-    ),
-    rule!(
-        "CAS-CAL-003",
-        Error,
-        Files,
-        "L022",
-        "Calico's VXLAN settings do not work on Windows",
-        vxlan
-    ),
-    rule!(
-        "CAS-CAL-004",
-        Warning,
-        Together,
-        "L023",
-        "Calico's pool has too few blocks",
-        blocks
-    ),
-    rule!(
-        "CAS-CAL-005",
-        Error,
-        FilesFirst,
-        "L024",
-        "Calico does not start on Windows",
-        operator
-    ),
+    rule!("CAS-CAL-001", Error, Files, "L020", unsupported),
+    rule!("CAS-CAL-002", Error, Files, "L021", affinity),
+    rule!("CAS-CAL-003", Error, Files, "L022", vxlan),
+    rule!("CAS-CAL-004", Warning, Together, "L023", blocks),
+    rule!("CAS-CAL-005", Error, FilesFirst, "L024", operator),
 ];
 
 /// Kind, field, values that Windows nodes do not support, and the supported value.

@@ -10,54 +10,12 @@ use crate::context::Context;
 use crate::rule::{Rule, rule};
 
 pub(crate) const RULES: &[Rule] = &[
-    rule!(
-        "CAS-CNI-001",
-        Error,
-        Files,
-        "L027",
-        "a CNI configuration is missing a required field",
-        incomplete
-    ),
-    rule!(
-        "CAS-CNI-002",
-        Error,
-        Files,
-        "L027",
-        "a CNI plugin does not exist on Windows",
-        plugin
-    ),
-    rule!(
-        "CAS-CNI-003",
-        Warning,
-        Files,
-        "L027",
-        "the CNI plugin does not receive the DNS settings of pods",
-        dns_capability
-    ),
-    rule!(
-        "CAS-CNI-006",
-        Error,
-        Files,
-        "L028",
-        "a directory contains several CNI configurations",
-        several_configurations
-    ),
-    rule!(
-        "CAS-CNI-008",
-        Error,
-        Files,
-        "C6",
-        "the CNI plugin does not match flannel's backend",
-        backend_mismatch
-    ),
-    rule!(
-        "CAS-CNI-009",
-        Error,
-        Files,
-        "C3",
-        "a delegate sets a field that flannel's plugin fills in",
-        delegate
-    ),
+    rule!("CAS-CNI-001", Error, Files, "L027", incomplete),
+    rule!("CAS-CNI-002", Error, Files, "L027", plugin),
+    rule!("CAS-CNI-003", Warning, Files, "L027", dns_capability),
+    rule!("CAS-CNI-006", Error, Files, "L028", several_configurations),
+    rule!("CAS-CNI-008", Error, Files, "C6", backend_mismatch),
+    rule!("CAS-CNI-009", Error, Files, "C3", delegate),
 ];
 
 /// Plugins with a Windows build, including IPAM plugins.

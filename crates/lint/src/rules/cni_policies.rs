@@ -12,20 +12,12 @@ use crate::rule::{Rule, rule};
 use crate::statement::Statement;
 
 pub(crate) const RULES: &[Rule] = &[
-    rule!(
-        "CAS-CNI-007",
-        Error,
-        Files,
-        "C2",
-        "a policy uses the wrong HNS schema",
-        schema
-    ),
+    rule!("CAS-CNI-007", Error, Files, "C2", schema),
     rule!(
         "CAS-CNI-010",
         Error,
         FilesFirst,
         "L017",
-        "outbound NAT has too many exceptions",
         too_many_exceptions
     ),
     rule!(
@@ -33,33 +25,11 @@ pub(crate) const RULES: &[Rule] = &[
         Error,
         FilesFirst,
         "L017, I9",
-        "cluster networks are not excluded from outbound NAT",
         missing_exceptions
     ),
-    rule!(
-        "CAS-CNI-012",
-        Warning,
-        Together,
-        "L017, I9",
-        "traffic to nodes is translated in a bridged network",
-        nodes
-    ),
-    rule!(
-        "CAS-CNI-013",
-        Error,
-        Files,
-        "I9",
-        "there is no encapsulated route to services",
-        service_route
-    ),
-    rule!(
-        "CAS-CNI-014",
-        Error,
-        Files,
-        "L027",
-        "a policy is silently ignored",
-        ignored
-    ),
+    rule!("CAS-CNI-012", Warning, Together, "L017, I9", nodes),
+    rule!("CAS-CNI-013", Error, Files, "I9", service_route),
+    rule!("CAS-CNI-014", Error, Files, "L027", ignored),
 ];
 
 const TYPES: [&str; 13] = [

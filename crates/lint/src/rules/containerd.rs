@@ -9,38 +9,10 @@ use crate::rule::{Rule, rule};
 use crate::statement::{Statement, disagreements};
 
 pub(crate) const RULES: &[Rule] = &[
-    rule!(
-        "CAS-IMG-010",
-        Error,
-        Files,
-        "L029",
-        "containerd reads a different CNI directory",
-        directories
-    ),
-    rule!(
-        "CAS-IMG-011",
-        Error,
-        Files,
-        "K10, I6",
-        "a table belongs to another version of containerd's configuration",
-        tables
-    ),
-    rule!(
-        "CAS-IMG-012",
-        Warning,
-        FilesFirst,
-        "L031",
-        "files name different pause images",
-        different_pauses
-    ),
-    rule!(
-        "CAS-IMG-013",
-        Error,
-        SpecFirst,
-        "L030, I7",
-        "the pause image does not support a Windows build",
-        no_variant
-    ),
+    rule!("CAS-IMG-010", Error, Files, "L029", directories),
+    rule!("CAS-IMG-011", Error, Files, "K10, I6", tables),
+    rule!("CAS-IMG-012", Warning, FilesFirst, "L031", different_pauses),
+    rule!("CAS-IMG-013", Error, SpecFirst, "L030, I7", no_variant),
 ];
 
 const OLD_CRI: &str = "io.containerd.grpc.v1.cri";

@@ -6,30 +6,9 @@ use crate::context::Context;
 use crate::rule::{Rule, rule};
 
 pub(crate) const RULES: &[Rule] = &[
-    rule!(
-        "CAS-FILE-010",
-        Error,
-        Files,
-        "L027",
-        "a file cannot be parsed",
-        unreadable
-    ),
-    rule!(
-        "CAS-FILE-011",
-        Note,
-        Files,
-        "-",
-        "the type of a file is not recognized",
-        unknown
-    ),
-    rule!(
-        "CAS-FILE-012",
-        Error,
-        Files,
-        "L027",
-        "a file starts with a byte order mark",
-        byte_order_mark
-    ),
+    rule!("CAS-FILE-010", Error, Files, "L027", unreadable),
+    rule!("CAS-FILE-011", Note, Files, "-", unknown),
+    rule!("CAS-FILE-012", Error, Files, "L027", byte_order_mark),
 ];
 
 fn unreadable(context: &Context<'_>) -> Vec<Diagnostic> {

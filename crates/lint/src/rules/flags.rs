@@ -10,22 +10,8 @@ use crate::rule::{Rule, rule};
 use crate::rules::kubelet::arguments;
 
 pub(crate) const RULES: &[Rule] = &[
-    rule!(
-        "CAS-KLT-006",
-        Error,
-        Either,
-        "L039, K9, I19",
-        "the kubelet does not support a flag",
-        kubelet_flags
-    ),
-    rule!(
-        "CAS-KLT-008",
-        Error,
-        Either,
-        "K9, A8",
-        "a feature gate is not valid for this version",
-        gate_settings
-    ),
+    rule!("CAS-KLT-006", Error, Either, "L039, K9, I19", kubelet_flags),
+    rule!("CAS-KLT-008", Error, Either, "K9, A8", gate_settings),
 ];
 
 fn version(context: &Context<'_>) -> Option<Minor> {

@@ -7,46 +7,11 @@ use crate::context::Context;
 use crate::rule::{Rule, rule};
 
 pub(crate) const RULES: &[Rule] = &[
-    rule!(
-        "CAS-NET-020",
-        Error,
-        Either,
-        "L010, K1",
-        "the VNI is not supported by Windows",
-        vni
-    ),
-    rule!(
-        "CAS-NET-021",
-        Error,
-        Either,
-        "L011, K1",
-        "the VXLAN port is not supported by Windows",
-        port
-    ),
-    rule!(
-        "CAS-NET-022",
-        Error,
-        Files,
-        "L012",
-        "a flannel option is not supported on Windows",
-        options
-    ),
-    rule!(
-        "CAS-NET-023",
-        Error,
-        Files,
-        "L013",
-        "a flannel backend is not supported on Windows",
-        backend_type
-    ),
-    rule!(
-        "CAS-NET-025",
-        Error,
-        Either,
-        "L019",
-        "an overlay is used with IPv6",
-        ipv6
-    ),
+    rule!("CAS-NET-020", Error, Either, "L010, K1", vni),
+    rule!("CAS-NET-021", Error, Either, "L011, K1", port),
+    rule!("CAS-NET-022", Error, Files, "L012", options),
+    rule!("CAS-NET-023", Error, Files, "L013", backend_type),
+    rule!("CAS-NET-025", Error, Either, "L019", ipv6),
 ];
 
 const VNI: &str = "4096";

@@ -10,30 +10,9 @@ use crate::context::Context;
 use crate::rule::{Rule, rule};
 
 pub(crate) const RULES: &[Rule] = &[
-    rule!(
-        "CAS-HOST-011",
-        Note,
-        Spec,
-        "L049",
-        "an adapter name may differ between hosts",
-        adapter
-    ),
-    rule!(
-        "CAS-ACC-010",
-        Note,
-        Spec,
-        "L051",
-        "the proxy exclusion list is incomplete",
-        proxy
-    ),
-    rule!(
-        "CAS-ACC-011",
-        Error,
-        Spec,
-        "L081",
-        "WinRM rejects this login",
-        winrm
-    ),
+    rule!("CAS-HOST-011", Note, Spec, "L049", adapter),
+    rule!("CAS-ACC-010", Note, Spec, "L051", proxy),
+    rule!("CAS-ACC-011", Error, Spec, "L081", winrm),
 ];
 
 /// Default names of the first adapter on Windows.

@@ -10,38 +10,10 @@ use crate::pod::BUILD_LABEL;
 use crate::rule::{Rule, rule};
 
 pub(crate) const RULES: &[Rule] = &[
-    rule!(
-        "CAS-IMG-014",
-        Error,
-        Spec,
-        "-",
-        "an unpublished image has no override",
-        unpublished
-    ),
-    rule!(
-        "CAS-POD-012",
-        Error,
-        FilesFirst,
-        "L032, I28",
-        "an image is for another Windows build",
-        other_build
-    ),
-    rule!(
-        "CAS-POD-013",
-        Warning,
-        Files,
-        "L033",
-        "the tag of an image does not pin the Windows build",
-        floating
-    ),
-    rule!(
-        "CAS-POD-014",
-        Error,
-        Files,
-        "L035",
-        "an image contains an unreplaced placeholder",
-        placeholder
-    ),
+    rule!("CAS-IMG-014", Error, Spec, "-", unpublished),
+    rule!("CAS-POD-012", Error, FilesFirst, "L032, I28", other_build),
+    rule!("CAS-POD-013", Warning, Files, "L033", floating),
+    rule!("CAS-POD-014", Error, Files, "L035", placeholder),
 ];
 
 /// HostProcess components whose images are not published.

@@ -6,14 +6,7 @@ use casement_source::foreign::Value;
 use crate::context::Context;
 use crate::rule::{Rule, rule};
 
-pub(crate) const RULES: &[Rule] = &[rule!(
-    "CAS-JOIN-010",
-    Warning,
-    Files,
-    "L080",
-    "a file contains a join token",
-    token
-)];
+pub(crate) const RULES: &[Rule] = &[rule!("CAS-JOIN-010", Warning, Files, "L080", token)];
 
 /// The placeholder that `casement render` prints instead of a token.
 const PLACEHOLDER: &str = "000000.0000000000000000";

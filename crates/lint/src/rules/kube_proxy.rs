@@ -9,38 +9,10 @@ use crate::context::{Context, networks};
 use crate::rule::{Rule, rule};
 
 pub(crate) const RULES: &[Rule] = &[
-    rule!(
-        "CAS-PRX-010",
-        Error,
-        FilesFirst,
-        "L018, I10",
-        "kube-proxy's source VIP is not valid",
-        source_vip
-    ),
-    rule!(
-        "CAS-PRX-011",
-        Warning,
-        Files,
-        "L025",
-        "DSR is enabled on one side only",
-        dsr
-    ),
-    rule!(
-        "CAS-PRX-013",
-        Warning,
-        Files,
-        "L053",
-        "NodePorts overlap with the dynamic ports of Windows",
-        node_ports
-    ),
-    rule!(
-        "CAS-PRX-014",
-        Error,
-        Files,
-        "L062",
-        "kube-proxy's mode is not supported on Windows",
-        mode
-    ),
+    rule!("CAS-PRX-010", Error, FilesFirst, "L018, I10", source_vip),
+    rule!("CAS-PRX-011", Warning, Files, "L025", dsr),
+    rule!("CAS-PRX-013", Warning, Files, "L053", node_ports),
+    rule!("CAS-PRX-014", Error, Files, "L062", mode),
 ];
 
 /// Configurations for Windows nodes.

@@ -7,62 +7,13 @@ use crate::context::Context;
 use crate::rule::{Rule, rule};
 
 pub(crate) const RULES: &[Rule] = &[
-    rule!(
-        "CAS-KLT-001",
-        Error,
-        FilesFirst,
-        "L040, K8, I20",
-        "a kubelet setting does not work on Windows",
-        settings
-    ),
-    rule!(
-        "CAS-KLT-002",
-        Error,
-        Files,
-        "L038, K7, I21",
-        "the kubelet uses a Unix socket for its runtime",
-        endpoint
-    ),
-    rule!(
-        "CAS-KLT-003",
-        Error,
-        Files,
-        "L040",
-        "a kubelet path has no drive letter",
-        paths
-    ),
-    rule!(
-        "CAS-KLT-005",
-        Error,
-        Files,
-        "L038, K7",
-        "the address of the runtime's pipe is not valid",
-        socket
-    ),
-    rule!(
-        "CAS-KLT-007",
-        Warning,
-        Files,
-        "L041",
-        "the kubelet does not rotate its certificate",
-        rotation
-    ),
-    rule!(
-        "CAS-KLT-009",
-        Error,
-        Files,
-        "I17",
-        "the taint of Windows nodes is spelled inconsistently",
-        taint
-    ),
-    rule!(
-        "CAS-KLT-010",
-        Warning,
-        Files,
-        "L090",
-        "the external cloud provider ignores the Windows node",
-        cloud
-    ),
+    rule!("CAS-KLT-001", Error, FilesFirst, "L040, K8, I20", settings),
+    rule!("CAS-KLT-002", Error, Files, "L038, K7, I21", endpoint),
+    rule!("CAS-KLT-003", Error, Files, "L040", paths),
+    rule!("CAS-KLT-005", Error, Files, "L038, K7", socket),
+    rule!("CAS-KLT-007", Warning, Files, "L041", rotation),
+    rule!("CAS-KLT-009", Error, Files, "I17", taint),
+    rule!("CAS-KLT-010", Warning, Files, "L090", cloud),
 ];
 
 pub(crate) const PIPE: &str = "npipe:////./pipe/containerd-containerd";

@@ -8,22 +8,8 @@ use crate::rules::kubelet::arguments;
 use crate::statement::{Statement, disagreements};
 
 pub(crate) const RULES: &[Rule] = &[
-    rule!(
-        "CAS-PRX-012",
-        Error,
-        Files,
-        "L043",
-        "one node has several names",
-        one_name
-    ),
-    rule!(
-        "CAS-HOST-010",
-        Error,
-        Files,
-        "L042",
-        "a node name is not valid",
-        invalid_name
-    ),
+    rule!("CAS-PRX-012", Error, Files, "L043", one_name),
+    rule!("CAS-HOST-010", Error, Files, "L042", invalid_name),
 ];
 
 /// All statements of a node name. They are comparable only if the files describe

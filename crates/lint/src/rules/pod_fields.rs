@@ -8,46 +8,11 @@ use crate::pod::Pod;
 use crate::rule::{Rule, rule};
 
 pub(crate) const RULES: &[Rule] = &[
-    rule!(
-        "CAS-POD-004",
-        Error,
-        Files,
-        "L063",
-        "a HostProcess pod is incomplete",
-        host_process
-    ),
-    rule!(
-        "CAS-POD-005",
-        Error,
-        Files,
-        "L064",
-        "a Windows pod uses a Linux-only field",
-        linux_only
-    ),
-    rule!(
-        "CAS-POD-009",
-        Warning,
-        Files,
-        "L068",
-        "a Windows pod has no memory limit",
-        memory
-    ),
-    rule!(
-        "CAS-POD-010",
-        Note,
-        Files,
-        "L069",
-        "`ndots` has no effect in a Windows pod",
-        ndots
-    ),
-    rule!(
-        "CAS-POD-011",
-        Warning,
-        Files,
-        "L070",
-        "a probe runs a command that Windows does not have",
-        probes
-    ),
+    rule!("CAS-POD-004", Error, Files, "L063", host_process),
+    rule!("CAS-POD-005", Error, Files, "L064", linux_only),
+    rule!("CAS-POD-009", Warning, Files, "L068", memory),
+    rule!("CAS-POD-010", Note, Files, "L069", ndots),
+    rule!("CAS-POD-011", Warning, Files, "L070", probes),
 ];
 
 const USER: &str = "securityContext.windowsOptions.runAsUserName";

@@ -8,38 +8,10 @@ use crate::pod::{OLD_OS_LABEL, OS_LABEL, Pod};
 use crate::rule::{Rule, rule};
 
 pub(crate) const RULES: &[Rule] = &[
-    rule!(
-        "CAS-POD-001",
-        Error,
-        FilesFirst,
-        "L060, I18",
-        "pods may be scheduled on the wrong operating system",
-        no_os
-    ),
-    rule!(
-        "CAS-POD-002",
-        Warning,
-        Files,
-        "L061",
-        "a deprecated label selects the operating system",
-        old_label
-    ),
-    rule!(
-        "CAS-POD-003",
-        Error,
-        FilesFirst,
-        "L062",
-        "Windows nodes have no network component",
-        no_network
-    ),
-    rule!(
-        "CAS-POD-016",
-        Error,
-        Together,
-        "L032, I28",
-        "pods select a Windows build that no node has",
-        build
-    ),
+    rule!("CAS-POD-001", Error, FilesFirst, "L060, I18", no_os),
+    rule!("CAS-POD-002", Warning, Files, "L061", old_label),
+    rule!("CAS-POD-003", Error, FilesFirst, "L062", no_network),
+    rule!("CAS-POD-016", Error, Together, "L032, I28", build),
 ];
 
 fn no_os(context: &Context<'_>) -> Vec<Diagnostic> {

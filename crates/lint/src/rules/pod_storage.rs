@@ -7,30 +7,9 @@ use crate::context::Context;
 use crate::rule::{Rule, rule};
 
 pub(crate) const RULES: &[Rule] = &[
-    rule!(
-        "CAS-POD-006",
-        Warning,
-        Files,
-        "L065",
-        "a Windows pod uses a Linux path",
-        paths
-    ),
-    rule!(
-        "CAS-POD-007",
-        Warning,
-        Files,
-        "L066",
-        "`subPath` on a share does not work on Windows",
-        sub_path
-    ),
-    rule!(
-        "CAS-POD-008",
-        Warning,
-        Files,
-        "L067",
-        "a Windows node cannot mount a share",
-        share
-    ),
+    rule!("CAS-POD-006", Warning, Files, "L065", paths),
+    rule!("CAS-POD-007", Warning, Files, "L066", sub_path),
+    rule!("CAS-POD-008", Warning, Files, "L067", share),
 ];
 
 /// Linux directories that do not exist on Windows hosts.

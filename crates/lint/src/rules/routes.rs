@@ -8,14 +8,7 @@ use ipnet::{IpNet, Ipv4Net};
 use crate::context::Context;
 use crate::rule::{Rule, rule};
 
-pub(crate) const RULES: &[Rule] = &[rule!(
-    "CAS-NET-036",
-    Warning,
-    Files,
-    "L015, C7",
-    "a next hop is inside the network it leads to",
-    next_hop
-)];
+pub(crate) const RULES: &[Rule] = &[rule!("CAS-NET-036", Warning, Files, "L015, C7", next_hop)];
 
 fn next_hop(context: &Context<'_>) -> Vec<Diagnostic> {
     let mut findings = Vec::new();

@@ -10,30 +10,9 @@ use crate::context::Context;
 use crate::rule::{Rule, rule};
 
 pub(crate) const RULES: &[Rule] = &[
-    rule!(
-        "CAS-SCR-001",
-        Error,
-        Files,
-        "L082",
-        "sshd does not read this key file for administrators",
-        key_location
-    ),
-    rule!(
-        "CAS-SCR-002",
-        Error,
-        Files,
-        "L083",
-        "a line exceeds the limit of `cmd.exe`",
-        length
-    ),
-    rule!(
-        "CAS-SCR-003",
-        Warning,
-        Files,
-        "L084",
-        "an account is specified by its English name",
-        english_account
-    ),
+    rule!("CAS-SCR-001", Error, Files, "L082", key_location),
+    rule!("CAS-SCR-002", Error, Files, "L083", length),
+    rule!("CAS-SCR-003", Warning, Files, "L084", english_account),
 ];
 
 /// Lines, except comments, of files with one of these extensions.

@@ -8,46 +8,11 @@ use crate::pod::Pod;
 use crate::rule::{Rule, rule};
 
 pub(crate) const RULES: &[Rule] = &[
-    rule!(
-        "CAS-POD-020",
-        Warning,
-        Files,
-        "L054",
-        "a port is already in use on every Windows node",
-        port_in_use
-    ),
-    rule!(
-        "CAS-POD-021",
-        Warning,
-        FilesFirst,
-        "L054",
-        "`hostPort` has no effect in an overlay",
-        host_port
-    ),
-    rule!(
-        "CAS-POD-022",
-        Warning,
-        Together,
-        "L071",
-        "session affinity needs Server 2022",
-        affinity
-    ),
-    rule!(
-        "CAS-POD-023",
-        Warning,
-        Files,
-        "L072",
-        "client addresses are lost without DSR",
-        local_traffic
-    ),
-    rule!(
-        "CAS-PRX-015",
-        Error,
-        Together,
-        "L073",
-        "health checks conflict on Server 2019",
-        health_check
-    ),
+    rule!("CAS-POD-020", Warning, Files, "L054", port_in_use),
+    rule!("CAS-POD-021", Warning, FilesFirst, "L054", host_port),
+    rule!("CAS-POD-022", Warning, Together, "L071", affinity),
+    rule!("CAS-POD-023", Warning, Files, "L072", local_traffic),
+    rule!("CAS-PRX-015", Error, Together, "L073", health_check),
 ];
 
 const USED_PORTS: [(i64, &str); 6] = [

@@ -13,70 +13,14 @@ use crate::rule::{Rule, rule};
 use crate::statement::Statement;
 
 pub(crate) const RULES: &[Rule] = &[
-    rule!(
-        "CAS-VER-001",
-        Error,
-        Spec,
-        "L046, I1",
-        "the Kubernetes version does not support this Windows release",
-        windows
-    ),
-    rule!(
-        "CAS-VER-002",
-        Error,
-        Spec,
-        "L046",
-        "this Windows release cannot run containerd",
-        docker_only
-    ),
-    rule!(
-        "CAS-VER-003",
-        Error,
-        SpecFirst,
-        "L037",
-        "Docker cannot run HostProcess containers",
-        docker_host_process
-    ),
-    rule!(
-        "CAS-VER-004",
-        Error,
-        Spec,
-        "L037, I6",
-        "the containerd version does not match the Kubernetes version",
-        containerd
-    ),
-    rule!(
-        "CAS-VER-005",
-        Error,
-        SpecFirst,
-        "L037",
-        "the containerd version cannot run these HostProcess containers",
-        host_process
-    ),
-    rule!(
-        "CAS-VER-010",
-        Error,
-        FilesFirst,
-        "L036, A7, I5",
-        "the version skew is too large",
-        skew
-    ),
-    rule!(
-        "CAS-VER-014",
-        Error,
-        Together,
-        "K10, I6",
-        "containerd cannot read this configuration version",
-        file_version
-    ),
-    rule!(
-        "CAS-VER-015",
-        Warning,
-        Spec,
-        "A4",
-        "this release has known vulnerabilities",
-        vulnerabilities
-    ),
+    rule!("CAS-VER-001", Error, Spec, "L046, I1", windows),
+    rule!("CAS-VER-002", Error, Spec, "L046", docker_only),
+    rule!("CAS-VER-003", Error, SpecFirst, "L037", docker_host_process),
+    rule!("CAS-VER-004", Error, Spec, "L037, I6", containerd),
+    rule!("CAS-VER-005", Error, SpecFirst, "L037", host_process),
+    rule!("CAS-VER-010", Error, FilesFirst, "L036, A7, I5", skew),
+    rule!("CAS-VER-014", Error, Together, "K10, I6", file_version),
+    rule!("CAS-VER-015", Warning, Spec, "A4", vulnerabilities),
 ];
 
 /// The Kubernetes version in the cluster file.
