@@ -6,8 +6,6 @@ use casement_diag::Problem;
 use casement_remote::{Agent, HostOs};
 use casement_run::agent_client::Agents;
 
-use crate::errors;
-
 /// Searches the given directory; else the directory of this program, and the output of
 /// `tools/build-windows`.
 pub fn find(dir: Option<&Path>) -> Result<Agents, Problem> {
@@ -29,7 +27,7 @@ pub fn find_for(os: HostOs, dir: Option<&Path>) -> Result<Agent, Problem> {
 }
 
 fn load(path: &Path, os: HostOs) -> Result<Agent, Problem> {
-    Agent::load(path, os).map_err(|error| errors::remote(&error))
+    Agent::load(path, os).map_err(|error| error.problem())
 }
 
 fn file_name(os: HostOs) -> &'static str {

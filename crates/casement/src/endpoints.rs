@@ -9,17 +9,15 @@ use std::fmt::Display;
 use std::net::{IpAddr, Ipv4Addr, ToSocketAddrs as _};
 
 use casement_diag::Problem;
-use casement_remote::winrm::{
-    Identity, KerberosError, Login, Protection, Ticket, Trust, WinRmError, WinRmTarget,
-};
-use casement_remote::{HostEndpoint, HostKeyPolicy, NewKeys, RemoteError};
+use casement_remote::winrm::{Identity, Login, Protection, Ticket, Trust, WinRmTarget};
+use casement_remote::{HostEndpoint, HostKeyPolicy, NewKeys};
 use casement_resource::{Secret, Sha256};
 use casement_spec::{
     AccessMethod, Cluster, Host, SecretRef, SshName, WinRm, WinRmAuth, WinRmTransport,
 };
 
 use crate::fleet::unsupported;
-use crate::{errors, secret};
+use crate::secret;
 pub use ssh::LoginSettings;
 use ssh::Logins;
 
@@ -107,7 +105,7 @@ impl HostEndpoints {
                 Ok(kerberos(Identity::with_password(&account, password), None))
             }
             WinRmAuth::Kerberos => {
-                let identity = Identity::cached(&account).map_err(no_ticket)?;
+                let identity = Identity::cached(&account).map_err(|error| error.problem())?;
                 Ok(kerberos(identity, None))
             }
             WinRmAuth::Negotiate => match Identity::cached(&account) {
@@ -178,10 +176,6 @@ fn domain_name(settings: &WinRm, host: &Host) -> String {
         Some(domain) => format!("{name}.{domain}"),
         None => name.to_owned(),
     }
-}
-
-fn no_ticket(error: KerberosError) -> Problem {
-    errors::remote(&RemoteError::from(WinRmError::from(error)))
 }
 
 #[cfg(test)]

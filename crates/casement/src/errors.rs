@@ -4,13 +4,12 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use casement_cluster::{ClusterChange, ClusterError};
 use casement_diag::Problem;
-use casement_remote::RemoteError;
 use casement_resource::Failure;
 use casement_run::RunError;
 
 pub fn problem(error: &RunError) -> Problem {
     match error {
-        RunError::Remote(error) => remote(error),
+        RunError::Remote(error) => error.problem(),
         RunError::Cluster(error) => cluster(error),
         RunError::Agent { host, failure } => step(host, failure),
         RunError::NodeTimeout { last, .. } => Problem::new(
@@ -94,11 +93,6 @@ fn lock_age(since: u64, now: u64) -> String {
         }
         _ => "an unknown time: the clocks of the host and this computer differ".to_owned(),
     }
-}
-
-pub fn remote(error: &RemoteError) -> Problem {
-    let problem = Problem::new(error.code(), error.to_string(), error.remedy());
-    with(problem, error.details())
 }
 
 pub fn cluster(error: &ClusterError) -> Problem {

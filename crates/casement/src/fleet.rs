@@ -163,7 +163,9 @@ pub fn read_inputs(cluster: &Cluster, fetched: &Programs) -> Result<(Inputs, Blo
     }
     for (program, path) in &cluster.spec.artifacts.overrides {
         let (sha256, size) = hash_file(path.as_std_path()).map_err(|error| {
-            errors::remote(&error).detail("set in", format!("spec.artifacts.overrides.{program}"))
+            error
+                .problem()
+                .detail("set in", format!("spec.artifacts.overrides.{program}"))
         })?;
         blobs.insert(sha256, path.as_std_path().to_owned().into());
         programs.insert(*program, Blob { sha256, size });
@@ -174,7 +176,7 @@ pub fn read_inputs(cluster: &Cluster, fetched: &Programs) -> Result<(Inputs, Blo
             continue;
         };
         let (sha256, size) = hash_file(path.as_std_path())
-            .map_err(|error| errors::remote(&error).detail("set in", "spec.windows.updates"))?;
+            .map_err(|error| error.problem().detail("set in", "spec.windows.updates"))?;
         blobs.insert(sha256, path.as_std_path().to_owned().into());
         updates.insert(path.to_string(), Blob { sha256, size });
     }

@@ -10,7 +10,7 @@ use casement_resource::wire::{PREFIX, PROTOCOL, ToAgent, ToController};
 
 use crate::channel::{Channel, ChannelEnd, Incoming};
 use crate::command::{CmdSwitch, HostOs, program_line};
-use crate::error::RemoteError;
+use crate::error::{AgentError, ConnectionError, RemoteError};
 use crate::paths::{AgentPaths, RemotePath, hash_file};
 use crate::sftp::{Sftp, TransferProgress};
 use crate::transport::Transport;
@@ -149,11 +149,11 @@ impl AgentHome {
             (Greeting::NoMessage(output), _) => output,
             (Greeting::Shell, _) => "a shell that does not run commands".to_owned(),
         };
-        Err(RemoteError::AgentFailed {
+        Err(RemoteError::Agent(AgentError::NotStarted {
             host: session.host().clone(),
             path: self.path().native(),
             output,
-        })
+        }))
     }
 
     /// Whether the message is from this agent, not from a damaged copy.
@@ -180,12 +180,12 @@ impl AgentHome {
             Some(architecture) => format!("{os}, {architecture}"),
             None => os.to_string(),
         };
-        Err(RemoteError::SystemMismatch {
+        Err(RemoteError::Agent(AgentError::SystemMismatch {
             host: session.host().clone(),
             other_os: found.os != self.agent.os,
             found: describe(found.os, found.architecture.as_deref()),
             agent: describe(self.agent.os, built_for),
-        })
+        }))
     }
 
     async fn greet(
@@ -212,11 +212,11 @@ impl AgentHome {
                     Ok(Greeting::Message(channel, first_message))
                 }
                 Ok(Ok(Incoming::End(ChannelEnd::ConnectionLost))) => {
-                    Err(RemoteError::ConnectionLost {
+                    Err(RemoteError::Connection(ConnectionError::Lost {
                         host: session.host().clone(),
                         step: "starting the agent",
                         source: None,
-                    })
+                    }))
                 }
                 Ok(Err(error)) => Err(error),
                 // A shell echoes its input, or complains about it.

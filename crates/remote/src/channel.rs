@@ -8,7 +8,7 @@ use bytes::Bytes;
 use casement_resource::wire::{Decoder, Line, ToAgent, ToController, encode};
 use tokio::sync::mpsc;
 
-use crate::error::{HostLabel, RemoteError};
+use crate::error::{AgentError, HostLabel, RemoteError};
 use crate::process::{Process, ProcessEvent, Stdin};
 
 /// How many of the last lines that are not messages are kept.
@@ -80,10 +80,10 @@ impl Channel {
                 }
                 Ok(None) => {}
                 Err(source) => {
-                    return Err(RemoteError::Wire {
+                    return Err(RemoteError::Agent(AgentError::Wire {
                         host: self.host().clone(),
                         source,
-                    });
+                    }));
                 }
             }
             if let Some(end) = self.end {
@@ -151,9 +151,11 @@ impl Channel {
 
 impl MessageSender {
     pub async fn send(&self, message: &ToAgent) -> Result<(), RemoteError> {
-        let line = encode(message).map_err(|source| RemoteError::Wire {
-            host: self.stdin.host.clone(),
-            source,
+        let line = encode(message).map_err(|source| {
+            RemoteError::Agent(AgentError::Wire {
+                host: self.stdin.host.clone(),
+                source,
+            })
         })?;
         self.stdin.write(Bytes::from(line)).await
     }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use casement_resource::Secret;
 use russh::keys::{Certificate, PrivateKey, PublicKey};
 
-use crate::error::RemoteError;
+use crate::error::{LoginError, RemoteError};
 
 #[derive(Clone)]
 pub enum Credential {
@@ -60,11 +60,13 @@ pub fn load_certificate(key: &Path) -> Result<Option<Arc<Certificate>>, RemoteEr
     let text = match std::fs::read_to_string(&path) {
         Ok(text) => text,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        Err(source) => return Err(RemoteError::KeyFile { path, source }),
+        Err(source) => return Err(RemoteError::Login(LoginError::KeyFile { path, source })),
     };
-    let invalid = |reason: String| RemoteError::Certificate {
-        path: path.clone(),
-        reason,
+    let invalid = |reason: String| {
+        RemoteError::Login(LoginError::Certificate {
+            path: path.clone(),
+            reason,
+        })
     };
     let certificate =
         Certificate::from_openssh(&text).map_err(|error| invalid(error.to_string()))?;

@@ -6,7 +6,7 @@ use russh::client::Msg;
 use russh::{Channel, ChannelOpenFailure};
 use tokio::sync::Mutex;
 
-use crate::error::{HostLabel, RemoteError};
+use crate::error::{ConnectionError, HostLabel, RemoteError};
 use crate::session::Session;
 use crate::target::Target;
 
@@ -45,24 +45,26 @@ impl Hop {
             .handle()
             .channel_open_direct_tcpip(address, port, "127.0.0.1", 0);
         let channel = opened.await.map_err(|error| match error {
-            russh::Error::ChannelOpenFailure(reason) => RemoteError::ForwardingFailed {
-                host: host.clone(),
-                bastion: self.host(),
-                reason: match reason {
-                    ChannelOpenFailure::AdministrativelyProhibited => {
-                        "the bastion does not allow forwarding".to_owned()
-                    }
-                    ChannelOpenFailure::ConnectFailed => {
-                        "the bastion cannot connect to the host".to_owned()
-                    }
-                    other => format!("{other:?}"),
-                },
-            },
-            other => RemoteError::ConnectionLost {
+            russh::Error::ChannelOpenFailure(reason) => {
+                RemoteError::Connection(ConnectionError::ForwardingFailed {
+                    host: host.clone(),
+                    bastion: self.host(),
+                    reason: match reason {
+                        ChannelOpenFailure::AdministrativelyProhibited => {
+                            "the bastion does not allow forwarding".to_owned()
+                        }
+                        ChannelOpenFailure::ConnectFailed => {
+                            "the bastion cannot connect to the host".to_owned()
+                        }
+                        other => format!("{other:?}"),
+                    },
+                })
+            }
+            other => RemoteError::Connection(ConnectionError::Lost {
                 host: self.host(),
                 step: "opening a forwarded connection",
                 source: Some(Box::new(other)),
-            },
+            }),
         })?;
         Ok((channel, session))
     }

@@ -8,7 +8,7 @@ use std::path::Path;
 use russh::keys::{Algorithm, HashAlg, PublicKey, PublicKeyOrCertificate};
 use russh::{Preferred, client};
 
-use crate::error::{HostLabel, RemoteError};
+use crate::error::{HostKeyError, HostLabel, RemoteError};
 use crate::known_hosts::{KnownHosts, Verdict, key_type};
 use crate::target::{HostKeyPolicy, NewKey, Target};
 
@@ -39,10 +39,10 @@ impl HostKeyVerifier {
             Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
             Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
             Err(source) => {
-                return Err(RemoteError::KnownHosts {
+                return Err(RemoteError::HostKey(HostKeyError::KnownHosts {
                     path: path.clone(),
                     source,
-                });
+                }));
             }
         };
         Ok(Self {
@@ -83,9 +83,11 @@ impl HostKeyVerifier {
             Verdict::Known => Ok(()),
             Verdict::Unknown if self.target.host_keys == HostKeyPolicy::AcceptNew => {
                 let written = append(&known_hosts, (name, port), key);
-                written.map_err(|source| RemoteError::KnownHosts {
-                    path: known_hosts.clone(),
-                    source,
+                written.map_err(|source| {
+                    RemoteError::HostKey(HostKeyError::KnownHosts {
+                        path: known_hosts.clone(),
+                        source,
+                    })
                 })?;
                 self.target.new_keys.add(NewKey {
                     host: host.name().to_owned(),
@@ -94,24 +96,26 @@ impl HostKeyVerifier {
                 });
                 Ok(())
             }
-            Verdict::Unknown => Err(RemoteError::HostKeyUnknown {
+            Verdict::Unknown => Err(RemoteError::HostKey(HostKeyError::Unknown {
                 host,
                 offered,
                 known_hosts,
-            }),
-            Verdict::Changed { line, recorded } => Err(RemoteError::HostKeyChanged {
+            })),
+            Verdict::Changed { line, recorded } => {
+                Err(RemoteError::HostKey(HostKeyError::Changed {
+                    host,
+                    offered,
+                    recorded: fingerprint(&recorded),
+                    known_hosts,
+                    line,
+                }))
+            }
+            Verdict::Revoked { line } => Err(RemoteError::HostKey(HostKeyError::Revoked {
                 host,
                 offered,
-                recorded: fingerprint(&recorded),
                 known_hosts,
                 line,
-            }),
-            Verdict::Revoked { line } => Err(RemoteError::HostKeyRevoked {
-                host,
-                offered,
-                known_hosts,
-                line,
-            }),
+            })),
         }
     }
 }

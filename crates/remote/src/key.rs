@@ -6,23 +6,23 @@ use std::path::Path;
 use casement_resource::Secret;
 use russh::keys::{PrivateKey, PublicKey, decode_secret_key};
 
-use crate::error::RemoteError;
+use crate::error::LoginError;
 
 /// Loads an unencrypted private key in OpenSSH's format, PKCS#8 or PKCS#1.
-pub fn load_key(path: &Path) -> Result<PrivateKey, RemoteError> {
+pub fn load_key(path: &Path) -> Result<PrivateKey, LoginError> {
     decode_key(&read(path)?, path)
 }
 
 /// Like [`load_key`], from text; `path` is for messages only.
-pub fn decode_key(text: &str, path: &Path) -> Result<PrivateKey, RemoteError> {
-    let invalid = |reason: String| RemoteError::InvalidKey {
+pub fn decode_key(text: &str, path: &Path) -> Result<PrivateKey, LoginError> {
+    let invalid = |reason: String| LoginError::InvalidKey {
         path: path.to_owned(),
         reason,
     };
     if is_public(text) {
         return Err(invalid("it is a public key".to_owned()));
     }
-    let encrypted = || RemoteError::KeyEncrypted {
+    let encrypted = || LoginError::KeyEncrypted {
         path: path.to_owned(),
     };
     match decode_secret_key(text, None) {
@@ -35,22 +35,22 @@ pub fn decode_key(text: &str, path: &Path) -> Result<PrivateKey, RemoteError> {
 }
 
 /// Loads a private key; the passphrase is ignored if the key is not encrypted.
-pub fn load_encrypted_key(path: &Path, passphrase: &Secret) -> Result<PrivateKey, RemoteError> {
+pub fn load_encrypted_key(path: &Path, passphrase: &Secret) -> Result<PrivateKey, LoginError> {
     let text = read(path)?;
     match decode_key(&text, path) {
-        Err(RemoteError::KeyEncrypted { .. }) => {}
+        Err(LoginError::KeyEncrypted { .. }) => {}
         other => return other,
     }
     match decode_secret_key(&text, Some(passphrase.expose())) {
         Ok(key) if !key.is_encrypted() => Ok(key),
-        _ => Err(RemoteError::WrongPassphrase {
+        _ => Err(LoginError::WrongPassphrase {
             path: path.to_owned(),
         }),
     }
 }
 
 pub fn is_encrypted(path: &Path) -> bool {
-    matches!(load_key(path), Err(RemoteError::KeyEncrypted { .. }))
+    matches!(load_key(path), Err(LoginError::KeyEncrypted { .. }))
 }
 
 /// The public key in the file itself or in `PATH.pub`, if any.
@@ -69,13 +69,13 @@ fn is_public(text: &str) -> bool {
         .any(|start| text.starts_with(start))
 }
 
-fn read(path: &Path) -> Result<String, RemoteError> {
+fn read(path: &Path) -> Result<String, LoginError> {
     std::fs::read_to_string(path).map_err(|source| match source.kind() {
-        io::ErrorKind::InvalidData => RemoteError::InvalidKey {
+        io::ErrorKind::InvalidData => LoginError::InvalidKey {
             path: path.to_owned(),
             reason: "it is not text".to_owned(),
         },
-        _ => RemoteError::KeyFile {
+        _ => LoginError::KeyFile {
             path: path.to_owned(),
             source,
         },

@@ -42,7 +42,9 @@ pub use casement_resource::Sha256;
 pub use channel::{Channel, ChannelEnd, Incoming, MessageSender};
 pub use command::{HostOs, HostSystem, Shell};
 pub use credential::{Credential, load_certificate};
-pub use error::{HostLabel, RemoteError};
+pub use error::{
+    AgentError, ConnectionError, FileError, HostKeyError, HostLabel, LoginError, RemoteError,
+};
 pub use hop::Hop;
 pub use key::{decode_key, is_encrypted, load_encrypted_key, load_key, load_public_key};
 pub use known_hosts::{KnownHosts, Verdict};

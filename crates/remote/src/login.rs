@@ -7,7 +7,7 @@ use russh::keys::{Certificate, HashAlg, PrivateKey, PrivateKeyWithHashAlg, Publi
 use russh::{MethodKind, MethodSet};
 
 use crate::credential::Credential;
-use crate::error::{HostLabel, RemoteError};
+use crate::error::{ConnectionError, HostLabel, LoginError, RemoteError};
 use crate::host_key::{HostKeyVerifier, fingerprint};
 use crate::target::Target;
 
@@ -41,10 +41,10 @@ impl Login<'_> {
                 #[cfg(not(unix))]
                 {
                     let _: &Option<Arc<PublicKey>> = only;
-                    Err(RemoteError::SshAgent {
+                    Err(RemoteError::Login(LoginError::SshAgent {
                         socket: socket.clone(),
                         reason: "SSH agents are not supported on this system".to_owned(),
-                    })
+                    }))
                 }
             }
             Credential::Password(password) => self.with_password(password.expose()).await,
@@ -52,11 +52,11 @@ impl Login<'_> {
     }
 
     fn connection_lost(&self, source: russh::Error) -> RemoteError {
-        RemoteError::ConnectionLost {
+        RemoteError::Connection(ConnectionError::Lost {
             host: self.host.clone(),
             step: "authentication",
             source: Some(Box::new(source)),
-        }
+        })
     }
 
     async fn rsa_hash(&self, key: &PublicKey) -> Result<Option<HashAlg>, RemoteError> {
@@ -109,12 +109,12 @@ impl Login<'_> {
     }
 
     fn rejected(&self, keys: Vec<String>, methods: &MethodSet) -> RemoteError {
-        RemoteError::AuthenticationFailed {
+        RemoteError::Login(LoginError::KeyRejected {
             host: self.host.clone(),
             user: self.target.user.clone(),
             key: keys.join("\n"),
             methods: method_names(methods),
-        }
+        })
     }
 
     #[cfg(unix)]
@@ -125,9 +125,11 @@ impl Login<'_> {
     ) -> Result<(), RemoteError> {
         use russh::keys::agent::AgentIdentity;
         use russh::keys::agent::client::AgentClient;
-        let unusable = |reason: String| RemoteError::SshAgent {
-            socket: socket.to_owned(),
-            reason,
+        let unusable = |reason: String| {
+            RemoteError::Login(LoginError::SshAgent {
+                socket: socket.to_owned(),
+                reason,
+            })
         };
         let agent = AgentClient::connect_uds(socket).await;
         let mut agent = agent.map_err(|error| unusable(error.to_string()))?;
@@ -191,11 +193,11 @@ impl Login<'_> {
         {
             return Ok(());
         }
-        Err(RemoteError::PasswordRejected {
+        Err(RemoteError::Login(LoginError::PasswordRejected {
             host: self.host.clone(),
             user: self.target.user.clone(),
             methods: method_names(&methods),
-        })
+        }))
     }
 
     /// Answers the single password prompt of a keyboard-interactive login.

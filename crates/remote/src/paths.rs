@@ -6,16 +6,18 @@ use std::path::Path;
 use casement_resource::Sha256;
 
 use crate::command::HostOs;
-use crate::error::RemoteError;
+use crate::error::{FileError, RemoteError};
 
 /// The hash and the length of a local file.
 pub fn hash_file(path: &Path) -> Result<(Sha256, u64), RemoteError> {
     use sha2::Digest as _;
     use std::io::Read as _;
-    let read_error = |source| RemoteError::LocalFile {
-        action: "read",
-        path: path.to_owned(),
-        source,
+    let read_error = |source| {
+        RemoteError::File(FileError::Local {
+            action: "read",
+            path: path.to_owned(),
+            source,
+        })
     };
     let mut file = std::fs::File::open(path).map_err(read_error)?;
     let mut hasher = sha2::Sha256::new();

@@ -5,7 +5,7 @@ use russh::client::Msg;
 use russh::{ChannelMsg, ChannelReadHalf, ChannelWriteHalf};
 use tokio::sync::{mpsc, watch};
 
-use crate::error::{HostLabel, RemoteError};
+use crate::error::{AgentError, ConnectionError, HostLabel, RemoteError};
 use crate::winrm;
 
 /// In the order of arrival.
@@ -54,10 +54,12 @@ impl Process {
         line: &str,
         host: HostLabel,
     ) -> Result<Self, RemoteError> {
-        let connection_lost = |source| RemoteError::ConnectionLost {
-            host: host.clone(),
-            step: "starting a command",
-            source,
+        let connection_lost = |source| {
+            RemoteError::Connection(ConnectionError::Lost {
+                host: host.clone(),
+                step: "starting a command",
+                source,
+            })
         };
         let (mut reader, writer) = channel.split();
         let requested = writer.exec(true, line).await;
@@ -67,10 +69,10 @@ impl Process {
             match reader.wait().await {
                 Some(ChannelMsg::Success) => break,
                 Some(ChannelMsg::Failure | ChannelMsg::Close) => {
-                    return Err(RemoteError::StartFailed {
+                    return Err(RemoteError::Agent(AgentError::StartRefused {
                         host,
                         what: format!("`{line}`"),
-                    });
+                    }));
                 }
                 Some(other) => early.push(other),
                 None => return Err(connection_lost(None)),
@@ -147,11 +149,11 @@ impl Process {
                 ProcessEvent::End { closed: false, .. } => break,
             }
         }
-        Err(RemoteError::ConnectionLost {
+        Err(RemoteError::Connection(ConnectionError::Lost {
             host: self.host,
             step: "running a command",
             source: None,
-        })
+        }))
     }
 
     pub(crate) fn into_parts(self) -> (mpsc::UnboundedReceiver<ProcessEvent>, Stdin) {
@@ -163,10 +165,12 @@ impl Stdin {
     /// Waits for space in the channel window, but only while the process runs: the
     /// window of a closed channel never opens.
     pub(crate) async fn write(&self, data: Bytes) -> Result<(), RemoteError> {
-        let connection_lost = |source| RemoteError::ConnectionLost {
-            host: self.host.clone(),
-            step: "writing to a command",
-            source,
+        let connection_lost = |source| {
+            RemoteError::Connection(ConnectionError::Lost {
+                host: self.host.clone(),
+                step: "writing to a command",
+                source,
+            })
         };
         let mut ended = self.ended.clone();
         let channel = match &self.channel {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::error::RemoteError;
+use crate::error::{ConnectionError, RemoteError};
 use crate::transport::Connect;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,12 +69,14 @@ impl Reconnect {
                 elapsed,
             });
             if elapsed + delay >= self.timeout {
-                return Err(RemoteError::ReconnectTimedOut {
-                    host: target.host(),
-                    timeout: self.timeout,
-                    attempts: number,
-                    last: Box::new(error),
-                });
+                return Err(RemoteError::Connection(
+                    ConnectionError::ReconnectTimedOut {
+                        host: target.host(),
+                        timeout: self.timeout,
+                        attempts: number,
+                        last: Box::new(error),
+                    },
+                ));
             }
             tokio::time::sleep(delay).await;
             delay = (delay * 2).min(self.max_delay);

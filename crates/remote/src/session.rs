@@ -11,7 +11,7 @@ use tokio::net::TcpStream;
 use tokio::time::timeout;
 
 use crate::command::{self, HostSystem};
-use crate::error::{HostLabel, RemoteError};
+use crate::error::{AgentError, ConnectionError, HostLabel, RemoteError};
 use crate::host_key::{HandshakeError, HostKeyVerifier};
 use crate::login::Login;
 use crate::process::{Output, Process};
@@ -44,10 +44,12 @@ impl Session {
         let limit = target.connect_timeout;
         let timed_out = |step| {
             let host = host.clone();
-            move |_| RemoteError::TimedOut {
-                host,
-                timeout: limit,
-                step,
+            move |_| {
+                RemoteError::Connection(ConnectionError::TimedOut {
+                    host,
+                    timeout: limit,
+                    step,
+                })
             }
         };
         let verifier = HostKeyVerifier::new(target, host.clone())?;
@@ -113,9 +115,11 @@ impl Session {
     pub async fn probe(&self) -> Result<HostSystem, RemoteError> {
         let output = self.run(command::PROBE).await?;
         let output = String::from_utf8_lossy(&output.stdout).into_owned();
-        command::parse_probe(&output).ok_or_else(|| RemoteError::UnknownSystem {
-            host: self.host.clone(),
-            output: output.trim().to_owned(),
+        command::parse_probe(&output).ok_or_else(|| {
+            RemoteError::Agent(AgentError::UnknownSystem {
+                host: self.host.clone(),
+                output: output.trim().to_owned(),
+            })
         })
     }
 
@@ -126,7 +130,9 @@ impl Session {
             return Err(self.sftp_error().await);
         }
         match Sftp::start(channel.into_stream(), self.host.clone()).await {
-            Err(RemoteError::StartFailed { .. }) => Err(self.sftp_error().await),
+            Err(RemoteError::Agent(AgentError::StartRefused { .. })) => {
+                Err(self.sftp_error().await)
+            }
             started => started,
         }
     }
@@ -138,13 +144,13 @@ impl Session {
         let host = self.host.clone();
         if matches!(pong, Ok(Ok(()))) && !self.is_closed() {
             let what = "SFTP".to_owned();
-            return RemoteError::StartFailed { host, what };
+            return RemoteError::Agent(AgentError::StartRefused { host, what });
         }
-        RemoteError::ConnectionLost {
+        RemoteError::Connection(ConnectionError::Lost {
             host,
             step: "starting SFTP",
             source: None,
-        }
+        })
     }
 
     /// Disconnects cleanly. Dropping a session just closes the connection.
@@ -157,15 +163,15 @@ impl Session {
     async fn open(&self, what: &str) -> Result<russh::Channel<client::Msg>, RemoteError> {
         let opened = self.handle.channel_open_session().await;
         opened.map_err(|error| match error {
-            russh::Error::ChannelOpenFailure(_) => RemoteError::StartFailed {
+            russh::Error::ChannelOpenFailure(_) => RemoteError::Agent(AgentError::StartRefused {
                 host: self.host.clone(),
                 what: what.to_owned(),
-            },
-            other => RemoteError::ConnectionLost {
+            }),
+            other => RemoteError::Connection(ConnectionError::Lost {
                 host: self.host.clone(),
                 step: "opening a channel",
                 source: Some(Box::new(other)),
-            },
+            }),
         })
     }
 }
@@ -185,28 +191,32 @@ pub(crate) async fn connect_tcp(host: &HostLabel) -> Result<TcpStream, RemoteErr
     let found = tokio::net::lookup_host((host.address(), host.port())).await;
     let host = || host.clone();
     let addresses: Vec<_> = found
-        .map_err(|source| RemoteError::NameNotResolved {
-            host: host(),
-            source,
+        .map_err(|source| {
+            RemoteError::Connection(ConnectionError::NameNotResolved {
+                host: host(),
+                source,
+            })
         })?
         .collect();
     let stream = TcpStream::connect(addresses.as_slice()).await;
     let stream = stream.map_err(|source| match source.kind() {
-        io::ErrorKind::ConnectionRefused => RemoteError::ConnectionRefused { host: host() },
-        io::ErrorKind::TimedOut => RemoteError::TimedOut {
+        io::ErrorKind::ConnectionRefused => {
+            RemoteError::Connection(ConnectionError::Refused { host: host() })
+        }
+        io::ErrorKind::TimedOut => RemoteError::Connection(ConnectionError::TimedOut {
             host: host(),
             timeout: Duration::from_secs(0),
             step: "connecting",
-        },
-        io::ErrorKind::ConnectionReset => RemoteError::ConnectionLost {
+        }),
+        io::ErrorKind::ConnectionReset => RemoteError::Connection(ConnectionError::Lost {
             host: host(),
             step: "connecting",
             source: Some(Box::new(source)),
-        },
-        _ => RemoteError::NoRoute {
+        }),
+        _ => RemoteError::Connection(ConnectionError::NoRoute {
             host: host(),
             source,
-        },
+        }),
     })?;
     // Messages are small; batching them only adds latency.
     drop(stream.set_nodelay(true));
@@ -233,9 +243,9 @@ async fn handshake(
     let handle = client::connect_stream(Arc::new(config), stream, verifier).await;
     handle.map_err(|error| match error {
         HandshakeError::HostKey(error) => *error,
-        HandshakeError::Ssh(source) => RemoteError::Handshake {
+        HandshakeError::Ssh(source) => RemoteError::Connection(ConnectionError::Handshake {
             host: host.clone(),
             source,
-        },
+        }),
     })
 }

@@ -8,7 +8,7 @@ use russh_sftp::client::{Config, RawSftpSession};
 use russh_sftp::protocol::{FileAttributes, OpenFlags, StatusCode};
 use tokio::io::{AsyncRead, AsyncWrite};
 
-use crate::error::{HostLabel, RemoteError};
+use crate::error::{AgentError, ConnectionError, FileError, HostLabel, RemoteError};
 use crate::paths::RemotePath;
 
 mod agent;
@@ -55,15 +55,15 @@ impl Sftp {
         };
         let mut raw = RawSftpSession::new_with_config(stream, config);
         let start_error = |error: SftpError| match error {
-            SftpError::Timeout => RemoteError::ConnectionLost {
+            SftpError::Timeout => RemoteError::Connection(ConnectionError::Lost {
                 host: host.clone(),
                 step: "starting SFTP",
                 source: Some(Box::new(error)),
-            },
-            _ => RemoteError::StartFailed {
+            }),
+            _ => RemoteError::Agent(AgentError::StartRefused {
                 host: host.clone(),
                 what: "SFTP".to_owned(),
-            },
+            }),
         };
         let version = raw.init().await.map_err(start_error)?;
         let supports = |name: &str| version.extensions.contains_key(name);
@@ -128,12 +128,12 @@ impl Sftp {
             match self.stat(&dir).await? {
                 Some(found) if found.is_dir => break,
                 Some(_) => {
-                    return Err(RemoteError::File {
+                    return Err(RemoteError::File(FileError::Remote {
                         host: self.host.clone(),
                         action: "create the directory",
                         path: dir.native(),
                         reason: "a file with this name exists".to_owned(),
-                    });
+                    }));
                 }
                 None => {}
             }
@@ -197,7 +197,7 @@ impl Sftp {
         error: SftpError,
     ) -> RemoteError {
         match error {
-            SftpError::Status(status) => RemoteError::File {
+            SftpError::Status(status) => RemoteError::File(FileError::Remote {
                 host: self.host.clone(),
                 action,
                 path: path.native(),
@@ -205,12 +205,12 @@ impl Sftp {
                     true => status.status_code.to_string().to_lowercase(),
                     false => status.error_message.to_lowercase(),
                 },
-            },
-            other => RemoteError::ConnectionLost {
+            }),
+            other => RemoteError::Connection(ConnectionError::Lost {
                 host: self.host.clone(),
                 step: "copying files",
                 source: Some(Box::new(other)),
-            },
+            }),
         }
     }
 }

@@ -26,7 +26,7 @@ mod shell;
 mod target;
 mod tls;
 
-pub use error::WinRmError;
+pub use error::{CertificateError, WinRmError};
 pub use kerberos::{Identity, KerberosError, Ticket};
 pub(crate) use session::Input;
 pub use session::WinRmSession;

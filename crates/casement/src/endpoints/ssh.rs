@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use camino::Utf8Path;
 use casement_diag::Problem;
 use casement_remote::{
-    Credential, Hop, HostKeyPolicy, NewKeys, RemoteError, Target, decode_key, load_certificate,
+    Credential, Hop, HostKeyPolicy, LoginError, NewKeys, Target, decode_key, load_certificate,
     load_encrypted_key, load_key, load_public_key,
 };
 use casement_spec::{
@@ -17,7 +17,7 @@ use casement_spec::{
 
 use super::alias::{self, Alias, Jump};
 use crate::fleet::unsupported;
-use crate::{errors, secret};
+use crate::secret;
 
 /// Shared by the logins of one run: each secret is prompted for once, each key is loaded
 /// once, and a bastion has one connection.
@@ -210,7 +210,7 @@ impl Logins {
                 // The key parser requires a trailing newline.
                 let text = format!("{}\n", text.expose());
                 let source = PathBuf::from(format!("${name}"));
-                let key = decode_key(&text, &source).map_err(|error| errors::remote(&error))?;
+                let key = decode_key(&text, &source).map_err(|error| error.problem())?;
                 Ok(key.into())
             }
             SshCredential::Key { .. } => Err(unsupported(
@@ -249,34 +249,32 @@ fn load(path: &Path, passphrase: Option<&SecretRef>) -> Result<Credential, Probl
     let agent = std::env::var_os("SSH_AUTH_SOCK").map(PathBuf::from);
     let prompt = format!("Passphrase of {}: ", path.display());
     let key = match (load_key(path), passphrase, agent) {
-        (Err(RemoteError::KeyEncrypted { .. }), Some(passphrase), _) => {
+        (Err(LoginError::KeyEncrypted { .. }), Some(passphrase), _) => {
             let passphrase = secret::read(passphrase, FIELD, &prompt)?;
             load_encrypted_key(path, &passphrase)
         }
         // As in OpenSSH: the agent has the private key for this public key.
-        (
-            Err(RemoteError::KeyEncrypted { .. } | RemoteError::InvalidKey { .. }),
-            _,
-            Some(socket),
-        ) if load_public_key(path).is_some() => {
+        (Err(LoginError::KeyEncrypted { .. } | LoginError::InvalidKey { .. }), _, Some(socket))
+            if load_public_key(path).is_some() =>
+        {
             let only = load_public_key(path).map(Into::into);
             return Ok(Credential::Agent { socket, only });
         }
-        (Err(RemoteError::KeyEncrypted { .. }), None, _) if std::io::stdin().is_terminal() => {
+        (Err(LoginError::KeyEncrypted { .. }), None, _) if std::io::stdin().is_terminal() => {
             let passphrase = secret::read(&SecretRef::Prompt, FIELD, &prompt)?;
             load_encrypted_key(path, &passphrase)
         }
-        (Err(RemoteError::KeyFile { source, .. }), None, Some(socket))
+        (Err(LoginError::KeyFile { source, .. }), None, Some(socket))
             if source.kind() == std::io::ErrorKind::NotFound && is_default_key(path) =>
         {
             return Ok(Credential::Agent { socket, only: None });
         }
         (loaded, ..) => loaded,
     };
-    let key = key.map_err(|error| errors::remote(&error))?;
+    let key = key.map_err(|error| error.problem())?;
     Ok(Credential::Key {
         key: key.into(),
-        certificate: load_certificate(path).map_err(|error| errors::remote(&error))?,
+        certificate: load_certificate(path).map_err(|error| error.problem())?,
     })
 }
 

@@ -13,7 +13,6 @@ use casement_resource::{Blob, Sha256};
 
 use super::download::Download;
 use super::unpack::unpack;
-use crate::errors;
 
 /// Name, file and content of a program.
 pub type Found = (String, PathBuf, Blob);
@@ -65,7 +64,7 @@ impl Cache {
             .detail("cause", error)
         })?;
         let hashed = unpacked.into_iter().map(|(name, path)| {
-            let (sha256, size) = hash_file(&path).map_err(|error| errors::remote(&error))?;
+            let (sha256, size) = hash_file(&path).map_err(|error| error.problem())?;
             Ok((name, path, Blob { sha256, size }))
         });
         let found: Result<Vec<Found>, Problem> = hashed.collect();

@@ -11,7 +11,6 @@ use tokio::fs::{File, OpenOptions};
 use tokio::io::AsyncWriteExt as _;
 
 use super::cache::write_failed;
-use crate::errors;
 use crate::output;
 use crate::verbs::lock::reader::{LocationReader, chain};
 
@@ -57,7 +56,7 @@ impl<'a> Download<'a> {
                 copied.map_err(|error| self.failed(&error.to_string()))?;
             }
         }
-        let (found, size) = hash_file(&part).map_err(|error| errors::remote(&error))?;
+        let (found, size) = hash_file(&part).map_err(|error| error.problem())?;
         if found != *self.sha256() {
             // The next attempt starts from the beginning.
             let _ = std::fs::remove_file(&part);

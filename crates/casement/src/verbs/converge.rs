@@ -25,7 +25,7 @@ use serde_json::Value;
 use crate::failure::CommandError;
 use crate::progress::{Progress, ProgressArgs, RunRecord};
 use crate::signals::InterruptWatch;
-use crate::{agents, clock, errors, fleet, output, signals};
+use crate::{agents, clock, fleet, output, signals};
 use hosts::ConvergeHost;
 
 /// Apply a node document to hosts, without a cluster.
@@ -161,7 +161,7 @@ fn find_agents(
 /// The file for each artifact. Files are matched by size, because the hash is checked on
 /// upload; they are hashed here only if several have the same size.
 fn find_blobs(files: &[PathBuf], documents: &[NodeDocument]) -> Result<Blobs, Problem> {
-    let problem = |error: RemoteError| errors::remote(&error);
+    let problem = |error: RemoteError| error.problem();
     let mut blobs = Blobs::new();
     let steps = documents.iter().flat_map(NodeDocument::steps);
     for step in steps {

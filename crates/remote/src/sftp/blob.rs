@@ -15,7 +15,7 @@ use tokio::io::{AsyncReadExt as _, AsyncSeekExt as _};
 
 use super::transfer::TransferError;
 use super::{Sftp, mode};
-use crate::error::RemoteError;
+use crate::error::{FileError, RemoteError};
 use crate::paths::RemotePath;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,11 +36,11 @@ struct Source<'a> {
 
 impl Source<'_> {
     fn failed(&self, source: std::io::Error) -> RemoteError {
-        RemoteError::LocalFile {
+        RemoteError::File(FileError::Local {
             action: "read",
             path: self.path.to_owned(),
             source,
-        }
+        })
     }
 
     async fn open(&self) -> Result<File, RemoteError> {
@@ -197,12 +197,12 @@ impl Sftp {
         let existing = self.stat(part).await?.map(|found| found.size);
         if let Some(size) = existing.filter(|size| *size != source.total) {
             self.remove(part).await?;
-            return Err(RemoteError::File {
+            return Err(RemoteError::File(FileError::Remote {
                 host: self.host.clone(),
                 action: "write",
                 path: part.native(),
                 reason: format!("only {size} of {} bytes were received", source.total),
-            });
+            }));
         }
         let Err(error) = self.rename(part, to).await else {
             return Ok(());

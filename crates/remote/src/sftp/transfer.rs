@@ -9,7 +9,7 @@ use russh_sftp::protocol::{FileAttributes, OpenFlags, StatusCode};
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 
 use super::{MAX_IN_FLIGHT, Sftp, mode};
-use crate::error::RemoteError;
+use crate::error::{FileError, RemoteError};
 use crate::paths::RemotePath;
 
 pub(super) enum TransferError {
@@ -141,10 +141,12 @@ impl Sftp {
             to.write_all(&content).await?;
             to.flush().await
         };
-        written.await.map_err(|source| RemoteError::LocalFile {
-            action: "write a copy of",
-            path: path.native().into(),
-            source,
+        written.await.map_err(|source| {
+            RemoteError::File(FileError::Local {
+                action: "write a copy of",
+                path: path.native().into(),
+                source,
+            })
         })?;
         Ok(content.len() as u64)
     }
@@ -157,11 +159,11 @@ impl Sftp {
         let closed = self.raw.close(handle).await;
         match written {
             Err(TransferError::Remote(error)) => Err(self.failed("write", path, error)),
-            Err(TransferError::Local(source)) => Err(RemoteError::LocalFile {
+            Err(TransferError::Local(source)) => Err(RemoteError::File(FileError::Local {
                 action: "read the content for",
                 path: path.native().into(),
                 source,
-            }),
+            })),
             Ok(_) => match closed {
                 Ok(_) => Ok(()),
                 Err(error) => Err(self.failed("write", path, error)),

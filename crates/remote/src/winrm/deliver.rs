@@ -18,7 +18,7 @@ use tokio::io::{AsyncReadExt as _, AsyncSeekExt as _};
 
 use super::session::WinRmSession;
 use crate::agent::{Agent, AgentHome, Delivery};
-use crate::error::RemoteError;
+use crate::error::{AgentError, ConnectionError, FileError, RemoteError};
 use crate::paths::RemotePath;
 use crate::process::{Output, Process, ProcessEvent};
 use crate::sftp::TransferProgress;
@@ -100,10 +100,12 @@ impl WinRmSession {
         hash: &Sha256,
         mut progress: impl FnMut(TransferProgress),
     ) -> Result<u64, RemoteError> {
-        let read_error = |source| RemoteError::LocalFile {
-            action: "read",
-            path: from.to_owned(),
-            source,
+        let read_error = |source| {
+            RemoteError::File(FileError::Local {
+                action: "read",
+                path: from.to_owned(),
+                source,
+            })
         };
         let mut file = File::open(from).await.map_err(read_error)?;
         let total = file.metadata().await.map_err(read_error)?.len();
@@ -155,12 +157,12 @@ impl WinRmSession {
     }
 
     fn failed(&self, action: &'static str, path: &str, reason: String) -> RemoteError {
-        RemoteError::File {
+        RemoteError::File(FileError::Remote {
             host: self.host().clone(),
             action,
             path: path.to_owned(),
             reason,
-        }
+        })
     }
 }
 
@@ -207,21 +209,21 @@ impl<'a> Receiver<'a> {
                     return Err(self.session.failed("write", self.name, message));
                 }
                 Some(ProcessEvent::End { closed: false, .. }) | None => {
-                    return Err(RemoteError::ConnectionLost {
+                    return Err(RemoteError::Connection(ConnectionError::Lost {
                         host: self.session.host().clone(),
                         step: "copying files",
                         source: None,
-                    });
+                    }));
                 }
             }
         }
     }
 
     fn wire_error(&self, source: casement_resource::wire::LineError) -> RemoteError {
-        RemoteError::Wire {
+        RemoteError::Agent(AgentError::Wire {
             host: self.session.host().clone(),
             source,
-        }
+        })
     }
 }
 
@@ -230,10 +232,12 @@ async fn send_lines(
     agent: &Agent,
     progress: &mut impl FnMut(TransferProgress),
 ) -> Result<(), RemoteError> {
-    let read_error = |source| RemoteError::LocalFile {
-        action: "read",
-        path: agent.path.clone(),
-        source,
+    let read_error = |source| {
+        RemoteError::File(FileError::Local {
+            action: "read",
+            path: agent.path.clone(),
+            source,
+        })
     };
     let mut file = File::open(&agent.path).await.map_err(read_error)?;
     let mut done = 0;

@@ -21,7 +21,7 @@ use tokio::time::timeout;
 use super::sealed::Sealer;
 use super::target::{Login, Protection, WinRmTarget};
 use super::{WinRmError, login, sealed, tls};
-use crate::error::{HostLabel, RemoteError};
+use crate::error::{ConnectionError, HostLabel, RemoteError};
 use crate::session::connect_tcp;
 
 /// Larger than any response: the host was given a limit.
@@ -77,10 +77,12 @@ impl HttpClient {
         loop {
             let mut connection = self.take_connection().await?;
             let sent = timeout(limit, connection.post(&self.target, &self.host, envelope)).await;
-            let reply = sent.map_err(|_| RemoteError::TimedOut {
-                host: self.host.clone(),
-                timeout: limit,
-                step: "waiting for a response",
+            let reply = sent.map_err(|_| {
+                RemoteError::Connection(ConnectionError::TimedOut {
+                    host: self.host.clone(),
+                    timeout: limit,
+                    step: "waiting for a response",
+                })
             })??;
             match reply {
                 // The host requires a new login and has not executed the request.
@@ -104,10 +106,12 @@ impl HttpClient {
         }
         let limit = self.target.connect_timeout;
         let connected = timeout(limit, connect(&self.target, &self.host)).await;
-        let mut connection = connected.map_err(|_| RemoteError::TimedOut {
-            host: self.host.clone(),
-            timeout: limit,
-            step: "connecting",
+        let mut connection = connected.map_err(|_| {
+            RemoteError::Connection(ConnectionError::TimedOut {
+                host: self.host.clone(),
+                timeout: limit,
+                step: "connecting",
+            })
         })??;
         login::log_in(&mut connection, &self.target, &self.host).await?;
         Ok(connection)
@@ -263,10 +267,12 @@ pub(super) struct TokenResponse {
 async fn read(response: Response<Incoming>, host: &HostLabel) -> Result<Bytes, RemoteError> {
     let limited = Limited::new(response.into_body(), MAX_RESPONSE);
     let body = limited.collect().await;
-    let body = body.map_err(|source| RemoteError::ConnectionLost {
-        host: host.clone(),
-        step: "reading a response",
-        source: Some(source),
+    let body = body.map_err(|source| {
+        RemoteError::Connection(ConnectionError::Lost {
+            host: host.clone(),
+            step: "reading a response",
+            source: Some(source),
+        })
     })?;
     Ok(body.to_bytes())
 }
@@ -275,9 +281,9 @@ fn connection_lost(
     host: &HostLabel,
     error: impl std::error::Error + Send + Sync + 'static,
 ) -> RemoteError {
-    RemoteError::ConnectionLost {
+    RemoteError::Connection(ConnectionError::Lost {
         host: host.clone(),
         step: "a WinRM request",
         source: Some(Box::new(error)),
-    }
+    })
 }

@@ -16,7 +16,7 @@ use super::kerberos;
 use super::ntlm::seal::{Sealing, Side};
 use super::ntlm::{Account, Challenge, Login as Ntlm, Nonces, channel_binding_hash, flags};
 use super::target::{Login, Protection, WinRmTarget};
-use crate::error::{HostLabel, RemoteError};
+use crate::error::{ConnectionError, HostLabel, RemoteError};
 
 /// From 1601, the epoch of Windows, to 1970.
 const EPOCH_SECONDS: u64 = 11_644_473_600;
@@ -62,10 +62,12 @@ pub(super) async fn log_in(
             return Ok(());
         }
     };
-    result.map_err(|_| RemoteError::TimedOut {
-        host: host.clone(),
-        timeout: limit,
-        step: "authentication",
+    result.map_err(|_| {
+        RemoteError::Connection(ConnectionError::TimedOut {
+            host: host.clone(),
+            timeout: limit,
+            step: "authentication",
+        })
     })?
 }
 
@@ -206,10 +208,12 @@ fn nonces(host: &HostLabel) -> Result<Nonces, RemoteError> {
     let filled = random.fill(&mut nonces.client_challenge);
     filled
         .and_then(|()| random.fill(&mut nonces.session_key))
-        .map_err(|_| RemoteError::ConnectionLost {
-            host: host.clone(),
-            step: "generating random numbers",
-            source: None,
+        .map_err(|_| {
+            RemoteError::Connection(ConnectionError::Lost {
+                host: host.clone(),
+                step: "generating random numbers",
+                source: None,
+            })
         })?;
     Ok(nonces)
 }

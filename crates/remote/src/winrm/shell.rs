@@ -13,7 +13,7 @@ use super::http::HttpClient;
 use super::response::{self, Fault, Received, ResponseError};
 use super::target::WinRmTarget;
 use super::{WinRmError, login};
-use crate::error::{HostLabel, RemoteError};
+use crate::error::{ConnectionError, HostLabel, RemoteError};
 use crate::process::ProcessEvent;
 
 /// How long the host waits for output before it reports a timeout. A dead connection is
@@ -264,11 +264,11 @@ impl Shell {
     }
 
     fn connection_lost(&self, step: &'static str) -> RemoteError {
-        RemoteError::ConnectionLost {
+        RemoteError::Connection(ConnectionError::Lost {
             host: self.host.clone(),
             step,
             source: None,
-        }
+        })
     }
 }
 

@@ -13,9 +13,9 @@ use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
-use super::error::WinRmError;
+use super::error::{CertificateError, WinRmError};
 use super::target::Trust;
-use crate::error::{HostLabel, RemoteError};
+use crate::error::{ConnectionError, HostLabel, RemoteError};
 
 /// The SHA-256 of the DER encoding.
 fn fingerprint(certificate: &[u8]) -> Sha256 {
@@ -114,7 +114,7 @@ pub(crate) async fn handshake(
     let provider = Arc::new(ring::default_provider());
     let rejection = Arc::new(Mutex::new(None));
     let verifier = CertificateVerifier {
-        anchor: anchor(trust, &provider)?,
+        anchor: anchor(trust, &provider).map_err(WinRmError::from)?,
         provider: Arc::clone(&provider),
         rejection: Arc::clone(&rejection),
     };
@@ -136,23 +136,27 @@ pub(crate) async fn handshake(
         Err(error) => {
             let rejection = rejection.lock().unwrap_or_else(PoisonError::into_inner);
             Err(match rejection.clone() {
-                Some(Rejection::Unknown { offered, reason }) => WinRmError::CertificateUnknown {
-                    host: host.clone(),
-                    offered: offered.to_string(),
-                    reason,
+                Some(Rejection::Unknown { offered, reason }) => {
+                    WinRmError::from(CertificateError::Unknown {
+                        host: host.clone(),
+                        offered: offered.to_string(),
+                        reason,
+                    })
+                    .into()
                 }
-                .into(),
-                Some(Rejection::Changed { offered, pinned }) => WinRmError::CertificateChanged {
-                    host: host.clone(),
-                    offered: offered.to_string(),
-                    pinned: pinned.to_string(),
+                Some(Rejection::Changed { offered, pinned }) => {
+                    WinRmError::from(CertificateError::Changed {
+                        host: host.clone(),
+                        offered: offered.to_string(),
+                        pinned: pinned.to_string(),
+                    })
+                    .into()
                 }
-                .into(),
-                None if is_disconnect(&error) => RemoteError::ConnectionLost {
+                None if is_disconnect(&error) => RemoteError::Connection(ConnectionError::Lost {
                     host: host.clone(),
                     step: "the TLS handshake",
                     source: Some(Box::new(error)),
-                },
+                }),
                 None => not_winrm(error.to_string()).into(),
             })
         }
@@ -167,20 +171,20 @@ fn is_disconnect(error: &std::io::Error) -> bool {
     )
 }
 
-fn anchor(trust: &Trust, provider: &Arc<CryptoProvider>) -> Result<TrustAnchor, WinRmError> {
+fn anchor(trust: &Trust, provider: &Arc<CryptoProvider>) -> Result<TrustAnchor, CertificateError> {
     let path = match trust {
         Trust::Pinned(pin) => return Ok(TrustAnchor::Pin(*pin)),
         Trust::Signed(path) => path,
         Trust::System => {
             let verifier = rustls_platform_verifier::Verifier::new(Arc::clone(provider));
-            let verifier = verifier.map_err(|error| WinRmError::TrustFile {
+            let verifier = verifier.map_err(|error| CertificateError::TrustFile {
                 path: "the system's certificate store".into(),
                 reason: error.to_string(),
             })?;
             return Ok(TrustAnchor::Roots(Arc::new(verifier)));
         }
     };
-    let invalid = |reason: String| WinRmError::TrustFile {
+    let invalid = |reason: String| CertificateError::TrustFile {
         path: path.clone(),
         reason,
     };

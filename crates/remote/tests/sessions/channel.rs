@@ -3,7 +3,8 @@
 use std::sync::atomic::Ordering;
 
 use casement_remote::{
-    Agent, AgentHome, Channel, ChannelEnd, Delivery, HostOs, Incoming, RemoteError, Session,
+    Agent, AgentHome, Channel, ChannelEnd, ConnectionError, Delivery, HostOs, Incoming,
+    RemoteError, Session,
 };
 use casement_resource::wire::{ToAgent, ToController};
 
@@ -87,7 +88,7 @@ async fn missing_agent_is_uploaded_first() {
         panic!("the agent must not run");
     };
     assert_eq!(error.code(), "CAS-SSH-018");
-    assert!(error.details()[1].1.contains("not recognized"));
+    assert!(error.problem().detail[1].1.contains("not recognized"));
 }
 
 #[tokio::test]
@@ -103,7 +104,7 @@ async fn agent_for_another_architecture_is_not_uploaded_to_windows() {
         panic!("the agent is for another architecture");
     };
     assert_eq!(error.code(), "CAS-SSH-027");
-    let details = format!("{:?}", error.details());
+    let details = format!("{:?}", error.problem().detail);
     assert!(details.contains("Windows, aarch64"), "{details}");
     assert!(details.contains("Windows, x86_64"), "{details}");
     assert_eq!(server.shared.written.load(Ordering::SeqCst), 0);
@@ -141,7 +142,10 @@ async fn dropped_connection_is_not_an_exit() {
     while sent.is_ok() {
         sent = channel.send(&hello()).await;
     }
-    assert!(matches!(sent, Err(RemoteError::ConnectionLost { .. })));
+    assert!(matches!(
+        sent,
+        Err(RemoteError::Connection(ConnectionError::Lost { .. }))
+    ));
     let Err(error) = session.sftp().await else {
         panic!("the session must be lost");
     };

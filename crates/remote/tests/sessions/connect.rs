@@ -15,7 +15,7 @@ async fn connect_error(target: &casement_remote::Target) -> RemoteError {
 }
 
 fn values(error: &RemoteError) -> String {
-    let details = error.details();
+    let details = error.problem().detail;
     let details: Vec<_> = details
         .iter()
         .map(|(label, value)| format!("{label} {value}"))
@@ -47,7 +47,11 @@ async fn unknown_key_is_reported_with_its_fingerprint() {
     assert_eq!(error.code(), "CAS-SSH-001");
     let fingerprint = key(2).fingerprint(russh::keys::HashAlg::Sha256).to_string();
     assert!(values(&error).contains(&fingerprint), "{}", values(&error));
-    assert!(error.remedy().contains("ssh-keyscan"), "{}", error.remedy());
+    assert!(
+        error.problem().help.contains("ssh-keyscan"),
+        "{}",
+        error.problem().help
+    );
     assert!(!error.is_transient());
 }
 
@@ -78,7 +82,7 @@ async fn changed_key_is_reported_with_both_fingerprints_and_the_line() {
         let fingerprint = key(seed).fingerprint(russh::keys::HashAlg::Sha256);
         assert!(text.contains(&fingerprint.to_string()), "{text}");
     }
-    assert!(error.remedy().contains("-R '[127.0.0.1]:"));
+    assert!(error.problem().help.contains("-R '[127.0.0.1]:"));
 }
 
 #[tokio::test]
@@ -168,15 +172,15 @@ async fn reconnect_finds_a_returning_host_and_gives_up_at_the_deadline() {
 fn each_unusable_key_has_its_own_error() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("id");
-    assert_eq!(load_key(&path).unwrap_err().code(), "CAS-SSH-010");
+    assert_eq!(load_key(&path).unwrap_err().problem().code, "CAS-SSH-010");
     std::fs::write(&path, "hello").unwrap();
-    assert_eq!(load_key(&path).unwrap_err().code(), "CAS-SSH-012");
+    assert_eq!(load_key(&path).unwrap_err().problem().code, "CAS-SSH-012");
     let public = key(1).public_key().to_openssh().unwrap();
     std::fs::write(&path, public).unwrap();
     let error = load_key(&path).unwrap_err();
     assert!(error.to_string().contains("public key"), "{error}");
     std::fs::write(&path, include_str!("encrypted_key")).unwrap();
-    assert_eq!(load_key(&path).unwrap_err().code(), "CAS-SSH-011");
+    assert_eq!(load_key(&path).unwrap_err().problem().code, "CAS-SSH-011");
     let plain = key(1).to_openssh(Default::default()).unwrap();
     std::fs::write(&path, plain.as_str()).unwrap();
     assert_eq!(load_key(&path).unwrap().public_key(), key(1).public_key());

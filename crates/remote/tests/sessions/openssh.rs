@@ -19,7 +19,7 @@ const PASSPHRASE: &str = "open sesame";
 async fn assert_logs_in(target: &Target) {
     let session = match Session::connect(target).await {
         Ok(session) => session,
-        Err(error) => panic!("{error}: {:?}", error.details()),
+        Err(error) => panic!("{error}: {:?}", error.problem().detail),
     };
     let output = session.run("id -un").await.unwrap();
     assert_eq!(String::from_utf8_lossy(&output.stdout).trim(), USER);
@@ -34,7 +34,7 @@ async fn login_error(target: &Target) -> RemoteError {
 }
 
 fn values(error: &RemoteError) -> String {
-    let details = error.details();
+    let details = error.problem().detail;
     let details: Vec<_> = details.iter().map(|(a, b)| format!("{a} {b}")).collect();
     details.join("; ")
 }
@@ -46,10 +46,10 @@ async fn encrypted_key_needs_its_passphrase() {
     let locked = server.at("locked");
     make_key(&locked, PASSPHRASE);
     fs::copy(server.at("locked.pub"), server.at("authorized")).unwrap();
-    assert_eq!(load_key(&locked).unwrap_err().code(), "CAS-SSH-011");
+    assert_eq!(load_key(&locked).unwrap_err().problem().code, "CAS-SSH-011");
     let wrong = load_encrypted_key(&locked, &Secret::new("close sesame".to_owned()));
     let wrong = wrong.unwrap_err();
-    assert_eq!(wrong.code(), "CAS-SSH-024");
+    assert_eq!(wrong.problem().code, "CAS-SSH-024");
     assert!(!format!("{wrong} {wrong:?}").contains("close sesame"));
     let key = load_encrypted_key(&locked, &Secret::new(PASSPHRASE.to_owned())).unwrap();
     assert_logs_in(&server.target(key)).await;
@@ -65,11 +65,15 @@ async fn wrong_password_differs_from_a_server_without_passwords() {
     let wrong = login_error(&server.target(password("hunter2"))).await;
     assert_eq!(wrong.code(), "CAS-SSH-022");
     assert!(
-        wrong.remedy().contains("access.ssh.password"),
+        wrong.problem().help.contains("access.ssh.password"),
         "{}",
-        wrong.remedy()
+        wrong.problem().help
     );
-    let text = format!("{wrong} {wrong:?} {} {}", values(&wrong), wrong.remedy());
+    let text = format!(
+        "{wrong} {wrong:?} {} {}",
+        values(&wrong),
+        wrong.problem().help
+    );
     assert!(!text.contains("hunter2"), "{text}");
     let server = Server::start("PasswordAuthentication no");
     let never = login_error(&server.target(password(PASSWORD))).await;
@@ -79,9 +83,9 @@ async fn wrong_password_differs_from_a_server_without_passwords() {
         format!("user {USER}; host accepts publickey")
     );
     assert!(
-        never.remedy().contains("does not accept passwords"),
+        never.problem().help.contains("does not accept passwords"),
         "{}",
-        never.remedy()
+        never.problem().help
     );
 }
 
@@ -306,7 +310,11 @@ async fn other_architecture_or_os_is_reported_before_any_upload() {
         assert_eq!(error.code(), "CAS-SSH-027", "{error:?}");
         let expected = format!("host Linux, sparc64; agent {os}, {ours}");
         assert_eq!(values(&error), expected);
-        assert!(error.remedy().contains(remedy), "{}", error.remedy());
+        assert!(
+            error.problem().help.contains(remedy),
+            "{}",
+            error.problem().help
+        );
     }
     assert!(!server.at("state").exists());
     assert_eq!(fs::read_dir(server.at("")).unwrap().count(), before);

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use casement_remote::winrm::WinRmSession;
 use casement_remote::{
-    Agent, AgentHome, ChannelEnd, Delivery, HostOs, Incoming, Reconnect, RemoteError, Sha256,
-    Transport as _, hash_file,
+    Agent, AgentHome, ChannelEnd, ConnectionError, Delivery, HostOs, Incoming, Reconnect,
+    RemoteError, Sha256, Transport as _, hash_file,
 };
 use casement_resource::wire::{EventKind, Outcome, ToAgent, ToController};
 use casement_resource::{Access, Directory, NodeDocument, Resource, Stage, Step};
@@ -91,7 +91,7 @@ async fn agent_for_another_architecture_is_not_uploaded() {
         panic!("the agent is for another architecture");
     };
     assert_eq!(error.code(), "CAS-SSH-027");
-    let details = format!("{:?}", error.details());
+    let details = format!("{:?}", error.problem().detail);
     assert!(details.contains("Windows, aarch64"), "{details}");
     assert!(
         !server
@@ -275,7 +275,10 @@ async fn dropped_connection_is_not_an_exit() {
     assert_eq!(end, Incoming::End(ChannelEnd::ConnectionLost));
     let sent = opened.channel.send(&ToAgent::Bye).await;
     assert!(
-        matches!(sent, Err(RemoteError::ConnectionLost { .. })),
+        matches!(
+            sent,
+            Err(RemoteError::Connection(ConnectionError::Lost { .. }))
+        ),
         "{sent:?}"
     );
 }

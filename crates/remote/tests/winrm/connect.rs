@@ -20,7 +20,7 @@ fn wrong_password() -> Secret {
 }
 
 fn detail(error: &RemoteError, label: &str) -> String {
-    let details = error.details();
+    let details = error.problem().detail;
     let found = details.into_iter().find(|(name, _)| name == label);
     found.unwrap_or_else(|| panic!("{error:?}")).1
 }
@@ -75,7 +75,11 @@ async fn wrong_password_is_reported() {
         assert_eq!(error.code(), "CAS-REM-001", "{error:?}");
         assert!(!error.is_transient());
         assert_eq!(detail(&error, "user"), "Administrator");
-        let shown = format!("{error:?} {error} {:?} {}", error.details(), error.remedy());
+        let shown = format!(
+            "{error:?} {error} {:?} {}",
+            error.problem().detail,
+            error.problem().help
+        );
         assert!(!shown.contains("another"), "{shown}");
         server.change(|settings| (settings.basic, settings.negotiate) = (true, false));
         if matches!(target.protection, Protection::Tls(_)) {
@@ -113,7 +117,11 @@ async fn closed_and_silent_ports_have_different_errors() {
     let error = connect_error(&target).await;
     assert_eq!(error.code(), "CAS-REM-003", "{error:?}");
     assert!(error.is_transient());
-    assert!(error.remedy().contains("winrm"), "{}", error.remedy());
+    assert!(
+        error.problem().help.contains("winrm"),
+        "{}",
+        error.problem().help
+    );
 
     let server = Server::http().await;
     server.change(|settings| settings.hangs = true);
@@ -164,7 +172,7 @@ async fn certificate_errors_show_the_fingerprints() {
     let error = connect_error(&target).await;
     assert_eq!(error.code(), "CAS-REM-005", "{error:?}");
     assert_eq!(detail(&error, "host presents"), fingerprint);
-    assert!(error.remedy().contains("access.winrm.fingerprint"));
+    assert!(error.problem().help.contains("access.winrm.fingerprint"));
 
     let pin = Sha256::of(b"another certificate");
     target.protection = Protection::Tls(Trust::Pinned(pin));
@@ -191,7 +199,7 @@ async fn certificate_for_another_name_is_rejected() {
     // Either nothing listens there, or the name does not match.
     let error = connect_error(&target).await;
     assert!(
-        ["CAS-REM-003", "CAS-REM-005"].contains(&error.code()),
+        ["CAS-REM-003", "CAS-REM-005"].contains(&error.code().as_ref()),
         "{error:?}"
     );
     target.address = "localhost".to_owned();
@@ -209,7 +217,7 @@ async fn tls_and_http_mismatch_is_reported() {
     target.port = https.port;
     let error = connect_error(&target).await;
     assert!(
-        ["CAS-REM-009", "CAS-SSH-014"].contains(&error.code()),
+        ["CAS-REM-009", "CAS-SSH-014"].contains(&error.code().as_ref()),
         "{error:?}"
     );
 }

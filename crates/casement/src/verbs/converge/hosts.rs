@@ -23,8 +23,6 @@ use casement_remote::{HostEndpoint, HostOs, PrivateKey, Target, load_key};
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::errors;
-
 pub struct ConvergeHost {
     pub endpoint: HostEndpoint,
     pub os: HostOs,
@@ -134,7 +132,7 @@ impl Keys {
         if let Some(key) = self.0.get(path) {
             return Ok(Arc::clone(key));
         }
-        let key = load_key(path).map_err(|error| errors::remote(&error))?;
+        let key = load_key(path).map_err(|error| error.problem())?;
         let key = Arc::new(key);
         self.0.insert(path.to_owned(), Arc::clone(&key));
         Ok(key)

@@ -1,5 +1,7 @@
 //! Errors of Kerberos.
 
+use casement_diag::Problem;
+
 use crate::error::HostLabel;
 
 /// An error of Kerberos. `Display` is the cause in one line.
@@ -42,78 +44,80 @@ pub enum KerberosError {
 }
 
 impl KerberosError {
-    /// The stable code, also the argument of `casement explain`.
-    pub fn code(&self) -> &'static str {
+    /// Code, cause, the values behind it, and help.
+    pub fn problem(&self) -> Problem {
+        let what = self.to_string();
         match self {
-            Self::AuthenticationFailed { .. } => "CAS-REM-001",
-            Self::ClockSkew { .. } => "CAS-REM-002",
-            Self::NotInstalled { .. } => "CAS-REM-013",
-            Self::NoTicket { .. } => "CAS-REM-014",
-            Self::Expired { .. } => "CAS-REM-015",
-            Self::UnknownService { .. } => "CAS-REM-016",
-            Self::NoServer { .. } => "CAS-REM-017",
-            Self::TicketRejected { .. } | Self::Failed { .. } => "CAS-REM-018",
-        }
-    }
-
-    /// The values behind the cause, as label and value.
-    pub fn details(&self) -> Vec<(String, String)> {
-        let pair = |label: &str, value: &str| (label.to_owned(), value.to_owned());
-        match self {
-            Self::NoTicket { found, .. } => vec![pair("ticket cache", found)],
-            Self::Expired { .. } => Vec::new(),
+            Self::NotInstalled { reason } => Problem::new(
+                "CAS-REM-013",
+                what,
+                "Install it (`apt-get install libgssapi-krb5-2`, `dnf install krb5-libs`), or set \
+                 `auth: ntlm`.",
+            )
+            .detail("reason", reason),
+            Self::NoTicket { user, found } => Problem::new(
+                "CAS-REM-014",
+                what,
+                format!(
+                    "Run `kinit {user}`; `klist` shows the tickets. Or set the owner of the \
+                     ticket in `access.winrm.user`, or a password in `access.winrm.password`."
+                ),
+            )
+            .detail("ticket cache", found),
+            Self::Expired { principal } => Problem::new(
+                "CAS-REM-015",
+                what,
+                format!("Run `kinit {principal}`, then run the command again."),
+            ),
+            Self::UnknownService { reason, .. } => Problem::new(
+                "CAS-REM-016",
+                what,
+                "Check that the host is a member of the domain under this name: \
+                 `access.winrm.domain` is the part after the host name, and `setspn -L HOST` on a \
+                 domain controller lists its service names. For a host outside the domain, set \
+                 `auth: ntlm`.",
+            )
+            .detail("reason", reason),
+            Self::NoServer { service, reason } => Problem::new(
+                "CAS-REM-017",
+                what,
+                "Check which domain controllers `[realms]` in /etc/krb5.conf or DNS lists for the \
+                 domain, and that port 88 is open from here.",
+            )
+            .detail("ticket for", service)
+            .detail("reason", reason),
+            Self::AuthenticationFailed { reason, .. } => Problem::new(
+                "CAS-REM-001",
+                what,
+                "Check `access.winrm.user`, `access.winrm.domain` and the password; `kinit` fails \
+                 the same way.",
+            )
+            .detail("reason", reason),
+            Self::ClockSkew { reason, .. } => Problem::new(
+                "CAS-REM-002",
+                what,
+                "Synchronize both clocks with the domain (here: `timedatectl`, on the host: \
+                 `w32tm /resync`): Kerberos allows a difference of five minutes.",
+            )
+            .detail("reason", reason),
             Self::TicketRejected {
                 service, reason, ..
-            }
-            | Self::NoServer { service, reason } => {
-                vec![pair("ticket for", service), pair("reason", reason)]
-            }
-            Self::NotInstalled { reason }
-            | Self::UnknownService { reason, .. }
-            | Self::AuthenticationFailed { reason, .. }
-            | Self::ClockSkew { reason, .. }
-            | Self::Failed { reason, .. } => vec![pair("reason", reason)],
-        }
-    }
-
-    pub fn remedy(&self) -> String {
-        match self {
-            Self::NotInstalled { .. } => "Install it (`apt-get install libgssapi-krb5-2`, `dnf \
-                 install krb5-libs`), or set `auth: ntlm`."
-                .into(),
-            Self::NoTicket { user, .. } => format!(
-                "Run `kinit {user}`; `klist` shows the tickets. Or set the owner of the ticket in \
-                 `access.winrm.user`, or a password in `access.winrm.password`."
-            ),
-            Self::Expired { principal } => {
-                format!("Run `kinit {principal}`, then run the command again.")
-            }
-            Self::UnknownService { .. } => "Check that the host is a member of the domain under \
-                 this name: `access.winrm.domain` is the part after the host name, and `setspn -L \
-                 HOST` on a domain controller lists its service names. For a host outside the \
-                 domain, set `auth: ntlm`."
-                .into(),
-            Self::NoServer { .. } => "Check which domain controllers `[realms]` in /etc/krb5.conf \
-                 or DNS lists for the domain, and that port 88 is open from here."
-                .into(),
-            Self::AuthenticationFailed { .. } => {
-                "Check `access.winrm.user`, `access.winrm.domain` and the password; `kinit` fails \
-                 the same way."
-                    .into()
-            }
-            Self::ClockSkew { .. } => "Synchronize both clocks with the domain (here: \
-                 `timedatectl`, on the host: `w32tm /resync`): Kerberos allows a difference of \
-                 five minutes."
-                .into(),
-            Self::TicketRejected { .. } => "Check that this is the host's own name and that it \
-                 accepts Negotiate (`winrm get winrm/config/service/auth`). If the host has left \
-                 and rejoined the domain, old tickets are invalid: run `kdestroy`, then `kinit`."
-                .into(),
-            Self::Failed { .. } => {
+            } => Problem::new(
+                "CAS-REM-018",
+                what,
+                "Check that this is the host's own name and that it accepts Negotiate (`winrm get \
+                 winrm/config/service/auth`). If the host has left and rejoined the domain, old \
+                 tickets are invalid: run `kdestroy`, then `kinit`.",
+            )
+            .detail("ticket for", service)
+            .detail("reason", reason),
+            Self::Failed { reason, .. } => Problem::new(
+                "CAS-REM-018",
+                what,
                 "Set `KRB5_TRACE=/dev/stderr` for the command to see each step; `kvno SERVICE` \
-                 requests the same ticket."
-                    .into()
-            }
+                 requests the same ticket.",
+            )
+            .detail("reason", reason),
         }
     }
 }
