@@ -2,7 +2,7 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use casement_cluster::{ClusterChange, ClusterError};
+use casement_cluster::ClusterChange;
 use casement_diag::Problem;
 use casement_resource::Failure;
 use casement_run::RunError;
@@ -10,7 +10,7 @@ use casement_run::RunError;
 pub fn problem(error: &RunError) -> Problem {
     match error {
         RunError::Remote(error) => error.problem(),
-        RunError::Cluster(error) => cluster(error),
+        RunError::Cluster(error) => error.problem(),
         RunError::Agent { host, failure } => step(host, failure),
         RunError::NodeTimeout { last, .. } => Problem::new(
             "CAS-JOIN-001",
@@ -95,11 +95,6 @@ fn lock_age(since: u64, now: u64) -> String {
     }
 }
 
-pub fn cluster(error: &ClusterError) -> Problem {
-    let problem = Problem::new(error.code(), error.to_string(), error.help());
-    with(problem, error.details())
-}
-
 pub fn step(host: &str, failure: &Failure) -> Problem {
     let code = failure.code.to_string();
     let mut problem = Problem::new(code, failure.message.clone(), failure.help.clone());
@@ -111,14 +106,6 @@ pub fn step(host: &str, failure: &Failure) -> Problem {
         }
     }
     problem
-}
-
-fn with(problem: Problem, details: Vec<(String, String)>) -> Problem {
-    details
-        .into_iter()
-        .fold(problem, |problem, (label, value)| {
-            problem.detail(label, value)
-        })
 }
 
 #[cfg(test)]

@@ -21,7 +21,7 @@ use clap::Args;
 use crate::endpoints::HostEndpoints;
 use crate::failure::CommandError;
 use crate::fetch::{self, DownloadArgs, Fetched, Programs};
-use crate::{agents, errors, output, secret, spec_file};
+use crate::{agents, output, secret, spec_file};
 
 /// The arguments of all verbs that connect to a host.
 #[derive(Debug, Args)]
@@ -97,7 +97,7 @@ async fn connect(
     };
     let client = ClusterClient::connect(existing.kubeconfig.as_std_path())
         .await
-        .map_err(|error| errors::cluster(&error))?;
+        .map_err(|error| error.problem())?;
     let kube = KubeApi {
         cluster: client,
         run,

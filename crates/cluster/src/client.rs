@@ -6,7 +6,7 @@ use std::time::Duration;
 use kube::config::{KubeConfigOptions, Kubeconfig, KubeconfigError};
 use kube::{Client, Config};
 
-use crate::error::ClusterError;
+use crate::error::{AccessError, ClusterError};
 
 /// A connected client; the server's version is known.
 #[derive(Clone)]
@@ -21,12 +21,13 @@ impl ClusterClient {
     /// version.
     pub async fn connect(path: &Path) -> Result<Self, ClusterError> {
         if let Err(source) = std::fs::File::open(path) {
-            return Err(ClusterError::KubeconfigMissing {
+            return Err(AccessError::KubeconfigMissing {
                 path: path.to_owned(),
                 source,
-            });
+            }
+            .into());
         }
-        let unusable = |error: KubeconfigError| ClusterError::KubeconfigUnusable {
+        let unusable = |error: KubeconfigError| AccessError::KubeconfigUnusable {
             path: path.to_owned(),
             reason: error.to_string(),
         };

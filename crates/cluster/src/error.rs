@@ -1,42 +1,24 @@
 //! Errors of the API side: a stable code, the cause, both values, and help.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::error::Error as _;
-use std::io;
-use std::path::PathBuf;
 
+use casement_diag::Problem;
 use serde_json::Value;
 
 use crate::change::ObjectRef;
-use crate::permissions::Permission;
 
-/// `Display` is the cause in one line; [`ClusterError::code`],
-/// [`ClusterError::details`] and [`ClusterError::help`] complete the message.
+mod access;
+
+pub use access::AccessError;
+
+/// `Display` is the cause in one line, [`ClusterError::problem`] the whole message.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ClusterError {
-    #[error("failed to read the kubeconfig `{}`", path.display())]
-    KubeconfigMissing { path: PathBuf, source: io::Error },
-    /// Not a kubeconfig, or its context is incomplete.
-    #[error("`{}` is not a valid kubeconfig", path.display())]
-    KubeconfigUnusable { path: PathBuf, reason: String },
-    #[error("the API server {server} does not respond")]
-    Unreachable { server: String, reason: String },
-    #[error("the certificate of the API server {server} is not trusted")]
-    Certificate { server: String, reason: String },
-    /// HTTP 401.
-    #[error("authentication failed for the kubeconfig's user at the API server {server}")]
-    Unauthorized { server: String },
-    /// HTTP 403.
-    #[error("permission denied: the API server refused to {what}")]
-    Forbidden {
-        /// What was attempted, as an infinitive.
-        what: String,
-        message: String,
-    },
-    /// Reported before anything is changed.
-    #[error("the kubeconfig's user lacks {} that casement needs", count(missing.len(), "permission"))]
-    MissingPermissions { missing: Vec<Permission> },
+    #[error(transparent)]
+    Access(#[from] AccessError),
     /// A ConfigMap that kubeadm creates is missing.
     #[error("{object} not found: the cluster was not created by kubeadm")]
     NotKubeadm { object: Box<ObjectRef> },
@@ -88,16 +70,19 @@ impl ClusterError {
     pub(crate) fn from_kube(server: &str, what: impl Into<String>, error: kube::Error) -> Self {
         let server = server.to_owned();
         match &error {
-            kube::Error::Api(status) if status.code == 401 => Self::Unauthorized { server },
-            kube::Error::Api(status) if status.code == 403 => Self::Forbidden {
+            kube::Error::Api(status) if status.code == 401 => {
+                AccessError::Unauthorized { server }.into()
+            }
+            kube::Error::Api(status) if status.code == 403 => AccessError::Forbidden {
                 what: what.into(),
                 message: status.message.clone(),
-            },
+            }
+            .into(),
             kube::Error::Service(_) | kube::Error::HyperError(_) | kube::Error::ReadEvents(_) => {
                 let reason = innermost(&error);
                 match reason.contains("certificate") || reason.contains("UnknownIssuer") {
-                    true => Self::Certificate { server, reason },
-                    false => Self::Unreachable { server, reason },
+                    true => AccessError::Certificate { server, reason }.into(),
+                    false => AccessError::Unreachable { server, reason }.into(),
                 }
             }
             _ => Self::Api {
@@ -107,30 +92,10 @@ impl ClusterError {
         }
     }
 
-    /// The stable code for `casement explain`.
-    pub fn code(&self) -> &'static str {
-        match self {
-            Self::KubeconfigMissing { .. } => "CAS-API-001",
-            Self::KubeconfigUnusable { .. } => "CAS-API-002",
-            Self::Unreachable { .. } => "CAS-API-003",
-            Self::Certificate { .. } => "CAS-API-004",
-            Self::Unauthorized { .. } => "CAS-API-005",
-            Self::Forbidden { .. } => "CAS-API-006",
-            Self::MissingPermissions { .. } => "CAS-API-007",
-            Self::NotKubeadm { .. } => "CAS-API-008",
-            Self::Unusable { .. } => "CAS-API-009",
-            Self::Conflict { .. } => "CAS-API-010",
-            Self::NotOwned { .. } => "CAS-API-011",
-            Self::Api { .. } => "CAS-API-012",
-            Self::FlannelNotReady { .. } => "CAS-API-013",
-            Self::NotDrained { .. } => "CAS-API-014",
-        }
-    }
-
     /// Whether a retry may succeed by itself.
     pub fn is_transient(&self) -> bool {
         match self {
-            Self::Unreachable { .. } => true,
+            Self::Access(error) => matches!(error, AccessError::Unreachable { .. }),
             Self::Api { source, .. } => match source.as_ref() {
                 kube::Error::Api(status) => status.code == 429 || status.code >= 500,
                 _ => false,
@@ -139,97 +104,78 @@ impl ClusterError {
         }
     }
 
-    /// Label and value of each detail line.
-    pub fn details(&self) -> Vec<(String, String)> {
-        let pair = |label: &str, value: String| (label.to_owned(), value);
-        let json = |value: &Option<Value>| match value {
-            Some(value) => value.to_string(),
-            None => "(not set)".to_owned(),
-        };
+    /// The stable code for `casement explain`.
+    pub fn code(&self) -> Cow<'static, str> {
+        self.problem().code
+    }
+
+    /// Code, cause, the values behind it, and help.
+    pub fn problem(&self) -> Problem {
+        let what = self.to_string();
         match self {
-            Self::KubeconfigUnusable { reason, .. }
-            | Self::Unreachable { reason, .. }
-            | Self::Certificate { reason, .. }
-            | Self::Unusable { reason, .. } => vec![pair("reason", reason.clone())],
-            Self::Forbidden { message, .. } => vec![pair("response", message.clone())],
-            Self::MissingPermissions { missing } => missing
-                .chunk_by(Permission::same_object)
-                .map(|group| pair("missing", Permission::join(group)))
-                .collect(),
+            Self::Access(error) => error.problem(),
+            Self::NotKubeadm { .. } => Problem::new(
+                "CAS-API-008",
+                what,
+                "Use a cluster created by kubeadm or kubespray; others are not supported.",
+            ),
+            Self::Unusable { reason, .. } => Problem::new(
+                "CAS-API-009",
+                what,
+                "Inspect it with kubectl; casement did not change it.",
+            )
+            .detail("reason", reason),
             Self::Conflict {
                 field,
                 planned,
                 found,
                 ..
-            } => vec![
-                pair("field", field.clone()),
-                pair("planned", json(planned)),
-                pair("found", json(found)),
-            ],
+            } => Problem::new(
+                "CAS-API-010",
+                what,
+                "The new value was kept. Check it, then run the command again to plan with it.",
+            )
+            .detail("field", field)
+            .detail("planned", or_not_set(planned.as_ref()))
+            .detail("found", or_not_set(found.as_ref())),
             Self::NotOwned {
                 found, expected, ..
-            } => vec![
-                pair("found", found.to_string()),
-                pair("expected", expected.to_string()),
-            ],
-            Self::Api { source, .. } => vec![pair("response", innermost(source.as_ref()))],
-            Self::FlannelNotReady { nodes: states, .. } | Self::NotDrained { pods: states, .. } => {
-                let states = states.iter();
-                states
-                    .map(|(name, state)| (name.clone(), state.clone()))
-                    .collect()
+            } => Problem::new(
+                "CAS-API-011",
+                what,
+                "Rename or delete that object, or change it to what casement needs.",
+            )
+            .detail("found", found)
+            .detail("expected", expected),
+            Self::Api { source, .. } => Problem::new(
+                "CAS-API-012",
+                what,
+                "Run the command again; if the error persists, check the API server's log.",
+            )
+            .detail("response", innermost(source.as_ref())),
+            Self::FlannelNotReady { nodes, .. } => {
+                let help = "Check `kubectl -n kube-flannel get pods -o wide` and the pod logs; \
+                            run the command again when the pods are running.";
+                with_states(Problem::new("CAS-API-013", what, help), nodes)
             }
-            _ => Vec::new(),
+            Self::NotDrained { pods, .. } => {
+                let help = "Free capacity on other nodes or relax the PodDisruptionBudget, then \
+                            run the command again; `casement reset --no-drain` skips the drain.";
+                with_states(Problem::new("CAS-API-014", what, help), pods)
+            }
         }
     }
+}
 
-    pub fn help(&self) -> &'static str {
-        match self {
-            Self::KubeconfigMissing { .. } => {
-                "Check `existing.kubeconfig`; on a kubeadm control plane the file is \
-                 /etc/kubernetes/admin.conf."
-            }
-            Self::KubeconfigUnusable { .. } => {
-                "Run `kubectl --kubeconfig FILE config view`; casement uses the current context."
-            }
-            Self::Unreachable { .. } => {
-                "Check that the control plane is running, that its address is correct, and that \
-                 firewalls allow its port; `kubectl get --raw /version` tests the same."
-            }
-            Self::Certificate { .. } => {
-                "Fetch a new admin.conf from the control plane: the cluster was rebuilt, or the \
-                 certificate does not contain this name or address."
-            }
-            Self::Unauthorized { .. } => {
-                "Fetch a new kubeconfig: its certificate or token has expired, or belongs to another \
-                 cluster."
-            }
-            Self::Forbidden { .. } | Self::MissingPermissions { .. } => {
-                "Use an admin kubeconfig, or bind the roles of casement's permissions.yaml to its user."
-            }
-            Self::NotKubeadm { .. } => {
-                "Use a cluster created by kubeadm or kubespray; others are not supported."
-            }
-            Self::Unusable { .. } => "Inspect it with kubectl; casement did not change it.",
-            Self::Conflict { .. } => {
-                "The new value was kept. Check it, then run the command again to plan with it."
-            }
-            Self::NotOwned { .. } => {
-                "Rename or delete that object, or change it to what casement needs."
-            }
-            Self::FlannelNotReady { .. } => {
-                "Check `kubectl -n kube-flannel get pods -o wide` and the pod logs; run the command \
-                 again when the pods are running."
-            }
-            Self::NotDrained { .. } => {
-                "Free capacity on other nodes or relax the PodDisruptionBudget, then run the \
-                 command again; `casement reset --no-drain` skips the drain."
-            }
-            Self::Api { .. } => {
-                "Run the command again; if the error persists, check the API server's log."
-            }
-        }
-    }
+fn or_not_set(value: Option<&Value>) -> String {
+    value.map_or_else(|| "(not set)".to_owned(), Value::to_string)
+}
+
+/// One detail for each object with its state.
+fn with_states(problem: Problem, states: &BTreeMap<String, String>) -> Problem {
+    states.iter().fold(problem, |problem, (name, state)| {
+        problem.detail(name, state)
+    })
 }
 
 /// `1 node`, `2 nodes`.

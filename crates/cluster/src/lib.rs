@@ -43,7 +43,7 @@ pub use client::ClusterClient;
 pub use csr::JoiningNode;
 pub use diagnosis::{ClusterDiagnosis, NodeReport, PendingRequest, StuckPod};
 pub use drain::Drained;
-pub use error::ClusterError;
+pub use error::{AccessError, ClusterError};
 pub use facts::{Cni, DaemonSetFacts, ObservedCluster, ObservedNode};
 pub use flannel::{FlannelFacts, FlannelLease, ObservedNetConf};
 pub use node::Cordon;

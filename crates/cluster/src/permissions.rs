@@ -13,7 +13,7 @@ use kube::api::{Api, PostParams};
 use crate::calico::GROUP;
 use crate::change::ObjectRef;
 use crate::client::ClusterClient;
-use crate::error::ClusterError;
+use crate::error::{AccessError, ClusterError};
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Permission {
@@ -266,7 +266,7 @@ impl ClusterClient {
             .collect();
         match missing.is_empty() {
             true => Ok(()),
-            false => Err(ClusterError::MissingPermissions { missing }),
+            false => Err(AccessError::MissingPermissions { missing }.into()),
         }
     }
 

@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use casement_catalog::{WINDOWS, WindowsRelease, windows_of_build, windows_of_os};
 use casement_cluster::{
-    BootstrapTokenRequest, ChangeMethod, ClusterChange, ClusterClient, ClusterError, JoiningNode,
-    NodeState, NodeTaint, ObservedCluster, PERMISSIONS, RestoredField, calico_permissions,
-    flannel_permissions, host_process_permissions, host_process_refs, node_proxier_binding,
-    node_proxier_binding_ref, overlay_binding, overlay_binding_ref, overlay_role, overlay_role_ref,
-    runtime_class, runtime_class_ref,
+    AccessError, BootstrapTokenRequest, ChangeMethod, ClusterChange, ClusterClient, ClusterError,
+    JoiningNode, NodeState, NodeTaint, ObservedCluster, PERMISSIONS, RestoredField,
+    calico_permissions, flannel_permissions, host_process_permissions, host_process_refs,
+    node_proxier_binding, node_proxier_binding_ref, overlay_binding, overlay_binding_ref,
+    overlay_role, overlay_role_ref, runtime_class, runtime_class_ref,
 };
 use casement_plan::{ClusterFacts, NodeFacts, host_process};
 use casement_resource::Secret;
@@ -103,7 +103,7 @@ impl KubeApi {
         for object in host_process_refs() {
             match self.cluster.plan_removal(&object).await {
                 // Without permission to read it, this account cannot have created it.
-                Err(ClusterError::Forbidden { .. }) => {}
+                Err(ClusterError::Access(AccessError::Forbidden { .. })) => {}
                 planned => changes.extend(planned?),
             }
         }

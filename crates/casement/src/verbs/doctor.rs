@@ -65,7 +65,7 @@ async fn observe(fleet: &mut Fleet) -> Result<Observation, CommandError> {
     let surveys = survey(fleet).await;
     let surveys = surveys.map_err(|error| errors::problem(&error))?;
     let problems = fleet.kube.cluster.diagnose().await;
-    let problems = problems.map_err(|error| errors::cluster(&error))?;
+    let problems = problems.map_err(|error| error.problem())?;
     let facts = fleet.facts().await;
     let facts = &facts.map_err(|error| errors::problem(&error))?;
     let mut clients = std::mem::take(&mut fleet.clients);

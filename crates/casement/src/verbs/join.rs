@@ -14,7 +14,7 @@ use serde_json::{Map, Value, json};
 
 use crate::failure::CommandError;
 use crate::verbs::apply::{ApplyArgs, apply};
-use crate::{atomic_file, endpoints, errors, output, signals};
+use crate::{atomic_file, endpoints, output, signals};
 
 /// Join one Windows host to a running cluster, without a cluster file.
 #[derive(Debug, Args)]
@@ -82,11 +82,8 @@ pub struct JoinArgs {
 pub async fn run_join(arguments: JoinArgs) -> Result<(), CommandError> {
     let interrupts = signals::watch("join");
     let api = ClusterClient::connect(&arguments.kubeconfig).await;
-    let api = api.map_err(|error| errors::cluster(&error))?;
-    let facts = api
-        .observe()
-        .await
-        .map_err(|error| errors::cluster(&error))?;
+    let api = api.map_err(|error| error.problem())?;
+    let facts = api.observe().await.map_err(|error| error.problem())?;
     let name = name(&arguments);
     let spec = spec(&arguments, &name, &facts)?;
     let text = serde_saphyr::to_string(&spec)

@@ -16,7 +16,7 @@ use serde_json::json;
 use crate::columns::table;
 use crate::failure::CommandError;
 use crate::fleet::no_control_plane;
-use crate::{errors, output, spec_file};
+use crate::{output, spec_file};
 
 /// Deploy a sample web page on Windows and Linux.
 #[derive(Debug, Args)]
@@ -112,10 +112,10 @@ async fn connect(target: &TargetArgs) -> Result<ClusterClient, CommandError> {
         return Err(no_control_plane().into());
     };
     let cluster = ClusterClient::connect(existing.kubeconfig.as_std_path()).await;
-    let cluster = cluster.map_err(|error| errors::cluster(&error))?;
+    let cluster = cluster.map_err(|error| error.problem())?;
     let permissions = sample_permissions(&target.namespace);
     let checked = cluster.check_permission_list(&permissions).await;
-    checked.map_err(|error| errors::cluster(&error))?;
+    checked.map_err(|error| error.problem())?;
     Ok(cluster)
 }
 
@@ -123,7 +123,7 @@ async fn deploy(arguments: &DeployArgs) -> Result<(), CommandError> {
     let target = &arguments.target;
     let cluster = connect(target).await?;
     let facts = cluster.observe().await;
-    let facts = facts.map_err(|error| errors::cluster(&error))?;
+    let facts = facts.map_err(|error| error.problem())?;
     let mut sample = Sample::of(&facts, &target.namespace, arguments.expose.into());
     if sample.windows.is_empty() {
         return Err(no_windows(facts.nodes.len()).into());
@@ -137,7 +137,7 @@ async fn deploy(arguments: &DeployArgs) -> Result<(), CommandError> {
         return output::print(&format!("{list:#}\n"));
     }
     let deployed = cluster.deploy_sample(&sample).await;
-    for (object, outcome) in deployed.map_err(|error| errors::cluster(&error))? {
+    for (object, outcome) in deployed.map_err(|error| error.problem())? {
         let result = match outcome {
             ApplyOutcome::Changed => "configured",
             ApplyOutcome::Already => "unchanged",
@@ -158,7 +158,7 @@ async fn deploy(arguments: &DeployArgs) -> Result<(), CommandError> {
     let status = cluster
         .wait_for_sample(&target.namespace, timeout, &waiting)
         .await;
-    let status = status.map_err(|error| errors::cluster(&error))?;
+    let status = status.map_err(|error| error.problem())?;
     output::print(&text(&status))?;
     match status.is_ready() || arguments.wait == 0 {
         true => Ok(()),
@@ -170,7 +170,7 @@ async fn status(arguments: &StatusArgs) -> Result<(), CommandError> {
     let target = &arguments.target;
     let cluster = connect(target).await?;
     let status = cluster.sample_status(&target.namespace).await;
-    let status = status.map_err(|error| errors::cluster(&error))?;
+    let status = status.map_err(|error| error.problem())?;
     if arguments.output == "json" {
         output::print(&format!("{:#}\n", json!(status)))
     } else if status.parts.is_empty() {
@@ -183,7 +183,7 @@ async fn status(arguments: &StatusArgs) -> Result<(), CommandError> {
 async fn delete(target: &TargetArgs) -> Result<(), CommandError> {
     let cluster = connect(target).await?;
     let deleted = cluster.delete_sample(&target.namespace).await;
-    let deleted = deleted.map_err(|error| errors::cluster(&error))?;
+    let deleted = deleted.map_err(|error| error.problem())?;
     for object in &deleted {
         eprintln!("{object}: deleted");
     }

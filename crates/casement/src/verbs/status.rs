@@ -34,7 +34,7 @@ pub async fn run_status(arguments: StatusArgs) -> Result<(), CommandError> {
     let surveys = survey(&mut fleet).await;
     let surveys = surveys.map_err(|error| errors::problem(&error))?;
     let facts = fleet.kube.cluster.observe().await;
-    let facts = facts.map_err(|error| errors::cluster(&error))?;
+    let facts = facts.map_err(|error| error.problem())?;
     let node = |name: &str| match facts.node(name) {
         Some(node) if node.ready => "Ready".to_owned(),
         Some(_) => "NotReady".to_owned(),

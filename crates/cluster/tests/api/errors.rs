@@ -130,7 +130,8 @@ async fn missing_permissions_are_reported_as_one_list() {
         .unwrap_err();
     assert_eq!(error.code(), "CAS-API-007");
     let missing: Vec<_> = error
-        .details()
+        .problem()
+        .detail
         .into_iter()
         .map(|(_, permission)| permission)
         .collect();
@@ -228,5 +229,5 @@ async fn a_disruption_budget_that_blocks_eviction_is_reported() {
         "shop/web".to_owned(),
         "Cannot evict pod as it would violate the budget".to_owned(),
     );
-    assert_eq!(error.details(), [expected]);
+    assert_eq!(error.problem().detail, [expected]);
 }

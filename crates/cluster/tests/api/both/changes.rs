@@ -93,7 +93,8 @@ pub async fn an_edit_after_the_plan_is_a_conflict(server: &Server) {
     let error = cluster.apply(&change).await.unwrap_err();
     assert_eq!(error.code(), "CAS-API-010");
     let details: Vec<_> = error
-        .details()
+        .problem()
+        .detail
         .into_iter()
         .map(|(_, value)| value)
         .collect();

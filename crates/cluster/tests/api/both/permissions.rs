@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use casement_cluster::{
-    ApplyOutcome, BootstrapTokenRequest, ClusterClient, ClusterError, Expose, RestoreOutcome,
-    Sample, node_proxier_binding, runtime_class,
+    AccessError, ApplyOutcome, BootstrapTokenRequest, ClusterClient, ClusterError, Expose,
+    RestoreOutcome, Sample, node_proxier_binding, runtime_class,
 };
 use k8s_openapi::api::authentication::v1::TokenRequest;
 use k8s_openapi::api::core::v1::{Namespace, ServiceAccount};
@@ -80,7 +80,9 @@ pub async fn settled(cluster: &ClusterClient, missing: usize) -> Option<ClusterE
         permissions.extend(casement_cluster::sample_permissions("default"));
         let error = cluster.check_permission_list(&permissions).await.err();
         let count = match &error {
-            Some(ClusterError::MissingPermissions { missing }) => missing.len(),
+            Some(ClusterError::Access(AccessError::MissingPermissions { missing })) => {
+                missing.len()
+            }
             Some(error) => panic!("{error}"),
             None => 0,
         };
@@ -108,7 +110,7 @@ pub async fn documented_roles_suffice_and_a_missing_permission_is_reported(serve
         .unwrap();
     let error = settled(&cluster, 1).await.unwrap();
     assert_eq!(error.code(), "CAS-API-007");
-    let details = error.details();
+    let details = error.problem().detail;
     assert_eq!(details, [("missing".to_owned(), "watch nodes".to_owned())]);
 }
 
