@@ -5,6 +5,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use casement_catalog::System;
+use casement_diag::Problem;
 
 use crate::entry::{Content, Entry};
 use crate::requirements::{RequiredContent, Requirement};
@@ -29,21 +30,20 @@ pub enum LockError {
 }
 
 impl LockError {
-    pub fn code(&self) -> &'static str {
+    /// Code, cause and help.
+    pub fn problem(&self) -> Problem {
+        let what = self.to_string();
         match self {
-            Self::Syntax(_) | Self::Entry { .. } => "CAS-LOCK-001",
-            Self::UnsupportedVersion { .. } => "CAS-LOCK-002",
-        }
-    }
-
-    pub fn help(&self) -> &'static str {
-        match self {
-            Self::Syntax(_) | Self::Entry { .. } => {
-                "restore the file from version control, or run `casement lock --update`"
-            }
-            Self::UnsupportedVersion { .. } => {
-                "use the casement version that wrote the file, or a newer one"
-            }
+            Self::Syntax(_) | Self::Entry { .. } => Problem::new(
+                "CAS-LOCK-001",
+                what,
+                "restore the file from version control, or run `casement lock --update`",
+            ),
+            Self::UnsupportedVersion { .. } => Problem::new(
+                "CAS-LOCK-002",
+                what,
+                "use the casement version that wrote the file, or a newer one",
+            ),
         }
     }
 }

@@ -26,9 +26,8 @@ pub fn read(path: &Utf8Path) -> Result<Lock, Problem> {
             .detail("cause", error));
         }
     };
-    text.parse().map_err(|error: casement_lock::LockError| {
-        Problem::new(error.code(), error.to_string(), error.help()).detail("file", path)
-    })
+    text.parse()
+        .map_err(|error: casement_lock::LockError| error.problem().detail("file", path))
 }
 
 fn read_limited(path: &Utf8Path) -> std::io::Result<String> {
