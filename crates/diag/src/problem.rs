@@ -3,8 +3,13 @@
 use std::borrow::Cow;
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 /// An error message for the user, for failures that no caller handles differently.
-#[derive(Debug, Clone, PartialEq, Eq)]
+///
+/// As JSON it is the `error` object of documents and of the record of a run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "ErrorObject", into = "ErrorObject")]
 pub struct Problem {
     /// Stable, for example `CAS-LAB-001`.
     pub code: Cow<'static, str>,
@@ -32,6 +37,67 @@ impl Problem {
     pub fn detail(mut self, label: impl Into<String>, value: impl fmt::Display) -> Self {
         self.detail.push((label.into(), value.to_string()));
         self
+    }
+}
+
+/// [`Problem`] as JSON: the two values that disagree have fields of their own.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ErrorObject {
+    code: Cow<'static, str>,
+    message: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    expected: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    found: Option<String>,
+    help: String,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    details: Vec<Detail>,
+}
+
+/// A list and not a map: labels can repeat, and their order is that of the message.
+#[derive(Serialize, Deserialize)]
+struct Detail {
+    label: String,
+    value: String,
+}
+
+const EXPECTED: &str = "expected";
+const FOUND: &str = "found";
+
+impl From<Problem> for ErrorObject {
+    fn from(problem: Problem) -> Self {
+        let (mut expected, mut found, mut details) = (None, None, Vec::new());
+        for (label, value) in problem.detail {
+            match label.as_str() {
+                EXPECTED if expected.is_none() => expected = Some(value),
+                FOUND if found.is_none() => found = Some(value),
+                _ => details.push(Detail { label, value }),
+            }
+        }
+        Self {
+            code: problem.code,
+            message: problem.what,
+            expected,
+            found,
+            help: problem.help,
+            details,
+        }
+    }
+}
+
+impl From<ErrorObject> for Problem {
+    fn from(error: ErrorObject) -> Self {
+        let values = [(EXPECTED, error.expected), (FOUND, error.found)];
+        let values = values.into_iter();
+        let values = values.filter_map(|(label, value)| Some((label.to_owned(), value?)));
+        let details = error.details.into_iter().map(|it| (it.label, it.value));
+        Self {
+            code: error.code,
+            what: error.message,
+            detail: values.chain(details).collect(),
+            help: error.help,
+        }
     }
 }
 
@@ -125,6 +191,33 @@ mod tests {
             .detail("needed", "1.26\nor newer");
         let expected = "error[CAS-LAB-001]: Go is too old\n  found     1.19\n  needed    1.26\n            or newer\n  help      install Go 1.26\n";
         assert_eq!(problem.to_string(), expected);
+    }
+
+    #[test]
+    fn as_json_the_values_that_disagree_have_fields_of_their_own() {
+        let problem = Problem::new("CAS-NODE-008", "the kubelet stopped", "look at its log")
+            .detail("host", "win1")
+            .detail("expected", "running")
+            .detail("found", "stopped")
+            .detail("found", "no process");
+        let expected = serde_json::json!({
+            "code": "CAS-NODE-008",
+            "message": "the kubelet stopped",
+            "expected": "running",
+            "found": "stopped",
+            "help": "look at its log",
+            "details": [
+                {"label": "host", "value": "win1"},
+                {"label": "found", "value": "no process"},
+            ],
+        });
+        assert_eq!(serde_json::to_value(&problem).unwrap(), expected);
+        let read: Problem = serde_json::from_value(expected.clone()).unwrap();
+        assert_eq!(serde_json::to_value(&read).unwrap(), expected);
+        assert_eq!(read.detail.len(), problem.detail.len());
+        // A problem without details has only what every problem has.
+        let plain = serde_json::to_value(Problem::new("C", "m", "h")).unwrap();
+        assert_eq!(plain.as_object().unwrap().len(), 3, "{plain}");
     }
 
     #[test]
