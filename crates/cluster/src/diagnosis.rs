@@ -1,5 +1,6 @@
 //! Collects stuck nodes, pods and certificate requests, for `doctor`.
 
+use casement_verify::{ClusterObservation, NodeObservation, PendingRequest, PodObservation};
 use k8s_openapi::api::certificates::v1::CertificateSigningRequest;
 use k8s_openapi::api::core::v1::{Event, Node, Pod};
 use kube::api::{Api, ListParams};
@@ -9,71 +10,29 @@ use crate::csr::{SIGNER, subject};
 use crate::error::ClusterError;
 use crate::facts::{ObservedNode, node_ready};
 
-#[derive(Debug, Clone, Default)]
-pub struct ClusterDiagnosis {
-    /// All Nodes, with the message of their Ready condition.
-    pub nodes: Vec<NodeReport>,
-    /// Pods that are scheduled but do not run.
-    pub pods: Vec<StuckPod>,
-    /// Kubelet certificate requests that are neither approved nor denied.
-    pub requests: Vec<PendingRequest>,
-}
-
-#[derive(Debug, Clone)]
-pub struct NodeReport {
-    pub facts: ObservedNode,
-    /// Why it is not Ready.
-    pub message: String,
-}
-
-#[derive(Debug, Clone)]
-pub struct StuckPod {
-    /// `namespace/name`.
-    pub name: String,
-    pub node: String,
-    /// Why its container waits.
-    pub reason: String,
-    /// The container's message, or the latest warning event.
-    pub message: String,
-}
-
-#[derive(Debug, Clone)]
-pub struct PendingRequest {
-    pub name: String,
-    pub user: String,
-    /// The Node that the certificate is for.
-    pub node: String,
-}
-
 impl ClusterClient {
     /// Reads only.
-    pub async fn diagnose(&self) -> Result<ClusterDiagnosis, ClusterError> {
+    pub async fn diagnose(&self) -> Result<ClusterObservation, ClusterError> {
         let (nodes, pods, requests) = tokio::try_join!(
-            self.node_reports(),
+            self.node_observations(),
             self.stuck_pods(),
             self.pending_requests()
         )?;
-        Ok(ClusterDiagnosis {
+        Ok(ClusterObservation {
             nodes,
             pods,
             requests,
         })
     }
 
-    async fn node_reports(&self) -> Result<Vec<NodeReport>, ClusterError> {
+    async fn node_observations(&self) -> Result<Vec<NodeObservation>, ClusterError> {
         let api: Api<Node> = Api::all(self.client.clone());
         let list = api.list(&ListParams::default()).await;
         let list = list.map_err(self.failed("list Nodes"))?;
-        let report = |node: &Node| NodeReport {
-            facts: ObservedNode::of(node),
-            message: node_ready(node)
-                .and_then(|condition| condition.message.clone())
-                .unwrap_or_default(),
-        };
-        Ok(list.iter().map(report).collect())
+        Ok(list.iter().map(node_observation).collect())
     }
 
-    async fn stuck_pods(&self) -> Result<Vec<StuckPod>, ClusterError> {
+    async fn stuck_pods(&self) -> Result<Vec<PodObservation>, ClusterError> {
         let api: Api<Pod> = Api::all(self.client.clone());
         let list = api.list(&ListParams::default()).await;
         let list = list.map_err(self.failed("list Pods"))?;
@@ -114,7 +73,18 @@ impl ClusterClient {
     }
 }
 
-fn stuck_pod(pod: &Pod) -> Option<StuckPod> {
+fn node_observation(node: &Node) -> NodeObservation {
+    let facts = ObservedNode::of(node);
+    let message = node_ready(node).and_then(|condition| condition.message.clone());
+    NodeObservation {
+        name: facts.name,
+        ready: facts.ready,
+        message: message.unwrap_or_default(),
+        addresses: facts.addresses,
+    }
+}
+
+fn stuck_pod(pod: &Pod) -> Option<PodObservation> {
     let node = pod.spec.as_ref()?.node_name.clone()?;
     let status = pod.status.as_ref()?;
     if pod.metadata.deletion_timestamp.is_some() || status.phase.as_deref() == Some("Succeeded") {
@@ -125,7 +95,7 @@ fn stuck_pod(pod: &Pod) -> Option<StuckPod> {
     let waiting = waiting.next()?;
     let namespace = pod.metadata.namespace.as_deref().unwrap_or_default();
     let name = pod.metadata.name.as_deref().unwrap_or_default();
-    Some(StuckPod {
+    Some(PodObservation {
         name: format!("{namespace}/{name}"),
         node,
         reason: waiting.reason.clone().unwrap_or_default(),

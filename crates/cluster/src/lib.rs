@@ -41,7 +41,6 @@ pub use calico::{CalicoFacts, CalicoPool};
 pub use change::{ApplyOutcome, ChangeMethod, ClusterChange, ObjectRef};
 pub use client::ClusterClient;
 pub use csr::JoiningNode;
-pub use diagnosis::{ClusterDiagnosis, NodeReport, PendingRequest, StuckPod};
 pub use drain::Drained;
 pub use error::{AccessError, ClusterError};
 pub use facts::{Cni, DaemonSetFacts, ObservedCluster, ObservedNode};

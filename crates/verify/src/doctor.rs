@@ -42,7 +42,7 @@ pub fn diagnose(observation: &Observation) -> Vec<Finding> {
     findings.extend(pending_requests(observation));
     let explained = |host: &str| findings.iter().any(|it| it.host.as_deref() == Some(host));
     let mut more: Vec<Finding> = Vec::new();
-    for pod in &observation.pods {
+    for pod in &observation.cluster.pods {
         let host = observation
             .hosts
             .iter()
@@ -58,7 +58,8 @@ pub fn diagnose(observation: &Observation) -> Vec<Finding> {
     }
     for host in &observation.hosts {
         let on_host = |it: &Finding| it.host.as_ref() == Some(&host.name);
-        let node = observation.node(&host.name).filter(|node| !node.ready);
+        let node = observation.cluster.node(&host.name);
+        let node = node.filter(|node| !node.ready);
         if let Some(node) = node
             && !explained(&host.name)
             && !more.iter().any(on_host)
@@ -75,10 +76,8 @@ fn pending_requests(observation: &Observation) -> Vec<Finding> {
     let hosts = observation.hosts.iter();
     let findings = hosts.filter_map(|host| {
         let own = |node: &str| node.eq_ignore_ascii_case(&host.name);
-        let request = observation
-            .requests
-            .iter()
-            .find(|request| own(&request.node))?;
+        let requests = &observation.cluster.requests;
+        let request = requests.iter().find(|request| own(&request.node))?;
         let name = &request.name;
         let problem = Problem::new(
             "CAS-DOC-012",
@@ -118,7 +117,9 @@ mod tests {
     use casement_resource::{Change, Diff};
 
     use super::*;
-    use crate::observation::{DriftedStep, ExpectedState, HostObservation, PodObservation};
+    use crate::observation::{
+        ClusterObservation, DriftedStep, ExpectedState, HostObservation, PodObservation,
+    };
 
     fn host() -> HostObservation {
         let expected = ExpectedState {
@@ -152,9 +153,11 @@ mod tests {
     fn codes(host: HostObservation, ready: bool, pods: Vec<PodObservation>) -> Vec<String> {
         let observation = Observation {
             hosts: vec![host],
-            nodes: vec![node(ready)],
-            pods,
-            requests: Vec::new(),
+            cluster: ClusterObservation {
+                nodes: vec![node(ready)],
+                pods,
+                requests: Vec::new(),
+            },
         };
         let findings = diagnose(&observation).into_iter();
         findings.map(|it| it.problem.code.into_owned()).collect()

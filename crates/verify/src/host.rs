@@ -323,7 +323,7 @@ fn node_with_other_address<'a>(
     observation: &'a Observation,
 ) -> Option<&'a NodeObservation> {
     let expected = host.expected.address.to_string();
-    let node = observation.node(&host.name)?;
+    let node = observation.cluster.node(&host.name)?;
     let other = !node.addresses.is_empty() && !node.addresses.contains(&expected);
     other.then_some(node)
 }

@@ -14,6 +14,6 @@ mod pods;
 
 pub use doctor::{Finding, diagnose};
 pub use observation::{
-    DriftedStep, ExpectedState, HostObservation, NodeObservation, Observation, PendingRequest,
-    PodObservation,
+    ClusterObservation, DriftedStep, ExpectedState, HostObservation, NodeObservation, Observation,
+    PendingRequest, PodObservation,
 };

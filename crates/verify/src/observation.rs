@@ -11,14 +11,20 @@ use casement_resource::{Diff, Failure};
 pub struct Observation {
     /// The hosts of the cluster file.
     pub hosts: Vec<HostObservation>,
+    pub cluster: ClusterObservation,
+}
+
+/// What the Kubernetes API reports.
+#[derive(Debug, Clone, Default)]
+pub struct ClusterObservation {
     pub nodes: Vec<NodeObservation>,
-    /// Pods on Windows nodes that do not run.
+    /// Pods that are scheduled but do not run.
     pub pods: Vec<PodObservation>,
-    /// Certificate requests of kubelets that are not approved.
+    /// Certificate requests of kubelets that are neither approved nor denied.
     pub requests: Vec<PendingRequest>,
 }
 
-impl Observation {
+impl ClusterObservation {
     /// The Node of a host; Node names are lowercase.
     pub(crate) fn node(&self, host: &str) -> Option<&NodeObservation> {
         let host = host.to_lowercase();
@@ -105,9 +111,9 @@ pub struct PodObservation {
     /// `namespace/name`.
     pub name: String,
     pub node: String,
-    /// The reason of its waiting state.
+    /// Why its container waits.
     pub reason: String,
-    /// The message of its last event.
+    /// The container's message, or the latest warning event.
     pub message: String,
 }
 

@@ -6,8 +6,7 @@ use casement_run::RunError;
 use casement_run::agent_client::AgentClient;
 use casement_spec::Host;
 use casement_verify::{
-    DriftedStep, ExpectedState, Finding, HostObservation, NodeObservation, Observation,
-    PendingRequest, PodObservation, diagnose,
+    DriftedStep, ExpectedState, Finding, HostObservation, Observation, diagnose,
 };
 use clap::Args;
 use serde_json::{Value, json};
@@ -64,8 +63,8 @@ pub async fn run_doctor(arguments: DoctorArgs) -> Result<(), CommandError> {
 async fn observe(fleet: &mut Fleet) -> Result<Observation, CommandError> {
     let surveys = survey(fleet).await;
     let surveys = surveys.map_err(|error| errors::problem(&error))?;
-    let problems = fleet.kube.cluster.diagnose().await;
-    let problems = problems.map_err(|error| error.problem())?;
+    let cluster = fleet.kube.cluster.diagnose().await;
+    let cluster = cluster.map_err(|error| error.problem())?;
     let facts = fleet.facts().await;
     let facts = &facts.map_err(|error| errors::problem(&error))?;
     let mut clients = std::mem::take(&mut fleet.clients);
@@ -91,38 +90,7 @@ async fn observe(fleet: &mut Fleet) -> Result<Observation, CommandError> {
         hosts.push(unreachable(fleet, name, error)?);
     }
     fleet.clients = clients;
-    Ok(Observation {
-        hosts,
-        nodes: problems
-            .nodes
-            .into_iter()
-            .map(|node| NodeObservation {
-                name: node.facts.name,
-                ready: node.facts.ready,
-                message: node.message,
-                addresses: node.facts.addresses,
-            })
-            .collect(),
-        pods: problems
-            .pods
-            .into_iter()
-            .map(|pod| PodObservation {
-                name: pod.name,
-                node: pod.node,
-                reason: pod.reason,
-                message: pod.message,
-            })
-            .collect(),
-        requests: problems
-            .requests
-            .into_iter()
-            .map(|request| PendingRequest {
-                name: request.name,
-                user: request.user,
-                node: request.node,
-            })
-            .collect(),
-    })
+    Ok(Observation { hosts, cluster })
 }
 
 /// Drifted steps, stopped services, and the logs and files that show the cause.
