@@ -1,9 +1,8 @@
 //! Changes to cluster objects as text.
 
 use casement_cluster::{ChangeMethod, ClusterChange};
+use casement_report::{Action, ObjectChange};
 use serde_json::Value;
-
-use crate::counts::Action;
 
 /// The maximum width of a value, in characters.
 const MAX_VALUE_WIDTH: usize = 60;
@@ -19,14 +18,12 @@ pub fn section(changes: &[ClusterChange]) -> String {
 
 /// One change: a sign, the object, the field, both values, and the outage.
 pub fn line(change: &ClusterChange) -> String {
-    let (object, sign) = (&change.object, Action::of_object(change).sign());
+    let (object, sign) = (&change.object, action(change).sign());
     let text = match &change.method {
         ChangeMethod::Apply if change.before.is_none() => format!("{sign} {object}"),
         ChangeMethod::Apply => format!("{sign} {object}  {}", differences(change)),
         ChangeMethod::Delete => format!("{sign} {object}"),
-        ChangeMethod::Restart { vni } => {
-            format!("! {object}  restart all pods, with VNI {vni}")
-        }
+        ChangeMethod::Restart { vni } => format!("! {object}  {}", restart(*vni)),
         ChangeMethod::Patch => {
             let sign = if change.outage.is_some() { "!" } else { sign };
             format!("{sign} {object}  {}", patched(change))
@@ -36,6 +33,38 @@ pub fn line(change: &ClusterChange) -> String {
         Some(outage) => format!("{text}\n      outage: {outage}; needs --allow-network-outage"),
         None => text,
     }
+}
+
+pub fn action(change: &ClusterChange) -> Action {
+    match change.method {
+        ChangeMethod::Apply | ChangeMethod::Patch => {
+            Action::new(change.before.is_none(), change.after.is_none())
+        }
+        ChangeMethod::Restart { .. } => Action::Change,
+        ChangeMethod::Delete => Action::Remove,
+    }
+}
+
+/// A change without its values, which can be whole objects.
+pub fn object_change(change: &ClusterChange) -> ObjectChange {
+    let object = change.object.clone();
+    ObjectChange {
+        api_version: object.api_version,
+        kind: object.kind,
+        namespace: object.namespace,
+        name: object.name,
+        action: action(change),
+        field: Some(change.field.clone()).filter(|field| !field.is_empty()),
+        note: match change.method {
+            ChangeMethod::Restart { vni } => Some(restart(vni)),
+            _ => None,
+        },
+        outage: change.outage.clone(),
+    }
+}
+
+fn restart(vni: u32) -> String {
+    format!("restart all pods, with VNI {vni}")
 }
 
 fn patched(change: &ClusterChange) -> String {

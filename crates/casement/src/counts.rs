@@ -1,48 +1,10 @@
 //! How many things a plan adds, changes and removes.
 
-use casement_cluster::{ChangeMethod, ClusterChange};
-use casement_resource::{Change, Diff};
+use casement_cluster::ClusterChange;
+use casement_report::Action;
 use casement_run::survey::SurveyedStep;
 
-/// What a step or an object needs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Action {
-    Add,
-    Change,
-    Remove,
-}
-
-impl Action {
-    fn new(absent_before: bool, absent_after: bool) -> Self {
-        match (absent_before, absent_after) {
-            (true, _) => Self::Add,
-            (false, true) => Self::Remove,
-            (false, false) => Self::Change,
-        }
-    }
-
-    pub fn of(change: &Change) -> Self {
-        Self::new(change.before.is_none(), change.after.is_none())
-    }
-
-    pub fn of_object(change: &ClusterChange) -> Self {
-        match change.method {
-            ChangeMethod::Apply | ChangeMethod::Patch => {
-                Self::new(change.before.is_none(), change.after.is_none())
-            }
-            ChangeMethod::Restart { .. } => Self::Change,
-            ChangeMethod::Delete => Self::Remove,
-        }
-    }
-
-    pub fn sign(self) -> &'static str {
-        match self {
-            Self::Add => "+",
-            Self::Change => "~",
-            Self::Remove => "-",
-        }
-    }
-}
+use crate::changes;
 
 #[derive(Debug, Default)]
 pub struct Counts {
@@ -56,27 +18,20 @@ pub struct Counts {
 
 impl Counts {
     pub fn add_step(&mut self, step: &SurveyedStep) {
-        match &step.step.result {
-            Ok(Diff::InSync { .. }) => self.unchanged += 1,
-            Ok(Diff::Changes(changes)) => {
-                let mut actions = changes.iter().map(Action::of);
-                let first = actions.next().unwrap_or(Action::Change);
-                let same = actions.all(|action| action == first);
-                self.count(if same { first } else { Action::Change });
-            }
-            Err(_) => self.unknown += 1,
-        }
+        self.count(Action::of_result(&step.step.result));
     }
 
     pub fn add_cluster_change(&mut self, change: &ClusterChange) {
-        self.count(Action::of_object(change));
+        self.count(changes::action(change));
     }
 
     fn count(&mut self, action: Action) {
         match action {
-            Action::Add => self.add += 1,
+            Action::Create => self.add += 1,
             Action::Change => self.change += 1,
             Action::Remove => self.remove += 1,
+            Action::None => self.unchanged += 1,
+            Action::Unknown => self.unknown += 1,
         }
     }
 
@@ -121,6 +76,7 @@ impl Counts {
 #[cfg(test)]
 mod tests {
     use casement_resource::wire::ObservedStep;
+    use casement_resource::{Change, Diff};
 
     use super::*;
 

@@ -96,15 +96,9 @@ fn lock_age(since: u64, now: u64) -> String {
 }
 
 pub fn step(host: &str, failure: &Failure) -> Problem {
-    let code = failure.code.to_string();
-    let mut problem = Problem::new(code, failure.message.clone(), failure.help.clone());
-    problem = problem.detail("host", host);
-    let values = [("expected", &failure.expected), ("found", &failure.found)];
-    for (label, value) in values {
-        if let Some(value) = value {
-            problem = problem.detail(label, value);
-        }
-    }
+    let mut problem = casement_report::problem(failure);
+    let host = ("host".to_owned(), host.to_owned());
+    problem.detail.insert(0, host);
     problem
 }
 

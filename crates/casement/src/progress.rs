@@ -10,16 +10,17 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use casement_resource::wire::{Event, EventKind};
+use casement_diag::Problem;
+use casement_report::record::HostSummary;
+use casement_resource::wire::{Event, EventKind, Outcome};
 use casement_resource::{Failure, NodeDocument, ResourceId};
 use casement_run::RunError;
 use casement_run::apply::RunEvent;
 use casement_run::blob_source::BlobProgress;
 use clap::Args;
-use serde_json::{Value, json};
 
 use board::{Row, State};
-pub use record::RunRecord;
+pub use record::{ClosedRecord, RunRecord};
 use screen::Screen;
 
 use crate::{clock, errors, log_file, output};
@@ -68,6 +69,8 @@ struct HostProgress {
     finished: u32,
     /// The steps of the current stage by their ids, which events carry.
     names: BTreeMap<ResourceId, String>,
+    /// Why it failed or was stopped.
+    error: Option<Problem>,
 }
 
 struct StepFailure {
@@ -79,20 +82,21 @@ struct StepFailure {
 }
 
 impl Progress {
-    pub fn begin(arguments: &ProgressArgs, hosts: &[&str], record: Option<RunRecord>) -> Self {
+    pub fn begin(arguments: &ProgressArgs, hosts: &[&str], record: RunRecord) -> Self {
         let hosts = hosts.iter().map(|name| HostProgress {
             row: Row::waiting(name),
             began: None,
             steps: 0,
             finished: 0,
             names: BTreeMap::new(),
+            error: None,
         });
         let shared = Arc::new(Mutex::new(Shared {
             started: Instant::now(),
             hosts: hosts.collect(),
             screen: Screen::find(arguments.verbose),
             verbose: arguments.verbose,
-            record,
+            record: Some(record),
             failures: BTreeMap::new(),
         }));
         if lock(&shared).screen.is_some() {
@@ -110,10 +114,9 @@ impl Progress {
                 document,
                 observed,
             } => {
-                let stage = document.stage().name();
                 shared.begin_stage(host, document);
                 if let Some(record) = &mut shared.record {
-                    record.planned(host, stage, &observed.steps);
+                    record.planned(document, &observed.steps);
                 }
             }
             RunEvent::BlobProgress { host, progress } => shared.blob_progress(host, progress),
@@ -177,40 +180,46 @@ impl Progress {
         shared.screen = None;
     }
 
-    /// Closes the record if it is open; returns its directory. An immediate exit waits
-    /// for this lock.
-    pub fn close(&self, outcome: &str, hosts: &[Value]) -> Option<PathBuf> {
+    /// Closes the record if it is open. An immediate exit waits for this lock.
+    pub fn close(&self, outcome: Outcome, hosts: Vec<HostSummary>) -> Option<ClosedRecord> {
         let mut shared = lock(&self.shared);
         let record = shared.record.take();
         record.map(|record| record.close(outcome, hosts))
     }
 
     /// Ends the run for the same reason on all hosts that have not finished.
-    pub fn abandon(&self, outcome: &str, reason: &str) {
+    pub fn abandon(&self, outcome: Outcome, reason: &Problem) -> Option<ClosedRecord> {
         self.finish();
         let hosts = {
             let shared = lock(&self.shared);
-            let hosts = shared.hosts.iter();
-            let hosts = hosts.map(|host| match host.row.state {
-                State::Done => json!({"name": host.row.name}),
-                State::Failed => json!({"name": host.row.name, "error": host.row.text}),
-                _ => json!({"name": host.row.name, "error": reason}),
+            let hosts = shared.hosts.iter().map(|host| HostSummary {
+                name: host.row.name.clone(),
+                error: match host.row.state {
+                    State::Done => None,
+                    _ => Some(host.error.as_ref().unwrap_or(reason).clone()),
+                },
+                seconds: Some(host.row.elapsed.as_secs_f64()),
+                ..HostSummary::default()
             });
-            hosts.collect::<Vec<_>>()
+            hosts.collect()
         };
-        self.close(outcome, &hosts);
+        self.close(outcome, hosts)
+    }
+
+    /// Why a host failed: the failed step where one is known.
+    pub fn problem(&self, host: &str, error: &RunError) -> Problem {
+        lock(&self.shared).problem(host, error)
     }
 
     /// Reports why a host failed, with the failed step where one is known.
     pub fn report_failure(&self, host: &str, error: &RunError) {
         let (heading, problem) = {
             let shared = lock(&self.shared);
-            match (error, shared.failures.get(host)) {
-                (RunError::Failed { .. }, Some(failed)) => {
-                    (failed.heading(host), errors::step(host, &failed.failure))
-                }
-                _ => (format!("{host} failed"), errors::problem(error)),
-            }
+            let heading = match (error, shared.failures.get(host)) {
+                (RunError::Failed { .. }, Some(failed)) => failed.heading(host),
+                _ => format!("{host} failed"),
+            };
+            (heading, shared.problem(host, error))
         };
         output::report(&format!("\n{heading}\n"), &problem);
     }
@@ -361,8 +370,10 @@ impl Shared {
             Err(RunError::Canceled { .. }) => (State::Canceled, "stopped".to_owned()),
             Err(error) => (State::Failed, self.reason(host, error)),
         };
+        let error = result.err().map(|error| self.problem(host, error));
         self.update(host, |host| {
             host.names.clear();
+            host.error = error;
             match state {
                 State::Done => host.finish(&text),
                 _ => {
@@ -472,6 +483,13 @@ impl Shared {
         match (error, self.failures.get(host)) {
             (RunError::Failed { .. }, Some(failed)) => failed.failure.message.clone(),
             _ => error.to_string(),
+        }
+    }
+
+    fn problem(&self, host: &str, error: &RunError) -> Problem {
+        match (error, self.failures.get(host)) {
+            (RunError::Failed { .. }, Some(failed)) => errors::step(host, &failed.failure),
+            _ => errors::problem(error),
         }
     }
 

@@ -5,6 +5,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use casement_diag::Problem;
+use casement_resource::wire::Outcome;
 use casement_run::cancel::{CancelSource, CancelToken};
 #[cfg(unix)]
 use tokio::signal::unix::{Signal as Interrupts, SignalKind, signal};
@@ -118,7 +120,9 @@ async fn listen(
          Run `casement {verb}` to resume."
     ));
     if interrupts.recv().await.is_some() {
-        progress.abandon("stopped", "exited before the host finished");
+        let what = "exited before the host finished";
+        let reason = Problem::new("CAS-RUN-001", what, "run the command again to resume");
+        progress.abandon(Outcome::Stopped, &reason);
         exit();
     }
 }

@@ -1,9 +1,11 @@
 //! The HTML page.
 
+use casement_diag::Problem;
+use casement_resource::Change;
 use casement_spec::Cluster;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
-use crate::run::{Change, HostRun, Run, StepRun, StepState};
+use crate::run::{HostRun, Run, StepResult, StepRun};
 use crate::time;
 use crate::timeline::{color, timeline};
 use crate::topology::topology;
@@ -50,21 +52,18 @@ pub fn page(run: &Run, cluster: Option<&Cluster>) -> String {
 fn summary(run: &Run) -> Markup {
     let changed: u32 = run.hosts.iter().map(|host| host.changed).sum();
     let failed = run.hosts.iter().filter(|it| it.error.is_some()).count();
-    let outcome = match run.is_cut_off() {
-        true => "incomplete",
-        false => run.outcome.as_str(),
-    };
+    let outcome = run.outcome_name();
     html! {
         p.summary {
-            b class=(run.outcome) { (outcome) }
-            @if run.is_cut_off() { " after " } @else { " in " }
+            b class=(outcome) { (outcome) }
+            @if run.is_incomplete() { " after " } @else { " in " }
             span #took { (time::duration(run.milliseconds)) }
             ": " span #hosts { (run.hosts.len()) } (plural(run.hosts.len(), " host")) ", "
             span #changed { (changed) } (plural(changed as usize, " change")) " on hosts, "
             span #objects { (run.objects.len()) } (plural(run.objects.len(), " cluster object")) " changed, "
             span #failed { (failed) } (plural(failed, " host")) " failed."
         }
-        @if run.is_cut_off() {
+        @if run.is_incomplete() {
             p { "There is no summary: the run was killed, or is still in progress. Run the same command again to resume." }
         }
         p.small { "Started " (run.began) " (UTC), casement " (run.version) "." }
@@ -73,12 +72,12 @@ fn summary(run: &Run) -> Markup {
 
 /// The colors of the timeline.
 fn legend(run: &Run) -> Markup {
-    let first = run.hosts.iter().max_by_key(|host| host.parts.len());
-    let parts = first.map(|host| host.parts.as_slice()).unwrap_or_default();
+    let first = run.hosts.iter().max_by_key(|host| host.stages.len());
+    let stages = first.map(|host| host.stages.as_slice());
     html! {
         p.small {
-            @for part in parts {
-                span class={ "key part-" (color(&part.name)) } {} " " (part.name) " "
+            @for stage in stages.unwrap_or_default() {
+                span class={ "key part-" (color(&stage.name)) } {} " " (stage.name) " "
             }
         }
     }
@@ -86,12 +85,14 @@ fn legend(run: &Run) -> Markup {
 
 fn failures(run: &Run) -> Markup {
     html! {
-        @for host in run.hosts.iter().filter(|host| host.error.is_some()) {
-            div.failure {
-                b { (host.name) }
-                ": " (host.error.as_deref().unwrap_or_default())
-                @for step in host.steps.iter().filter(|it| it.state == StepState::Failed) {
-                    (failure(step))
+        @for host in &run.hosts {
+            @if let Some(error) = &host.error {
+                div.failure {
+                    b { (host.name) }
+                    ": " (error.what)
+                    @for step in host.steps.iter().filter(|it| it.result == StepResult::Failed) {
+                        (failure(step))
+                    }
                 }
             }
         }
@@ -100,12 +101,11 @@ fn failures(run: &Run) -> Markup {
 
 fn failure(step: &StepRun) -> Markup {
     html! {
-        @if let Some(failure) = &step.failure {
+        @if let Some(Problem { code, what, detail, help }) = &step.step.error {
             p {
-                code { (failure.code) } " in " code { (step.span.name) } ": " (failure.message)
-                @if let Some(expected) = &failure.expected { br; "expected " code { (expected) } }
-                @if let Some(found) = &failure.found { br; "found " code { (found) } }
-                br; "help: " (failure.help)
+                code { (code) } " in " code { (step.step.identity()) } ": " (what)
+                @for (label, value) in detail { br; (label) " " code { (value) } }
+                br; "help: " (help)
             }
         }
     }
@@ -130,12 +130,12 @@ fn host_steps(host: &HostRun) -> Markup {
                 thead { tr { th { "Step" } th { "Stage" } th { "Status" } th { "Duration" } th { "Changes" } } }
                 tbody {
                     @for step in &host.steps {
-                        tr class=(label(step.state)) {
-                            td { code { (step.span.name) } }
-                            td { (step.part) }
-                            td { (label(step.state)) }
-                            td.number { (time::duration(step.span.to - step.span.from)) }
-                            td { @for change in &step.changes { (field_change(change)) } }
+                        tr class=(step.result.name()) {
+                            td { code { (step.step.identity()) } }
+                            td { (step.stage) }
+                            td { (step.result.name()) }
+                            td.number { (time::duration(step.to.saturating_sub(step.from))) }
+                            td { @for change in &step.step.changes { (field_change(change)) } }
                         }
                     }
                 }
@@ -151,16 +151,6 @@ fn field_change(change: &Change) -> Markup {
             @if let Some(before) = &change.before { del { (before) } " → " }
             @if let Some(after) = &change.after { ins { (after) } } @else { "(none)" }
         }
-    }
-}
-
-fn label(state: StepState) -> &'static str {
-    match state {
-        StepState::Begun => "incomplete",
-        StepState::Changed => "changed",
-        StepState::Removed => "removed",
-        StepState::Failed => "failed",
-        StepState::Skipped => "skipped",
     }
 }
 

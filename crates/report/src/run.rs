@@ -1,59 +1,65 @@
-//! A run, read from its record.
+//! A run: what happened on each host, put together from the entries of its record.
 
 use std::collections::BTreeMap;
 
-use casement_resource::wire::{Event, EventKind};
-use casement_resource::{Failure, ResourceId};
-use serde::{Deserialize, Serialize};
+use casement_diag::Problem;
+use casement_resource::ResourceId;
+use casement_resource::wire::{EventKind, Outcome};
+use serde::{Serialize, Serializer};
 
-#[derive(Debug, thiserror::Error)]
-#[error("failed to parse {file}: {source}")]
-pub struct ReadError {
-    /// A file of the record, with the line.
-    pub file: String,
-    source: serde_json::Error,
-}
+use crate::record::{EventEntry, Head, HostSummary, PlanEntry, Record, Summary};
+use crate::step::{Action, ObjectChange, Step, problem};
 
 /// The outcome of a run without a summary: it was killed, or is still in progress.
-pub const CUT_OFF: &str = "incomplete";
+const INCOMPLETE: &str = "incomplete";
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+/// Printed by `-o json`, see `docs/reference/json-output.md`.
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Run {
-    /// `apply`, `reset`.
+    /// `apply`, `reset`, `converge`; empty if the run was killed before it was recorded.
     pub verb: String,
-    /// Start time in UTC.
-    pub began: String,
-    /// Duration.
-    pub milliseconds: u64,
-    /// `done`, `failed`, `stopped`, [`CUT_OFF`].
-    pub outcome: String,
     /// The version of casement.
     pub version: String,
+    /// Start time in UTC.
+    pub began: String,
+    #[serde(rename = "seconds", serialize_with = "seconds")]
+    pub milliseconds: u64,
+    /// None if there is no summary.
+    #[serde(serialize_with = "outcome_or_incomplete")]
+    pub outcome: Option<Outcome>,
     /// Changed cluster objects.
-    pub objects: Vec<String>,
+    pub objects: Vec<ObjectChange>,
     pub hosts: Vec<HostRun>,
 }
 
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct HostRun {
     pub name: String,
     /// The number of changes.
     pub changed: u32,
-    pub error: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<Problem>,
     /// The pod network.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub pods: Option<String>,
-    /// The stages of the run.
-    pub parts: Vec<Span>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seconds: Option<f64>,
+    /// How many resources were searched for again after a removal.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub verified: Option<u32>,
+    pub stages: Vec<StageRun>,
     pub steps: Vec<StepRun>,
 }
 
-/// A period, in milliseconds since the first event of the run.
+/// Times are in milliseconds since the first event of the run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Span {
+pub struct StageRun {
     pub name: String,
+    /// The number of its steps.
+    pub steps: u32,
     pub from: u64,
     pub to: u64,
 }
@@ -62,21 +68,23 @@ pub struct Span {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct StepRun {
-    /// Its name is the id of the step.
+    pub host: String,
+    pub stage: String,
+    /// Its position in the stage, counted from 1 in the order of execution.
+    pub number: u32,
     #[serde(flatten)]
-    pub span: Span,
-    /// The stage.
-    pub part: String,
-    pub state: StepState,
-    pub changes: Vec<Change>,
-    pub failure: Option<Failure>,
+    pub step: Step,
+    pub result: StepResult,
+    /// In milliseconds since the first event of the run.
+    pub from: u64,
+    pub to: u64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub enum StepState {
-    /// The run ended before the step.
-    Begun,
+pub enum StepResult {
+    /// The run ended during the step.
+    Incomplete,
     Changed,
     Removed,
     Failed,
@@ -84,273 +92,300 @@ pub enum StepState {
     Skipped,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Change {
-    pub field: String,
-    pub before: Option<String>,
-    pub after: Option<String>,
+impl StepResult {
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Incomplete => INCOMPLETE,
+            Self::Changed => "changed",
+            Self::Removed => "removed",
+            Self::Failed => "failed",
+            Self::Skipped => "skipped",
+        }
+    }
 }
 
-#[derive(Deserialize)]
-struct Summary {
-    casement: String,
-    verb: String,
-    began: String,
-    seconds: f64,
-    outcome: String,
-    hosts: Vec<HostSummary>,
+/// Puts a run together entry by entry, as they are written or read.
+#[derive(Debug, Default)]
+pub struct RunBuilder {
+    objects: Vec<ObjectChange>,
+    hosts: Vec<HostBuilder>,
+    /// When the first event happened, and the last; clocks of hosts differ.
+    times: Option<(u64, u64)>,
 }
 
-#[derive(Deserialize)]
-struct HostSummary {
-    name: String,
-    #[serde(default)]
-    changed: u32,
-    #[serde(default)]
-    removed: Vec<String>,
-    error: Option<String>,
-    pods: Option<String>,
-}
-
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum Planned {
-    Head(Head),
-    Cluster { cluster: Vec<String> },
-    Host { host: String },
-}
-
-/// Written at the start of a run.
-#[derive(Debug, Clone, Default, Deserialize)]
-struct Head {
-    casement: String,
-    verb: String,
-    began: String,
-}
-
-#[derive(Deserialize)]
-struct EventLine {
-    host: String,
-    part: String,
-    event: Event,
+#[derive(Debug, Default)]
+struct HostBuilder {
+    run: HostRun,
+    /// The steps of the current stage, which events only name.
+    planned: BTreeMap<ResourceId, Step>,
+    /// The finished steps of the current stage.
+    finished: u32,
+    /// Where the steps of the current stage are in [`HostRun::steps`].
+    started: BTreeMap<ResourceId, usize>,
 }
 
 impl Run {
-    /// Reads the files of a record; an incomplete run has no summary.
-    pub fn read(plan: &str, events: &str, summary: Option<&str>) -> Result<Self, ReadError> {
-        let plan: Vec<Planned> = serde_json::from_str(plan).map_err(parse_error("plan.json"))?;
-        // The last line of a killed run may be incomplete.
-        let events = match (summary, events.rsplit_once('\n')) {
-            (None, Some((whole, _))) => whole,
-            (None, None) => "",
-            (Some(_), _) => events,
-        };
-        let lines = events.lines().enumerate();
-        let events: Vec<EventLine> = lines
-            .map(|(at, line)| {
-                let location = format!("events.jsonl, line {}", at + 1);
-                serde_json::from_str(line).map_err(parse_error(&location))
-            })
-            .collect::<Result<_, _>>()?;
-        let summary = match summary {
-            Some(text) => serde_json::from_str(text).map_err(parse_error("summary.json"))?,
-            None => Summary::of_incomplete(&plan, &events),
-        };
-        let objects = plan.into_iter().flat_map(|planned| match planned {
-            Planned::Cluster { cluster } => cluster,
-            Planned::Head(_) | Planned::Host { .. } => Vec::new(),
-        });
-        let start = events.iter().map(|line| line.event.at).min().unwrap_or(0);
-        let hosts = summary.hosts.iter();
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "the duration of a run is not negative and far below u64::MAX milliseconds"
-        )]
-        let milliseconds = (summary.seconds.max(0.0) * 1000.0) as u64;
-        Ok(Self {
-            verb: summary.verb,
-            began: summary.began,
-            milliseconds,
-            outcome: summary.outcome,
-            version: summary.casement,
-            objects: objects.collect(),
-            hosts: hosts.map(|host| host_run(host, &events, start)).collect(),
-        })
+    #[must_use]
+    pub fn of(record: &Record) -> Self {
+        let mut builder = RunBuilder::default();
+        record.plan.iter().for_each(|entry| builder.plan(entry));
+        record.events.iter().for_each(|entry| builder.event(entry));
+        builder.finish(record.head.as_ref(), record.summary.as_ref())
     }
 
     /// Whether the run has no summary.
     #[must_use]
-    pub fn is_cut_off(&self) -> bool {
-        self.outcome == CUT_OFF
+    pub fn is_incomplete(&self) -> bool {
+        self.outcome.is_none()
+    }
+
+    #[must_use]
+    pub fn outcome_name(&self) -> &'static str {
+        outcome_name(self.outcome)
     }
 
     /// The time of the last event, in milliseconds since the first.
     #[must_use]
     pub fn end(&self) -> u64 {
         let steps = self.hosts.iter().flat_map(|host| &host.steps);
-        let parts = self.hosts.iter().flat_map(|host| &host.parts);
-        let ends = steps.map(|step| step.span.to);
-        ends.chain(parts.map(|part| part.to)).max().unwrap_or(0)
+        let stages = self.hosts.iter().flat_map(|host| &host.stages);
+        let ends = steps.map(|step| step.to);
+        ends.chain(stages.map(|stage| stage.to)).max().unwrap_or(0)
     }
 }
 
-fn parse_error(file: &str) -> impl FnOnce(serde_json::Error) -> ReadError {
-    let file = file.to_owned();
-    move |source| ReadError { file, source }
+fn outcome_name(outcome: Option<Outcome>) -> &'static str {
+    match outcome {
+        None => INCOMPLETE,
+        Some(Outcome::Done) => "done",
+        Some(Outcome::Failed) => "failed",
+        Some(Outcome::Stopped) => "stopped",
+    }
 }
 
-impl Summary {
-    /// The summary of a run that did not write one.
-    fn of_incomplete(plan: &[Planned], events: &[EventLine]) -> Self {
-        let head = plan.iter().find_map(|planned| match planned {
-            Planned::Head(head) => Some(head.clone()),
-            _ => None,
-        });
-        let head = head.unwrap_or_default();
-        let mut hosts: Vec<HostSummary> = Vec::new();
-        let planned = plan.iter().filter_map(|planned| match planned {
-            Planned::Host { host } => Some(host),
-            _ => None,
-        });
-        // Hosts with only removals are not part of the plan.
-        for name in planned.chain(events.iter().map(|line| &line.host)) {
-            if !hosts.iter().any(|host| host.name == *name) {
-                hosts.push(HostSummary::of_incomplete(name, events));
+fn outcome_or_incomplete<S: Serializer>(
+    outcome: &Option<Outcome>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(outcome_name(*outcome))
+}
+
+#[expect(clippy::cast_precision_loss, reason = "milliseconds of one run")]
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
+fn seconds<S: Serializer>(milliseconds: &u64, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_f64(*milliseconds as f64 / 1000.0)
+}
+
+impl RunBuilder {
+    pub fn plan(&mut self, entry: &PlanEntry) {
+        match entry {
+            PlanEntry::Cluster { changes } => self.objects.extend_from_slice(changes),
+            PlanEntry::Stage { host, steps, .. } => {
+                let steps = steps.iter().map(|step| (step.id.clone(), step.clone()));
+                self.host(host).planned = steps.collect();
             }
         }
-        let times = || events.iter().map(|line| line.event.at);
-        let elapsed = times().max().unwrap_or(0) - times().min().unwrap_or(0);
-        #[expect(clippy::cast_precision_loss, reason = "milliseconds of one run")]
-        let seconds = elapsed as f64 / 1000.0;
-        Self {
-            casement: head.casement,
-            verb: head.verb,
-            began: head.began,
-            seconds,
-            outcome: CUT_OFF.to_owned(),
-            hosts,
+    }
+
+    pub fn event(&mut self, entry: &EventEntry) {
+        let at = entry.event.at;
+        let (first, last) = self.times.unwrap_or((at, at));
+        self.times = Some((first.min(at), last.max(at)));
+        let host = self.host(&entry.host);
+        host.extend_stage(&entry.stage, at);
+        host.record(&entry.stage, at, &entry.event.kind);
+    }
+
+    /// Without a summary, the run ends with its last event, on the hosts that are known.
+    #[must_use]
+    pub fn finish(mut self, head: Option<&Head>, summary: Option<&Summary>) -> Run {
+        let (start, end) = self.times.unwrap_or_default();
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "the duration of a run is not negative and far below u64::MAX milliseconds"
+        )]
+        let milliseconds = match summary {
+            Some(summary) => (summary.seconds.max(0.0) * 1000.0) as u64,
+            None => end - start,
+        };
+        if let Some(summary) = summary {
+            // In the order of the summary, with the hosts that never answered.
+            let known = &mut self.hosts;
+            let hosts = summary.hosts.iter().map(|host| conclude(known, host));
+            self.hosts = hosts.collect();
         }
+        let hosts = self.hosts.into_iter().map(|host| host.finish(start));
+        let head = summary.map(|summary| &summary.head).or(head);
+        let text = |field: fn(&Head) -> &String| head.map(field).cloned().unwrap_or_default();
+        Run {
+            verb: text(|head| &head.verb),
+            version: text(|head| &head.casement),
+            began: text(|head| &head.began),
+            milliseconds,
+            outcome: summary.map(|summary| summary.outcome),
+            objects: self.objects,
+            hosts: hosts.collect(),
+        }
+    }
+
+    fn host(&mut self, name: &str) -> &mut HostBuilder {
+        let known = self.hosts.iter().position(|host| host.run.name == name);
+        let index = known.unwrap_or(self.hosts.len());
+        if known.is_none() {
+            self.hosts.push(HostBuilder::new(name));
+        }
+        #[expect(clippy::indexing_slicing, reason = "it was found or added")]
+        &mut self.hosts[index]
     }
 }
 
-impl HostSummary {
-    fn of_incomplete(name: &str, events: &[EventLine]) -> Self {
-        let changed = events.iter().filter(|line| line.host == name);
-        let changed = changed.filter(|line| {
-            matches!(
-                line.event.kind,
-                EventKind::StepChanged { .. } | EventKind::StepRemoved { .. }
-            )
-        });
-        Self {
-            name: name.to_owned(),
-            changed: u32::try_from(changed.count()).unwrap_or(u32::MAX),
-            removed: Vec::new(),
-            error: None,
-            pods: None,
-        }
-    }
-}
-
-fn host_run(summary: &HostSummary, events: &[EventLine], start: u64) -> HostRun {
-    let removed = u32::try_from(summary.removed.len()).unwrap_or(u32::MAX);
-    let mut host = HostRun {
-        name: summary.name.clone(),
-        changed: summary.changed.max(removed),
-        error: summary.error.clone(),
-        pods: summary.pods.clone(),
-        ..HostRun::default()
+/// Takes a host out of `known`, with what only its summary has.
+fn conclude(known: &mut Vec<HostBuilder>, summary: &HostSummary) -> HostBuilder {
+    let index = known.iter().position(|host| host.run.name == summary.name);
+    let mut host = match index {
+        Some(index) => known.swap_remove(index),
+        None => HostBuilder::new(&summary.name),
     };
-    let mut started = BTreeMap::new();
-    for line in events.iter().filter(|line| line.host == summary.name) {
-        let at = line.event.at.saturating_sub(start);
-        host.extend_stage(&line.part, at);
-        host.record(&line.part, at, &line.event.kind, &mut started);
-    }
+    let removed = u32::try_from(summary.removed.len()).unwrap_or(u32::MAX);
+    host.run.changed = summary.changed.max(removed);
+    host.run.error.clone_from(&summary.error);
+    host.run.pods.clone_from(&summary.pods);
+    host.run.seconds = summary.seconds;
     host
 }
 
-impl HostRun {
-    fn extend_stage(&mut self, part: &str, at: u64) {
-        match self.parts.last_mut() {
-            Some(last) if last.name == part => last.to = at,
-            _ => self.parts.push(Span {
-                name: part.to_owned(),
-                from: at,
-                to: at,
-            }),
+impl HostBuilder {
+    fn new(name: &str) -> Self {
+        let mut host = Self::default();
+        name.clone_into(&mut host.run.name);
+        host
+    }
+
+    fn extend_stage(&mut self, stage: &str, at: u64) {
+        match self.run.stages.last_mut() {
+            Some(last) if last.name == stage => last.to = at,
+            _ => {
+                self.finished = 0;
+                self.started.clear();
+                self.run.stages.push(StageRun {
+                    name: stage.to_owned(),
+                    steps: 0,
+                    from: at,
+                    to: at,
+                });
+            }
         }
     }
 
-    fn record(
-        &mut self,
-        part: &str,
-        at: u64,
-        event: &EventKind,
-        started: &mut BTreeMap<String, usize>,
-    ) {
-        let (id, name, state, failure) = match event {
+    fn record(&mut self, stage: &str, at: u64, event: &EventKind) {
+        match event {
+            EventKind::Began { steps, .. } => {
+                (self.finished, self.started) = (0, BTreeMap::new());
+                if let Some(stage) = self.run.stages.last_mut() {
+                    stage.steps = *steps;
+                }
+            }
             EventKind::StepBegan {
                 id, name, changes, ..
             } => {
-                started.insert(id.to_string(), self.steps.len());
-                let changes = changes.iter().map(|change| Change {
-                    field: change.field.clone(),
-                    before: change.before.clone(),
-                    after: change.after.clone(),
-                });
-                self.steps.push(StepRun {
-                    span: Span {
-                        name: step_name(id, name),
-                        from: at,
-                        to: at,
-                    },
-                    part: part.to_owned(),
-                    state: StepState::Begun,
-                    changes: changes.collect(),
-                    failure: None,
-                });
-                return;
+                let mut step = self.step(id, name, Action::Change);
+                if !changes.is_empty() {
+                    step.action = Action::of_all(changes);
+                }
+                step.changes.clone_from(changes);
+                (step.reason, step.error) = (None, None);
+                self.started.insert(id.clone(), self.run.steps.len());
+                let run = self.step_run(stage, step, at);
+                self.run.steps.push(run);
             }
-            EventKind::StepChanged { id, .. } => (id, "", StepState::Changed, None),
-            EventKind::StepRemoved { id, thing } => (id, thing.as_str(), StepState::Removed, None),
+            EventKind::StepInSync { .. } => self.finished += 1,
+            EventKind::StepChanged { id, unobserved } => {
+                let step = self.ended(stage, id, "", at, StepResult::Changed);
+                step.unobserved.clone_from(unobserved);
+            }
+            EventKind::StepRemoved { id, thing } => {
+                let step = self.ended(stage, id, thing, at, StepResult::Removed);
+                step.action = Action::Remove;
+            }
             EventKind::StepFailed { id, failure } => {
-                (id, "", StepState::Failed, Some(failure.clone()))
+                let step = self.ended(stage, id, "", at, StepResult::Failed);
+                step.error = Some(problem(failure));
             }
-            EventKind::StepSkipped { id, name, .. } => {
-                (id, name.as_str(), StepState::Skipped, None)
+            EventKind::StepSkipped { id, name, because } => {
+                let because = self.step(because, "", Action::None).identity();
+                let step = self.ended(stage, id, name, at, StepResult::Skipped);
+                step.reason = Some(format!("{because} failed"));
             }
-            _ => return,
-        };
-        let known = started.get(&id.to_string()).copied();
-        match known.and_then(|index| self.steps.get_mut(index)) {
-            Some(step) => {
-                step.span.to = at;
-                step.state = state;
-                step.failure = failure;
-            }
-            // It failed or was skipped before it started.
-            None => self.steps.push(StepRun {
-                span: Span {
-                    name: step_name(id, name),
-                    from: at,
-                    to: at,
-                },
-                part: part.to_owned(),
-                state,
-                changes: Vec::new(),
-                failure,
-            }),
+            EventKind::Verified { things, .. } => self.run.verified = Some(*things),
+            EventKind::Resumed | EventKind::NeedSecret { .. } | EventKind::Finished { .. } => {}
         }
     }
-}
 
-/// The name that the plan shows; the id in records of older versions.
-fn step_name(id: &ResourceId, name: &str) -> String {
-    match name {
-        "" => id.to_string(),
-        name => name.to_owned(),
+    /// A step by what is known of it: the plan, else the event, which older agents sent
+    /// without a name.
+    fn step(&self, id: &ResourceId, name: &str, action: Action) -> Step {
+        match (self.planned.get(id), name) {
+            (Some(planned), _) => planned.clone(),
+            (None, "") => Step::new(id, id.as_str(), action),
+            (None, name) => Step::new(id, name, action),
+        }
+    }
+
+    fn step_run(&self, stage: &str, step: Step, at: u64) -> StepRun {
+        StepRun {
+            host: self.run.name.clone(),
+            stage: stage.to_owned(),
+            number: self.finished + 1,
+            step,
+            result: StepResult::Incomplete,
+            from: at,
+            to: at,
+        }
+    }
+
+    /// The step, which may have failed or been skipped before it started.
+    fn ended(
+        &mut self,
+        stage: &str,
+        id: &ResourceId,
+        name: &str,
+        at: u64,
+        result: StepResult,
+    ) -> &mut Step {
+        self.finished += 1;
+        let index = match self.started.get(id) {
+            Some(index) => *index,
+            None => {
+                let step = self.step(id, name, Action::Unknown);
+                let run = StepRun {
+                    number: self.finished,
+                    ..self.step_run(stage, step, at)
+                };
+                self.run.steps.push(run);
+                self.run.steps.len() - 1
+            }
+        };
+        #[expect(clippy::indexing_slicing, reason = "an index of this list")]
+        let step = &mut self.run.steps[index];
+        (step.to, step.result) = (at, result);
+        &mut step.step
+    }
+
+    /// With times that count from the start of the run.
+    fn finish(self, start: u64) -> HostRun {
+        let mut run = self.run;
+        let done =
+            |step: &&StepRun| matches!(step.result, StepResult::Changed | StepResult::Removed);
+        let done = run.steps.iter().filter(done).count();
+        run.changed = run.changed.max(u32::try_from(done).unwrap_or(u32::MAX));
+        for stage in &mut run.stages {
+            (stage.from, stage.to) = (stage.from - start, stage.to - start);
+        }
+        for step in &mut run.steps {
+            (step.from, step.to) = (step.from - start, step.to - start);
+        }
+        run
     }
 }

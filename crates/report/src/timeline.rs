@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use crate::run::{HostRun, Run, Span, StepState};
+use crate::run::{HostRun, Run, StepResult};
 use crate::time;
 
 const WIDTH: u64 = 960;
@@ -31,34 +31,57 @@ pub fn timeline(run: &Run) -> Markup {
 }
 
 /// A stage has the same color on every host.
-pub fn color(part: &str) -> usize {
-    match part {
+pub fn color(stage: &str) -> usize {
+    match stage {
         "join" => 1,
         "network" => 2,
         _ => 0,
     }
 }
 
+struct Bar<'a> {
+    name: &'a str,
+    from: u64,
+    to: u64,
+    class: String,
+    y: u64,
+    height: u64,
+}
+
 fn lane(host: &HostRun, y: u64, scale: &Scale) -> Markup {
+    let stages = host.stages.iter().map(|stage| Bar {
+        name: &stage.name,
+        from: stage.from,
+        to: stage.to,
+        class: format!("part part-{}", color(&stage.name)),
+        y: y + 2,
+        height: LANE - 8,
+    });
+    let names: Vec<String> = host.steps.iter().map(|run| run.step.identity()).collect();
+    let steps = host.steps.iter().zip(&names).map(|(run, name)| Bar {
+        name,
+        from: run.from,
+        to: run.to,
+        class: match run.result {
+            StepResult::Failed => "step failed".to_owned(),
+            _ => "step".to_owned(),
+        },
+        y: y + 8,
+        height: LANE - 20,
+    });
     html! {
         text.name x="0" y=(y + 20) { (host.name) }
-        @for part in &host.parts {
-            (bar(part, &format!("part part-{}", color(&part.name)), y + 2, LANE - 8, scale))
-        }
-        @for step in &host.steps {
-            @let class = if step.state == StepState::Failed { "step failed" } else { "step" };
-            (bar(&step.span, class, y + 8, LANE - 20, scale))
-        }
+        @for bar in stages.chain(steps) { (rectangle(&bar, scale)) }
     }
 }
 
-fn bar(span: &Span, class: &str, y: u64, height: u64, scale: &Scale) -> Markup {
-    let x = scale.x(span.from);
-    let width = scale.x(span.to).saturating_sub(x).max(2);
-    let duration = time::duration(span.to.saturating_sub(span.from));
+fn rectangle(bar: &Bar<'_>, scale: &Scale) -> Markup {
+    let x = scale.x(bar.from);
+    let width = scale.x(bar.to).saturating_sub(x).max(2);
+    let duration = time::duration(bar.to.saturating_sub(bar.from));
     html! {
-        rect class=(class) x=(x) y=(y) width=(width) height=(height) rx="2" {
-            title { (span.name) ", " (duration) }
+        rect class=(bar.class) x=(x) y=(bar.y) width=(width) height=(bar.height) rx="2" {
+            title { (bar.name) ", " (duration) }
         }
     }
 }

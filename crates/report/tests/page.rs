@@ -4,14 +4,18 @@
 
 use std::process::Command;
 
-use casement_report::{Run, StepState, page};
+use casement_report::record::{ReadError, Record};
+use casement_report::{Run, StepResult, page};
 use casement_spec::Cluster;
 
-const PLAN: &str = r#"[{"cluster": ["RuntimeClass windows-2022"]}, {"host": "win1", "part": "prepare", "steps": []}]"#;
+const PLAN: &str = r#"{"recordVersion":1,"casement":"0.1.0","verb":"apply","began":"2026-11-15T17-38-02Z"}
+{"cluster":{"changes":[{"apiVersion":"node.k8s.io/v1","kind":"RuntimeClass","name":"windows-2022","action":"create"}]}}
+{"stage":{"host":"win1","stage":"prepare","steps":[{"id":"dir","kind":"directory","name":"C:\\k","action":"create","changes":[{"field":"exists","before":null,"after":"yes"}]}]}}
+"#;
 
 fn event(host: &str, sequence: u64, at: u64, what: &str) -> String {
     format!(
-        r#"{{"host":"{host}","part":"prepare","event":{{"run":"r1-prepare","sequence":{sequence},"at":{at},"what":{what}}}}}"#
+        r#"{{"host":"{host}","stage":"prepare","event":{{"run":"r1-prepare","sequence":{sequence},"at":{at},"what":{what}}}}}"#
     )
 }
 
@@ -27,17 +31,27 @@ fn events() -> String {
         event("win2", 1, 1_000, began),
         event("win2", 2, 2_000, failed),
     ]
-    .join("\n")
+    .map(|line| line + "\n")
+    .concat()
 }
 
 const SUMMARY: &str = r#"{
-  "casement": "0.1.0", "verb": "apply", "began": "2026-11-15T17-38-02Z", "seconds": 55.42,
-  "outcome": "failed",
-  "hosts": [{"name": "win1", "changed": 1}, {"name": "win2", "error": "1 of the steps on `win2` failed"}]
+  "recordVersion": 1, "casement": "0.1.0", "verb": "apply", "began": "2026-11-15T17-38-02Z",
+  "seconds": 55.42, "outcome": "failed",
+  "hosts": [
+    {"name": "win1", "changed": 1},
+    {"name": "win2", "error": {"code": "CAS-RUN-001", "message": "1 of the steps on `win2` failed", "help": "again"}}
+  ]
 }"#;
 
+fn read(plan: &str, events: &str, summary: Option<&str>) -> Result<Run, ReadError> {
+    let summary = summary.map(str::as_bytes);
+    let record = Record::parse(plan.as_bytes(), events.as_bytes(), summary)?;
+    Ok(Run::of(&record))
+}
+
 fn run() -> Run {
-    Run::read(PLAN, &events(), Some(SUMMARY)).unwrap()
+    read(PLAN, &events(), Some(SUMMARY)).unwrap()
 }
 
 fn cluster() -> Cluster {
@@ -63,17 +77,21 @@ spec:
 #[test]
 fn a_record_contains_the_steps_and_times_of_each_host() {
     let run = run();
-    assert_eq!(run.objects, ["RuntimeClass windows-2022"]);
+    let [object] = run.objects.as_slice() else {
+        panic!("{run:?}");
+    };
+    assert_eq!(object.to_string(), "RuntimeClass windows-2022");
     let [win1, win2] = run.hosts.as_slice() else {
         panic!("{run:?}");
     };
     assert_eq!(win1.steps.len(), 1);
-    assert_eq!(win1.steps[0].state, StepState::Changed);
-    assert_eq!(
-        (win1.steps[0].span.from, win1.steps[0].span.to),
-        (100, 2_100)
-    );
-    assert_eq!(win2.steps[0].state, StepState::Failed);
+    let step = &win1.steps[0];
+    assert_eq!(step.result, StepResult::Changed);
+    assert_eq!((step.from, step.to), (100, 2_100));
+    // The plan knows what the event only names.
+    assert_eq!(step.step.identity(), r"directory C:\k");
+    assert_eq!((step.number, win1.stages[0].steps), (1, 2));
+    assert_eq!(win2.steps[0].result, StepResult::Failed);
     assert_eq!(run.end(), 2_100);
     assert_eq!(run.milliseconds, 55_420);
 }
@@ -111,7 +129,7 @@ fn a_page_loads_no_external_resources() {
 #[test]
 fn host_output_is_escaped() {
     let evil = SUMMARY.replace("1 of the steps", "</script><script>alert(1)</script>");
-    let run = Run::read(PLAN, &events(), Some(&evil)).unwrap();
+    let run = read(PLAN, &events(), Some(&evil)).unwrap();
     let text = page(&run, None);
     assert!(!text.contains("<script>alert"), "{text}");
     assert_eq!(text.matches("</script>").count(), 1);
@@ -121,7 +139,7 @@ fn host_output_is_escaped() {
 fn a_truncated_record_is_reported_with_its_line() {
     let events = events();
     let cut = &events[..events.len() - 20];
-    let error = Run::read(PLAN, cut, Some(SUMMARY)).unwrap_err();
+    let error = read(PLAN, cut, Some(SUMMARY)).unwrap_err();
     assert!(
         error
             .to_string()
@@ -132,15 +150,14 @@ fn a_truncated_record_is_reported_with_its_line() {
 
 #[test]
 fn a_killed_run_is_shown_up_to_its_last_event() {
-    let head = r#"{"casement": "0.1.0", "verb": "apply", "began": "2026-11-15T17-38-02Z"}"#;
-    let plan = PLAN.replacen('[', &format!("[{head}, "), 1);
     // The last line is incomplete.
     let events = events();
     let torn = &events[..events.len() - 20];
-    let run = Run::read(&plan, torn, None).unwrap();
-    assert!(run.is_cut_off());
+    let run = read(PLAN, torn, None).unwrap();
+    assert!(run.is_incomplete());
     assert_eq!((run.verb.as_str(), run.milliseconds), ("apply", 2_100));
-    assert_eq!(run.objects, ["RuntimeClass windows-2022"]);
+    let objects: Vec<String> = run.objects.iter().map(ToString::to_string).collect();
+    assert_eq!(objects, ["RuntimeClass windows-2022"]);
     let hosts = run.hosts.iter().map(|it| (it.name.as_str(), it.changed));
     assert_eq!(hosts.collect::<Vec<_>>(), [("win1", 1), ("win2", 0)]);
     let text = page(&run, None);
@@ -153,14 +170,15 @@ fn a_killed_run_is_shown_up_to_its_last_event() {
         assert!(text.contains(words), "`{words}` is not in the page");
     }
     // Killed before anything was planned.
-    let bare = Run::read(&format!("[{head}]"), "", None).unwrap();
+    let head = PLAN.split_inclusive('\n').next().unwrap();
+    let bare = read(head, "", None).unwrap();
     assert!(page(&bare, None).contains("incomplete"));
 }
 
 #[test]
 fn an_empty_run_has_a_page() {
-    let summary = r#"{"casement":"0.1.0","verb":"apply","began":"x","seconds":0,"outcome":"done","hosts":[]}"#;
-    let run = Run::read("[]", "", Some(summary)).unwrap();
+    let summary = r#"{"recordVersion":1,"casement":"0.1.0","verb":"apply","began":"x","seconds":0,"outcome":"done","hosts":[]}"#;
+    let run = read("", "", Some(summary)).unwrap();
     assert!(page(&run, None).contains("0.0 s"));
 }
 

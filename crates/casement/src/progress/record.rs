@@ -1,111 +1,165 @@
-//! The record of a run: `.casement/runs/<time>/` with `plan.json`, `events.jsonl` and
-//! `summary.json`.
+//! Writes the record of a run to `.casement/runs/<time>/`, see [`casement_report::record`].
 //!
-//! The first two are written as the run proceeds, so that they survive a kill; the third
-//! when the run ends. Secrets are not recorded: documents and events only name them.
+//! Plan and events are appended as the run proceeds, so that they survive a kill. Secrets
+//! are not recorded: documents and events only name them.
 
 use std::fs::{self, File};
-use std::io::{self, Seek as _, SeekFrom, Write as _};
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use casement_resource::wire::{Event, ObservedStep};
-use serde_json::{Value, json};
+use casement_report::record::{
+    self, EventEntry, Head, HostSummary, PlanEntry, RECORD_VERSION, Summary,
+};
+use casement_report::{ObjectChange, Run, RunBuilder, Step};
+use casement_resource::NodeDocument;
+use casement_resource::wire::{Event, ObservedStep, Outcome};
 
 use crate::{atomic_file, clock, output};
 
-/// The end of a plan that is not empty.
-const END: &str = "\n]\n";
+/// The start of a record.
+pub fn head(verb: &str) -> Head {
+    Head {
+        record_version: RECORD_VERSION,
+        casement: env!("CARGO_PKG_VERSION").to_owned(),
+        verb: verb.to_owned(),
+        began: clock::stamp(),
+    }
+}
 
-/// The directory of one run. A write error does not stop the run; it is reported at the end.
+/// The record of one run. A write error does not stop the run; it is reported at the end.
 #[derive(Debug)]
 pub struct RunRecord {
-    dir: PathBuf,
-    verb: &'static str,
-    began: String,
+    head: Head,
     started: Instant,
-    plan: Option<File>,
-    events: Option<File>,
+    /// None if the directory could not be created, which was reported.
+    files: Option<Files>,
+    /// The run as a value, if it is printed at the end.
+    collected: Option<RunBuilder>,
+}
+
+#[derive(Debug)]
+struct Files {
+    dir: PathBuf,
+    plan: Lines,
+    events: Lines,
+}
+
+/// A file that is not written to any more after a write has failed.
+#[derive(Debug)]
+struct Lines {
+    file: File,
     write_error: Option<String>,
 }
 
+/// A record that is complete.
+pub struct ClosedRecord {
+    /// Its directory, if it could be created.
+    pub dir: Option<PathBuf>,
+    /// None unless it was collected.
+    pub run: Option<Run>,
+}
+
 impl RunRecord {
-    /// None if the record cannot be written, which is reported.
-    pub fn begin(verb: &'static str, run: &str) -> Option<Self> {
-        let began = clock::stamp();
-        let dir = Path::new(".casement/runs").join(format!("{began}-{run}"));
-        // For readers of a run that was killed before its summary.
-        let head = json!({"casement": env!("CARGO_PKG_VERSION"), "verb": verb, "began": began});
-        let created = fs::create_dir_all(&dir).and_then(|()| {
-            let mut plan = File::create(dir.join("plan.json"))?;
-            plan.write_all(format!("[\n{head}{END}").as_bytes())?;
-            Ok((plan, File::create(dir.join("events.jsonl"))?))
+    /// `collect`: keep the run in memory as well, for [`ClosedRecord::run`].
+    pub fn begin(verb: &str, run: &str, collect: bool) -> Self {
+        let head = head(verb);
+        let dir = Path::new(".casement/runs").join(format!("{}-{run}", head.began));
+        let files = Files::create(&dir, &head);
+        if let Err(error) = &files {
+            let dir = dir.display();
+            output::message(&format!(
+                "warning: this run is not recorded: failed to create {dir}: {error}"
+            ));
+        }
+        Self {
+            head,
+            started: Instant::now(),
+            files: files.ok(),
+            collected: collect.then(RunBuilder::default),
+        }
+    }
+
+    pub fn planned(&mut self, document: &NodeDocument, observed: &[ObservedStep]) {
+        let steps = document.steps().iter().zip(observed);
+        let steps = steps.map(|(step, observed)| {
+            let identity = step.resource.identity();
+            Step::observed(&observed.id, &identity, &observed.result)
         });
-        match created {
-            Ok((plan, events)) => Some(Self {
-                dir,
-                verb,
-                began,
-                started: Instant::now(),
-                plan: Some(plan),
-                events: Some(events),
-                write_error: None,
-            }),
-            Err(error) => {
-                let dir = dir.display();
-                output::message(&format!(
-                    "warning: this run is not recorded: failed to create {dir}: {error}"
-                ));
-                None
-            }
-        }
-    }
-
-    pub fn planned(&mut self, host: &str, part: &str, steps: &[ObservedStep]) {
-        self.plan(&json!({"host": host, "part": part, "steps": steps}));
-    }
-
-    pub fn planned_cluster(&mut self, objects: &[String]) {
-        self.plan(&json!({"cluster": objects}));
-    }
-
-    fn plan(&mut self, entry: &Value) {
-        if let Some(plan) = &mut self.plan
-            && let Err(error) = append(plan, entry)
-        {
-            self.write_error = Some(error.to_string());
-            self.plan = None;
-        }
-    }
-
-    pub fn event(&mut self, host: &str, part: &str, event: &Event) {
-        let line = json!({"host": host, "part": part, "event": event});
-        // One write: formatting into a file directly would make many small ones.
-        let line = format!("{line}\n");
-        if let Some(events) = &mut self.events
-            && let Err(error) = events.write_all(line.as_bytes())
-        {
-            self.write_error = Some(error.to_string());
-            self.events = None;
-        }
-    }
-
-    /// Writes the summary; returns the directory.
-    pub fn close(mut self, outcome: &str, hosts: &[Value]) -> PathBuf {
-        let summary = json!({
-            "casement": env!("CARGO_PKG_VERSION"),
-            "verb": self.verb,
-            "began": self.began,
-            "seconds": self.started.elapsed().as_secs_f64(),
-            "outcome": outcome,
-            "hosts": hosts,
+        self.plan(&PlanEntry::Stage {
+            host: document.host().to_owned(),
+            stage: document.stage().name().to_owned(),
+            steps: steps.collect(),
         });
-        let text = format!("{summary:#}\n");
-        let path = self.dir.join("summary.json");
-        if let Err(error) = atomic_file::replace(&path, text.as_bytes()) {
-            self.write_error = Some(error.to_string());
+    }
+
+    pub fn planned_cluster(&mut self, changes: Vec<ObjectChange>) {
+        self.plan(&PlanEntry::Cluster { changes });
+    }
+
+    fn plan(&mut self, entry: &PlanEntry) {
+        if let Some(collected) = &mut self.collected {
+            collected.plan(entry);
         }
-        if let Some(error) = &self.write_error {
+        if let Some(files) = &mut self.files {
+            files.plan.append(&record::line(entry));
+        }
+    }
+
+    pub fn event(&mut self, host: &str, stage: &str, event: &Event) {
+        let entry = EventEntry {
+            host: host.to_owned(),
+            stage: stage.to_owned(),
+            event: event.clone(),
+        };
+        if let Some(collected) = &mut self.collected {
+            collected.event(&entry);
+        }
+        if let Some(files) = &mut self.files {
+            files.events.append(&record::line(&entry));
+        }
+    }
+
+    /// Writes the summary.
+    pub fn close(self, outcome: Outcome, hosts: Vec<HostSummary>) -> ClosedRecord {
+        let write_error = self.files.as_ref().and_then(Files::write_error);
+        let summary = Summary {
+            head: self.head,
+            seconds: self.started.elapsed().as_secs_f64(),
+            outcome,
+            hosts,
+            write_error,
+        };
+        let collected = self.collected;
+        ClosedRecord {
+            dir: self.files.map(|files| files.close(&summary)),
+            run: collected.map(|collected| collected.finish(None, Some(&summary))),
+        }
+    }
+}
+
+impl Files {
+    fn create(dir: &Path, head: &Head) -> io::Result<Self> {
+        fs::create_dir_all(dir)?;
+        let mut plan = File::create(dir.join(record::PLAN))?;
+        plan.write_all(record::line(head).as_bytes())?;
+        Ok(Self {
+            dir: dir.to_owned(),
+            plan: Lines::new(plan),
+            events: Lines::new(File::create(dir.join(record::EVENTS))?),
+        })
+    }
+
+    fn write_error(&self) -> Option<String> {
+        let errors = [&self.plan.write_error, &self.events.write_error];
+        errors.into_iter().flatten().next().cloned()
+    }
+
+    fn close(self, summary: &Summary) -> PathBuf {
+        let path = self.dir.join(record::SUMMARY);
+        let written = atomic_file::replace(&path, record::summary(summary).as_bytes());
+        let error = written.err().map(|error| error.to_string());
+        if let Some(error) = error.or(self.write_error()) {
             let dir = self.dir.display();
             output::message(&format!(
                 "warning: the record of this run in {dir} is incomplete: {error}"
@@ -115,28 +169,44 @@ impl RunRecord {
     }
 }
 
-/// Overwrites the end, so that the file is valid JSON after each entry.
-fn append(plan: &mut File, entry: &Value) -> io::Result<()> {
-    let end = i64::try_from(END.len()).unwrap_or_default();
-    plan.seek(SeekFrom::End(-end))?;
-    plan.write_all(format!(",\n{entry}{END}").as_bytes())
+impl Lines {
+    fn new(file: File) -> Self {
+        Self {
+            file,
+            write_error: None,
+        }
+    }
+
+    /// One write: formatting into a file directly would make many small ones.
+    fn append(&mut self, line: &str) {
+        if self.write_error.is_none()
+            && let Err(error) = self.file.write_all(line.as_bytes())
+        {
+            self.write_error = Some(error.to_string());
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use casement_report::record::Record;
+
     use super::*;
 
     #[test]
-    fn plan_is_valid_json_after_each_entry() {
+    fn record_is_readable_after_each_entry() {
         let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("plan.json");
-        let mut plan = File::create(&path).unwrap();
-        plan.write_all(format!("[\n{{}}{END}").as_bytes()).unwrap();
-        for count in 1..4_usize {
-            let text = fs::read_to_string(&path).unwrap();
-            let entries: Vec<Value> = serde_json::from_str(&text).unwrap();
-            assert_eq!(entries.len(), count, "{text}");
-            append(&mut plan, &json!({"host": "win1"})).unwrap();
+        let mut files = Files::create(dir.path(), &head("apply")).unwrap();
+        for count in 0..3_usize {
+            let read = |name: &str| fs::read(dir.path().join(name)).unwrap();
+            let (plan, events) = (read(record::PLAN), read(record::EVENTS));
+            let record = Record::parse(&plan, &events, None).unwrap();
+            assert_eq!(record.head.unwrap().verb, "apply");
+            assert_eq!(record.plan.len(), count);
+            let changes = Vec::new();
+            files
+                .plan
+                .append(&record::line(&PlanEntry::Cluster { changes }));
         }
     }
 }

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::time::Duration;
 
 use casement_cluster::ClusterChange;
+use casement_report::record::HostSummary;
+use casement_resource::wire::Outcome;
 use casement_run::RunError;
 use casement_run::agent_client::AgentClient;
 use casement_run::apply::{Apply, HostOutcome, RunEvent};
@@ -13,7 +14,6 @@ use casement_run::concurrency::Concurrency;
 use casement_run::unavailable::UnavailableLimit;
 use casement_spec::Cluster;
 use clap::Args;
-use serde_json::{Value, json};
 
 use crate::counts::Counts;
 use crate::failure::CommandError;
@@ -111,11 +111,8 @@ pub async fn apply(arguments: ApplyArgs, interrupts: &InterruptWatch) -> Result<
     if !arguments.yes {
         confirm_plan(&mut fleet, &changes).await?;
     }
-    let mut record = RunRecord::begin("apply", &kube.run);
-    let objects: Vec<String> = changes.iter().map(|it| it.object.to_string()).collect();
-    if let Some(record) = &mut record {
-        record.planned_cluster(&objects);
-    }
+    let mut record = RunRecord::begin("apply", &kube.run, false);
+    record.planned_cluster(changes.iter().map(changes::object_change).collect());
     let progress = Progress::begin(&arguments.progress, &fleet.names(), record);
     for (host, error) in &fleet.unreachable {
         progress.host_ended(host, Err(error));
@@ -129,7 +126,7 @@ pub async fn apply(arguments: ApplyArgs, interrupts: &InterruptWatch) -> Result<
     let outcomes = executor.run(&mut fleet, &changes).await;
     let outcomes = outcomes.map_err(|error| {
         let problem = errors::problem(&error);
-        progress.abandon("failed", &problem.what);
+        progress.abandon(Outcome::Failed, &problem);
         problem
     })?;
     let cluster = ClusterResult {
@@ -302,93 +299,80 @@ fn conclude(
             }
         }
     }
-    let outcome = RunOutcome::of(&results);
-    let hosts = results.iter();
-    let elapsed = |host: &str| progress.and_then(|progress| progress.elapsed(host));
-    let hosts =
-        hosts.map(|(host, it)| summary(host, it, elapsed(host), cluster.pod_cidrs.get(*host)));
-    let hosts: Vec<Value> = hosts.collect();
-    let record = progress.and_then(|progress| progress.close(outcome.name(), &hosts));
-    if let Some(record) = record
-        && outcome != RunOutcome::Done
+    let outcome = outcome(&results);
+    let hosts = results
+        .iter()
+        .map(|(host, result)| summary(host, result, progress, cluster));
+    let hosts: Vec<HostSummary> = hosts.collect();
+    let record = progress.and_then(|progress| progress.close(outcome, hosts));
+    if let Some(dir) = record.and_then(|record| record.dir)
+        && outcome != Outcome::Done
     {
-        let record = record.display();
-        output::message(&format!("\nThe record of this run is in {record}"));
+        let dir = dir.display();
+        output::message(&format!("\nThe record of this run is in {dir}"));
     }
     let steps = results.iter().map(|(_, it)| it.unwrap_or(0) as usize);
     let changed = cluster.changed + steps.sum::<usize>();
     print_outcome(fleet, &results, outcome, changed, interrupts)
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum RunOutcome {
-    Done,
-    Stopped,
-    Failed,
-}
-
 type HostResult<'a> = (&'a str, Result<u32, &'a RunError>);
 
-impl RunOutcome {
-    /// A canceled run is not reported as failed, even if a host failed before.
-    fn of(results: &[HostResult<'_>]) -> Self {
-        let canceled = |it: &HostResult<'_>| matches!(it.1, Err(RunError::Canceled { .. }));
-        if results.iter().any(canceled) {
-            Self::Stopped
-        } else if results.iter().any(|it| it.1.is_err()) {
-            Self::Failed
-        } else {
-            Self::Done
-        }
-    }
-
-    fn name(self) -> &'static str {
-        match self {
-            Self::Done => "done",
-            Self::Stopped => "stopped",
-            Self::Failed => "failed",
-        }
+/// A canceled run is not reported as failed, even if a host failed before.
+fn outcome(results: &[HostResult<'_>]) -> Outcome {
+    let canceled = |it: &HostResult<'_>| matches!(it.1, Err(RunError::Canceled { .. }));
+    if results.iter().any(canceled) {
+        Outcome::Stopped
+    } else if results.iter().any(|it| it.1.is_err()) {
+        Outcome::Failed
+    } else {
+        Outcome::Done
     }
 }
 
 fn summary(
     host: &str,
     result: &Result<u32, &RunError>,
-    elapsed: Option<Duration>,
-    pods: Option<&String>,
-) -> Value {
-    let seconds = elapsed.map(|elapsed| elapsed.as_secs_f64());
-    match result {
-        Ok(changed) => json!({"name": host, "changed": changed, "seconds": seconds, "pods": pods}),
-        Err(error) => {
-            let error = error.to_string();
-            json!({"name": host, "error": error, "seconds": seconds, "pods": pods})
-        }
+    progress: Option<&Progress>,
+    cluster: &ClusterResult,
+) -> HostSummary {
+    let problem = |error: &&RunError| match progress {
+        Some(progress) => progress.problem(host, error),
+        None => errors::problem(error),
+    };
+    let elapsed = progress.and_then(|progress| progress.elapsed(host));
+    HostSummary {
+        name: host.to_owned(),
+        changed: *result.as_ref().unwrap_or(&0),
+        error: result.as_ref().err().map(problem),
+        pods: cluster.pod_cidrs.get(host).cloned(),
+        seconds: elapsed.map(|elapsed| elapsed.as_secs_f64()),
+        ..HostSummary::default()
     }
 }
 
 fn print_outcome(
     fleet: &Fleet,
     results: &[HostResult<'_>],
-    outcome: RunOutcome,
+    outcome: Outcome,
     changed: usize,
     interrupts: &InterruptWatch,
 ) -> Result<(), CommandError> {
     let (elapsed, verb) = (clock::duration(interrupts.elapsed()), interrupts.verb());
     let hosts = output::count(results.len(), "host");
     match outcome {
-        RunOutcome::Failed => {
+        Outcome::Failed => {
             let failed = results.iter().filter(|it| it.1.is_err()).count();
             output::message(&format!(
                 "{failed} of {hosts} failed after {elapsed}. Run `casement {verb}` to resume."
             ));
             Err(CommandError::reported(1))
         }
-        RunOutcome::Stopped => Err(interrupts.stopped()),
-        RunOutcome::Done if changed == 0 => output::print(&format!(
+        Outcome::Stopped => Err(interrupts.stopped()),
+        Outcome::Done if changed == 0 => output::print(&format!(
             "No changes: {hosts} and the cluster are in sync ({elapsed}).\n"
         )),
-        RunOutcome::Done => {
+        Outcome::Done => {
             let windows = fleet.windows();
             let verb = if windows.len() == 1 { "is" } else { "are" };
             let windows = output::list(&windows);

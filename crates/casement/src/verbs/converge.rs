@@ -9,6 +9,8 @@ use std::path::{Path, PathBuf};
 
 use casement_diag::Problem;
 use casement_remote::{Agent, AgentHome, AgentPaths, HostOs, RemoteError, hash_file};
+use casement_report::record::HostSummary;
+use casement_resource::wire::Outcome;
 use casement_resource::{NodeDocument, Resource};
 use casement_run::RunError;
 use casement_run::agent_client::AgentClient;
@@ -68,7 +70,7 @@ pub async fn run_converge(arguments: ConvergeArgs) -> Result<(), CommandError> {
     let agents = find_agents(&hosts, arguments.agent_dir.as_deref())?;
     let blobs = find_blobs(&arguments.blobs, &documents)?;
     let run = fleet::run_name();
-    let record = RunRecord::begin("converge", &run);
+    let record = RunRecord::begin("converge", &run, false);
     let names: Vec<&str> = hosts.iter().map(|it| it.endpoint.name()).collect();
     let progress = Progress::begin(&arguments.progress, &names, record);
     let executor = Executor {
@@ -223,15 +225,17 @@ fn conclude(
         .filter(|(_, it)| matches!(it, Ok(1..)))
         .count();
     let outcome = match (failed, canceled) {
-        (0, 0) => "done",
-        (_, 0) => "failed",
-        _ => "stopped",
+        (0, 0) => Outcome::Done,
+        (_, 0) => Outcome::Failed,
+        _ => Outcome::Stopped,
     };
-    let summary = results.iter().map(|(host, it)| match it {
-        Ok(changed) => serde_json::json!({"name": host, "changed": changed}),
-        Err(error) => serde_json::json!({"name": host, "error": error.to_string()}),
+    let summaries = results.iter().map(|(host, it)| HostSummary {
+        name: (*host).to_owned(),
+        changed: *it.as_ref().unwrap_or(&0),
+        error: it.as_ref().err().map(|error| progress.problem(host, error)),
+        ..HostSummary::default()
     });
-    progress.close(outcome, &summary.collect::<Vec<_>>());
+    progress.close(outcome, summaries.collect());
     let elapsed = clock::duration(interrupts.elapsed());
     let hosts = output::count(results.len(), "host");
     match (failed, canceled) {

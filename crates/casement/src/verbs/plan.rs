@@ -4,12 +4,13 @@ pub mod offline;
 
 use casement_cluster::ClusterChange;
 use casement_diag::Problem;
+use casement_report::Action;
 use casement_resource::Diff;
 use clap::Args;
 use serde_json::{Value, json};
 
 use crate::changes;
-use crate::counts::{Action, Counts};
+use crate::counts::Counts;
 use crate::errors;
 use crate::failure::CommandError;
 use crate::fleet::{self, FleetArgs};

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use casement_diag::Problem;
+use casement_report::record::{self, ReadError, Record};
 use casement_report::{Run, page};
 use clap::Args;
 
@@ -55,33 +56,45 @@ pub fn run_report(arguments: &ReportArgs) -> Result<(), CommandError> {
 }
 
 fn read(dir: &Path) -> Result<Run, CommandError> {
-    let text = |name: &str| {
+    let bytes = |name: &str| {
         let path = dir.join(name);
-        fs::read_to_string(&path).map_err(|error| {
+        fs::read(&path).map_err(|error| {
             let what = format!("failed to read `{}`", path.display());
             let help = "use the directory of a run in .casement/runs";
             Problem::new("CAS-FILE-008", what, help).detail("cause", error)
         })
     };
-    let (plan, events) = (text("plan.json")?, text("events.jsonl")?);
+    if dir.join(record::UNVERSIONED_PLAN).is_file() {
+        return Err(invalid(dir, &ReadError::Unversioned).into());
+    }
+    let (plan, events) = (bytes(record::PLAN)?, bytes(record::EVENTS)?);
     // A run that was killed has none.
-    let summary = match dir.join("summary.json").exists() {
-        true => Some(text("summary.json")?),
+    let summary = match dir.join(record::SUMMARY).exists() {
+        true => Some(bytes(record::SUMMARY)?),
         false => None,
     };
-    let run = Run::read(&plan, &events, summary.as_deref()).map_err(|error| {
-        let what = format!("invalid record `{}`: {error}", dir.display());
-        let help = "use the version of casement that wrote it";
-        Problem::new("CAS-FILE-009", what, help)
-    })?;
-    Ok(run)
+    let record = Record::parse(&plan, &events, summary.as_deref());
+    let record = record.map_err(|error| invalid(dir, &error))?;
+    Ok(Run::of(&record))
+}
+
+fn invalid(dir: &Path, error: &ReadError) -> Problem {
+    let what = format!("invalid record `{}`: {error}", dir.display());
+    let help = match error {
+        ReadError::Newer { .. } => "install a newer version of casement",
+        ReadError::Unversioned | ReadError::Syntax { .. } => {
+            "use the version of casement that wrote it"
+        }
+    };
+    Problem::new("CAS-FILE-009", what, help)
 }
 
 /// Records sort by time.
 fn newest(runs: &Path) -> Result<PathBuf, CommandError> {
     let entries = fs::read_dir(runs).into_iter().flatten().flatten();
     let records = entries.map(|entry| entry.path());
-    let records = records.filter(|path| path.join("plan.json").is_file());
+    let plans = [record::PLAN, record::UNVERSIONED_PLAN];
+    let records = records.filter(|path| plans.iter().any(|plan| path.join(plan).is_file()));
     records.max().ok_or_else(|| {
         let what = format!("no record of a run in `{}`", runs.display());
         Problem::new("CAS-FILE-008", what, "run `casement apply` first").into()

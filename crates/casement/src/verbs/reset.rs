@@ -6,15 +6,15 @@ use std::sync::{Mutex, PoisonError};
 
 use casement_cluster::RestoreOutcome;
 use casement_diag::Problem;
+use casement_report::record::HostSummary;
 use casement_resource::RunId;
-use casement_resource::wire::Event;
+use casement_resource::wire::{Event, Outcome};
 use casement_run::RunError;
 use casement_run::agent_client::AgentClient;
 use casement_run::cancel::CancelToken;
 use casement_run::kube::KubeApi;
 use casement_run::reset::{Drain, Reset};
 use clap::Args;
-use serde_json::json;
 
 use crate::failure::CommandError;
 use crate::fleet::{self, FleetArgs};
@@ -90,7 +90,7 @@ pub async fn run_reset(arguments: ResetArgs) -> Result<(), CommandError> {
     let names: Vec<String> = names.collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let run = run_id(&fleet)?;
-    let record = RunRecord::begin("reset", &fleet.kube.run);
+    let record = RunRecord::begin("reset", &fleet.kube.run, false);
     let progress = Progress::begin(&arguments.progress, &names, record);
     let cancel = interrupts.begin_changes(&progress);
     let reset = Reset {
@@ -163,15 +163,29 @@ fn print_results(
 /// Closes the record.
 fn close(progress: &Progress, results: &[HostResult], outcome: &Result<(), CommandError>) {
     let outcome = match outcome {
-        Ok(()) => "done",
-        Err(error) if error.exit_code() == signals::INTERRUPTED => "stopped",
-        Err(_) => "failed",
+        Ok(()) => Outcome::Done,
+        Err(error) if error.exit_code() == signals::INTERRUPTED => Outcome::Stopped,
+        Err(_) => Outcome::Failed,
     };
-    let hosts = results.iter().map(|(name, result)| match result {
-        Ok(removal) => json!({"name": name, "removed": removal.removed}),
-        Err(error) => json!({"name": name, "error": error.to_string()}),
+    let hosts = results.iter().map(|(name, result)| {
+        let elapsed = progress.elapsed(name);
+        let summary = HostSummary {
+            name: name.clone(),
+            seconds: elapsed.map(|elapsed| elapsed.as_secs_f64()),
+            ..HostSummary::default()
+        };
+        match result {
+            Ok(removal) => HostSummary {
+                removed: removal.removed.clone(),
+                ..summary
+            },
+            Err(error) => HostSummary {
+                error: Some(progress.problem(name, error)),
+                ..summary
+            },
+        }
     });
-    progress.close(outcome, &hosts.collect::<Vec<_>>());
+    progress.close(outcome, hosts.collect());
 }
 
 /// Hosts with the same result share a line.

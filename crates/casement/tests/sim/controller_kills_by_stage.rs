@@ -173,7 +173,7 @@ impl Controller {
             // The last one may be half written.
             let event: Value = serde_json::from_str(line).unwrap_or_default();
             let begins = event["event"]["what"]["stepBegan"].is_object();
-            let part = event["part"].as_str().unwrap_or_default().to_owned();
+            let part = event["stage"].as_str().unwrap_or_default().to_owned();
             if event["host"] == HOST && begins && !parts.contains(&part) {
                 parts.push(part);
             }

@@ -200,7 +200,7 @@ async fn second_interrupt_exits_at_once() {
     assert_eq!(outcome(&summaries[0].1), "stopped", "{printed}");
     let hosts = &summaries[0].1.as_ref().unwrap()["hosts"];
     assert_eq!(
-        hosts[1]["error"], "exited before the host finished",
+        hosts[1]["error"]["message"], "exited before the host finished",
         "{hosts}"
     );
     barrier.open();
@@ -321,7 +321,10 @@ async fn run_whose_cluster_disappears_writes_a_summary() {
     };
     assert_eq!(outcome(summary), "failed", "{summary:?}");
     let shown = report(&fixture, record).await;
-    assert!(shown["hosts"][0]["error"].is_string(), "{shown:#}");
+    assert!(
+        shown["hosts"][0]["error"]["message"].is_string(),
+        "{shown:#}"
+    );
     std::fs::write(&admin, original).unwrap();
     fixture.succeed(&APPLY).await;
 }
