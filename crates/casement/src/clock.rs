@@ -22,6 +22,12 @@ pub fn duration(time: Duration) -> String {
     minutes(time)
 }
 
+/// For documents: in whole milliseconds, so that it reads as it was written.
+#[expect(clippy::cast_precision_loss, reason = "milliseconds of one run")]
+pub fn seconds(time: Duration) -> f64 {
+    time.as_millis() as f64 / 1000.0
+}
+
 /// `0:52`.
 pub fn minutes(time: Duration) -> String {
     let seconds = time.as_secs();

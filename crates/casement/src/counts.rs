@@ -3,11 +3,14 @@
 use casement_cluster::ClusterChange;
 use casement_report::Action;
 use casement_run::survey::SurveyedStep;
+use serde::Serialize;
 
 use crate::changes;
 
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Counts {
+    #[serde(rename = "create")]
     add: usize,
     change: usize,
     remove: usize,
@@ -25,7 +28,7 @@ impl Counts {
         self.count(changes::action(change));
     }
 
-    fn count(&mut self, action: Action) {
+    pub fn count(&mut self, action: Action) {
         match action {
             Action::Create => self.add += 1,
             Action::Change => self.change += 1,
@@ -76,12 +79,13 @@ impl Counts {
 #[cfg(test)]
 mod tests {
     use casement_resource::wire::ObservedStep;
-    use casement_resource::{Change, Diff};
+    use casement_resource::{Change, Diff, Stage};
 
     use super::*;
 
     fn step(result: Diff) -> SurveyedStep {
         SurveyedStep {
+            stage: Stage::Prepare,
             name: "file C:\\k\\a".to_owned(),
             step: ObservedStep {
                 id: "a".parse().unwrap(),

@@ -34,6 +34,19 @@ impl CommandError {
         self.exit_code
     }
 
+    /// What is still to be printed.
+    pub fn problem(&self) -> Option<&Problem> {
+        self.problem.as_ref()
+    }
+
+    /// Prints the problem now.
+    pub fn report(self) -> Self {
+        if let Some(problem) = &self.problem {
+            output::report("", problem);
+        }
+        Self::reported(self.exit_code)
+    }
+
     pub fn finish(self) -> ExitCode {
         if let Some(problem) = &self.problem {
             output::report("", problem);

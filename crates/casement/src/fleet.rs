@@ -119,7 +119,7 @@ async fn connect(
 pub async fn inspect_read_only(fleet: &Fleet, endpoints: &mut HostEndpoints) -> Vec<ReadOnlyHost> {
     let cluster = &fleet.cluster;
     let hosts = read_only_hosts(cluster).map(|host| {
-        let endpoint = endpoints.to(cluster, host).map_err(|problem| problem.what);
+        let endpoint = endpoints.to(cluster, host);
         (host.name.to_string(), endpoint)
     });
     let hosts = hosts.collect();

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{ArgMatches, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 mod agents;
 mod atomic_file;
@@ -17,6 +17,7 @@ mod errors;
 mod failure;
 mod fetch;
 mod fleet;
+mod json;
 mod log_file;
 mod mask;
 mod output;
@@ -112,12 +113,34 @@ impl Verb {
 }
 
 fn main() -> ExitCode {
-    match Arguments::parse().verb {
+    let matches = Arguments::command().get_matches();
+    let json = wants_json(&matches);
+    let arguments = Arguments::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+    match arguments.verb {
         // Starts its own threads and processes.
         #[cfg(all(unix, feature = "lab"))]
         Verb::Lab(arguments) => lab::run_lab(arguments),
-        verb => block_on(run(verb)),
+        verb => block_on(async {
+            let result = run(verb).await;
+            // A verb that failed before it had a document.
+            if json
+                && let Err(error) = &result
+                && let Some(error) = error.problem()
+            {
+                json::print(&json::Failed { error })?;
+            }
+            result
+        }),
     }
+}
+
+/// Whether the verb, at any depth, was called with `-o json`.
+fn wants_json(matches: &ArgMatches) -> bool {
+    if let Some((_, matches)) = matches.subcommand() {
+        return wants_json(matches);
+    }
+    let output = matches.try_get_raw("output").ok().flatten();
+    output.is_some_and(|mut values| values.any(|value| value == "json"))
 }
 
 /// Also used by `demo`.

@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use casement_diag::Problem;
+use casement_report::ObjectChange;
 use casement_report::record::HostSummary;
 use casement_resource::wire::{Event, EventKind, Outcome};
 use casement_resource::{Failure, NodeDocument, ResourceId};
@@ -20,7 +21,7 @@ use casement_run::blob_source::BlobProgress;
 use clap::Args;
 
 use board::{Row, State};
-pub use record::{ClosedRecord, RunRecord};
+pub use record::{ClosedRecord, RunRecord, head};
 use screen::Screen;
 
 use crate::{clock, errors, log_file, output};
@@ -131,6 +132,13 @@ impl Progress {
         shared.redraw();
     }
 
+    /// For the record.
+    pub fn planned_cluster(&self, changes: Vec<ObjectChange>) {
+        if let Some(record) = &mut lock(&self.shared).record {
+            record.planned_cluster(changes);
+        }
+    }
+
     /// An event of a run that has only one stage.
     pub fn on_agent_event(&self, host: &str, stage: &'static str, event: &Event) {
         let mut shared = lock(&self.shared);
@@ -198,7 +206,7 @@ impl Progress {
                     State::Done => None,
                     _ => Some(host.error.as_ref().unwrap_or(reason).clone()),
                 },
-                seconds: Some(host.row.elapsed.as_secs_f64()),
+                seconds: Some(clock::seconds(host.row.elapsed)),
                 ..HostSummary::default()
             });
             hosts.collect()

@@ -8,7 +8,7 @@ use casement_run::read_only::ReadOnlyHost;
 pub fn text(host: &ReadOnlyHost) -> String {
     let name = &host.host;
     if let Some(error) = &host.error {
-        return format!("{name}  read only; failed to inspect it: {error}\n");
+        return format!("{name}  read only; failed to inspect it: {}\n", error.what);
     }
     if host.drifted.is_empty() {
         return format!("{name}  read only: in sync\n");

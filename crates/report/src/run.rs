@@ -172,7 +172,6 @@ fn outcome_or_incomplete<S: Serializer>(
 }
 
 #[expect(clippy::cast_precision_loss, reason = "milliseconds of one run")]
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
 fn seconds<S: Serializer>(milliseconds: &u64, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_f64(*milliseconds as f64 / 1000.0)
 }
@@ -207,7 +206,7 @@ impl RunBuilder {
             reason = "the duration of a run is not negative and far below u64::MAX milliseconds"
         )]
         let milliseconds = match summary {
-            Some(summary) => (summary.seconds.max(0.0) * 1000.0) as u64,
+            Some(summary) => (summary.seconds.max(0.0) * 1000.0).round() as u64,
             None => end - start,
         };
         if let Some(summary) = summary {

@@ -1,6 +1,7 @@
 //! Linux hosts that casement may only look at: settings that pods on Windows need, each
 //! with the commands that set it. No agent is brought there.
 
+use casement_diag::Problem;
 use casement_plan::linux::settings;
 use casement_remote::{HostEndpoint, Session};
 use casement_spec::{Cluster, Host};
@@ -8,26 +9,27 @@ use serde::Serialize;
 
 use crate::concurrency::Concurrency;
 
-#[derive(Debug, PartialEq, Eq, Serialize)]
+/// Printed by `-o json`, see `docs/reference/json-output.md`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ReadOnlyHost {
     pub host: String,
-    #[serde(rename = "wrong")]
+    #[serde(rename = "settings")]
     pub drifted: Vec<Setting>,
     /// Why the host could not be inspected.
-    #[serde(rename = "unseen", skip_serializing_if = "Option::is_none")]
-    pub error: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<Problem>,
 }
 
 /// A kernel setting that differs.
-#[derive(Debug, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Setting {
     /// `net.ipv4.ip_forward`.
     pub name: &'static str,
     /// None if the kernel has no such setting.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub found: Option<String>,
-    #[serde(rename = "wanted")]
     pub expected: &'static str,
     /// What to run on the host, as root.
     pub commands: Vec<String>,
@@ -42,7 +44,7 @@ pub fn read_only_hosts(cluster: &Cluster) -> impl Iterator<Item = &Host> {
 /// Inspects hosts, each with its endpoint or the reason that there is none.
 pub async fn inspect(
     cluster: &Cluster,
-    hosts: Vec<(String, Result<HostEndpoint, String>)>,
+    hosts: Vec<(String, Result<HostEndpoint, Problem>)>,
     concurrency: Concurrency,
 ) -> Vec<ReadOnlyHost> {
     let inspections = hosts.into_iter();
@@ -53,7 +55,7 @@ pub async fn inspect(
 async fn inspect_host(
     cluster: &Cluster,
     host: String,
-    endpoint: Result<HostEndpoint, String>,
+    endpoint: Result<HostEndpoint, Problem>,
 ) -> ReadOnlyHost {
     let (drifted, error) = match read_settings(cluster, endpoint).await {
         Ok(drifted) => (drifted, None),
@@ -68,16 +70,20 @@ async fn inspect_host(
 
 async fn read_settings(
     cluster: &Cluster,
-    endpoint: Result<HostEndpoint, String>,
-) -> Result<Vec<Setting>, String> {
+    endpoint: Result<HostEndpoint, Problem>,
+) -> Result<Vec<Setting>, Problem> {
     let HostEndpoint::Ssh(target) = endpoint? else {
-        return Err("only hosts with SSH access can be inspected".to_owned());
+        let what = "only hosts with SSH access can be inspected";
+        let help = "set `access.ssh` of the host in the cluster file";
+        return Err(Problem::new("CAS-RUN-001", what, help));
     };
-    let session = Session::connect(&target).await.map_err(text)?;
+    let session = Session::connect(&target).await;
+    let session = session.map_err(|error| error.problem())?;
     let mut drifted = Vec::new();
     for (name, expected) in settings(cluster) {
         let path = format!("/proc/sys/{}", name.replace('.', "/"));
-        let output = session.run(&format!("cat {path}")).await.map_err(text)?;
+        let output = session.run(&format!("cat {path}")).await;
+        let output = output.map_err(|error| error.problem())?;
         let value = String::from_utf8_lossy(&output.stdout).trim().to_owned();
         let found = Some(value).filter(|value| !value.is_empty());
         if found.as_deref() != Some(expected) {
@@ -91,10 +97,6 @@ async fn read_settings(
     }
     session.close().await;
     Ok(drifted)
-}
-
-fn text(error: impl ToString) -> String {
-    error.to_string()
 }
 
 /// Sets a value now and for the next boot.

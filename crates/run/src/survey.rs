@@ -36,6 +36,7 @@ impl HostSurvey {
 
 #[derive(Debug)]
 pub struct SurveyedStep {
+    pub stage: Stage,
     /// The step's name for people, its kind first.
     pub name: String,
     pub step: ObservedStep,
@@ -75,11 +76,12 @@ async fn survey_host(
         let observed = client.observe(document).await?;
         let names = document.steps().iter().map(|step| step.resource.identity());
         let all_in_sync = observed.steps.iter().all(ObservedStep::in_sync);
+        let stage = document.stage();
         let surveyed = names.zip(observed.steps);
-        steps.extend(surveyed.map(|(name, step)| SurveyedStep { name, step }));
+        steps.extend(surveyed.map(|(name, step)| SurveyedStep { stage, name, step }));
         // Where a step changes, the agent gets the document anyway.
         if all_in_sync && !observed.kept.in_sync() {
-            steps.push(kept_document(document.stage(), observed.kept)?);
+            steps.push(kept_document(stage, observed.kept)?);
         }
     }
     Ok(HostSurvey {
@@ -92,11 +94,13 @@ async fn survey_host(
 
 /// The document that the agent keeps the host to, as a step of its own.
 fn kept_document(stage: Stage, diff: Diff) -> Result<SurveyedStep, RunError> {
-    let stage = stage.name();
     Ok(SurveyedStep {
-        name: format!("agent document ({stage})"),
+        stage,
+        name: format!("agentDocument {}", stage.name()),
         step: ObservedStep {
-            id: format!("kept-{stage}").parse().map_err(PlanError::from)?,
+            id: format!("kept-{}", stage.name())
+                .parse()
+                .map_err(PlanError::from)?,
             result: Ok(diff),
         },
     })

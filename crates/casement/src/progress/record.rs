@@ -125,7 +125,7 @@ impl RunRecord {
         let write_error = self.files.as_ref().and_then(Files::write_error);
         let summary = Summary {
             head: self.head,
-            seconds: self.started.elapsed().as_secs_f64(),
+            seconds: clock::seconds(self.started.elapsed()),
             outcome,
             hosts,
             write_error,

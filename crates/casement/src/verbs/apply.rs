@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use casement_cluster::ClusterChange;
-use casement_report::record::HostSummary;
+use casement_diag::Problem;
+use casement_report::RunBuilder;
+use casement_report::record::{HostSummary, Summary};
 use casement_resource::wire::Outcome;
 use casement_run::RunError;
 use casement_run::agent_client::AgentClient;
@@ -14,15 +16,18 @@ use casement_run::concurrency::Concurrency;
 use casement_run::unavailable::UnavailableLimit;
 use casement_spec::Cluster;
 use clap::Args;
+use serde_json::Value;
 
 use crate::counts::Counts;
 use crate::failure::CommandError;
 use crate::fetch::DownloadArgs;
 use crate::fleet::{self, FileArgs, FleetArgs};
-use crate::progress::{Progress, ProgressArgs, RunRecord};
+use crate::json::{self, Format, Joined, RunReport};
+use crate::progress::{self, ClosedRecord, Progress, ProgressArgs, RunRecord};
 use crate::signals::InterruptWatch;
 use crate::{changes, clock, confirm, errors, output, read_only, signals};
 use casement_run::fleet::Fleet;
+use casement_run::read_only::ReadOnlyHost;
 use casement_run::survey::{HostSurvey, survey};
 
 /// Apply the cluster file to the hosts and the cluster.
@@ -43,8 +48,14 @@ pub struct ApplyArgs {
     /// Allow changes that interrupt the network of all pods for about a minute
     #[arg(long)]
     allow_network_outage: bool,
+    /// Output format
+    #[arg(short, long, value_enum, default_value_t)]
+    output: Format,
     #[command(flatten)]
     pub progress: ProgressArgs,
+    /// The file, if `join` generated it
+    #[arg(skip)]
+    joined: Option<Joined>,
 }
 
 /// The arguments that `join` shares.
@@ -64,13 +75,20 @@ pub struct RunArgs {
     accept_new_host_keys: bool,
     #[command(flatten)]
     downloads: DownloadArgs,
+    /// Output format
+    #[arg(short, long, value_enum, default_value_t)]
+    pub output: Format,
     #[command(flatten)]
     pub progress: ProgressArgs,
 }
 
 impl ApplyArgs {
-    /// For all hosts of a file.
-    pub fn new(file: PathBuf, run: RunArgs) -> Self {
+    /// For all hosts of a file that `join` generated.
+    pub fn new(file: PathBuf, cluster: Value, run: RunArgs) -> Self {
+        let joined = Joined {
+            file: file.display().to_string(),
+            cluster,
+        };
         Self {
             fleet: FleetArgs {
                 file: FileArgs {
@@ -85,7 +103,9 @@ impl ApplyArgs {
             max_unavailable: None,
             yes: run.yes,
             allow_network_outage: run.allow_network_outage,
+            output: run.output,
             progress: run.progress,
+            joined: Some(joined),
         }
     }
 }
@@ -103,15 +123,22 @@ pub async fn apply(arguments: ApplyArgs, interrupts: &InterruptWatch) -> Result<
         changes.map_err(|error| errors::problem(&error))?
     } else {
         // No Windows host is reachable: nothing would use the changes to the cluster.
-        return conclude(&fleet, None, &[], &ClusterResult::default(), interrupts);
+        let ending = Ending {
+            fleet: &fleet,
+            progress: None,
+            interrupts,
+            document: RunDocument::new(&arguments, Vec::new()),
+        };
+        return ending.conclude(&[], &ClusterResult::default());
     };
-    for host in fleet::inspect_read_only(&fleet, &mut endpoints).await {
-        output::message(&read_only::text(&host));
+    let read_only = fleet::inspect_read_only(&fleet, &mut endpoints).await;
+    for host in &read_only {
+        output::message(&read_only::text(host));
     }
     if !arguments.yes {
         confirm_plan(&mut fleet, &changes).await?;
     }
-    let mut record = RunRecord::begin("apply", &kube.run, false);
+    let mut record = RunRecord::begin("apply", &kube.run, arguments.output.is_json());
     record.planned_cluster(changes.iter().map(changes::object_change).collect());
     let progress = Progress::begin(&arguments.progress, &fleet.names(), record);
     for (host, error) in &fleet.unreachable {
@@ -123,17 +150,27 @@ pub async fn apply(arguments: ApplyArgs, interrupts: &InterruptWatch) -> Result<
         cancel: &cancel,
         max_unavailable: arguments.max_unavailable,
     };
-    let outcomes = executor.run(&mut fleet, &changes).await;
-    let outcomes = outcomes.map_err(|error| {
-        let problem = errors::problem(&error);
-        progress.abandon(Outcome::Failed, &problem);
-        problem
-    })?;
+    let document = RunDocument::new(&arguments, read_only);
+    let outcomes = match executor.run(&mut fleet, &changes).await {
+        Ok(outcomes) => outcomes,
+        Err(error) => {
+            let problem = errors::problem(&error);
+            let record = progress.abandon(Outcome::Failed, &problem);
+            document.print(record, Some(&problem))?;
+            return Err(CommandError::from(problem).report());
+        }
+    };
     let cluster = ClusterResult {
         changed: changes.len(),
         pod_cidrs: executor.pod_cidrs(&fleet).await,
     };
-    conclude(&fleet, Some(&progress), &outcomes, &cluster, interrupts)
+    let ending = Ending {
+        fleet: &fleet,
+        progress: Some(&progress),
+        interrupts,
+        document,
+    };
+    ending.conclude(&outcomes, &cluster)
 }
 
 #[derive(Default)]
@@ -274,46 +311,145 @@ fn host_summary(host: &HostSurvey) -> String {
     }
 }
 
-/// Reports the result, and closes the record.
-fn conclude(
-    fleet: &Fleet,
-    progress: Option<&Progress>,
-    outcomes: &[HostOutcome],
-    cluster: &ClusterResult,
-    interrupts: &InterruptWatch,
-) -> Result<(), CommandError> {
-    if let Some(progress) = progress {
-        progress.finish();
+/// What a run is reported with when it ends.
+struct Ending<'a> {
+    fleet: &'a Fleet,
+    /// None if nothing was changed.
+    progress: Option<&'a Progress>,
+    interrupts: &'a InterruptWatch,
+    document: RunDocument<'a>,
+}
+
+impl Ending<'_> {
+    /// Reports the result, and closes the record.
+    fn conclude(
+        self,
+        outcomes: &[HostOutcome],
+        cluster: &ClusterResult,
+    ) -> Result<(), CommandError> {
+        let progress = self.progress;
+        if let Some(progress) = progress {
+            progress.finish();
+        }
+        let unreachable = self.fleet.unreachable.iter();
+        let unreachable = unreachable.map(|(host, error)| (host.as_str(), Err(error)));
+        let results = outcomes.iter();
+        let results = results.map(|it| (it.host.as_str(), it.result.as_ref().map(|count| *count)));
+        let results: Vec<_> = unreachable.chain(results).collect();
+        for (host, result) in &results {
+            match (result, progress) {
+                (Ok(_) | Err(RunError::Canceled { .. }), _) => {}
+                (Err(error), Some(progress)) => progress.report_failure(host, error),
+                (Err(error), None) => {
+                    output::report(&format!("\n{host} failed\n"), &errors::problem(error));
+                }
+            }
+        }
+        let outcome = outcome(&results);
+        let record = self.close(outcome, &results, cluster);
+        let dir = record.as_ref().and_then(|record| record.dir.as_ref());
+        if let Some(dir) = dir
+            && outcome != Outcome::Done
+        {
+            let dir = dir.display();
+            output::message(&format!("\nThe record of this run is in {dir}"));
+        }
+        let steps = results.iter().map(|(_, it)| it.unwrap_or(0) as usize);
+        let changed = cluster.changed + steps.sum::<usize>();
+        self.document.print(record, None)?;
+        self.print_outcome(&results, outcome, changed)
     }
-    let unreachable = fleet.unreachable.iter();
-    let unreachable = unreachable.map(|(host, error)| (host.as_str(), Err(error)));
-    let results = outcomes.iter();
-    let results = results.map(|it| (it.host.as_str(), it.result.as_ref().map(|count| *count)));
-    let results: Vec<_> = unreachable.chain(results).collect();
-    for (host, result) in &results {
-        match (result, progress) {
-            (Ok(_) | Err(RunError::Canceled { .. }), _) => {}
-            (Err(error), Some(progress)) => progress.report_failure(host, error),
-            (Err(error), None) => {
-                output::report(&format!("\n{host} failed\n"), &errors::problem(error));
+
+    fn close(
+        &self,
+        outcome: Outcome,
+        results: &[HostResult<'_>],
+        cluster: &ClusterResult,
+    ) -> Option<ClosedRecord> {
+        let hosts = results.iter();
+        let hosts = hosts.map(|(host, it)| summary(host, it, self.progress, cluster));
+        let hosts: Vec<HostSummary> = hosts.collect();
+        let Some(progress) = self.progress else {
+            let summary = Summary {
+                head: progress::head("apply"),
+                seconds: clock::seconds(self.interrupts.elapsed()),
+                outcome,
+                hosts,
+                write_error: None,
+            };
+            let run = RunBuilder::default().finish(None, Some(&summary));
+            return Some(ClosedRecord {
+                dir: None,
+                run: Some(run),
+            });
+        };
+        progress.close(outcome, hosts)
+    }
+
+    fn print_outcome(
+        &self,
+        results: &[HostResult<'_>],
+        outcome: Outcome,
+        changed: usize,
+    ) -> Result<(), CommandError> {
+        let interrupts = self.interrupts;
+        let (elapsed, verb) = (clock::duration(interrupts.elapsed()), interrupts.verb());
+        let hosts = output::count(results.len(), "host");
+        match outcome {
+            Outcome::Failed => {
+                let failed = results.iter().filter(|it| it.1.is_err()).count();
+                output::message(&format!(
+                    "{failed} of {hosts} failed after {elapsed}. Run `casement {verb}` to resume."
+                ));
+                Err(CommandError::reported(1))
+            }
+            Outcome::Stopped => Err(interrupts.stopped()),
+            Outcome::Done if changed == 0 => self.document.format.print(&format!(
+                "No changes: {hosts} and the cluster are in sync ({elapsed}).\n"
+            )),
+            Outcome::Done => {
+                let windows = self.fleet.windows();
+                let verb = if windows.len() == 1 { "is" } else { "are" };
+                let windows = output::list(&windows);
+                let text = format!("Done in {elapsed}: {windows} {verb} Ready.\n");
+                self.document.format.print(&text)
             }
         }
     }
-    let outcome = outcome(&results);
-    let hosts = results
-        .iter()
-        .map(|(host, result)| summary(host, result, progress, cluster));
-    let hosts: Vec<HostSummary> = hosts.collect();
-    let record = progress.and_then(|progress| progress.close(outcome, hosts));
-    if let Some(dir) = record.and_then(|record| record.dir)
-        && outcome != Outcome::Done
-    {
-        let dir = dir.display();
-        output::message(&format!("\nThe record of this run is in {dir}"));
+}
+
+/// What the document of the run has beside its record.
+struct RunDocument<'a> {
+    format: Format,
+    joined: Option<&'a Joined>,
+    read_only: Vec<ReadOnlyHost>,
+}
+
+impl<'a> RunDocument<'a> {
+    fn new(arguments: &'a ApplyArgs, read_only: Vec<ReadOnlyHost>) -> Self {
+        Self {
+            format: arguments.output,
+            joined: arguments.joined.as_ref(),
+            read_only,
+        }
     }
-    let steps = results.iter().map(|(_, it)| it.unwrap_or(0) as usize);
-    let changed = cluster.changed + steps.sum::<usize>();
-    print_outcome(fleet, &results, outcome, changed, interrupts)
+
+    /// Nothing in text, or if an immediate exit has closed the record.
+    fn print(
+        &self,
+        record: Option<ClosedRecord>,
+        error: Option<&Problem>,
+    ) -> Result<(), CommandError> {
+        let Some(report) = RunReport::of(self.format, record, error) else {
+            return Ok(());
+        };
+        let read_only = self.read_only.clone();
+        let apply = json::Apply { report, read_only };
+        match self.joined.cloned() {
+            Some(joined) => json::print(&json::Join { joined, apply }),
+            None => json::print(&apply),
+        }
+    }
 }
 
 type HostResult<'a> = (&'a str, Result<u32, &'a RunError>);
@@ -346,37 +482,7 @@ fn summary(
         changed: *result.as_ref().unwrap_or(&0),
         error: result.as_ref().err().map(problem),
         pods: cluster.pod_cidrs.get(host).cloned(),
-        seconds: elapsed.map(|elapsed| elapsed.as_secs_f64()),
+        seconds: elapsed.map(clock::seconds),
         ..HostSummary::default()
-    }
-}
-
-fn print_outcome(
-    fleet: &Fleet,
-    results: &[HostResult<'_>],
-    outcome: Outcome,
-    changed: usize,
-    interrupts: &InterruptWatch,
-) -> Result<(), CommandError> {
-    let (elapsed, verb) = (clock::duration(interrupts.elapsed()), interrupts.verb());
-    let hosts = output::count(results.len(), "host");
-    match outcome {
-        Outcome::Failed => {
-            let failed = results.iter().filter(|it| it.1.is_err()).count();
-            output::message(&format!(
-                "{failed} of {hosts} failed after {elapsed}. Run `casement {verb}` to resume."
-            ));
-            Err(CommandError::reported(1))
-        }
-        Outcome::Stopped => Err(interrupts.stopped()),
-        Outcome::Done if changed == 0 => output::print(&format!(
-            "No changes: {hosts} and the cluster are in sync ({elapsed}).\n"
-        )),
-        Outcome::Done => {
-            let windows = fleet.windows();
-            let verb = if windows.len() == 1 { "is" } else { "are" };
-            let windows = output::list(&windows);
-            output::print(&format!("Done in {elapsed}: {windows} {verb} Ready.\n"))
-        }
     }
 }

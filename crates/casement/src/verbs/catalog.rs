@@ -6,7 +6,7 @@ use clap::Args;
 use clap::builder::PossibleValuesParser;
 
 use crate::failure::CommandError;
-use crate::{columns, output};
+use crate::{columns, json, output};
 
 /// Show compatible versions, with their sources.
 #[derive(Debug, Args)]
@@ -22,8 +22,11 @@ pub struct CatalogArgs {
 
 pub fn run_catalog(arguments: &CatalogArgs) -> Result<(), CommandError> {
     let topic = arguments.topic.as_deref().and_then(Topic::from_name);
-    let table = topic.map_or_else(topics, Topic::table);
-    output::print(&formatted(&table, &arguments.output)?)
+    let document = json::Catalog {
+        topic: topic.map(Topic::name),
+        rows: topic.map_or_else(topics, Topic::table),
+    };
+    output::print(&formatted(&document, &arguments.output)?)
 }
 
 fn topics() -> Table {
@@ -34,20 +37,11 @@ fn topics() -> Table {
     }
 }
 
-fn formatted(table: &Table, format: &str) -> Result<String, Problem> {
-    let text = match format {
-        "json" => serde_json::to_string_pretty(table)
-            .map(|text| text + "\n")
-            .map_err(|error| error.to_string()),
-        "yaml" => serde_saphyr::to_string(table).map_err(|error| error.to_string()),
+fn formatted(document: &json::Catalog, format: &str) -> Result<String, Problem> {
+    let table = &document.rows;
+    match format {
+        "json" => Ok(json::text(document)),
+        "yaml" => json::yaml(document),
         _ => Ok(columns::table(table.columns, &table.rows)),
-    };
-    text.map_err(|error| {
-        Problem::new(
-            "CAS-OUT-001",
-            format!("failed to format the table as {format}"),
-            "choose another format with `-o`",
-        )
-        .detail("cause", error)
-    })
+    }
 }

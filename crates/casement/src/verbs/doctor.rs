@@ -9,10 +9,10 @@ use casement_verify::{
     DriftedStep, ExpectedState, Finding, HostObservation, Observation, diagnose,
 };
 use clap::Args;
-use serde_json::{Value, json};
 
 use crate::failure::CommandError;
 use crate::fleet::{self, FleetArgs};
+use crate::json::{self, DoctorFinding};
 use crate::{errors, output, spec_file};
 use casement_run::fleet::Fleet;
 use casement_run::survey::{HostSurvey, documents, survey};
@@ -53,8 +53,9 @@ pub async fn run_doctor(arguments: DoctorArgs) -> Result<(), CommandError> {
     if arguments.host.is_some() {
         findings.retain(|finding| finding.host == arguments.host);
     }
-    print(&findings, &observation, &arguments.output)?;
-    match findings.is_empty() {
+    let healthy = findings.is_empty();
+    print(findings, &observation, &arguments.output)?;
+    match healthy {
         true => Ok(()),
         false => Err(CommandError::reported(PROBLEMS_FOUND)),
     }
@@ -205,16 +206,23 @@ fn unreachable(
 }
 
 fn print(
-    findings: &[Finding],
+    findings: Vec<Finding>,
     observation: &Observation,
     format: &str,
 ) -> Result<(), CommandError> {
     if format == "json" {
-        let all: Vec<Value> = findings.iter().map(as_json).collect();
-        return output::print(&format!("{:#}\n", json!({ "findings": all })));
+        let hosts = observation.hosts.iter().map(|host| host.name.clone());
+        let findings = findings.into_iter().map(|finding| DoctorFinding {
+            host: finding.host,
+            error: finding.problem,
+        });
+        return json::print(&json::Doctor {
+            hosts: hosts.collect(),
+            findings: findings.collect(),
+        });
     }
     let mut text = String::new();
-    for finding in findings {
+    for finding in &findings {
         text += &format!("{finding}\n");
     }
     let hosts = output::count(observation.hosts.len(), "host");
@@ -223,14 +231,4 @@ fn print(
         count => format!("{} found.\n", output::count(count, "problem")),
     };
     output::print(&output::encode(&text))
-}
-
-fn as_json(finding: &Finding) -> Value {
-    let problem = &finding.problem;
-    let details = problem.detail.iter();
-    let details = details.map(|(label, value)| json!({"label": label, "value": value}));
-    json!({
-        "host": finding.host, "code": problem.code, "what": problem.what,
-        "seen": details.collect::<Vec<_>>(), "remedy": problem.help,
-    })
 }

@@ -88,7 +88,9 @@ pub async fn run_join(arguments: JoinArgs) -> Result<(), CommandError> {
     let spec = spec(&arguments, &name, &facts)?;
     let text = serde_saphyr::to_string(&spec)
         .map_err(|error| Problem::new("CAS-JOIN-022", error.to_string(), "report this as a bug"))?;
-    output::print(&text)?;
+    if !arguments.run.output.is_json() {
+        output::print(&text)?;
+    }
     let dir = Path::new(".casement/join");
     let file = dir.join(format!("{name}.yaml"));
     let saved =
@@ -102,7 +104,7 @@ pub async fn run_join(arguments: JoinArgs) -> Result<(), CommandError> {
     output::message(&format!(
         "Saved as {file_name}. Use `-f {file_name}` with other commands."
     ));
-    apply(ApplyArgs::new(file, arguments.run), &interrupts).await
+    apply(ApplyArgs::new(file, spec, arguments.run), &interrupts).await
 }
 
 /// The first label of a host name, or the last two numbers of an address: a Windows

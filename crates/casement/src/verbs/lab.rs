@@ -111,7 +111,7 @@ fn run(arguments: LabArgs) -> Result<ExitCode> {
         Verb::Status { output } => {
             let (dir, record) = load(&name)?;
             let hosts = casement_lab::status::hosts(&dir, &record)?;
-            print::status(&dir, &record, &hosts, matches!(output, Format::Json))?;
+            print::status(&dir, &record, hosts, matches!(output, Format::Json));
         }
         Verb::Exec { host, command } => {
             let (dir, record) = load(&name)?;

@@ -12,6 +12,7 @@ use clap::Args;
 
 use crate::atomic_file;
 use crate::failure::CommandError;
+use crate::json;
 use crate::output;
 
 const DEFAULT_FILE: &str = "cluster.yaml";
@@ -59,7 +60,10 @@ fn print(report: &Report, texts: &Texts, format: &str) {
     let sources = report.sources();
     let sources = Sources::new(&sources);
     let text = match format {
-        "json" => format!("{:#}\n", json_with_sources(&report.findings, sources)),
+        "json" => json::text(&json::Lint {
+            files: names(texts),
+            findings: json_with_sources(&report.findings, sources),
+        }),
         "sarif" => {
             let version = env!("CARGO_PKG_VERSION");
             let log = sarif(&report.findings, sources, &sarif_rules(), version);
@@ -80,6 +84,11 @@ fn print(report: &Report, texts: &Texts, format: &str) {
 /// Ignores errors: a reader such as `head` may close the pipe.
 fn print_data(text: &str) {
     let _ = std::io::stdout().lock().write_all(text.as_bytes());
+}
+
+fn names(texts: &Texts) -> Vec<String> {
+    let texts = texts.spec.iter().chain(&texts.files);
+    texts.map(|text| text.name.clone()).collect()
 }
 
 fn checked(texts: &Texts) -> String {

@@ -14,7 +14,7 @@ use crate::{output, spec_file};
 
 pub mod errors;
 pub mod file;
-mod print;
+pub mod print;
 pub mod reader;
 
 use reader::LocationReader;

@@ -4,16 +4,16 @@ pub mod offline;
 
 use casement_cluster::ClusterChange;
 use casement_diag::Problem;
-use casement_report::Action;
+use casement_report::{Action, Step};
 use casement_resource::Diff;
 use clap::Args;
-use serde_json::{Value, json};
 
 use crate::changes;
 use crate::counts::Counts;
 use crate::errors;
 use crate::failure::CommandError;
 use crate::fleet::{self, FleetArgs};
+use crate::json::{self, HostStep, PlanHost, PlannedObject};
 use crate::output;
 use crate::read_only;
 use crate::signals;
@@ -70,8 +70,7 @@ pub async fn run_plan(arguments: PlanArgs) -> Result<(), CommandError> {
         output::report(&format!("{name} failed\n"), problem);
     }
     if arguments.output == "json" {
-        let document = document(&hosts, &failed, &read_only, &changes);
-        output::print(&format!("{document:#}\n"))?;
+        json::print(&document(&hosts, failed.clone(), read_only, &changes))?;
     } else {
         let text = text(&hosts, &read_only, &changes, arguments.verbose);
         output::print(&output::encode(&text))?;
@@ -93,13 +92,11 @@ fn text(
     changes: &[ClusterChange],
     verbose: bool,
 ) -> String {
-    let mut counts = Counts::default();
     let mut text = String::new();
     for host in hosts {
         text += &format!("{}\n", host.name);
         let mut unchanged = 0;
         for surveyed in &host.steps {
-            counts.add_step(surveyed);
             match &surveyed.step.result {
                 Ok(Diff::InSync { reason, .. }) if verbose => {
                     text += &row("=", &surveyed.name, reason);
@@ -124,9 +121,7 @@ fn text(
     for host in read_only {
         text += &read_only::text(host);
     }
-    for change in changes {
-        counts.add_cluster_change(change);
-    }
+    let counts = counts(hosts, changes);
     text + &format!("{}\n{}\n", changes::section(changes), counts.plan())
 }
 
@@ -141,26 +136,54 @@ fn row(sign: &str, name: &str, value: &str) -> String {
     format!("{line}\n")
 }
 
+fn counts(hosts: &[HostSurvey], changes: &[ClusterChange]) -> Counts {
+    let mut counts = Counts::default();
+    let steps = hosts.iter().flat_map(|host| &host.steps);
+    steps.for_each(|step| counts.add_step(step));
+    changes
+        .iter()
+        .for_each(|change| counts.add_cluster_change(change));
+    counts
+}
+
 fn document(
     hosts: &[HostSurvey],
-    failed: &[(String, Problem)],
-    read_only: &[ReadOnlyHost],
+    failed: Vec<(String, Problem)>,
+    read_only: Vec<ReadOnlyHost>,
     changes: &[ClusterChange],
-) -> Value {
-    let failed = failed.iter();
-    let failed = failed.map(|(name, it)| json!({"name": name, "code": it.code, "what": it.what}));
-    let hosts = hosts.iter().map(|host| {
-        json!({
-            "name": host.name,
-            "system": host.system,
-            "steps": host.steps.iter().map(|surveyed| &surveyed.step).collect::<Vec<_>>(),
-            "knownAfterJoin": host.after_join,
-        })
+) -> json::Plan {
+    let failed = failed.into_iter().map(|(name, problem)| PlanHost {
+        name,
+        error: Some(problem),
+        ..PlanHost::default()
     });
-    json!({
-        "hosts": hosts.collect::<Vec<_>>(),
-        "failed": failed.collect::<Vec<_>>(),
-        "readOnly": read_only,
-        "cluster": changes,
+    let surveyed = hosts.iter().map(|host| PlanHost {
+        name: host.name.clone(),
+        system: Some(host.system.clone()),
+        steps: steps(host).collect(),
+        known_after_join: host.after_join.clone(),
+        ..PlanHost::default()
+    });
+    let objects = changes.iter().map(|change| PlannedObject {
+        change: changes::object_change(change),
+        before: change.before.clone(),
+        after: change.after.clone(),
+    });
+    json::Plan {
+        offline: false,
+        hosts: surveyed.chain(failed).collect(),
+        read_only,
+        cluster: objects.collect(),
+        summary: counts(hosts, changes),
+    }
+}
+
+/// The steps of a host in a document.
+pub fn steps(host: &HostSurvey) -> impl Iterator<Item = HostStep> {
+    host.steps.iter().map(|surveyed| HostStep {
+        host: host.name.clone(),
+        stage: surveyed.stage,
+        step: Step::observed(&surveyed.step.id, &surveyed.name, &surveyed.step.result),
+        disruptive: false,
     })
 }

@@ -9,6 +9,7 @@ use casement_report::{Run, page};
 use clap::Args;
 
 use crate::failure::CommandError;
+use crate::json::{self, RunReport};
 use crate::{atomic_file, output, spec_file};
 
 const RUNS: &str = ".casement/runs";
@@ -36,10 +37,13 @@ pub fn run_report(arguments: &ReportArgs) -> Result<(), CommandError> {
     };
     let run = read(&dir)?;
     if arguments.output == "json" {
-        let json = serde_json::to_string_pretty(&run).map_err(|error| {
-            Problem::new("CAS-FILE-009", error.to_string(), "report this as a bug")
-        })?;
-        return output::print(&format!("{json}\n"));
+        return json::print(&json::Report {
+            report: RunReport {
+                run,
+                record: Some(dir.display().to_string()),
+                error: None,
+            },
+        });
     }
     // The cluster file is optional.
     let cluster = match arguments.file.exists() {

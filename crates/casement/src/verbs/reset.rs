@@ -4,7 +4,7 @@ mod removal;
 
 use std::sync::{Mutex, PoisonError};
 
-use casement_cluster::RestoreOutcome;
+use casement_cluster::{RestoreOutcome, RestoredField};
 use casement_diag::Problem;
 use casement_report::record::HostSummary;
 use casement_resource::RunId;
@@ -18,7 +18,8 @@ use clap::Args;
 
 use crate::failure::CommandError;
 use crate::fleet::{self, FleetArgs};
-use crate::progress::{Progress, ProgressArgs, REMOVE, RunRecord};
+use crate::json::{self, Format, RestoreResult, RunReport};
+use crate::progress::{ClosedRecord, Progress, ProgressArgs, REMOVE, RunRecord};
 use crate::signals::InterruptWatch;
 use crate::{changes, clock, confirm, errors, output, signals, spec_file};
 use casement_run::fleet::{Fleet, refuse_outage};
@@ -48,6 +49,9 @@ pub struct ResetArgs {
     /// Skip the confirmation prompt
     #[arg(long)]
     yes: bool,
+    /// Output format
+    #[arg(short, long, value_enum, default_value_t)]
+    output: Format,
     #[command(flatten)]
     pub progress: ProgressArgs,
 }
@@ -71,9 +75,11 @@ pub async fn run_reset(arguments: ResetArgs) -> Result<(), CommandError> {
     let interrupts = signals::watch("reset");
     let (mut fleet, _) = fleet::open_to_remove(&arguments.fleet).await?;
     check_hosts(&arguments, &fleet)?;
+    let mut objects = Vec::new();
     if arguments.cluster {
         let changes = fleet.kube.restore_changes().await;
         let changes = changes.map_err(|error| errors::problem(&error))?;
+        objects.extend(changes.iter().map(changes::object_change));
         let allowed = arguments.allow_network_outage;
         refuse_outage(&changes, allowed).map_err(|error| errors::problem(&error))?;
     }
@@ -90,7 +96,7 @@ pub async fn run_reset(arguments: ResetArgs) -> Result<(), CommandError> {
     let names: Vec<String> = names.collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let run = run_id(&fleet)?;
-    let record = RunRecord::begin("reset", &fleet.kube.run, false);
+    let record = RunRecord::begin("reset", &fleet.kube.run, arguments.output.is_json());
     let progress = Progress::begin(&arguments.progress, &names, record);
     let cancel = interrupts.begin_changes(&progress);
     let reset = Reset {
@@ -109,16 +115,25 @@ pub async fn run_reset(arguments: ResetArgs) -> Result<(), CommandError> {
     let unreachable = unreachable.filter(|(name, _)| arguments.selects(name));
     let unreachable = unreachable.map(|(name, error)| (name, Err(error)));
     let results: Vec<HostResult> = results.into_iter().chain(unreachable).collect();
-    let mut outcome = print_results(&results, &progress, &interrupts);
+    let mut outcome = print_results(&results, &progress, &interrupts, arguments.output);
+    let mut restored = None;
     if outcome.is_ok() && arguments.cluster {
-        outcome = restore(&fleet, &cancel, &interrupts).await;
+        progress.planned_cluster(objects);
+        let fields = restore(&fleet, &cancel, &interrupts).await;
+        outcome = fields.map(|fields| restored = Some(fields));
     }
-    close(&progress, &results, &outcome);
-    outcome?;
-    output::print(&format!(
-        "Done in {}.\n",
-        clock::duration(interrupts.elapsed())
-    ))
+    if let Some(fields) = &restored {
+        print_restored(fields, arguments.output)?;
+    }
+    let record = close(&progress, &results, &outcome);
+    let error = outcome.as_ref().err().and_then(CommandError::problem);
+    if let Some(report) = RunReport::of(arguments.output, record, error) {
+        let restored = restored.map(|fields| fields.into_iter().map(restored_field).collect());
+        json::print(&json::Reset { report, restored })?;
+    }
+    outcome.map_err(CommandError::report)?;
+    let elapsed = clock::duration(interrupts.elapsed());
+    arguments.output.print(&format!("Done in {elapsed}.\n"))
 }
 
 type HostResult = (String, Result<Removal, RunError>);
@@ -135,9 +150,10 @@ fn print_results(
     results: &[HostResult],
     progress: &Progress,
     interrupts: &InterruptWatch,
+    format: Format,
 ) -> Result<(), CommandError> {
     for (names, removal) in grouped(results) {
-        output::print(&format!("{}: {removal}\n", output::list(&names)))?;
+        format.print(&format!("{}: {removal}\n", output::list(&names)))?;
     }
     let errors = results.iter();
     let errors = errors.filter_map(|(name, result)| Some((name, result.as_ref().err()?)));
@@ -161,7 +177,11 @@ fn print_results(
 }
 
 /// Closes the record.
-fn close(progress: &Progress, results: &[HostResult], outcome: &Result<(), CommandError>) {
+fn close(
+    progress: &Progress,
+    results: &[HostResult],
+    outcome: &Result<(), CommandError>,
+) -> Option<ClosedRecord> {
     let outcome = match outcome {
         Ok(()) => Outcome::Done,
         Err(error) if error.exit_code() == signals::INTERRUPTED => Outcome::Stopped,
@@ -171,7 +191,7 @@ fn close(progress: &Progress, results: &[HostResult], outcome: &Result<(), Comma
         let elapsed = progress.elapsed(name);
         let summary = HostSummary {
             name: name.clone(),
-            seconds: elapsed.map(|elapsed| elapsed.as_secs_f64()),
+            seconds: elapsed.map(clock::seconds),
             ..HostSummary::default()
         };
         match result {
@@ -185,7 +205,7 @@ fn close(progress: &Progress, results: &[HostResult], outcome: &Result<(), Comma
             },
         }
     });
-    progress.close(outcome, hosts.collect());
+    progress.close(outcome, hosts.collect())
 }
 
 /// Hosts with the same result share a line.
@@ -253,13 +273,16 @@ async fn restore(
     fleet: &Fleet,
     cancel: &CancelToken,
     interrupts: &InterruptWatch,
-) -> Result<(), CommandError> {
+) -> Result<Vec<RestoredField>, CommandError> {
     let print = |text: String| output::message(&format!("cluster: {text}"));
     let restore = fleet.kube.restore(&print);
-    let restored = match cancel.run("the cluster", restore).await {
-        Err(RunError::Canceled { .. }) => return Err(interrupts.stopped()),
-        restored => restored.map_err(|error| errors::problem(&error))?,
-    };
+    match cancel.run("the cluster", restore).await {
+        Err(RunError::Canceled { .. }) => Err(interrupts.stopped()),
+        restored => Ok(restored.map_err(|error| errors::problem(&error))?),
+    }
+}
+
+fn print_restored(restored: &[RestoredField], format: Format) -> Result<(), CommandError> {
     let mut kept = 0;
     for field in restored {
         if let RestoreOutcome::Kept { ours, found } = &field.outcome {
@@ -272,11 +295,27 @@ async fn restore(
                 changes::value(ours.as_ref()),
                 changes::value(found.as_ref()),
             );
-            output::print(&output::encode(&text))?;
+            format.print(&output::encode(&text))?;
         }
     }
-    output::print(match kept {
+    format.print(match kept {
         0 => "The cluster's objects are restored.\n",
         _ => "All other cluster objects are restored.\n",
     })
+}
+
+fn restored_field(restored: RestoredField) -> json::RestoredField {
+    let (result, expected, found) = match restored.outcome {
+        RestoreOutcome::Restored => (RestoreResult::Restored, None, None),
+        RestoreOutcome::Already => (RestoreResult::Unchanged, None, None),
+        RestoreOutcome::Gone => (RestoreResult::ObjectMissing, None, None),
+        RestoreOutcome::Kept { ours, found } => (RestoreResult::Kept, ours, found),
+    };
+    json::RestoredField {
+        object: restored.object,
+        field: restored.field,
+        result,
+        expected,
+        found,
+    }
 }

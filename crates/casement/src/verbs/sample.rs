@@ -172,7 +172,7 @@ async fn status(arguments: &StatusArgs) -> Result<(), CommandError> {
     let status = cluster.sample_status(&target.namespace).await;
     let status = status.map_err(|error| error.problem())?;
     if arguments.output == "json" {
-        output::print(&format!("{:#}\n", json!(status)))
+        crate::json::print(&crate::json::Sample { status })
     } else if status.parts.is_empty() {
         output::print("The sample is not deployed. Run `casement sample deploy`.\n")
     } else {

@@ -1,11 +1,13 @@
 //! `casement status`.
 
-use casement_resource::Diff;
+use casement_diag::Problem;
+use casement_report::Action;
 use clap::Args;
-use serde_json::json;
 
 use crate::failure::CommandError;
 use crate::fleet::{self, FleetArgs};
+use crate::json::{self, HostStatus, SyncStatus};
+use crate::verbs::plan::steps;
 use crate::{columns, errors, output, signals};
 use casement_run::survey::{HostSurvey, survey};
 
@@ -19,14 +21,6 @@ pub struct StatusArgs {
     output: String,
 }
 
-struct Row {
-    host: String,
-    system: String,
-    node: String,
-    status: &'static str,
-    details: String,
-}
-
 /// Exit code 4 if a host has drifted, 1 if a host cannot be observed.
 pub async fn run_status(arguments: StatusArgs) -> Result<(), CommandError> {
     let _interrupts = signals::watch("status");
@@ -36,97 +30,105 @@ pub async fn run_status(arguments: StatusArgs) -> Result<(), CommandError> {
     let facts = fleet.kube.cluster.observe().await;
     let facts = facts.map_err(|error| error.problem())?;
     let node = |name: &str| match facts.node(name) {
-        Some(node) if node.ready => "Ready".to_owned(),
-        Some(_) => "NotReady".to_owned(),
-        None => "none".to_owned(),
+        Some(node) if node.ready => "Ready",
+        Some(_) => "NotReady",
+        None => "none",
     };
-    let mut rows = Vec::new();
+    let mut hosts = Vec::new();
     for (name, result) in &surveys {
-        rows.push(match result {
-            Ok(host) => row(host, node(name)),
-            Err(error) => unknown(name, node(name), &errors::problem(error).what),
+        hosts.push(match result {
+            Ok(host) => observed(host, node(name)),
+            Err(error) => unknown(name, node(name), errors::problem(error)),
         });
     }
     for (name, error) in &fleet.unreachable {
-        rows.push(unknown(name, node(name), &errors::problem(error).what));
+        hosts.push(unknown(name, node(name), errors::problem(error)));
     }
     let read_only = fleet.cluster.spec.hosts.iter().filter(|host| !host.managed);
-    rows.extend(read_only.map(|host| Row {
-        host: host.name.to_string(),
+    hosts.extend(read_only.map(|host| HostStatus {
         system: host.os.to_string(),
-        node: node(host.name.as_str()),
-        status: "read only",
-        details: String::new(),
+        status: SyncStatus::ReadOnly,
+        ..without_details(host.name.as_str(), node(host.name.as_str()))
     }));
     for client in std::mem::take(&mut fleet.clients) {
         client.close().await;
     }
-    print(&rows, &arguments.output)?;
-    let has = |status: &str| rows.iter().any(|row| row.status == status);
-    match (has("unknown"), has("drifted")) {
+    let has = |status: SyncStatus| hosts.iter().any(|host| host.status == status);
+    let exit = match (has(SyncStatus::Unknown), has(SyncStatus::Drifted)) {
         (true, _) => Err(CommandError::reported(1)),
         (false, true) => Err(CommandError::reported(4)),
         (false, false) => Ok(()),
-    }
-}
-
-fn row(host: &HostSurvey, node: String) -> Row {
-    let drifted: Vec<String> = host
-        .steps
-        .iter()
-        .filter_map(|surveyed| match &surveyed.step.result {
-            Ok(Diff::InSync { .. }) => None,
-            Ok(Diff::Changes(changes)) => {
-                let first = changes.first().map(ToString::to_string);
-                Some(format!("{}: {}", surveyed.name, first.unwrap_or_default()))
-            }
-            Err(failure) => Some(format!("{}: {}", surveyed.name, failure.message)),
-        })
-        .collect();
-    let details = match drifted.as_slice() {
-        [] => String::new(),
-        [one] => one.clone(),
-        [first, rest @ ..] => format!("{first} (+{} more)", rest.len()),
     };
-    Row {
-        host: host.name.clone(),
-        system: host.system.clone(),
-        node,
-        status: match host.in_sync() {
-            true => "in sync",
-            false => "drifted",
-        },
-        details,
+    match arguments.output.as_str() {
+        "json" => json::print(&json::Status { hosts })?,
+        _ => output::print(&text(&hosts))?,
     }
+    exit
 }
 
-fn unknown(host: &str, node: String, details: &str) -> Row {
-    Row {
-        host: host.to_owned(),
+fn without_details(host: &str, node: &'static str) -> HostStatus {
+    HostStatus {
+        name: host.to_owned(),
         system: String::new(),
         node,
-        status: "unknown",
-        details: details.to_owned(),
+        status: SyncStatus::Unknown,
+        drift: Vec::new(),
+        known_after_join: Vec::new(),
+        error: None,
     }
 }
 
-fn print(rows: &[Row], format: &str) -> Result<(), CommandError> {
-    if format == "json" {
-        let hosts = rows.iter().map(|row| {
-            json!({
-                "host": row.host,
-                "system": row.system,
-                "node": row.node,
-                "state": row.status,
-                "what": row.details,
-            })
-        });
-        let document = json!({"hosts": hosts.collect::<Vec<_>>()});
-        return output::print(&format!("{document:#}\n"));
+fn observed(host: &HostSurvey, node: &'static str) -> HostStatus {
+    let drift = steps(host).filter(|step| step.step.action != Action::None);
+    HostStatus {
+        system: host.system.clone(),
+        status: match host.in_sync() {
+            true => SyncStatus::InSync,
+            false => SyncStatus::Drifted,
+        },
+        drift: drift.collect(),
+        known_after_join: host.after_join.clone(),
+        ..without_details(&host.name, node)
     }
-    let cells = rows.iter().map(|row| {
-        let details = output::encode(&row.details);
-        let cells = [&row.host, &row.system, &row.node, row.status, &details];
+}
+
+fn unknown(host: &str, node: &'static str, problem: Problem) -> HostStatus {
+    HostStatus {
+        error: Some(problem),
+        ..without_details(host, node)
+    }
+}
+
+/// The first difference, and how many there are besides.
+fn details(host: &HostStatus) -> String {
+    if let Some(error) = &host.error {
+        return error.what.clone();
+    }
+    let Some((first, rest)) = host.drift.split_first() else {
+        return String::new();
+    };
+    let difference = match (&first.step.error, first.step.changes.first()) {
+        (Some(error), _) => error.what.clone(),
+        (None, change) => change.map(ToString::to_string).unwrap_or_default(),
+    };
+    let text = format!("{}: {difference}", first.step.identity());
+    match rest.len() {
+        0 => text,
+        more => format!("{text} (+{more} more)"),
+    }
+}
+
+fn text(hosts: &[HostStatus]) -> String {
+    let cells = hosts.iter().map(|host| {
+        let details = details(host);
+        let details = output::encode(&details);
+        let status = match host.status {
+            SyncStatus::InSync => "in sync",
+            SyncStatus::Drifted => "drifted",
+            SyncStatus::Unknown => "unknown",
+            SyncStatus::ReadOnly => "read only",
+        };
+        let cells = [&host.name, &host.system, host.node, status, &details];
         cells.map(str::to_owned).to_vec()
     });
     let cells: Vec<_> = cells.collect();
@@ -136,11 +138,12 @@ fn print(rows: &[Row], format: &str) -> Result<(), CommandError> {
     for line in table.lines() {
         text += &format!("{}\n", output::cut(line, width, symbols));
     }
-    let drifted = rows.iter().filter(|row| row.status == "drifted").count();
+    let is_drifted = |host: &&HostStatus| host.status == SyncStatus::Drifted;
+    let drifted = hosts.iter().filter(is_drifted).count();
     if drifted > 0 {
-        let hosts = output::count(rows.len(), "host");
+        let hosts = output::count(hosts.len(), "host");
         let them = if drifted == 1 { "it" } else { "them" };
         text += &format!("{drifted} of {hosts} drifted. Run `casement apply` to fix {them}.\n");
     }
-    output::print(&text)
+    text
 }

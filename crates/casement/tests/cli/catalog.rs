@@ -4,6 +4,8 @@ use std::process::{Command, Output};
 
 use serde_json::Value;
 
+use crate::json_output::assert_documented;
+
 fn catalog(args: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_casement"));
     command.arg("catalog").args(args).output().unwrap()
@@ -16,8 +18,18 @@ fn stdout(args: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
+/// The rows of a document, and its topic.
+fn rows(args: &[&str]) -> (Value, Vec<Value>) {
+    let text = stdout(&[args, &["-o", "json"]].concat());
+    let document: Value = serde_json::from_str(&text).unwrap();
+    assert_documented(&document, "Catalog");
+    let rows = document["rows"].as_array().unwrap().clone();
+    (document["topic"].clone(), rows)
+}
+
 fn topics() -> Vec<String> {
-    let rows: Vec<Value> = serde_json::from_str(&stdout(&["-o", "json"])).unwrap();
+    let (topic, rows) = rows(&[]);
+    assert_eq!(topic, Value::Null);
     let name = |row: &Value| row["topic"].as_str().unwrap().to_owned();
     rows.iter().map(name).collect()
 }
@@ -30,7 +42,8 @@ fn every_topic_has_sources_in_every_output_format() {
         let table = stdout(&[topic]);
         let head = table.lines().next().unwrap();
         assert!(head.ends_with("SOURCE"), "{topic}: {head}");
-        let rows: Vec<Value> = serde_json::from_str(&stdout(&[topic, "-o", "json"])).unwrap();
+        let (named, rows) = rows(&[topic]);
+        assert_eq!(named, topic.as_str());
         assert_eq!(rows.len() + 1, table.lines().count(), "{topic}");
         for row in &rows {
             assert!(
@@ -39,8 +52,10 @@ fn every_topic_has_sources_in_every_output_format() {
             );
         }
         let yaml = stdout(&[topic, "-o", "yaml"]);
-        let count = yaml.lines().filter(|line| line.starts_with("- ")).count();
+        let items = yaml.lines().map(str::trim_start);
+        let count = items.filter(|line| line.starts_with("- ")).count();
         assert_eq!(count, rows.len(), "{topic}");
+        assert!(yaml.contains("kind: Catalog\n"), "{topic}: {yaml}");
     }
 }
 

@@ -121,8 +121,8 @@ fn playbook_inventory_has_only_the_expected_finding() {
         .current_dir(folder.path())
         .output()
         .unwrap();
-    let findings: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
-    let codes: Vec<_> = findings
+    let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let codes: Vec<_> = document["findings"]
         .as_array()
         .unwrap()
         .iter()

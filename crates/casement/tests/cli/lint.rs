@@ -4,6 +4,8 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
 
+use crate::json_output::assert_documented;
+
 const SPEC: &str = "\
 apiVersion: casement.dev/v1alpha1
 kind: Cluster
@@ -58,7 +60,10 @@ fn folder_is_linted_without_a_cluster_file() {
     fs::write(manifests.join("notes.md"), "not linted").unwrap();
     let output = casement(folder.path(), &["lint", "manifests", "-o", "json"]);
     assert_eq!(output.status.code(), Some(3), "{output:?}");
-    let findings: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_documented(&document, "Lint");
+    let findings = &document["findings"];
+    assert_eq!(document["files"][0], "manifests/deep/net-conf.json");
     assert_eq!(findings[0]["code"], "CAS-NET-023");
     assert_eq!(
         findings[0]["location"]["file"],

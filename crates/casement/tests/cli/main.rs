@@ -7,3 +7,6 @@ mod init;
 mod lint;
 mod messages;
 mod render;
+
+#[path = "../shared/json_output.rs"]
+mod json_output;

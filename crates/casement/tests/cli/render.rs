@@ -4,6 +4,8 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
 
+use crate::json_output::assert_documented;
+
 const SPEC: &str = "
 apiVersion: casement.dev/v1alpha1
 kind: Cluster
@@ -131,6 +133,16 @@ fn offline_plan_marks_what_is_known_after_join() {
     let known = casement(folder.path(), &args);
     let document: serde_json::Value = serde_json::from_str(&stdout(&known)).unwrap();
     assert_eq!(document["hosts"][1]["documents"][2]["stage"], "network");
+    assert_documented(&document, "Plan");
+    let steps = document["hosts"][1]["steps"].as_array().unwrap();
+    let summary = &document["summary"];
+    assert!(steps.iter().all(|step| step["action"] == "create"));
+    assert!(summary["create"].as_u64().unwrap() > 20, "{summary}");
+    let last = steps.last().unwrap();
+    assert_eq!(
+        (&last["host"], &last["stage"]),
+        (&"win1".into(), &"network".into())
+    );
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Options that limit which hosts are changed and how many at once, and `join`.
 
 use crate::fixture::Fixture;
+use crate::json_output::assert_documented;
 
 fn joined(fixture: &Fixture, host: &str) -> bool {
     let host = fixture.cluster.host(host).unwrap();
@@ -83,6 +84,13 @@ async fn join_works_without_a_cluster_file_and_writes_one_for_reset() {
     let reset = ["reset", "--all", "--cluster", "--yes", "-f", kept];
     fixture.succeed(&reset).await;
     assert_eq!(host.left_behind(), [] as [&str; 0]);
+    let output = fixture.run(&[&args[..], &["-o", "json"]].concat()).await;
+    let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_documented(&document, "Join");
+    assert_eq!(document["file"], kept);
+    assert_eq!(document["cluster"]["spec"]["hosts"][0]["name"], "win-0-12");
+    assert_eq!(document["outcome"], "done");
+    fixture.succeed(&reset).await;
     let conflicting = ["--cluster-cidr", "10.9.0.0/16"];
     let output = fixture.run(&[&args[..], &conflicting[..]].concat()).await;
     let printed = String::from_utf8_lossy(&output.stderr).into_owned();

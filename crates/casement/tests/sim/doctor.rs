@@ -8,6 +8,7 @@ use casement_sim::SimFault;
 use serde_json::Value;
 
 use crate::fixture::Fixture;
+use crate::json_output::assert_documented;
 use crate::random::SeededRng;
 
 /// The expected code of each fault.
@@ -45,17 +46,18 @@ async fn diagnosis(fixture: &Fixture) -> BTreeSet<(String, String)> {
     let output = fixture.run(&["doctor", "-o", "json"]).await;
     let printed: Value = serde_json::from_slice(&output.stdout)
         .unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(&output.stderr)));
+    assert_documented(&printed, "Doctor");
     let findings = printed["findings"].as_array().unwrap();
     let expected = if findings.is_empty() { 0 } else { 5 };
     assert_eq!(output.status.code(), Some(expected), "{printed:#}");
     for finding in findings {
-        let remedy = finding["remedy"].as_str().unwrap();
-        let what = finding["what"].as_str().unwrap();
+        let remedy = finding["error"]["help"].as_str().unwrap();
+        let what = finding["error"]["message"].as_str().unwrap();
         assert!(!remedy.is_empty() && !what.contains('\n'), "{finding:#}");
     }
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let pairs = findings.iter();
-    let pairs = pairs.map(|it| (text(&it["host"]), text(&it["code"])));
+    let pairs = pairs.map(|it| (text(&it["host"]), text(&it["error"]["code"])));
     pairs.collect()
 }
 

@@ -11,6 +11,7 @@ use tokio::net::TcpListener;
 
 use crate::command;
 use crate::fixture::Fixture;
+use crate::json_output::assert_documented;
 use crate::running_command::{Barrier, RunningCommand, with_timeout};
 use crate::stalling_proxy::StallingProxy;
 
@@ -259,7 +260,9 @@ async fn report(fixture: &Fixture, record: &Path) -> Value {
     let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_casement"));
     command.current_dir(folder(fixture));
     command.args(["report", "-o", "json"]).arg(record);
-    serde_json::from_str(&command::succeed(command).await).unwrap()
+    let report = serde_json::from_str(&command::succeed(command).await).unwrap();
+    assert_documented(&report, "Report");
+    report
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

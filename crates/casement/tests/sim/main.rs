@@ -14,6 +14,7 @@ mod failures;
 mod fixture;
 mod host_fixture;
 mod interrupts;
+mod json_documents;
 mod log_file;
 mod logs;
 mod many_hosts;
@@ -29,6 +30,8 @@ mod stalling_proxy;
 
 #[path = "../shared/command.rs"]
 mod command;
+#[path = "../shared/json_output.rs"]
+mod json_output;
 #[path = "../shared/memory.rs"]
 mod memory;
 #[path = "../shared/mirror.rs"]

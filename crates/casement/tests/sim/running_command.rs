@@ -29,9 +29,13 @@ pub struct RunningCommand {
 }
 
 impl RunningCommand {
-    pub fn start(mut command: Command) -> Self {
+    pub fn start(command: Command) -> Self {
+        Self::start_with_stdout(command, Stdio::null())
+    }
+
+    pub fn start_with_stdout(mut command: Command, stdout: Stdio) -> Self {
         command.stdin(Stdio::null());
-        command.stdout(Stdio::null()).stderr(Stdio::piped());
+        command.stdout(stdout).stderr(Stdio::piped());
         let mut command = tokio::process::Command::from(command);
         let mut child = command.kill_on_drop(true).spawn().unwrap();
         let lines = BufReader::new(child.stderr.take().unwrap()).lines();

@@ -19,6 +19,7 @@ use crate::error::ClusterError;
 pub struct SamplePart {
     pub name: String,
     /// Desired pods.
+    #[serde(rename = "desired")]
     pub wanted: i32,
     /// Ready pods.
     pub ready: i32,

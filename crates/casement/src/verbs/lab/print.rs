@@ -2,10 +2,11 @@
 
 use std::path::Path;
 
-use casement_lab::problem::{self, Result};
 use casement_lab::state::record::Record;
 use casement_lab::status::HostStatus;
 use casement_lab::up::Up;
+
+use crate::json;
 
 /// After `lab up`: the files, and commands to try.
 pub fn up(up: &Up) {
@@ -43,17 +44,15 @@ pub fn up(up: &Up) {
     println!("  casement lab{option} down");
 }
 
-pub fn status(dir: &Path, record: &Record, hosts: &[HostStatus], json: bool) -> Result<()> {
+pub fn status(dir: &Path, record: &Record, hosts: Vec<HostStatus>, json: bool) {
     if json {
-        let document = serde_json::json!({
-            "name": record.name,
-            "folder": dir,
-            "hosts": hosts,
-        });
-        let text = serde_json::to_string_pretty(&document)
-            .map_err(|error| problem::file("write", dir, &error.into()))?;
-        println!("{text}");
-        return Ok(());
+        let document = json::Lab {
+            name: record.name.to_string(),
+            folder: dir.display().to_string(),
+            hosts,
+        };
+        print!("{}", json::text(&document));
+        return;
     }
     println!(
         "{:<14} {:<15} {:<9} {:<5} OS",
@@ -73,5 +72,4 @@ pub fn status(dir: &Path, record: &Record, hosts: &[HostStatus], json: bool) -> 
         }
     }
     println!("Files: {}", dir.display());
-    Ok(())
 }

@@ -1,11 +1,11 @@
 //! Output of `casement lock`.
 
 use camino::Utf8Path;
-use casement_diag::Problem;
 use casement_lock::{Change, Content, Entry, Lock, Resolved};
-use serde_json::{Value, json};
+use serde::Serialize;
 
 use crate::failure::CommandError;
+use crate::json::{self, Document};
 use crate::{columns, output};
 
 pub struct Outcome<'a> {
@@ -28,12 +28,8 @@ pub fn dropped(old: &Lock, new: &Lock) -> Vec<String> {
 
 pub fn print(outcome: &Outcome<'_>, format: &str) -> Result<(), CommandError> {
     let text = match format {
-        "json" => format!("{:#}\n", document(outcome)),
-        "yaml" => serde_saphyr::to_string(&document(outcome)).map_err(|error| {
-            let what = "failed to format the output as YAML";
-            let help = "choose another format with `-o`";
-            Problem::new("CAS-OUT-001", what, help).detail("cause", error)
-        })?,
+        "json" => json::text(&document(outcome)),
+        "yaml" => json::yaml(&document(outcome))?,
         _ => table(outcome),
     };
     output::print(&text)
@@ -94,35 +90,72 @@ fn summary(outcome: &Outcome<'_>) -> String {
     text
 }
 
-fn document(outcome: &Outcome<'_>) -> Value {
-    let artifacts = outcome.resolved.iter().map(|one| {
-        let entry = &one.entry;
-        let mut value = json!({
-            "name": entry.name,
-            "system": entry.system.name(),
-            "sha256": entry.sha256,
-            "from": entry.from.name(),
-            "source": entry.source,
-            "unverified": entry.unverified,
-            "change": match one.change {
-                Change::New => "new",
-                Change::Changed => "changed",
-                Change::Kept => "kept",
-            },
-        });
-        match &entry.content {
-            Content::Published { version, url } => {
-                value["version"] = json!(version);
-                value["url"] = json!(url);
-            }
-            Content::Own { path } => value["file"] = json!(path),
-        }
-        value
-    });
-    json!({
-        "lock": outcome.path,
-        "written": outcome.written,
-        "artifacts": artifacts.collect::<Vec<_>>(),
-        "dropped": outcome.dropped,
-    })
+/// Printed by `-o json` and `-o yaml`.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct LockDocument {
+    pub lock: String,
+    /// Whether the lock file was written.
+    pub written: bool,
+    pub artifacts: Vec<LockedArtifact>,
+    /// Entries that are no longer needed.
+    pub dropped: Vec<String>,
+}
+
+impl Document for LockDocument {
+    const KIND: &'static str = "Lock";
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct LockedArtifact {
+    pub name: String,
+    pub system: &'static str,
+    pub sha256: String,
+    /// Where the hash is from.
+    pub from: &'static str,
+    pub source: String,
+    pub unverified: bool,
+    /// `new`, `changed`, `kept`.
+    pub change: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub url: Option<String>,
+    /// A file of the user, which has neither version nor URL.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
+}
+
+fn document(outcome: &Outcome<'_>) -> LockDocument {
+    LockDocument {
+        lock: outcome.path.to_string(),
+        written: outcome.written,
+        artifacts: outcome.resolved.iter().map(locked).collect(),
+        dropped: outcome.dropped.clone(),
+    }
+}
+
+fn locked(resolved: &Resolved) -> LockedArtifact {
+    let entry = &resolved.entry;
+    let (version, url, file) = match &entry.content {
+        Content::Published { version, url } => (Some(version), Some(url), None),
+        Content::Own { path } => (None, None, Some(path.to_string())),
+    };
+    LockedArtifact {
+        name: entry.name.clone(),
+        system: entry.system.name(),
+        sha256: entry.sha256.to_string(),
+        from: entry.from.name(),
+        source: entry.source.to_string(),
+        unverified: entry.unverified,
+        change: match resolved.change {
+            Change::New => "new",
+            Change::Changed => "changed",
+            Change::Kept => "kept",
+        },
+        version: version.cloned(),
+        url: url.map(ToString::to_string),
+        file,
+    }
 }

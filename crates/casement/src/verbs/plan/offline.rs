@@ -5,11 +5,13 @@ use std::path::Path;
 use casement_diag::Problem;
 use casement_plan::PlanError;
 use casement_plan::offline::{HostPlan, documents};
-use serde_json::json;
+use casement_report::{Action, Step};
 
+use crate::counts::Counts;
 use crate::failure::CommandError;
 use crate::fetch::Programs;
 use crate::fleet;
+use crate::json::{self, HostStep, PlanHost};
 use crate::output;
 use crate::spec_file;
 use crate::verbs::render;
@@ -22,16 +24,7 @@ pub fn plan(file: &Path, assume: bool, json: bool) -> Result<(), CommandError> {
     let facts = render::facts(&cluster, assume)?;
     let plans = documents(&cluster, &inputs, &facts).map_err(|error| problem(&error))?;
     if json {
-        let hosts = plans.iter().map(|plan| {
-            json!({
-                "name": plan.host.name,
-                "documents": plan.documents,
-                "knownAfterJoin": plan.deferred,
-                "programsWithoutHash": plan.missing_programs,
-            })
-        });
-        let document = json!({"hosts": hosts.collect::<Vec<_>>()});
-        return output::print(&format!("{document:#}\n"));
+        return json::print(&document(&plans));
     }
     let text: String = plans.iter().flat_map(lines).collect();
     let steps = plans.iter().flat_map(|plan| &plan.documents);
@@ -41,6 +34,45 @@ pub fn plan(file: &Path, assume: bool, json: bool) -> Result<(), CommandError> {
         output::count(steps, "step"),
         output::count(plans.len(), "host"),
     ))
+}
+
+fn document(plans: &[HostPlan<'_>]) -> json::Plan {
+    let hosts: Vec<PlanHost> = plans.iter().map(host).collect();
+    let mut summary = Counts::default();
+    for step in hosts.iter().flat_map(|host| &host.steps) {
+        summary.count(step.step.action);
+    }
+    json::Plan {
+        offline: true,
+        hosts,
+        read_only: Vec::new(),
+        cluster: Vec::new(),
+        summary,
+    }
+}
+
+/// Without the host's state, every step would create something.
+fn host(plan: &HostPlan<'_>) -> PlanHost {
+    let steps = plan.documents.iter().flat_map(|document| {
+        document.steps().iter().map(|step| HostStep {
+            host: plan.host.name.to_string(),
+            stage: document.stage(),
+            step: Step::new(&step.id, &step.resource.identity(), Action::Create),
+            disruptive: step.disruptive,
+        })
+    });
+    PlanHost {
+        name: plan.host.name.to_string(),
+        steps: steps.collect(),
+        known_after_join: plan.deferred.clone(),
+        programs_without_hash: plan
+            .missing_programs
+            .iter()
+            .map(ToString::to_string)
+            .collect(),
+        documents: plan.documents.clone(),
+        ..PlanHost::default()
+    }
 }
 
 fn lines(plan: &HostPlan<'_>) -> Vec<String> {
