@@ -36,3 +36,12 @@ pub fn text<T: serde::Serialize>(document: &T) -> String {
     text.push('\n');
     text
 }
+
+/// The document as a JSON value.
+#[expect(
+    clippy::expect_used,
+    reason = "documents of this crate have string keys and finite numbers"
+)]
+pub fn value<T: serde::Serialize>(document: &T) -> serde_json::Value {
+    serde_json::to_value(document).expect("a document of this crate")
+}

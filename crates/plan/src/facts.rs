@@ -67,7 +67,7 @@ impl ClusterFacts {
         let api_server = match (endpoint, first) {
             (Some(endpoint), _) => endpoint.to_string(),
             (None, Some(host)) => format!("{}:{API_PORT}", host.address),
-            (None, None) => Deferred::<()>::PLACEHOLDER.to_owned(),
+            (None, None) => Deferred::<()>::AFTER_JOIN.to_owned(),
         };
         let nodes = spec.hosts.iter().map(|host| NodeFacts {
             name: host.name.to_string(),

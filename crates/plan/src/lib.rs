@@ -13,6 +13,7 @@
 mod accounts;
 mod containerd;
 mod facts;
+mod hns;
 mod host_environment;
 mod host_process;
 mod join;

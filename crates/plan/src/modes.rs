@@ -14,7 +14,7 @@ mod l3_routes;
 use casement_net::Deferred;
 use casement_net::cni::{Conflist, Plugin, WindowsPods};
 use casement_net::flannel::NetConf;
-use casement_net::hns::{NetworkSpec, NetworkType};
+use casement_net::hns::{EndpointSpec, NetworkSpec, NetworkType};
 use casement_net::pod_network::PodNetwork;
 use casement_net::routes::Carrier;
 use casement_spec::{Backend, Cluster, Host, Program};
@@ -64,28 +64,25 @@ pub(crate) trait Mode {
         None
     }
 
-    /// The HNS network of the pods.
-    fn hns_network(
-        &self,
-        name: &str,
-        pods: Deferred<PodNetwork>,
-        adapter: Option<&str>,
-    ) -> NetworkSpec;
-
-    /// The type of the HNS network that keeps the vSwitch alive while a daemon creates and
-    /// deletes the network of the pods. `None` where casement creates that one, once.
-    fn external_network(&self) -> Option<NetworkType> {
+    /// The HNS network of the pods; `None` where a daemon creates it.
+    fn hns_network(&self, _cluster: &Cluster, _pods: Deferred<PodNetwork>) -> Option<NetworkSpec> {
         None
     }
 
-    /// Whether casement creates the external network, rather than the CNI's own installer.
-    fn creates_external_network(&self) -> bool {
-        false
+    /// The HNS endpoint of the host; `None` where there is none, or a daemon creates it.
+    fn hns_endpoint(
+        &self,
+        _cluster: &Cluster,
+        _pods: Deferred<PodNetwork>,
+    ) -> Option<EndpointSpec> {
+        None
     }
 
-    /// Whether networks are created through the HNS v1 API on every Windows release.
-    fn needs_hns_v1(&self) -> bool {
-        false
+    /// The type of the HNS network that keeps the vSwitch alive while a daemon creates and
+    /// deletes the network of the pods. `None` where casement creates that one, once, and
+    /// where the CNI's own installer creates it.
+    fn external_network(&self) -> Option<NetworkType> {
+        None
     }
 
     /// Whether Windows hosts reach remote pods through HNS remote-subnet policies that an

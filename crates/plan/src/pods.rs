@@ -7,7 +7,6 @@ use std::net::Ipv4Addr;
 use casement_net::Deferred;
 use casement_net::cni::{Dialect, WindowsPods};
 use casement_net::flannel::{CniConf, NetConf};
-use casement_net::hns::NetworkSpec;
 use casement_net::pod_network::{PodNetwork, TooSmall};
 use casement_net::routes::{Neighbor, RouteTable, System};
 use casement_spec::{Cluster, Host};
@@ -78,22 +77,6 @@ fn not_translated(cluster: &Cluster, facts: &ClusterFacts) -> Vec<Ipv4Net> {
         networks.extend(nodes.into_iter().map(Ipv4Net::from));
     }
     networks
-}
-
-/// The HNS networks of a Windows host: the one that keeps the vSwitch alive, where the mode
-/// has one, and that of the pods.
-pub fn hns_networks(
-    cluster: &Cluster,
-    host: &Host,
-    pods: Deferred<PodNetwork>,
-) -> Vec<NetworkSpec> {
-    let mode = modes::of(cluster);
-    let name = cluster.spec.network.hns_network.as_str();
-    let adapter = interface(cluster, host);
-    let external = mode.external_network();
-    let external = external.map(|kind| NetworkSpec::external(kind, adapter));
-    let own = mode.hns_network(name, pods, adapter);
-    external.into_iter().chain([own]).collect()
 }
 
 /// Whether pods are on a bridge, where the host has an endpoint too.

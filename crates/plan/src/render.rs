@@ -138,7 +138,7 @@ impl HostFiles<'_> {
         Ok(match kind {
             Kind::Flannel => self.flannel(),
             Kind::Cni => self.cni(),
-            Kind::Hns => self.hns(),
+            Kind::Hns => self.hns()?,
             Kind::Routes => self.routes(),
             Kind::Kubelet => self.kubelet(),
             Kind::KubeProxy => self.kube_proxy(),

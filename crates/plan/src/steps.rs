@@ -6,7 +6,7 @@ use casement_net::pod_network::TooSmall;
 use casement_resource::{
     DocumentError, HostPath, NameError, NodeDocument, PathError, Resource, ResourceId, Stage, Step,
 };
-use casement_spec::{HostOs, Program};
+use casement_spec::{HostOs, NetworkMode, Program};
 
 #[derive(Debug, thiserror::Error)]
 pub enum PlanError {
@@ -26,6 +26,14 @@ pub enum PlanError {
         "the host `{host}` runs `{os}`, which supports only Docker, and `runtime.kind` is `containerd`"
     )]
     DockerOnly { host: String, os: HostOs },
+    #[error(
+        "the host `{host}` runs `{os}`, which does not support overlay networks, and `network.mode` is `{mode}`"
+    )]
+    NoOverlay {
+        host: String,
+        os: HostOs,
+        mode: NetworkMode,
+    },
     #[error("the host `{0}` has `join.method: bootstrap`, which is not supported yet")]
     Bootstrap(String),
     #[error(transparent)]

@@ -208,6 +208,20 @@ fn three_routed_hosts_have_two_routes_each() {
 }
 
 #[test]
+fn overlay_is_an_error_on_a_release_with_hns_v1_only() {
+    let mut cluster = cluster(NetworkMode::FlannelOverlay, "1.21.5");
+    cluster.spec.runtime.kind = RuntimeKind::Docker;
+    cluster.spec.hosts[1].os = HostOs::Windows2016;
+    let facts = ClusterFacts::of_spec(&cluster);
+    let error = render(&cluster, &[Kind::Hns], None, &facts).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "the host `win1` runs `windows-2016`, which does not support overlay networks, and \
+         `network.mode` is `flannel-overlay`"
+    );
+}
+
+#[test]
 fn no_release_is_given_a_flag_that_it_does_not_take() {
     for minor in Minor::covered() {
         for (kind, method) in [

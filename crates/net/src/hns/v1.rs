@@ -1,81 +1,87 @@
 //! HNS v1 documents.
 
-use std::net::Ipv4Addr;
+use std::net::IpAddr;
 
-use ipnet::Ipv4Net;
+use ipnet::IpNet;
 use serde::Serialize;
 
-use super::{NetworkSpec, NetworkType};
+use super::{EndpointSpec, NetworkSpec, NetworkType};
 use crate::Deferred;
-use crate::pod_network::PodNetwork;
 
-/// The body of `POST /networks`.
+/// An overlay: HNS v1 supports bridges only.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the overlay network `{0}` needs HNS v2, which Windows has since Server 2019")]
+pub struct NeedsV2(pub String);
+
+/// The body of `POST /networks/`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "PascalCase")]
 pub struct NetworkV1 {
-    pub name: String,
+    name: String,
     #[serde(rename = "Type")]
-    pub network_type: NetworkType,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub network_adapter_name: Option<String>,
-    pub subnets: Vec<SubnetV1>,
+    network_type: NetworkType,
+    network_adapter_name: Deferred<String>,
+    subnets: [SubnetV1; 1],
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "PascalCase")]
-pub struct SubnetV1 {
-    pub address_prefix: Deferred<Ipv4Net>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub gateway_address: Option<Deferred<Ipv4Addr>>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    policies: Vec<Vsid>,
+struct SubnetV1 {
+    address_prefix: Deferred<IpNet>,
+    gateway_address: Deferred<IpAddr>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-struct Vsid {
-    #[serde(rename = "Type")]
-    policy_type: &'static str,
-    #[serde(rename = "VSID")]
-    isolation: u32,
-}
+impl TryFrom<&NetworkSpec> for NetworkV1 {
+    type Error = NeedsV2;
 
-impl From<&NetworkSpec> for NetworkV1 {
-    fn from(spec: &NetworkSpec) -> Self {
-        let isolation = spec.isolation.map(|isolation| Vsid {
-            policy_type: "VSID",
-            isolation,
-        });
-        let subnet = spec.subnet.map(|address_prefix| SubnetV1 {
-            address_prefix,
-            gateway_address: spec.gateway,
-            policies: isolation.into_iter().collect(),
-        });
-        Self {
-            name: spec.name.clone(),
-            network_type: spec.network_type,
-            network_adapter_name: spec.adapter.clone(),
-            subnets: subnet.into_iter().collect(),
+    fn try_from(spec: &NetworkSpec) -> Result<Self, NeedsV2> {
+        match spec.network_type {
+            NetworkType::Overlay => Err(NeedsV2(spec.name.clone())),
+            NetworkType::L2Bridge => Ok(Self {
+                name: spec.name.clone(),
+                network_type: spec.network_type,
+                network_adapter_name: spec.adapter.clone(),
+                subnets: [SubnetV1 {
+                    address_prefix: spec.subnet,
+                    gateway_address: spec.gateway,
+                }],
+            }),
         }
     }
 }
 
-/// The endpoint of the host in a pod network; the network ID is added on creation.
+/// The body of `POST /endpoints/`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "PascalCase")]
 pub struct EndpointV1 {
     name: String,
+    virtual_network: Deferred<String>,
     #[serde(rename = "IPAddress")]
-    ip_address: Deferred<Ipv4Addr>,
-    prefix_length: Deferred<u8>,
+    ip_address: Deferred<IpAddr>,
 }
 
-impl EndpointV1 {
-    /// At the second address of the bridge.
-    pub fn gateway(network: &str, pods: Deferred<PodNetwork>) -> Self {
+impl From<&EndpointSpec> for EndpointV1 {
+    fn from(spec: &EndpointSpec) -> Self {
         Self {
-            name: format!("{network}_ep"),
-            ip_address: pods.map(PodNetwork::host),
-            prefix_length: pods.map(|pods| pods.net().prefix_len()),
+            name: spec.name.clone(),
+            virtual_network: spec.network_id.clone(),
+            ip_address: spec.address,
         }
     }
+}
+
+/// The body of `POST /endpoints/{id}/attach` for the network compartment of the host; the
+/// agent sends it on every Windows release.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "PascalCase")]
+pub struct AttachToHost {
+    system_type: &'static str,
+    compartment_id: u32,
+}
+
+impl AttachToHost {
+    pub const DEFAULT_COMPARTMENT: Self = Self {
+        system_type: "Host",
+        compartment_id: 1,
+    };
 }

@@ -80,14 +80,11 @@ impl Commands {
     fn line(self, route: &TableRoute) -> String {
         let node = format!("{} ({})", route.node, route.address);
         let Deferred::Known(destination) = route.destination else {
-            return self.comment(&format!("{node}: {}", Deferred::<()>::PLACEHOLDER));
+            return self.comment(&format!("{node}: {}", route.destination));
         };
         match route.via {
             Some(Deferred::Known(via)) => self.command(destination, via, route.device.as_deref()),
-            Some(Deferred::AfterJoin) => self.comment(&format!(
-                "{destination} on {node}: {}",
-                Deferred::<()>::PLACEHOLDER
-            )),
+            Some(unknown) => self.comment(&format!("{destination} on {node}: {unknown}")),
             None => self.comment(&format!(
                 "{destination} on {node}: handled by the HNS network policy"
             )),

@@ -5,7 +5,6 @@ use std::net::IpAddr;
 
 use casement_net::Deferred;
 use casement_net::cni::{Calico, Conflist, Plugin, WindowsPods};
-use casement_net::hns::{NetworkSpec, NetworkType};
 use casement_net::pod_network::PodNetwork;
 use casement_net::routes::Carrier;
 use casement_spec::{Cluster, Host, NetworkMode, Program, Vxlan, WindowsComponents};
@@ -56,19 +55,6 @@ impl Mode for CalicoVxlan {
             dns,
             domain.as_str(),
         ))
-    }
-
-    fn hns_network(
-        &self,
-        name: &str,
-        pods: Deferred<PodNetwork>,
-        adapter: Option<&str>,
-    ) -> NetworkSpec {
-        NetworkSpec::overlay(name, self.vxlan.vni.get(), pods, adapter)
-    }
-
-    fn external_network(&self) -> Option<NetworkType> {
-        Some(NetworkType::Overlay)
     }
 
     /// Calico's DaemonSet installs its own plugins.

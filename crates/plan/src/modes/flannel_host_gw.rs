@@ -3,7 +3,7 @@
 use casement_net::Deferred;
 use casement_net::cni::{Conflist, Plugin, WindowsPods};
 use casement_net::flannel::{Backend, NetConf};
-use casement_net::hns::{NetworkSpec, NetworkType};
+use casement_net::hns::NetworkType;
 use casement_net::pod_network::PodNetwork;
 use casement_net::routes::Carrier;
 use casement_spec::{Cluster, Host, NetworkAgent, NetworkMode, Program};
@@ -57,26 +57,8 @@ impl Mode for FlannelHostGw {
         flannel::linux_conflist(cluster)
     }
 
-    fn hns_network(
-        &self,
-        name: &str,
-        pods: Deferred<PodNetwork>,
-        adapter: Option<&str>,
-    ) -> NetworkSpec {
-        NetworkSpec::bridge(name, pods, adapter)
-    }
-
     fn external_network(&self) -> Option<NetworkType> {
         Some(NetworkType::L2Bridge)
-    }
-
-    fn creates_external_network(&self) -> bool {
-        true
-    }
-
-    /// flanneld's host-gw backend calls the v1 API.
-    fn needs_hns_v1(&self) -> bool {
-        self.agent == NetworkAgent::Flannel
     }
 
     fn plugins(&self) -> Vec<Program> {

@@ -6,12 +6,13 @@ use casement_net::flannel::{Backend, NetConf};
 use casement_net::hns::{NetworkSpec, NetworkType};
 use casement_net::pod_network::PodNetwork;
 use casement_net::routes::Carrier;
-use casement_resource::{Answer, Check, Command, HnsNetwork, HnsNetworkType, Resource};
+use casement_resource::{Answer, Check, Command, Resource};
 use casement_spec::{Cluster, Host, NetworkAgent, Program, Vxlan, WindowsComponents};
 use serde_json::Value;
 
 use super::{Mode, flannel};
 use crate::facts::ClusterFacts;
+use crate::hns;
 use crate::host_process::{self, Server};
 use crate::kubelet::Kubelet;
 use crate::node_paths::WINDOWS_CNI_LEASES;
@@ -70,21 +71,19 @@ impl Mode for FlannelOverlay {
         flannel::linux_conflist(cluster)
     }
 
-    fn hns_network(
-        &self,
-        name: &str,
-        pods: Deferred<PodNetwork>,
-        adapter: Option<&str>,
-    ) -> NetworkSpec {
-        NetworkSpec::overlay(name, self.vxlan.vni.get(), pods, adapter)
+    /// A HostProcess daemon and its network belong to the cluster.
+    fn hns_network(&self, cluster: &Cluster, pods: Deferred<PodNetwork>) -> Option<NetworkSpec> {
+        let name = cluster.spec.network.hns_network.as_str();
+        match cluster.spec.windows.components {
+            WindowsComponents::Services => {
+                Some(NetworkSpec::overlay(name, self.vxlan.vni.get(), pods))
+            }
+            WindowsComponents::HostProcess => None,
+        }
     }
 
     fn external_network(&self) -> Option<NetworkType> {
         Some(NetworkType::Overlay)
-    }
-
-    fn creates_external_network(&self) -> bool {
-        true
     }
 
     fn has_remote_subnets(&self) -> bool {
@@ -136,26 +135,17 @@ impl Mode for FlannelOverlay {
 
 impl FlannelOverlay {
     /// Created before the daemon starts, which adopts it: casement removes what it created,
-    /// with everything inside. The vSwitch exists already, so the connection stays up. A
-    /// HostProcess daemon and its network belong to the cluster.
+    /// with everything inside. The vSwitch exists already, so the connection stays up.
     fn overlay_network(
         &self,
         steps: &mut Steps,
         kubelet: &Kubelet<'_>,
         pods: PodNetwork,
     ) -> Result<(), PlanError> {
-        let cluster = kubelet.cluster;
-        if cluster.spec.windows.components == WindowsComponents::HostProcess {
+        let Some(spec) = self.hns_network(kubelet.cluster, Deferred::Known(pods)) else {
             return Ok(());
-        }
-        let network = HnsNetwork {
-            name: cluster.spec.network.hns_network.to_string(),
-            network_type: HnsNetworkType::Overlay,
-            subnet: pods.net().into(),
-            gateway: pods.gateway().into(),
-            isolation: Some(self.vxlan.vni.get()),
-            adapter_address: kubelet.host.address.into(),
         };
+        let network = hns::network(spec, kubelet.host)?;
         steps.add("hns-network", &[], Resource::HnsNetwork(network))
     }
 

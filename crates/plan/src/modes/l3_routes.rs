@@ -2,12 +2,10 @@
 
 use casement_net::Deferred;
 use casement_net::cni::{Conflist, LinuxRoutes, Plugin, WindowsPods};
-use casement_net::hns::NetworkSpec;
+use casement_net::hns::{EndpointSpec, NetworkSpec};
 use casement_net::pod_network::PodNetwork;
 use casement_net::routes::{self, Carrier};
-use casement_resource::{
-    Forwarding, HnsEndpoint, HnsNetwork, HnsNetworkType, InterfaceRef, Resource, Route,
-};
+use casement_resource::{Forwarding, InterfaceRef, Resource, Route};
 use casement_spec::{Cluster, Host, Program};
 
 use super::{Mode, Unsupported};
@@ -15,7 +13,7 @@ use crate::facts::ClusterFacts;
 use crate::kubelet::Kubelet;
 use crate::node_paths::WINDOWS_CNI_LEASES;
 use crate::steps::{PlanError, Steps};
-use crate::{linux, windows};
+use crate::{hns, linux, windows};
 
 pub(super) struct L3Routes;
 
@@ -42,13 +40,12 @@ impl Mode for L3Routes {
         Some(casement_net::text(&routes.conflist()))
     }
 
-    fn hns_network(
-        &self,
-        name: &str,
-        pods: Deferred<PodNetwork>,
-        adapter: Option<&str>,
-    ) -> NetworkSpec {
-        NetworkSpec::bridge(name, pods, adapter)
+    fn hns_network(&self, cluster: &Cluster, pods: Deferred<PodNetwork>) -> Option<NetworkSpec> {
+        Some(network(cluster, pods))
+    }
+
+    fn hns_endpoint(&self, cluster: &Cluster, pods: Deferred<PodNetwork>) -> Option<EndpointSpec> {
+        Some(endpoint(cluster, pods))
     }
 
     fn plugins(&self) -> Vec<Program> {
@@ -95,6 +92,14 @@ impl Mode for L3Routes {
     }
 }
 
+fn network(cluster: &Cluster, pods: Deferred<PodNetwork>) -> NetworkSpec {
+    NetworkSpec::bridge(cluster.spec.network.hns_network.as_str(), pods)
+}
+
+fn endpoint(cluster: &Cluster, pods: Deferred<PodNetwork>) -> EndpointSpec {
+    EndpointSpec::of_host(cluster.spec.network.hns_network.as_str(), pods)
+}
+
 /// The L2Bridge network of the pods, and the host's endpoint in it.
 fn bridge(
     steps: &mut Steps,
@@ -102,22 +107,12 @@ fn bridge(
     host: &Host,
     pods: PodNetwork,
 ) -> Result<(), PlanError> {
+    let pods = Deferred::Known(pods);
     let name = cluster.spec.network.hns_network.as_str();
-    let network = HnsNetwork {
-        name: name.to_owned(),
-        network_type: HnsNetworkType::L2Bridge,
-        subnet: pods.net().into(),
-        gateway: pods.gateway().into(),
-        isolation: None,
-        adapter_address: host.address.into(),
-    };
+    let network = hns::network(network(cluster, pods), host)?;
+    let endpoint = hns::endpoint(endpoint(cluster, pods), name, host)?;
     let adapter = windows::adapter_settings(steps, host)?;
     steps.add_disruptive("hns-network", &[adapter], Resource::HnsNetwork(network))?;
-    let endpoint = HnsEndpoint {
-        name: format!("{name}_ep"),
-        network: name.to_owned(),
-        address: pods.host().into(),
-    };
     let endpoint = Resource::HnsEndpoint(endpoint);
     steps.add("hns-endpoint", &["hns-network"], endpoint)
 }

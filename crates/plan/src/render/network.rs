@@ -1,18 +1,18 @@
 //! `render flannel`, `cni`, `hns` and `routes`.
 
 use casement_net::Deferred;
-use casement_net::cni::Dialect;
 use casement_net::flannel::objects::{ConfigMapPatch, DaemonSetPatch};
 use casement_net::hns::{
-    Endpoint, EndpointV1, Modify, Network, NetworkPolicy, NetworkSpec, NetworkV1,
-    RemoteSubnetRoute, Request,
+    AddRemoteSubnets, AttachToHost, Endpoint, EndpointSpec, EndpointV1, Network, NetworkSpec,
+    NetworkV1, RemoteSubnet,
 };
 use casement_net::routes::{Commands, RouteTable};
 use casement_spec::Cluster;
 
 use super::{HostFiles, Named, document, lines};
 use crate::release::is_docker_only;
-use crate::{modes, pods};
+use crate::steps::PlanError;
+use crate::{hns, modes, pods};
 
 pub(super) fn flannel_objects(cluster: &Cluster) -> Vec<Named> {
     let (Some(net_conf), Some(cni_conf)) = (pods::net_conf(cluster), pods::cni_conf(cluster))
@@ -47,44 +47,48 @@ impl HostFiles<'_> {
         text.map(|text| (name, text)).into_iter().collect()
     }
 
-    pub(super) fn hns(&self) -> Vec<Named> {
+    /// The documents that the agent sends to HNS.
+    pub(super) fn hns(&self) -> Result<Vec<Named>, PlanError> {
         if !self.windows() {
-            return Vec::new();
+            return Ok(Vec::new());
         }
         let cluster = self.kubelet.cluster;
-        let networks = pods::hns_networks(cluster, self.kubelet.host, self.pods);
-        let mut files: Vec<Named> = networks.iter().map(|one| self.network(one)).collect();
-        if pods::has_bridge(cluster) {
-            files.push(self.endpoint(cluster.spec.network.hns_network.as_str()));
+        let networks = hns::networks(cluster, self.pods);
+        let networks = networks.iter().map(|network| self.network(network));
+        let mut files = networks.collect::<Result<Vec<_>, _>>()?;
+        if let Some(endpoint) = modes::of(cluster).hns_endpoint(cluster, self.pods) {
+            files.extend(self.endpoint(&endpoint));
         }
-        files
+        Ok(files)
     }
 
-    fn network(&self, spec: &NetworkSpec) -> Named {
-        let name = format!("{}.json", spec.name);
-        if self.uses_hns_v1() {
-            document(&name, &NetworkV1::from(spec))
-        } else {
-            document(&name, &Network::from(spec))
-        }
-    }
-
-    fn endpoint(&self, network: &str) -> Named {
-        let name = format!("{network}_ep.json");
-        if self.uses_hns_v1() {
-            document(&name, &EndpointV1::gateway(network, self.pods))
-        } else {
-            document(&name, &Endpoint::gateway(network, self.pods))
-        }
-    }
-
-    /// The HNS v1 API is used by Docker, by flanneld's host-gw backend, and on Windows
-    /// releases without the v2 API.
-    fn uses_hns_v1(&self) -> bool {
+    fn network(&self, spec: &NetworkSpec) -> Result<Named, PlanError> {
         let (cluster, host) = (self.kubelet.cluster, self.kubelet.host);
-        modes::of(cluster).needs_hns_v1()
-            || is_docker_only(host.os)
-            || pods::dialect(self.kubelet.release) == Dialect::Hns
+        let name = format!("{}.json", spec.name);
+        if !is_docker_only(host.os) {
+            return Ok(document(&name, &Network::from(spec)));
+        }
+        let first = NetworkV1::try_from(spec).map_err(|_| PlanError::NoOverlay {
+            host: host.name.to_string(),
+            os: host.os,
+            mode: cluster.spec.network.mode(),
+        })?;
+        Ok(document(&name, &first))
+    }
+
+    /// The endpoint of the host, and the request that attaches it.
+    fn endpoint(&self, spec: &EndpointSpec) -> [Named; 2] {
+        let name = format!("{}.json", spec.name);
+        let endpoint = if is_docker_only(self.kubelet.host.os) {
+            document(&name, &EndpointV1::from(spec))
+        } else {
+            document(&name, &Endpoint::from(spec))
+        };
+        let attach = format!("{}-attach.json", spec.name);
+        [
+            endpoint,
+            document(&attach, &AttachToHost::DEFAULT_COMPARTMENT),
+        ]
     }
 
     pub(super) fn routes(&self) -> Vec<Named> {
@@ -107,15 +111,13 @@ impl HostFiles<'_> {
         if !self.windows() || !modes::of(self.kubelet.cluster).has_remote_subnets() {
             return None;
         }
-        let policies = table.routes.iter().map(|route| {
-            NetworkPolicy::RemoteSubnetRoute(RemoteSubnetRoute {
-                destination_prefix: route.destination,
-                isolation_id: vxlan.vni.get(),
-                provider_address: route.address,
-                distributed_router_mac_address: Deferred::AfterJoin,
-            })
+        let subnets = table.routes.iter().map(|route| RemoteSubnet {
+            destination_prefix: route.destination,
+            isolation_id: vxlan.vni.get(),
+            provider_address: route.address,
+            distributed_router_mac_address: Deferred::AfterJoin,
         });
-        let request = Modify::policies(Request::Add, policies.collect());
+        let request = AddRemoteSubnets::new(subnets);
         Some(document("remote-subnets.json", &request))
     }
 }

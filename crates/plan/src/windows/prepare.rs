@@ -1,9 +1,7 @@
 //! Stage prepare: runtime, files and services, without the cluster.
 
-use casement_net::hns::{NetworkSpec, NetworkType};
 use casement_resource::{
-    Access, Condition, Directory, Exclusion, HnsNetwork, HnsNetworkType, NodeDocument, PathEntry,
-    Resource, Run, Stage, Wait,
+    Access, Condition, Directory, Exclusion, NodeDocument, PathEntry, Resource, Run, Stage, Wait,
 };
 use casement_spec::{Cluster, Host};
 
@@ -19,7 +17,7 @@ use crate::node_paths::{self, NodePaths};
 use crate::release::{Release, Runtime};
 use crate::services::{self, DOCKER, service};
 use crate::steps::{PlanError, Steps, path};
-use crate::{host_environment, modes};
+use crate::{hns, host_environment};
 
 pub fn prepare(cluster: &Cluster, host: &Host, inputs: &Inputs) -> Result<NodeDocument, PlanError> {
     let release = Release::of(cluster)?;
@@ -228,29 +226,10 @@ fn defender_id(exclusion: &Exclusion) -> String {
 /// The network that keeps the vSwitch alive, before the node joins: creating the vSwitch
 /// drops connections, those of the kubelet and the daemon to the API too.
 fn external_network(steps: &mut Steps, cluster: &Cluster, host: &Host) -> Result<(), PlanError> {
-    let mode = modes::of(cluster);
-    let kind = mode.external_network();
-    let Some(kind) = kind.filter(|_| mode.creates_external_network()) else {
+    let Some(spec) = hns::external(cluster) else {
         return Ok(());
     };
-    let spec = NetworkSpec::external(kind, None);
-    let (Some(subnet), Some(gateway)) = (
-        spec.subnet.and_then(casement_net::Deferred::known),
-        spec.gateway.and_then(casement_net::Deferred::known),
-    ) else {
-        return Ok(());
-    };
-    let network = HnsNetwork {
-        name: spec.name,
-        network_type: match kind {
-            NetworkType::Overlay => HnsNetworkType::Overlay,
-            NetworkType::L2Bridge | NetworkType::Transparent => HnsNetworkType::L2Bridge,
-        },
-        subnet: subnet.into(),
-        gateway: gateway.into(),
-        isolation: spec.isolation,
-        adapter_address: host.address.into(),
-    };
+    let network = hns::network(spec, host)?;
     let adapter = adapter_settings(steps, host)?;
     steps.add_disruptive(
         "hns-external",
