@@ -13,6 +13,8 @@
 pub mod channel;
 pub mod command;
 pub mod engine;
+#[cfg(any(windows, test))]
+mod hns_documents;
 mod inspect;
 pub mod kinds;
 mod log_rotation;

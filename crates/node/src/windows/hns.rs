@@ -8,16 +8,17 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use casement_hcn::{Guid, Hcn, HcnError, Hns as HnsCalls, Kind, Method, everything};
+use casement_net::hns::{AttachToHost, Endpoint, EndpointV1, Network, NetworkV1};
 use casement_resource::{
-    Code, ConditionFacts, Failure, HnsEndpointFacts, HnsNetwork, HnsNetworkFacts, HnsNetworkType,
-    HnsSubnet,
+    Code, ConditionFacts, Failure, HnsEndpointFacts, HnsNetwork, HnsNetworkFacts, HnsSubnet,
 };
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::Windows;
 use super::adapters::{self, Adapter};
 use super::retry_timer::RetryTimer;
 use super::{conditions, scm};
+use crate::hns_documents;
 use crate::platform::{Balancer, Hns, NewEndpoint};
 
 mod v1;
@@ -65,15 +66,17 @@ impl Hns for Windows {
         let adapter = adapters::require(network.adapter_address)?;
         let action = || format!("create the HNS network `{}`", network.name);
         let failed = |error: HcnError| hns_failure(action(), &error);
+        let spec = hns_documents::network(network, &adapter.name);
         match load_v2().map_err(failed)? {
             Some(hcn) => {
-                let document = network_document(network, &adapter.name);
+                let document = casement_net::value(&Network::from(&spec));
                 hcn.create(Kind::Network, &document).map_err(failed)?;
             }
-            None if network.network_type == HnsNetworkType::L2Bridge => {
-                v1::create_network(network, &adapter.name).map_err(failed)?;
+            None => {
+                let document =
+                    NetworkV1::try_from(&spec).map_err(|_| overlay_unsupported(network))?;
+                v1::create_network(&document).map_err(failed)?;
             }
-            None => return Err(overlay_unsupported(network)),
         }
         wait_for_address(network.adapter_address)?;
         wait_for_management(&network.name)
@@ -107,15 +110,11 @@ impl Hns for Windows {
     fn create_hns_endpoint(&self, endpoint: &NewEndpoint) -> Result<(), Failure> {
         let action = || format!("create the HNS endpoint `{}`", endpoint.name);
         let failed = |error: HcnError| hns_failure(action(), &error);
+        let spec = hns_documents::endpoint(endpoint);
         let Some(hcn) = load_v2().map_err(failed)? else {
-            return v1::create_endpoint(endpoint).map_err(failed);
+            return v1::create_endpoint(&EndpointV1::from(&spec)).map_err(failed);
         };
-        let document = json!({
-            "SchemaVersion": {"Major": 2, "Minor": 0},
-            "Name": endpoint.name,
-            "HostComputeNetwork": endpoint.network_id,
-            "IpConfigurations": [{"IpAddress": endpoint.address.to_string()}],
-        });
+        let document = casement_net::value(&Endpoint::from(&spec));
         let network: Guid = endpoint
             .network_id
             .parse()
@@ -128,7 +127,7 @@ impl Hns for Windows {
         let action = || format!("attach the HNS endpoint `{id}` to the host");
         let failed = |error: HcnError| hns_failure(action(), &error);
         let hns = HnsCalls::load().map_err(failed)?;
-        let host = json!({"SystemType": "Host", "CompartmentId": 1});
+        let host = casement_net::value(&AttachToHost::DEFAULT_COMPARTMENT);
         match hns.call(
             Method::Post,
             &format!("/endpoints/{id}/attach"),
@@ -198,34 +197,6 @@ fn delete(kind: Kind, id: Guid) -> Result<(), HcnError> {
         Err(error) if !error.is_not_found() => Err(error),
         _ => Ok(()),
     }
-}
-
-fn network_document(network: &HnsNetwork, adapter: &str) -> Value {
-    let isolation: Vec<Value> = network
-        .isolation
-        .map(|id| json!({"Type": "VSID", "Settings": {"IsolationId": id}}))
-        .into_iter()
-        .collect();
-    json!({
-        "SchemaVersion": {"Major": 2, "Minor": 0},
-        "Name": network.name,
-        "Type": network.network_type.to_string(),
-        "Ipams": [{
-            "Type": "Static",
-            "Subnets": [{
-                "IpAddressPrefix": network.subnet.to_string(),
-                "Policies": isolation,
-                "Routes": [{
-                    "NextHop": network.gateway.to_string(),
-                    "DestinationPrefix": default_route(network.gateway),
-                }],
-            }],
-        }],
-        "Policies": [{
-            "Type": "NetAdapterName",
-            "Settings": {"NetworkAdapterName": adapter},
-        }],
-    })
 }
 
 fn overlay_unsupported(network: &HnsNetwork) -> Failure {
@@ -298,13 +269,6 @@ fn text_list<'a>(document: &'a Value, field: &str) -> Vec<&'a str> {
 
 fn same(text: &str, id: Guid) -> bool {
     text.parse() == Ok(id)
-}
-
-fn default_route(gateway: IpAddr) -> &'static str {
-    match gateway {
-        IpAddr::V4(_) => "0.0.0.0/0",
-        IpAddr::V6(_) => "::/0",
-    }
 }
 
 /// Waits until an address of the host is usable.

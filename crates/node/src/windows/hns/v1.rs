@@ -2,32 +2,18 @@
 //! only; overlays need v2.
 
 use casement_hcn::{Guid, HcnError, Hns, Kind, Method};
-use casement_resource::HnsNetwork;
-use serde_json::{Value, json};
+use casement_net::hns::{EndpointV1, NetworkV1};
+use serde_json::Value;
 
 use super::{text, text_list};
-use crate::platform::{Balancer, NewEndpoint};
+use crate::platform::Balancer;
 
-pub(super) fn create_network(network: &HnsNetwork, adapter: &str) -> Result<(), HcnError> {
-    let document = json!({
-        "Name": network.name,
-        "Type": network.network_type.to_string(),
-        "NetworkAdapterName": adapter,
-        "Subnets": [{
-            "AddressPrefix": network.subnet.to_string(),
-            "GatewayAddress": network.gateway.to_string(),
-        }],
-    });
-    create(Kind::Network, &document)
+pub(super) fn create_network(document: &NetworkV1) -> Result<(), HcnError> {
+    create(Kind::Network, &casement_net::value(document))
 }
 
-pub(super) fn create_endpoint(endpoint: &NewEndpoint) -> Result<(), HcnError> {
-    let document = json!({
-        "Name": endpoint.name,
-        "VirtualNetwork": endpoint.network_id,
-        "IPAddress": endpoint.address.to_string(),
-    });
-    create(Kind::Endpoint, &document)
+pub(super) fn create_endpoint(document: &EndpointV1) -> Result<(), HcnError> {
+    create(Kind::Endpoint, &casement_net::value(document))
 }
 
 fn create(kind: Kind, document: &Value) -> Result<(), HcnError> {
