@@ -16,6 +16,8 @@ mod windows_cli;
 mod windows_hosts;
 mod with_go;
 
+#[path = "../shared/kill_point.rs"]
+mod kill_point;
 #[path = "../shared/random.rs"]
 mod random;
 #[path = "../shared/secret_search.rs"]

@@ -9,13 +9,18 @@ impl SeededRng {
     /// can be replayed.
     pub fn from_environment() -> Self {
         let variable = std::env::var("CASEMENT_SEED").ok();
-        let seed = variable
-            .and_then(|text| text.parse().ok())
-            .unwrap_or_else(|| {
+        let seed = match variable {
+            Some(text) => text.parse().expect("CASEMENT_SEED is a number"),
+            None => {
                 let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
                 u64::from(now.subsec_nanos())
-            });
+            }
+        };
         println!("CASEMENT_SEED={seed} replays this run");
+        Self::new(seed)
+    }
+
+    pub fn new(seed: u64) -> Self {
         Self(seed)
     }
 

@@ -1,10 +1,7 @@
 //! The controller is killed in each stage of an apply: the next apply reaches the same
 //! end state as an uninterrupted one.
 
-use std::fs::{self, File};
-use std::os::unix::process::ExitStatusExt as _;
-use std::path::PathBuf;
-use std::process::{Child, Stdio};
+use std::fs;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
@@ -12,10 +9,11 @@ use std::time::Duration;
 use casement_node::sim::World;
 use casement_node::state::journal;
 use casement_sim::{Console, SimCluster, SimHost};
-use serde_json::Value;
 
-use crate::controller_kills::{SIGKILL, assert_recovers, baseline};
+use crate::controller::Controller;
+use crate::controller_kills::{assert_recovers, baseline};
 use crate::fixture::Fixture;
+use crate::kill_point;
 
 const HOST: &str = "windows1";
 /// The kubelet's client certificate; without it, the kubelet reports no status.
@@ -141,73 +139,35 @@ impl Drop for BlockedHost<'_> {
     }
 }
 
-/// A running controller, its output and its run record.
-struct Controller {
-    process: Child,
-    folder: PathBuf,
-}
-
-impl Controller {
-    fn start(fixture: &Fixture) -> Self {
-        let folder = fixture.cluster.agents().parent().unwrap().to_owned();
-        let stderr = File::create(folder.join("stderr")).unwrap();
-        let mut command = fixture.command(&["apply", "--yes", "-v"]);
-        command.stdout(Stdio::null()).stderr(stderr);
-        let process = command.spawn().unwrap();
-        Self { process, folder }
-    }
-
-    fn stderr(&self) -> String {
-        fs::read_to_string(self.folder.join("stderr")).unwrap()
-    }
-
-    /// The parts of the run in which a step of the host has begun, by the run record.
-    fn parts(&self) -> Vec<String> {
-        let suffix = format!("-{}", self.process.id());
-        let runs = fs::read_dir(self.folder.join(".casement/runs"));
-        let mut runs = runs.into_iter().flatten().map(Result::unwrap);
-        let run = runs.find(|it| it.file_name().to_string_lossy().ends_with(&suffix));
-        let text = run.and_then(|it| fs::read_to_string(it.path().join("events.jsonl")).ok());
-        let mut parts = Vec::new();
-        for line in text.unwrap_or_default().lines() {
-            // The last one may be half written.
-            let event: Value = serde_json::from_str(line).unwrap_or_default();
-            let begins = event["event"]["what"]["stepBegan"].is_object();
-            let part = event["stage"].as_str().unwrap_or_default().to_owned();
-            if event["host"] == HOST && begins && !parts.contains(&part) {
-                parts.push(part);
-            }
+/// The parts of the run in which a step of the host has begun, by the run record.
+fn parts(controller: &Controller) -> Vec<String> {
+    let mut parts = Vec::new();
+    let record = controller.record();
+    for line in record.map_or_else(Vec::new, |record| kill_point::recorded(&record)) {
+        let begins = line["event"]["what"]["stepBegan"].is_object();
+        let part = line["stage"].as_str().unwrap_or_default().to_owned();
+        if line["host"] == HOST && begins && !parts.contains(&part) {
+            parts.push(part);
         }
-        parts
     }
-
-    /// Kills the controller, which must still be running.
-    fn kill(&mut self, stage: Stage) {
-        self.process.kill().unwrap();
-        let ended = self.process.wait().unwrap();
-        let printed = self.stderr();
-        assert_eq!(ended.signal(), Some(SIGKILL), "{stage:?}: {printed}");
-        assert_eq!(self.parts(), stage.parts(), "{stage:?}: {printed}");
-        assert!(
-            printed.contains(stage.expected_output()),
-            "{stage:?}: {printed}"
-        );
-    }
+    parts
 }
 
-impl Drop for Controller {
-    fn drop(&mut self) {
-        // Still running only if the test failed.
-        let _ = self.process.kill();
-        let _ = self.process.wait();
-    }
+/// Kills the controller, whose record and output must show the stage.
+fn kill(controller: &mut Controller, stage: Stage) {
+    controller.kill();
+    let printed = controller.stderr();
+    assert_eq!(parts(controller), stage.parts(), "{stage:?}: {printed}");
+    assert!(
+        printed.contains(stage.expected_output()),
+        "{stage:?}: {printed}"
+    );
 }
 
 /// Pads a program so that its upload takes a while; fake programs may end with empty
 /// lines.
 fn pad_program(fixture: &Fixture, bytes: usize) {
-    let folder = fixture.cluster.agents().parent().unwrap().to_owned();
-    let program = folder.join("programs/containerd.exe");
+    let program = fixture.folder().join("programs/containerd.exe");
     let text = fs::read_to_string(&program).unwrap();
     let lines = "\n".repeat(bytes);
     fs::write(program, format!("{}\n{lines}", text.trim_end())).unwrap();
@@ -216,7 +176,7 @@ fn pad_program(fixture: &Fixture, bytes: usize) {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn apply_recovers_from_a_controller_killed_in_any_stage() {
     let fixture = Fixture::start(1, true).await;
-    let (expected, _) = baseline(&fixture).await;
+    let expected = baseline(&fixture).await;
     for stage in Stage::ALL {
         pad_program(&fixture, if stage == BlobProgress { 64 << 20 } else { 0 });
         kill_in(stage, &fixture).await;
@@ -228,11 +188,12 @@ async fn apply_recovers_from_a_controller_killed_in_any_stage() {
 async fn kill_in(stage: Stage, fixture: &Fixture) {
     let host = fixture.cluster.host(HOST).unwrap();
     let blocked_host = BlockedHost::at(stage, host);
-    let mut controller = Controller::start(fixture);
+    let command = fixture.command(&["apply", "--yes", "-v"]);
+    let mut controller = Controller::start(command, fixture.folder());
     let what = format!("{stage:?}");
     if stage != BlobProgress {
         let begun =
-            |_: &SimCluster| blocked_host.is_blocked() && controller.parts() == stage.parts();
+            |_: &SimCluster| blocked_host.is_blocked() && parts(&controller) == stage.parts();
         fixture.wait_until(&what, begun).await;
     }
     let certificate = CERTIFICATE.parse().unwrap();
@@ -245,7 +206,7 @@ async fn kill_in(stage: Stage, fixture: &Fixture) {
     }
     let has_printed = |_: &SimCluster| controller.stderr().contains(stage.expected_output());
     fixture.wait_until(&what, has_printed).await;
-    controller.kill(stage);
+    kill(&mut controller, stage);
     let restore = |world: &mut World| world.entries.extend(removed.map(|it| (certificate, it)));
     host.sim().modify_world(restore);
 }

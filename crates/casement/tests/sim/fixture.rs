@@ -1,5 +1,6 @@
 //! A simulated cluster, and the casement binary run against it.
 
+use std::path::PathBuf;
 use std::process::{Command, Output};
 
 use casement_sim::{SimCluster, SimOptions};
@@ -32,11 +33,16 @@ impl Fixture {
         }
     }
 
+    /// The folder of the cluster file.
+    pub fn folder(&self) -> PathBuf {
+        let file = self.cluster.cluster_file();
+        file.parent().unwrap().to_owned()
+    }
+
     /// A casement command in the folder of the cluster file.
     pub fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_casement"));
-        let file = self.cluster.cluster_file();
-        command.current_dir(file.parent().unwrap());
+        command.current_dir(self.folder());
         command.args(args);
         // `sample` talks to the cluster only and has no `--agent-dir`.
         if args.first() != Some(&"sample") {
@@ -62,14 +68,14 @@ impl Fixture {
         printed
     }
 
-    /// Times out after 30 s.
+    /// Times out after a minute, which is generous for a slow CI machine.
     pub async fn wait_until(&self, what: &str, condition: impl Fn(&SimCluster) -> bool) {
-        for _ in 0..600 {
+        for _ in 0..1200 {
             if condition(&self.cluster) {
                 return;
             }
             tokio::time::sleep(std::time::Duration::from_millis(50)).await;
         }
-        panic!("timed out after 30 s: {what}");
+        panic!("timed out after 60 s: {what}");
     }
 }

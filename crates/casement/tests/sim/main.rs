@@ -5,6 +5,7 @@
 mod agent_client;
 mod command_options;
 mod connection_drops;
+mod controller;
 mod controller_kills;
 mod controller_kills_by_stage;
 mod demo;
@@ -32,6 +33,8 @@ mod stalling_proxy;
 mod command;
 #[path = "../shared/json_output.rs"]
 mod json_output;
+#[path = "../shared/kill_point.rs"]
+mod kill_point;
 #[path = "../shared/memory.rs"]
 mod memory;
 #[path = "../shared/mirror.rs"]

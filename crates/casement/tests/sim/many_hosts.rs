@@ -1,5 +1,5 @@
-//! Many simulated hosts at once over real SSH: a controller killed at random times, and
-//! `CASEMENT_HOSTS` hosts in one process.
+//! Many simulated hosts at once over real SSH: a controller killed at points that a seed
+//! chooses, and `CASEMENT_HOSTS` hosts in one process.
 
 use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
@@ -20,6 +20,9 @@ use futures_util::StreamExt as _;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
+use crate::controller::{Controller, EventBarrier};
+use crate::kill_point::{KillPoint, StageEvents};
+use crate::random::SeededRng;
 use crate::running_command::{RunningCommand, with_timeout};
 
 /// Hosts, their SSH key, and the input files of `converge`.
@@ -134,47 +137,78 @@ fn write_files(fleet: &Fleet, second: u8) {
 }
 
 /// Runs the controller to its end on a blocking thread, so that the hosts keep running.
-async fn complete(folder: PathBuf) -> Duration {
+async fn complete(folder: PathBuf) {
     tokio::task::spawn_blocking(move || {
-        let started = Instant::now();
         let output = controller(&folder).output().unwrap();
         let printed = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(output.status.success(), "{printed}");
-        started.elapsed()
     })
     .await
     .unwrap()
 }
 
+const HOSTS: u16 = 5;
 const KILLS: u64 = 20;
+/// All events until the last step has begun.
+const EVENTS: StageEvents = StageEvents {
+    stage: "prepare",
+    last: 48,
+    except: &[],
+};
+
+/// Where each host is at each kill.
+fn schedule(rng: &mut SeededRng) -> Vec<Vec<KillPoint>> {
+    let kills = (0..KILLS).map(|_| {
+        let hosts = (0..HOSTS).map(|number| format!("sim{number}"));
+        let points = hosts.map(|host| KillPoint::choose(rng, &host, &[EVENTS]));
+        points.collect()
+    });
+    kills.collect()
+}
+
+#[test]
+fn one_seed_gives_one_schedule() {
+    let of_seed = |seed| schedule(&mut SeededRng::new(seed));
+    for _ in 0..50 {
+        assert_eq!(of_seed(7), of_seed(7));
+    }
+    assert_ne!(of_seed(7), of_seed(8));
+}
 
 #[tokio::test(flavor = "multi_thread")]
 async fn second_run_completes_after_a_killed_controller() {
-    let baseline = Fleet::start(40, 5).await;
+    let schedule = schedule(&mut SeededRng::from_environment());
+    let baseline = Fleet::start(40, HOSTS).await;
     let bare = baseline.worlds();
     write_files(&baseline, 40);
-    let took = complete(baseline.folder.path().to_owned()).await;
+    complete(baseline.folder.path().to_owned()).await;
     let expected = baseline.worlds();
     assert!(expected != bare, "the run changed something");
     drop(baseline);
-    let mut state = std::process::id().into();
-    println!("seed {state}; a run takes {} ms", took.as_millis());
-    let mut interrupted = 0;
-    for kill in 0..KILLS {
-        let fleet = Fleet::start(40, 5).await;
+    for (number, points) in schedule.iter().enumerate() {
+        println!("kill {number}: {points:?}");
+        let fleet = Fleet::start(40, HOSTS).await;
         write_files(&fleet, 40);
         let folder = fleet.folder.path().to_owned();
-        let mut process = controller(&folder).spawn().unwrap();
-        let delay = took.mul_f64(random_fraction(&mut state));
-        tokio::time::sleep(delay).await;
-        process.kill().unwrap();
-        process.wait().unwrap();
-        interrupted += u32::from(fleet.worlds() != expected);
+        let pairs = points.iter().zip(&fleet.hosts);
+        let barriers: Vec<EventBarrier> = pairs
+            .map(|(point, host)| EventBarrier::after(point, host))
+            .collect();
+        let mut controller = Controller::start(controller(&folder), folder.clone());
+        let reached = async {
+            let blocked = || barriers.iter().all(EventBarrier::is_blocking);
+            while !(blocked() && controller.has_reached(points)) {
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+        };
+        with_timeout(&format!("{points:?}"), reached).await;
+        controller.kill();
+        assert!(controller.has_reached(points), "{points:?}");
+        assert!(fleet.worlds() != expected, "the run was not over");
+        drop(barriers);
         complete(folder).await;
-        assert!(fleet.worlds() == expected, "kill {kill} after {delay:?}");
+        assert!(fleet.worlds() == expected, "kill {number}: {points:?}");
     }
-    assert!(interrupted > 0, "every kill came after the end of the run");
-    println!("{interrupted} of {KILLS} kills interrupted a run");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -198,14 +232,6 @@ async fn run_interrupted_at_a_silent_host_can_be_resumed() {
     let before = fleet.worlds();
     complete(fleet.folder.path().to_owned()).await;
     assert!(fleet.worlds() != before, "one host was still missing");
-}
-
-/// In `0.0..1.0`, by xorshift.
-fn random_fraction(state: &mut u64) -> f64 {
-    *state ^= *state << 13;
-    *state ^= *state >> 7;
-    *state ^= *state << 17;
-    (*state >> 11) as f64 / (1_u64 << 53) as f64
 }
 
 /// `CASEMENT_HOSTS`, or 1000.

@@ -1,8 +1,9 @@
-//! Controllers, services and connections are killed at random times: the next `apply`
-//! completes and reaches the same state as an uninterrupted one.
+//! Controllers, services and connections are killed at points that a seed chooses: the next
+//! `apply` completes and reaches the same state as an uninterrupted one.
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -13,8 +14,60 @@ use super::apply::casement;
 use super::assert_no_token_remains;
 use super::pod::get;
 use super::snapshot::Snapshot;
+use crate::kill_point::{self, KillPoint, StageEvents};
 use crate::lab_fixture::{Lab, exclusive, succeed, text};
 use crate::random::SeededRng;
+
+/// Two events more than the stage has steps, which even a host without changes has. These are
+/// the first ones: with changes, there are up to twice as many.
+const STAGES: [StageEvents; 3] = [
+    StageEvents {
+        stage: "prepare",
+        last: 40,
+        except: &[],
+    },
+    StageEvents {
+        stage: "join",
+        last: 3,
+        except: &[],
+    },
+    StageEvents {
+        stage: "network",
+        last: 15,
+        except: &[],
+    },
+];
+
+/// What is killed, in the order of the rounds.
+#[derive(Debug, PartialEq, Eq)]
+struct Schedule {
+    controllers: Vec<KillPoint>,
+    /// The service of win1, the connection of win2.
+    hosts: Vec<[KillPoint; 2]>,
+}
+
+impl Schedule {
+    fn new(rng: &mut SeededRng, controllers: usize) -> Self {
+        let rounds = 0..controllers / 2;
+        let controllers = (0..controllers).map(|_| {
+            let host = if rng.below(2) == 0 { "win1" } else { "win2" };
+            KillPoint::choose(rng, host, &STAGES)
+        });
+        let controllers = controllers.collect();
+        let hosts = rounds.map(|_| ["win1", "win2"].map(|it| KillPoint::choose(rng, it, &STAGES)));
+        let hosts = hosts.collect();
+        Self { controllers, hosts }
+    }
+}
+
+#[test]
+fn one_seed_gives_one_schedule() {
+    let of_seed = |seed| Schedule::new(&mut SeededRng::new(seed), 20);
+    for _ in 0..50 {
+        assert_eq!(of_seed(7), of_seed(7));
+    }
+    assert_ne!(of_seed(7), of_seed(8));
+}
 
 /// `CASEMENT_KILLS`, or 10. Half as many rounds kill the service of one host and the
 /// connection to the other.
@@ -27,45 +80,39 @@ fn controller_kills() -> usize {
 #[ignore = "needs root, wine and go"]
 fn apply_recovers_from_killed_controllers_services_and_connections() {
     let _exclusive = exclusive();
-    let mut rng = SeededRng::from_environment();
+    let schedule = Schedule::new(&mut SeededRng::from_environment(), controller_kills());
+    println!("{schedule:#?}");
     let lab = Lab::named("kills");
     lab.run(&["up", "--hosts", "2"]);
-
-    let started = Instant::now();
     succeed(&mut casement(&lab, &["apply", "--yes"]));
-    let total_ms = u64::try_from(started.elapsed().as_millis()).unwrap();
     let baseline = EndState::of(&lab);
 
-    for round in 0..controller_kills() {
+    for point in &schedule.controllers {
         reset(&lab);
-        let delay = Duration::from_millis(rng.below(total_ms));
-        println!("controller {round}: SIGKILL after {delay:?} of {total_ms} ms");
-        let mut apply = start_apply(&lab);
-        thread::sleep(delay);
-        apply.kill().unwrap();
-        apply.wait().unwrap();
+        let mut apply = RunningApply::start(&lab);
+        apply.wait_for(point);
+        println!("SIGKILL to the controller: {point}");
+        apply.process.kill().unwrap();
+        apply.process.wait().unwrap();
         assert_apply_completes(&lab);
         baseline.assert_same(&lab);
     }
-    for round in 0..controller_kills() / 2 {
+    for [service, connection] in &schedule.hosts {
         reset(&lab);
-        let delays = [(); 2].map(|()| Duration::from_millis(rng.below(total_ms)));
-        println!(
-            "hosts {round}: service of win1 after {:?}, connection of win2 after {:?}",
-            delays[0], delays[1]
-        );
-        let apply = start_apply(&lab);
+        let apply = RunningApply::start(&lab);
         thread::scope(|scope| {
             scope.spawn(|| {
-                thread::sleep(delays[0]);
-                kill_on(&lab, "win1", &["casement-node.exe", "serve"]);
+                apply.wait_for(service);
+                println!("SIGKILL to the service: {service}");
+                kill_on(&lab, &service.host, &["casement-node.exe", "serve"]);
             });
             scope.spawn(|| {
-                thread::sleep(delays[1]);
-                kill_on(&lab, "win2", &["sshd: Administrator"]);
+                apply.wait_for(connection);
+                println!("SIGKILL to the connection: {connection}");
+                kill_on(&lab, &connection.host, &["sshd: Administrator"]);
             });
         });
-        let output = apply.wait_with_output().unwrap();
+        let output = apply.process.wait_with_output().unwrap();
         println!(
             "interrupted apply: {}",
             text(&output).lines().next().unwrap_or_default()
@@ -75,12 +122,47 @@ fn apply_recovers_from_killed_controllers_services_and_connections() {
     }
 }
 
-fn start_apply(lab: &Lab) -> Child {
-    casement(lab, &["apply", "--yes"])
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap()
+struct RunningApply {
+    process: Child,
+    folder: PathBuf,
+}
+
+impl RunningApply {
+    fn start(lab: &Lab) -> Self {
+        let mut command = casement(lab, &["apply", "--yes"]);
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        Self {
+            process: command.spawn().unwrap(),
+            folder: lab.folder(),
+        }
+    }
+
+    /// Waits until the run record has the event.
+    fn wait_for(&self, point: &KillPoint) {
+        const TIMEOUT: Duration = Duration::from_secs(300);
+        let started = Instant::now();
+        loop {
+            let record = kill_point::run_record(&self.folder, self.process.id());
+            // Read first: a run that ends in between has all its events in the record.
+            let over = record
+                .as_ref()
+                .is_some_and(|it| it.join("summary.json").exists());
+            let has_point = |record: PathBuf| {
+                let last = kill_point::recorded_events(&record, &point.host, point.stage);
+                last >= point.event
+            };
+            if record.is_some_and(has_point) {
+                return;
+            }
+            assert!(!over, "the run ended before {point}");
+            let seconds = TIMEOUT.as_secs();
+            assert!(
+                started.elapsed() < TIMEOUT,
+                "timed out after {seconds} s: {point}"
+            );
+            thread::sleep(Duration::from_millis(2));
+        }
+    }
 }
 
 fn assert_apply_completes(lab: &Lab) {
