@@ -1,11 +1,11 @@
 //! `lab down` after failures.
 
-use std::fs;
 use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
 use crate::lab_fixture::{Lab, SystemState, assert_cleaned_up, eventually, exclusive, succeed};
+use crate::lab_processes;
 use crate::random::SeededRng;
 
 /// How often `lab up` is killed.
@@ -60,9 +60,10 @@ fn lab_down_cleans_up_after_a_killed_netd_or_init() {
             .contains("10.9.1.0/24")
             .then_some(())
     });
-    let netd = processes_with("casement lab netd");
+    let mut netd = lab_processes::of(lab.state());
+    netd.retain(|process| process.line.contains("casement lab netd"));
     assert_eq!(netd.len(), 1, "{netd:?}");
-    kill(&netd[0]);
+    kill(&netd.first().unwrap().pid.to_string());
     eventually("status reports that netd ended", 5, || {
         let host = lab.host("win1");
         host["ended"]
@@ -84,17 +85,4 @@ const NETWORK: &str = r#"{"Name":"cbr0","Type":"L2Bridge",
 
 fn kill(pid: &str) {
     succeed(Command::new("kill").args(["-KILL", pid]));
-}
-
-/// PIDs by command line. Lab tests run one at a time, so all are of this lab.
-fn processes_with(pattern: &str) -> Vec<String> {
-    let entries = fs::read_dir("/proc").unwrap().flatten();
-    let pids = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
-    pids.filter(|pid| {
-        let bytes = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-        String::from_utf8_lossy(&bytes)
-            .replace('\0', " ")
-            .contains(pattern)
-    })
-    .collect()
 }

@@ -11,6 +11,8 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
+use crate::lab_processes;
+
 static EXCLUSIVE: Mutex<()> = Mutex::new(());
 
 /// Lab tests compare the machine before and after, so only one may run at a time.
@@ -236,7 +238,6 @@ pub struct SystemState {
     rules: String,
     routes: String,
     mounts: usize,
-    processes: BTreeSet<String>,
 }
 
 impl SystemState {
@@ -254,32 +255,20 @@ impl SystemState {
                 .unwrap()
                 .lines()
                 .count(),
-            processes: names("/proc").filter_map(|pid| lab_process(&pid)).collect(),
         }
     }
 }
 
-/// PID and command line, if only a lab has such a process.
-fn lab_process(pid: &str) -> Option<String> {
-    let bytes = fs::read(format!("/proc/{pid}/cmdline")).ok()?;
-    let line = String::from_utf8_lossy(&bytes).replace('\0', " ");
-    #[rustfmt::skip]
-    let patterns = [
-        "casement lab", "casement/lab", "wineserver", ".exe", "etcd ", "kube-", "sshd/config",
-    ];
-    // Processes of the test name the lab in their arguments too.
-    let of_test = line.contains("casement lab --name") || line.contains("/deps/");
-    let lab = patterns.iter().any(|pattern| line.contains(pattern)) && !of_test;
-    lab.then(|| format!("{pid} {line}"))
-}
-
-/// Waits up to 5 s for asynchronous cleanup in the kernel.
+/// Asserts that nothing is left of the lab with this state folder: no process, and no change of
+/// the machine. Waits up to 5 s for asynchronous cleanup in the kernel.
 pub fn assert_cleaned_up(before: &SystemState, state: &Path) {
+    let is_clean = || SystemState::now() == *before && lab_processes::of(state).is_empty();
     let end = Instant::now() + Duration::from_secs(5);
-    while SystemState::now() != *before && Instant::now() < end {
+    while !is_clean() && Instant::now() < end {
         thread::sleep(Duration::from_millis(100));
     }
     assert_eq!(SystemState::now(), *before);
+    assert_eq!(lab_processes::of(state), BTreeSet::new());
     let leftovers: Vec<_> = fs::read_dir(state).unwrap().flatten().collect();
     assert!(leftovers.is_empty(), "left: {leftovers:?}");
 }

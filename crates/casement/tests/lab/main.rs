@@ -11,6 +11,7 @@
 
 mod failures;
 mod lab_fixture;
+mod lab_processes;
 mod usage_errors;
 mod windows_cli;
 mod windows_hosts;

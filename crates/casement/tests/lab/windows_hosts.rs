@@ -177,6 +177,7 @@ fn two_labs_are_independent() {
     first.run(&["down"]);
     assert!(second.cmd("win1", "ver").contains("26100"));
     second.run(&["down"]);
+    assert_cleaned_up(&before, first.state());
     assert_cleaned_up(&before, second.state());
 }
 
