@@ -43,6 +43,7 @@ mod patch;
 mod pki;
 mod rbac;
 mod read;
+mod request_log;
 mod reviews;
 mod route;
 mod seed;
@@ -152,6 +153,17 @@ impl ApiServer {
 
     pub fn kubeconfig(&self) -> &str {
         &self.kubeconfig
+    }
+
+    /// Records the requests of this user from now on.
+    pub fn record_requests(&self, user: &str) {
+        self.server.requests.start(user);
+    }
+
+    /// The recorded requests in order, as verb, kind and object:
+    /// `get configmaps kube-system/kubeadm-config`.
+    pub fn requests(&self) -> Vec<String> {
+        self.server.requests.requests()
     }
 
     /// A kubeconfig of another user, with a client certificate for a name and at most one

@@ -21,6 +21,8 @@ use std::thread;
 use casement_node::serve::{Lifetime, serve};
 use casement_node::sim::{Sim, SimService, World, sim_service};
 use casement_node::state::Layout;
+use casement_resource::Stage;
+use casement_resource::wire::{PREFIX, ToAgent};
 use russh::keys::ssh_key::private::{Ed25519Keypair, KeypairData};
 use russh::keys::{PrivateKey, PublicKey};
 use tokio::net::TcpListener;
@@ -82,6 +84,8 @@ pub(crate) struct Inner {
     pub(crate) host_key: PrivateKey,
     pub(crate) connections: Mutex<Vec<AbortHandle>>,
     pub(crate) cuts: CutSchedule,
+    /// The stages of the documents that controllers had observed.
+    pub(crate) observations: Mutex<Vec<Stage>>,
     /// A CPU architecture without an agent build.
     pub(crate) processor: OnceLock<String>,
 }
@@ -125,6 +129,7 @@ impl SimHost {
             password: Mutex::default(),
             connections: Mutex::default(),
             cuts: CutSchedule::default(),
+            observations: Mutex::default(),
             processor: OnceLock::new(),
         });
         let weak = Arc::downgrade(&inner);
@@ -192,6 +197,13 @@ impl SimHost {
         &self.inner.sim
     }
 
+    /// The stages of the documents that controllers have had observed so far, in order.
+    #[must_use]
+    pub fn observations(&self) -> Vec<Stage> {
+        let observations = self.inner.observations.lock();
+        observations.unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
     #[must_use]
     pub fn port(&self) -> u16 {
         self.port
@@ -249,6 +261,19 @@ impl Inner {
             .unwrap_or_else(PoisonError::into_inner);
         for connection in connections.drain(..) {
             connection.abort();
+        }
+    }
+
+    /// For a line from or to a controller; most are other messages.
+    fn record_observation(&self, line: &[u8]) {
+        let json = line.strip_prefix(PREFIX.as_bytes());
+        // Other messages may be large and are not parsed.
+        let observe = json.filter(|json| json.starts_with(br#"{"observe":"#));
+        let message = observe.and_then(|json| serde_json::from_slice(json).ok());
+        if let Some(ToAgent::Observe { document }) = message {
+            let observations = self.observations.lock();
+            let mut observations = observations.unwrap_or_else(PoisonError::into_inner);
+            observations.push(document.stage());
         }
     }
 

@@ -45,6 +45,7 @@ impl From<StatusError> for ApiResponse {
 }
 
 pub(super) fn handle(server: &Arc<Server>, request: &ApiRequest) -> ApiResponse {
+    server.requests.record(request);
     let response = match &request.target {
         Target::NonResource(path) => return handle_path(server, request, path),
         Target::Resource(resource) => handle_resource(server, request, resource),

@@ -13,6 +13,7 @@ use serde_json::Value;
 use super::kinds;
 use super::pki::Pki;
 use super::rbac::User;
+use super::request_log::RequestLog;
 use super::store::{Key, Store};
 use super::time;
 
@@ -22,6 +23,7 @@ pub(super) struct Server {
     pub(super) version: String,
     /// For example `127.0.0.1:6443`.
     pub(super) address: String,
+    pub(super) requests: RequestLog,
     state: Mutex<State>,
 }
 
@@ -39,6 +41,7 @@ impl Server {
             pki,
             version,
             address,
+            requests: RequestLog::default(),
             state: Mutex::new(state),
         }
     }

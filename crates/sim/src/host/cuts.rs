@@ -102,6 +102,9 @@ pub(crate) async fn forward_lines(
         {
             return;
         }
+        if let CutOutcome::Forward | CutOutcome::CutAfter = outcome {
+            host.record_observation(&line);
+        }
         match outcome {
             CutOutcome::Forward => line.clear(),
             CutOutcome::CutAfter => {
