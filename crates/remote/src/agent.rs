@@ -12,8 +12,8 @@ use crate::channel::{Channel, ChannelEnd, Incoming};
 use crate::command::{CmdSwitch, HostOs, program_line};
 use crate::error::{AgentError, ConnectionError, RemoteError};
 use crate::paths::{AgentPaths, RemotePath, hash_file};
-use crate::sftp::{Sftp, TransferProgress};
-use crate::transport::Transport;
+use crate::sftp::TransferProgress;
+use crate::transport::Connection;
 
 /// The local agent executable for one operating system.
 #[derive(Debug, Clone)]
@@ -83,6 +83,10 @@ impl AgentHome {
         Self { agent, paths }
     }
 
+    pub(crate) fn agent(&self) -> &Agent {
+        &self.agent
+    }
+
     pub fn path(&self) -> RemotePath {
         self.paths.agent(&self.agent.hash)
     }
@@ -108,7 +112,7 @@ impl AgentHome {
     /// The returned message is the agent's `hello`, or whatever it sent instead.
     pub async fn open(
         &self,
-        session: &impl Transport,
+        session: &Connection,
         controller: &str,
         progress: impl FnMut(TransferProgress) + Send,
     ) -> Result<Opened, RemoteError> {
@@ -129,12 +133,12 @@ impl AgentHome {
                 });
             }
             Greeting::Message(..) => {
-                let delivery = self.deliver(session, progress).await?;
+                let delivery = session.deliver(self, progress).await?;
                 (self.greet(session, controller, switch).await?, delivery)
             }
             Greeting::NoMessage(_) | Greeting::Shell => {
                 self.check_system(session).await?;
-                let delivery = self.deliver(session, progress).await?;
+                let delivery = session.deliver(self, progress).await?;
                 (self.greet(session, controller, switch).await?, delivery)
             }
         };
@@ -167,7 +171,7 @@ impl AgentHome {
     /// Checks that this agent runs on the host before anything is copied to it for the
     /// first time. A host that does not report its system is assumed to match the
     /// cluster file.
-    async fn check_system(&self, session: &impl Transport) -> Result<(), RemoteError> {
+    async fn check_system(&self, session: &Connection) -> Result<(), RemoteError> {
         let Some(found) = session.system().await? else {
             return Ok(());
         };
@@ -190,7 +194,7 @@ impl AgentHome {
 
     async fn greet(
         &self,
-        session: &impl Transport,
+        session: &Connection,
         controller: &str,
         switch: CmdSwitch,
     ) -> Result<Greeting, RemoteError> {
@@ -230,33 +234,5 @@ impl AgentHome {
                 }
             };
         }
-    }
-
-    /// Copies the agent unless it is there; a file with other content is replaced.
-    pub async fn deliver(
-        &self,
-        session: &impl Transport,
-        progress: impl FnMut(TransferProgress) + Send,
-    ) -> Result<Delivery, RemoteError> {
-        session.deliver(&self.agent, &self.path(), progress).await
-    }
-
-    /// Removes the agent and the parent directories that are empty then and that only
-    /// casement uses. Its process must have ended.
-    pub async fn remove(&self, session: &impl Transport) -> Result<(), RemoteError> {
-        session.remove_agent(&self.path()).await
-    }
-
-    /// Copies a blob to the host's store. Returns the number of bytes sent.
-    pub async fn put_blob(
-        &self,
-        sftp: &Sftp,
-        from: &Path,
-        hash: &Sha256,
-        progress: impl FnMut(TransferProgress),
-    ) -> Result<u64, RemoteError> {
-        sftp.create_dirs(&self.paths.blobs).await?;
-        let to = self.paths.blob(hash);
-        sftp.put_blob(from, hash, &to, progress).await
     }
 }

@@ -2,7 +2,6 @@
 //! ended.
 
 use std::collections::VecDeque;
-use std::sync::Arc;
 
 use bytes::Bytes;
 use casement_resource::wire::{Decoder, Line, ToAgent, ToController, encode};
@@ -34,18 +33,12 @@ pub enum ChannelEnd {
 
 pub struct Channel {
     events: mpsc::UnboundedReceiver<ProcessEvent>,
-    sender: MessageSender,
+    stdin: Stdin,
     stdout: Decoder,
     stderr: Vec<u8>,
     noise: VecDeque<String>,
     received_bye: bool,
     end: Option<ChannelEnd>,
-}
-
-/// Can be used while another task reads.
-#[derive(Clone)]
-pub struct MessageSender {
-    stdin: Arc<Stdin>,
 }
 
 impl Channel {
@@ -54,9 +47,7 @@ impl Channel {
         let (events, stdin) = process.into_parts();
         Self {
             events,
-            sender: MessageSender {
-                stdin: Arc::new(stdin),
-            },
+            stdin,
             stdout: Decoder::new(),
             stderr: Vec::new(),
             noise: VecDeque::new(),
@@ -95,11 +86,13 @@ impl Channel {
     }
 
     pub async fn send(&self, message: &ToAgent) -> Result<(), RemoteError> {
-        self.sender.send(message).await
-    }
-
-    pub fn sender(&self) -> MessageSender {
-        self.sender.clone()
+        let line = encode(message).map_err(|source| {
+            RemoteError::Agent(AgentError::Wire {
+                host: self.host().clone(),
+                source,
+            })
+        })?;
+        self.stdin.write(Bytes::from(line)).await
     }
 
     /// The last lines that are not messages (banners, standard error).
@@ -108,7 +101,7 @@ impl Channel {
     }
 
     fn host(&self) -> &HostLabel {
-        &self.sender.stdin.host
+        &self.stdin.host
     }
 
     fn handle_event(&mut self, event: Option<ProcessEvent>) {
@@ -146,17 +139,5 @@ impl Channel {
             self.noise.pop_front();
         }
         self.noise.push_back(text);
-    }
-}
-
-impl MessageSender {
-    pub async fn send(&self, message: &ToAgent) -> Result<(), RemoteError> {
-        let line = encode(message).map_err(|source| {
-            RemoteError::Agent(AgentError::Wire {
-                host: self.stdin.host.clone(),
-                source,
-            })
-        })?;
-        self.stdin.write(Bytes::from(line)).await
     }
 }

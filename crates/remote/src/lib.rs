@@ -39,7 +39,7 @@ pub mod winrm;
 
 pub use agent::{Agent, AgentHome, Delivery, Opened};
 pub use casement_resource::Sha256;
-pub use channel::{Channel, ChannelEnd, Incoming, MessageSender};
+pub use channel::{Channel, ChannelEnd, Incoming};
 pub use command::{HostOs, HostSystem, Shell};
 pub use credential::{Credential, load_certificate};
 pub use error::{
@@ -55,4 +55,4 @@ pub use russh::keys::{PrivateKey, PublicKey};
 pub use session::Session;
 pub use sftp::{FileStat, Sftp, TransferProgress};
 pub use target::{HostKeyPolicy, NewKey, NewKeys, Target};
-pub use transport::{Connect, Connection, HostEndpoint, Transport};
+pub use transport::{Connection, HostEndpoint};

@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use crate::error::{ConnectionError, RemoteError};
-use crate::transport::Connect;
+use crate::transport::{Connection, HostEndpoint};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Reconnect {
@@ -41,21 +41,21 @@ pub struct Attempt<'a> {
 impl Reconnect {
     /// Retries until it succeeds, the timeout passes, or an error is permanent (a
     /// changed host key, a rejected login).
-    pub async fn connect<D: Connect>(
+    pub async fn connect(
         &self,
-        target: &D,
+        endpoint: &HostEndpoint,
         mut on_failure: impl FnMut(Attempt<'_>),
-    ) -> Result<D::Session, RemoteError> {
+    ) -> Result<Connection, RemoteError> {
         let start = Instant::now();
         let mut delay = self.initial_delay;
         let mut number = 0;
         loop {
             number += 1;
             let remaining = self.timeout.saturating_sub(start.elapsed());
-            let mut target = target.clone();
-            let connect_timeout = target.connect_timeout_mut();
+            let mut endpoint = endpoint.clone();
+            let connect_timeout = endpoint.connect_timeout_mut();
             *connect_timeout = remaining.min(*connect_timeout);
-            let error = match target.connect().await {
+            let error = match endpoint.connect().await {
                 Ok(session) => return Ok(session),
                 Err(error) => error,
             };
@@ -71,7 +71,7 @@ impl Reconnect {
             if elapsed + delay >= self.timeout {
                 return Err(RemoteError::Connection(
                     ConnectionError::ReconnectTimedOut {
-                        host: target.host(),
+                        host: endpoint.host(),
                         timeout: self.timeout,
                         attempts: number,
                         last: Box::new(error),

@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use casement_remote::{AgentHome, Connect, Connection, Opened, RemoteError};
+use casement_remote::{AgentHome, Connection, HostEndpoint, Opened, RemoteError};
 use tokio::time::Instant;
 
 const RETRY_FOR: Duration = Duration::from_secs(15);
@@ -12,7 +12,7 @@ const RETRY_INTERVAL: Duration = Duration::from_millis(500);
 
 /// Connects and starts the agent.
 pub async fn connect(
-    endpoint: &impl Connect<Session = Connection>,
+    endpoint: &HostEndpoint,
     home: &AgentHome,
     controller: &str,
 ) -> Result<(Connection, Opened), RemoteError> {

@@ -44,7 +44,7 @@ async fn messages_are_exchanged_and_noise_is_kept_separately() {
         let answer = channel.next().await.unwrap();
         assert_eq!(answer, message(ToController::Retired));
     }
-    channel.sender().send(&ToAgent::Bye).await.unwrap();
+    channel.send(&ToAgent::Bye).await.unwrap();
     assert_eq!(channel.next().await.unwrap(), message(ToController::Bye));
     let end = Incoming::End(ChannelEnd::Bye);
     assert_eq!(channel.next().await.unwrap(), end);
@@ -64,7 +64,7 @@ async fn missing_agent_is_uploaded_first() {
     let path = server.local_file("casement-node.exe", 100_000);
     let home = AgentHome::new(Agent::load(&path, HostOs::Windows).unwrap());
     server.shared.needs_agent.store(true, Ordering::SeqCst);
-    let session = Session::connect(&server.target()).await.unwrap();
+    let session = server.connect().await;
     let opened = home.open(&session, "me", |_| {}).await.unwrap();
     assert_eq!(opened.delivery, Delivery::Sent(100_000));
     assert_eq!(*opened.first_message, ToController::Retired);
@@ -99,7 +99,7 @@ async fn agent_for_another_architecture_is_not_uploaded_to_windows() {
     let home = AgentHome::new(Agent::load(&path, HostOs::Windows).unwrap());
     server.shared.needs_agent.store(true, Ordering::SeqCst);
     *server.shared.processor.lock().unwrap() = "ARM64";
-    let session = Session::connect(&server.target()).await.unwrap();
+    let session = server.connect().await;
     let Err(error) = home.open(&session, "me", |_| {}).await else {
         panic!("the agent is for another architecture");
     };
@@ -121,7 +121,7 @@ async fn agent_starts_through_git_bash() {
     let home = AgentHome::new(Agent::load(&path, HostOs::Windows).unwrap());
     server.shared.needs_agent.store(true, Ordering::SeqCst);
     server.shared.git_bash.store(true, Ordering::SeqCst);
-    let session = Session::connect(&server.target()).await.unwrap();
+    let session = server.connect().await;
     let opened = home.open(&session, "me", |_| {}).await.unwrap();
     assert_eq!(opened.delivery, Delivery::Sent(1000));
     let opened = home.open(&session, "me", |_| {}).await.unwrap();

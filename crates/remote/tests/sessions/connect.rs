@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use casement_remote::{HostKeyPolicy, HostOs, Reconnect, RemoteError, Session, Shell, load_key};
+use casement_remote::{
+    HostEndpoint, HostKeyPolicy, HostOs, Reconnect, RemoteError, Session, Shell, load_key,
+};
 use tokio::net::TcpListener;
 
 use crate::fake_server::{FakeServer, key};
@@ -150,14 +152,15 @@ async fn reconnect_finds_a_returning_host_and_gives_up_at_the_deadline() {
     let folder = tempfile::tempdir().unwrap();
     target.known_hosts = folder.path().join("known_hosts");
     std::fs::write(&target.known_hosts, known_hosts).unwrap();
-    let Err(failed) = short.connect(&target, |_| {}).await else {
+    let endpoint = HostEndpoint::from(target);
+    let Err(failed) = short.connect(&endpoint, |_| {}).await else {
         panic!("the host is down");
     };
     assert_eq!(failed.code(), "CAS-SSH-015");
 
     let reconnect = Reconnect::default();
     let (tried, mut seen) = tokio::sync::mpsc::unbounded_channel();
-    let back = reconnect.connect(&target, |attempt| {
+    let back = reconnect.connect(&endpoint, |attempt| {
         let _ = tried.send(attempt.number);
     });
     let returns = async {

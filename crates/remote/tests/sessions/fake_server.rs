@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-use casement_remote::{PrivateKey, Target};
+use casement_remote::{HostEndpoint, PrivateKey, Target};
 use russh::keys::PublicKey;
 use russh::keys::ssh_key::private::{Ed25519Keypair, KeypairData};
 use russh::server::{
@@ -138,6 +138,10 @@ impl FakeServer {
         let mut target = Target::new("win1", "127.0.0.1", "admin", key(1), self.known_hosts());
         target.port = self.port;
         target
+    }
+
+    pub async fn connect(&self) -> casement_remote::Connection {
+        HostEndpoint::from(self.target()).connect().await.unwrap()
     }
 
     /// A local file with incompressible content.

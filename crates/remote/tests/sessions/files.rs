@@ -130,8 +130,8 @@ async fn agent_is_uploaded_once_and_replaced_if_damaged() {
     let path = server.local_file("casement-node.exe", 300_000);
     let agent = Agent::load(&path, HostOs::Windows).unwrap();
     let home = AgentHome::new(agent.clone());
-    let session = Session::connect(&server.target()).await.unwrap();
-    let sent = home.deliver(&session, |_| {}).await.unwrap();
+    let session = server.connect().await;
+    let sent = session.deliver(&home, |_| {}).await.unwrap();
     assert_eq!(sent, Delivery::Sent(300_000));
     let path_on_host = format!(
         "C:/Program Files/casement/agent/{}/casement-node.exe",
@@ -142,11 +142,11 @@ async fn agent_is_uploaded_once_and_replaced_if_damaged() {
         agent.hash
     );
 
-    let again = home.deliver(&session, |_| {}).await.unwrap();
+    let again = session.deliver(&home, |_| {}).await.unwrap();
     assert_eq!(again, Delivery::Reused);
     std::fs::write(server.local_path(&path_on_host), vec![0; 300_000]).unwrap();
     assert_eq!(
-        home.deliver(&session, |_| {}).await.unwrap(),
+        session.deliver(&home, |_| {}).await.unwrap(),
         Delivery::Sent(300_000)
     );
 }

@@ -7,8 +7,8 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use casement_remote::{
-    AgentHome, AgentPaths, Credential, Hop, HostKeyPolicy, HostOs, RemoteError, Session, Target,
-    load_certificate, load_encrypted_key, load_key, load_public_key,
+    AgentHome, AgentPaths, Credential, Hop, HostEndpoint, HostKeyPolicy, HostOs, RemoteError,
+    Session, Target, load_certificate, load_encrypted_key, load_key, load_public_key,
 };
 use casement_resource::Secret;
 
@@ -299,7 +299,8 @@ async fn other_architecture_or_os_is_reported_before_any_upload() {
     }
     let first = format!("SetEnv PATH={}:/usr/bin:/bin", programs.path().display());
     let server = Server::start(&first);
-    let session = Session::connect(&server.plain()).await.unwrap();
+    let endpoint = HostEndpoint::from(server.plain());
+    let session = endpoint.connect().await.unwrap();
     let before = fs::read_dir(server.at("")).unwrap().count();
     let ours = std::env::consts::ARCH;
     for (os, remedy) in [(HostOs::Linux, "--agent-dir"), (HostOs::Windows, "`os`")] {

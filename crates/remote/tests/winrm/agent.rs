@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use casement_remote::winrm::WinRmSession;
 use casement_remote::{
-    Agent, AgentHome, ChannelEnd, ConnectionError, Delivery, HostOs, Incoming, Reconnect,
-    RemoteError, Sha256, Transport as _, hash_file,
+    Agent, AgentHome, ChannelEnd, Connection, ConnectionError, Delivery, HostOs, Incoming,
+    Reconnect, RemoteError, Sha256, hash_file,
 };
 use casement_resource::wire::{EventKind, Outcome, ToAgent, ToController};
 use casement_resource::{Access, Directory, NodeDocument, Resource, Stage, Step};
@@ -46,7 +46,7 @@ fn send_count(server: &Server) -> usize {
 async fn agent_is_uploaded_once_and_reused() {
     for server in [Server::http().await, Server::https().await] {
         let home = home(&server, 1_500_000);
-        let session = WinRmSession::connect(&server.target()).await.unwrap();
+        let session = server.connect().await;
         let mut last = None;
         let opened = home
             .open(&session, "me", |progress| last = Some(progress))
@@ -86,7 +86,7 @@ async fn agent_for_another_architecture_is_not_uploaded() {
     std::fs::write(&path, pe_header::x86_64()).unwrap();
     let home = AgentHome::new(Agent::load(&path, HostOs::Windows).unwrap());
     *server.shared.host.processor.lock().unwrap() = "ARM64";
-    let session = WinRmSession::connect(&server.target()).await.unwrap();
+    let session = server.connect().await;
     let Err(error) = home.open(&session, "me", |_| {}).await else {
         panic!("the agent is for another architecture");
     };
@@ -109,10 +109,10 @@ async fn agent_for_another_architecture_is_not_uploaded() {
 async fn damaged_agent_is_replaced_and_blocked_certutil_reported() {
     let server = Server::http().await;
     let home = home(&server, 100_000);
-    let session = WinRmSession::connect(&server.target()).await.unwrap();
-    home.deliver(&session, |_| {}).await.unwrap();
+    let session = server.connect().await;
+    session.deliver(&home, |_| {}).await.unwrap();
     assert_eq!(
-        home.deliver(&session, |_| {}).await.unwrap(),
+        session.deliver(&home, |_| {}).await.unwrap(),
         Delivery::Reused
     );
     let local = server.shared.host.local_path(&home.path().native());
@@ -121,7 +121,7 @@ async fn damaged_agent_is_replaced_and_blocked_certutil_reported() {
     assert_eq!(opened.delivery, Delivery::Sent(100_000));
     std::fs::write(&local, b"damaged").unwrap();
     *server.shared.host.certutil_blocked.lock().unwrap() = true;
-    let error = home.deliver(&session, |_| {}).await.unwrap_err();
+    let error = session.deliver(&home, |_| {}).await.unwrap_err();
     assert_eq!(error.code(), "CAS-SSH-019");
     assert!(error.to_string().contains("group policy"), "{error}");
 }
@@ -130,13 +130,13 @@ async fn damaged_agent_is_replaced_and_blocked_certutil_reported() {
 async fn removing_the_agent_removes_its_empty_folders() {
     let server = Server::http().await;
     let home = home(&server, 1000);
-    let session = WinRmSession::connect(&server.target()).await.unwrap();
-    home.deliver(&session, |_| {}).await.unwrap();
+    let session = server.connect().await;
+    session.deliver(&home, |_| {}).await.unwrap();
     let program_files = server.shared.host.local_path(r"C:\Program Files");
     assert!(program_files.join("casement").exists());
-    home.remove(&session).await.unwrap();
+    session.remove_agent(&home).await.unwrap();
     assert_eq!(std::fs::read_dir(&program_files).unwrap().count(), 0);
-    home.remove(&session).await.unwrap();
+    session.remove_agent(&home).await.unwrap();
 }
 
 #[tokio::test]
@@ -144,7 +144,7 @@ async fn channel_survives_idle_receives_and_ends_with_bye() {
     let server = Server::http().await;
     server.change(|settings| settings.receive = Duration::from_millis(30));
     let home = home(&server, 1000);
-    let session = WinRmSession::connect(&server.target()).await.unwrap();
+    let session = server.connect().await;
     let mut opened = home.open(&session, "me", |_| {}).await.unwrap();
     let receives = || {
         let actions = server.actions();
@@ -184,8 +184,8 @@ async fn blob_is_sent_once_and_complete() {
     let home = home(&server, 1000);
     let from = local_file(&server, "blob", 3_000_001);
     let (hash, size) = hash_file(&from).unwrap();
-    let session = WinRmSession::connect(&server.target()).await.unwrap();
-    home.deliver(&session, |_| {}).await.unwrap();
+    let session = server.connect().await;
+    session.deliver(&home, |_| {}).await.unwrap();
     let blobs = [(from.as_path(), hash)];
     let sent = session.send_blobs(&home, &blobs, |_| {}).await.unwrap();
     assert_eq!(sent, size);
@@ -200,8 +200,8 @@ async fn interrupted_blob_upload_is_resumed() {
     let home = home(&server, 1000);
     let from = local_file(&server, "blob", 3_000_000);
     let (hash, size) = hash_file(&from).unwrap();
-    let session = WinRmSession::connect(&server.target()).await.unwrap();
-    home.deliver(&session, |_| {}).await.unwrap();
+    let session = server.connect().await;
+    session.deliver(&home, |_| {}).await.unwrap();
     let blobs = [(from.as_path(), hash)];
     let drop_halfway = |progress: casement_remote::TransferProgress| {
         if progress.done > 1_500_000 {
@@ -216,7 +216,7 @@ async fn interrupted_blob_upload_is_resumed() {
     drop(session);
     // The client cannot delete its shell after a drop; a real host does so later.
     server.shared.shells.lock().unwrap().clear();
-    let session = WinRmSession::connect(&server.target()).await.unwrap();
+    let session = server.connect().await;
     let sent = session.send_blobs(&home, &blobs, |_| {}).await.unwrap();
     assert!(sent > 0 && sent < size - 1_000_000, "{sent} of {size}");
     let local = server.shared.host.backend.layout().blob(&hash);
@@ -229,8 +229,8 @@ async fn file_with_wrong_hash_is_not_stored() {
     let home = home(&server, 1000);
     let from = local_file(&server, "blob", 1000);
     let wrong = Sha256::of(b"another");
-    let session = WinRmSession::connect(&server.target()).await.unwrap();
-    home.deliver(&session, |_| {}).await.unwrap();
+    let session = server.connect().await;
+    session.deliver(&home, |_| {}).await.unwrap();
     let blobs = [(from.as_path(), wrong)];
     let error = session.send_blobs(&home, &blobs, |_| {}).await.unwrap_err();
     assert_eq!(error.code(), "CAS-SSH-019");
@@ -253,8 +253,8 @@ async fn envelopes_fit_the_limit_of_the_host() {
             (settings.envelope, settings.advertised_envelope) = (envelope, advertised)
         });
         let home = home(&server, 1_000_000);
-        let session = WinRmSession::connect(&server.target()).await.unwrap();
-        let delivery = home.deliver(&session, |_| {}).await.unwrap();
+        let session = server.connect().await;
+        let delivery = session.deliver(&home, |_| {}).await.unwrap();
         assert_eq!(
             delivery,
             Delivery::Sent(1_000_000),
@@ -267,7 +267,7 @@ async fn envelopes_fit_the_limit_of_the_host() {
 async fn dropped_connection_is_not_an_exit() {
     let server = Server::http().await;
     let home = home(&server, 1000);
-    let session = WinRmSession::connect(&server.target()).await.unwrap();
+    let session = server.connect().await;
     let mut opened = home.open(&session, "me", |_| {}).await.unwrap();
     server.drop_connections();
     server.change(|settings| settings.negotiate = false);
@@ -287,11 +287,14 @@ async fn dropped_connection_is_not_an_exit() {
 async fn deleted_shell_counts_as_dropped_connection() {
     let server = Server::http().await;
     let home = home(&server, 1000);
-    let session = WinRmSession::connect(&server.target()).await.unwrap();
+    let session = server.connect().await;
     let mut opened = home.open(&session, "me", |_| {}).await.unwrap();
     server.shared.shells.lock().unwrap().clear();
     let end = opened.channel.next().await.unwrap();
     assert_eq!(end, Incoming::End(ChannelEnd::ConnectionLost));
+    let Connection::WinRm(session) = session else {
+        panic!("the endpoint is WinRM");
+    };
     let error = session.run("echo hello").await.unwrap_err();
     assert!(error.is_transient(), "{error:?}");
 }
@@ -339,7 +342,7 @@ async fn events_of_a_run_continue_over_a_new_session() {
         run: "r1".parse().unwrap(),
         document: folders(),
     };
-    let session = WinRmSession::connect(&server.target()).await.unwrap();
+    let session = server.connect().await;
     let mut opened = home.open(&session, "me", |_| {}).await.unwrap();
     opened.channel.send(&request).await.unwrap();
     let Incoming::Message(first) = opened.channel.next().await.unwrap() else {
@@ -354,7 +357,10 @@ async fn events_of_a_run_continue_over_a_new_session() {
     assert_eq!(last, Incoming::End(ChannelEnd::ConnectionLost));
 
     let reconnect = Reconnect::default();
-    let session = reconnect.connect(&server.target(), |_| {}).await.unwrap();
+    let session = reconnect
+        .connect(&server.target().into(), |_| {})
+        .await
+        .unwrap();
     let mut opened = home.open(&session, "me", |_| {}).await.unwrap();
     assert_eq!(opened.delivery, Delivery::Reused);
     opened.channel.send(&request).await.unwrap();

@@ -244,7 +244,7 @@ async fn reconnect_retries_timeouts_but_not_failed_logins() {
     };
     let mut failed = 0;
     let session = reconnect
-        .connect(&target, |attempt| {
+        .connect(&target.clone().into(), |attempt| {
             assert_eq!(attempt.error.code(), "CAS-REM-007");
             failed += 1;
             if failed == 2 {
@@ -256,7 +256,9 @@ async fn reconnect_retries_timeouts_but_not_failed_logins() {
     assert_eq!(failed, 2);
     target.login = Login::Ntlm(wrong_password());
     let result = reconnect
-        .connect(&target, |_| panic!("a failed login must not be retried"))
+        .connect(&target.into(), |_| {
+            panic!("a failed login must not be retried")
+        })
         .await;
     assert_eq!(result.err().unwrap().code(), "CAS-REM-001");
 }

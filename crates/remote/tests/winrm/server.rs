@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use casement_remote::winrm::{Login, Protection, Trust, WinRmTarget};
+use casement_remote::{Connection, HostEndpoint};
 use casement_resource::{Secret, Sha256};
 use http_body_util::{BodyExt as _, Full};
 use hyper::body::Incoming;
@@ -183,6 +184,10 @@ impl Server {
             None => Protection::Sealed,
         };
         target
+    }
+
+    pub async fn connect(&self) -> Connection {
+        HostEndpoint::from(self.target()).connect().await.unwrap()
     }
 
     /// The last segments of the requested actions.

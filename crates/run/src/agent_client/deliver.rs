@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use casement_remote::{Reconnect, RemoteError, TransferProgress, Transport as _};
+use casement_remote::{Reconnect, RemoteError, TransferProgress};
 use casement_resource::wire::{Pull, ToAgent, ToController};
 use casement_resource::{Code, Failure, Sha256};
 

@@ -77,7 +77,7 @@ impl AgentClient {
     pub(super) async fn delete_agent(&mut self) -> Result<(), RunError> {
         let mut drops = 0;
         loop {
-            match self.home.remove(&self.session).await {
+            match self.session.remove_agent(&self.home).await {
                 Err(error) if error.is_transient() && drops < MAX_DROPS => {
                     drops += 1;
                     let (cancel, host) = (self.cancel.clone(), self.name().to_owned());
