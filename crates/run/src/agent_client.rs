@@ -17,9 +17,12 @@ use casement_resource::{
 };
 use tokio::time::timeout;
 
+use self::deliver::Transferred;
+use crate::blob_source::{BlobProgress, Blobs};
 use crate::cancel::CancelToken;
 use crate::connect::connect;
 use crate::error::RunError;
+use crate::host_agent::HostAgent;
 use crate::secrets::{NoSecrets, Secrets};
 
 /// How long a host may take to acknowledge the end of the session.
@@ -106,40 +109,12 @@ impl AgentClient {
         self.cancel = cancel;
     }
 
-    pub fn facts(&self) -> &HostFacts {
-        &self.facts
-    }
-
-    /// The host's name in the spec.
-    pub fn name(&self) -> &str {
-        self.endpoint.name()
-    }
-
     fn accept_hello(&mut self, message: ToController) -> Result<(), RunError> {
         match message {
             ToController::Hello { facts, .. } => {
                 self.facts = facts;
                 Ok(())
             }
-            other => Err(self.unexpected(other)),
-        }
-    }
-
-    /// Compares a document with the host; changes nothing.
-    pub async fn observe(&mut self, document: &NodeDocument) -> Result<Observed, RunError> {
-        let request = ToAgent::Observe {
-            document: document.clone(),
-        };
-        match self.request(&request).await? {
-            ToController::Observed {
-                steps,
-                missing_blobs,
-                kept,
-            } => Ok(Observed {
-                steps,
-                missing: missing_blobs,
-                kept,
-            }),
             other => Err(self.unexpected(other)),
         }
     }
@@ -180,49 +155,6 @@ impl AgentClient {
         }
     }
 
-    /// Converges the host to the document; reconnects after every connection loss.
-    pub async fn converge(
-        &mut self,
-        run: &RunId,
-        document: &NodeDocument,
-        secrets: &impl Secrets,
-        on_event: impl FnMut(&Event),
-    ) -> Result<Tally, RunError> {
-        let request = ToAgent::Converge {
-            run: run.clone(),
-            document: document.clone(),
-        };
-        self.follow(run, &request, secrets, on_event).await
-    }
-
-    /// Removes everything that casement created on the host and restores prior values.
-    pub async fn remove(
-        &mut self,
-        run: &RunId,
-        on_event: impl FnMut(&Event),
-    ) -> Result<Tally, RunError> {
-        let request = ToAgent::Remove {
-            run: run.clone(),
-            scope: RemoveScope::All,
-        };
-        self.follow(run, &request, &NoSecrets, on_event).await
-    }
-
-    /// Removes the agent's service, its state and its executable, after everything else.
-    pub async fn retire(mut self) -> Result<(), RunError> {
-        match self.request(&ToAgent::Retire).await? {
-            ToController::Retired => {}
-            other => return Err(self.unexpected(other)),
-        }
-        if self.send(&ToAgent::Bye).await.is_ok() {
-            // Windows deletes an executable only after its process has exited.
-            while self.receive().await.is_ok() {}
-        }
-        self.delete_agent().await?;
-        self.session.close().await;
-        Ok(())
-    }
-
     /// Does not wait for a host that stopped responding.
     pub async fn close(mut self) {
         let closed = async move {
@@ -243,7 +175,7 @@ impl AgentClient {
         run: &RunId,
         request: &ToAgent,
         secrets: &impl Secrets,
-        mut on_event: impl FnMut(&Event),
+        on_event: &(dyn Fn(&Event) + Sync),
     ) -> Result<Tally, RunError> {
         let mut next = 1;
         let mut cancel = self.cancel.clone();
@@ -373,6 +305,104 @@ impl AgentClient {
                 message: format!("{other:?}"),
             },
         }
+    }
+}
+
+impl HostAgent for AgentClient {
+    fn name(&self) -> &str {
+        self.endpoint.name()
+    }
+
+    fn facts(&self) -> &HostFacts {
+        &self.facts
+    }
+
+    async fn observe(&mut self, document: &NodeDocument) -> Result<Observed, RunError> {
+        let request = ToAgent::Observe {
+            document: document.clone(),
+        };
+        match self.request(&request).await? {
+            ToController::Observed {
+                steps,
+                missing_blobs,
+                kept,
+            } => Ok(Observed {
+                steps,
+                missing: missing_blobs,
+                kept,
+            }),
+            other => Err(self.unexpected(other)),
+        }
+    }
+
+    async fn deliver(
+        &mut self,
+        missing: &[Sha256],
+        blobs: &Blobs,
+        on_progress: &(dyn Fn(BlobProgress<'_>) + Sync),
+    ) -> Result<(), RunError> {
+        let mut remaining = Vec::new();
+        for hash in missing {
+            let unknown = || RunError::NoBlob {
+                host: self.name().to_owned(),
+                sha256: hash.to_string(),
+            };
+            let source = blobs.get(hash).ok_or_else(unknown)?;
+            remaining.push((*hash, source.path.as_path()));
+        }
+        if remaining.is_empty() {
+            return Ok(());
+        }
+        let mut transferred = Transferred::default();
+        let pulled = self
+            .pull_from_mirror(missing, blobs, &mut transferred, on_progress)
+            .await?;
+        remaining.retain(|(hash, _)| !pulled.contains(hash));
+        self.send_files(&remaining, &mut transferred, on_progress)
+            .await?;
+        let Transferred { pulled, sent, .. } = transferred;
+        on_progress(BlobProgress::Delivered { pulled, sent });
+        Ok(())
+    }
+
+    async fn converge(
+        &mut self,
+        run: &RunId,
+        document: &NodeDocument,
+        secrets: &impl Secrets,
+        on_event: &(dyn Fn(&Event) + Sync),
+    ) -> Result<Tally, RunError> {
+        let request = ToAgent::Converge {
+            run: run.clone(),
+            document: document.clone(),
+        };
+        self.follow(run, &request, secrets, on_event).await
+    }
+
+    async fn remove(
+        &mut self,
+        run: &RunId,
+        on_event: &(dyn Fn(&Event) + Sync),
+    ) -> Result<Tally, RunError> {
+        let request = ToAgent::Remove {
+            run: run.clone(),
+            scope: RemoveScope::All,
+        };
+        self.follow(run, &request, &NoSecrets, on_event).await
+    }
+
+    async fn retire(mut self) -> Result<(), RunError> {
+        match self.request(&ToAgent::Retire).await? {
+            ToController::Retired => {}
+            other => return Err(self.unexpected(other)),
+        }
+        if self.send(&ToAgent::Bye).await.is_ok() {
+            // Windows deletes an executable only after its process has exited.
+            while self.receive().await.is_ok() {}
+        }
+        self.delete_agent().await?;
+        self.session.close().await;
+        Ok(())
     }
 }
 

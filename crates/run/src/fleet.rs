@@ -13,6 +13,7 @@ use crate::blob_source::Blobs;
 use crate::cluster_api::ClusterApi as _;
 use crate::concurrency::Concurrency;
 use crate::error::RunError;
+use crate::host_agent::HostAgent;
 use crate::kube::{KubeApi, builds_of};
 
 pub struct Fleet {

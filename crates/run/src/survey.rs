@@ -8,6 +8,7 @@ use casement_spec::Host;
 use crate::agent_client::AgentClient;
 use crate::error::RunError;
 use crate::fleet::Fleet;
+use crate::host_agent::HostAgent as _;
 
 #[derive(Debug)]
 pub struct HostSurvey {

@@ -15,6 +15,7 @@ use crate::fleet::{self, FleetArgs};
 use crate::json::{self, DoctorFinding};
 use crate::{errors, output, spec_file};
 use casement_run::fleet::Fleet;
+use casement_run::host_agent::HostAgent as _;
 use casement_run::survey::{HostSurvey, documents, survey};
 
 /// Diagnose problems with the hosts and the cluster.

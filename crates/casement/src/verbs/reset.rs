@@ -12,6 +12,7 @@ use casement_resource::wire::{Event, Outcome};
 use casement_run::RunError;
 use casement_run::agent_client::AgentClient;
 use casement_run::cancel::CancelToken;
+use casement_run::host_agent::HostAgent as _;
 use casement_run::kube::KubeApi;
 use casement_run::reset::{Drain, Reset};
 use clap::Args;

@@ -15,6 +15,7 @@ use casement_resource::{
 use casement_run::RunError;
 use casement_run::agent_client::AgentClient;
 use casement_run::blob_source::{BlobProgress, BlobSource, Blobs, MirroredBlob};
+use casement_run::host_agent::HostAgent as _;
 use casement_run::secrets::{NoSecrets, Secrets};
 use casement_sim::{SimHost, SimSystem};
 use tokio::net::{TcpListener, TcpStream};
@@ -60,7 +61,7 @@ async fn windows_host_converges_through_a_network_change_and_is_cleaned_up() {
     let on_event = |event: &Event| events.lock().unwrap().push(event.clone());
     let run = "r1".parse().unwrap();
     let tally = client
-        .converge(&run, &document, &NoSecrets, on_event)
+        .converge(&run, &document, &NoSecrets, &on_event)
         .await
         .unwrap();
     assert_eq!(tally.changed, 3);
@@ -74,13 +75,15 @@ async fn windows_host_converges_through_a_network_change_and_is_cleaned_up() {
     assert!(client.observe(&document).await.unwrap().in_sync());
 
     let run = "r2".parse().unwrap();
-    let mut removed = BTreeMap::new();
+    let removed = Mutex::new(BTreeMap::new());
     let on_event = |event: &Event| {
         if let EventKind::StepRemoved { id, thing } = &event.kind {
+            let mut removed = removed.lock().unwrap();
             removed.insert(id.to_string(), thing.clone());
         }
     };
-    client.remove(&run, on_event).await.unwrap();
+    client.remove(&run, &on_event).await.unwrap();
+    let removed = removed.into_inner().unwrap();
     assert_eq!(removed.len(), 3, "{removed:?}");
     client.retire().await.unwrap();
     assert_eq!(fixture.host.sim().world(), before);
@@ -104,7 +107,7 @@ async fn idle_connection_that_is_lost_is_reopened() {
     fixture.host.cut();
     let run = "r1".parse().unwrap();
     let tally = client
-        .converge(&run, &document, &NoSecrets, |_| {})
+        .converge(&run, &document, &NoSecrets, &|_| {})
         .await
         .unwrap();
     assert_eq!(tally.changed, 1);
@@ -148,7 +151,7 @@ async fn secret_lost_in_transit_is_sent_again() {
     };
     let run = "r1".parse().unwrap();
     let tally = client
-        .converge(&run, &document_with_secret(), &secrets, |_| {})
+        .converge(&run, &document_with_secret(), &secrets, &|_| {})
         .await;
     assert_eq!(tally.unwrap().changed, 1);
     assert_eq!(secrets.requests.into_inner(), 2);
@@ -161,13 +164,13 @@ async fn run_that_requests_an_unknown_secret_fails() {
     let mut client = fixture.connect(HostOs::Windows).await;
     let run = "r1".parse().unwrap();
     let ended = client
-        .converge(&run, &document_with_secret(), &NoSecrets, |_| {})
+        .converge(&run, &document_with_secret(), &NoSecrets, &|_| {})
         .await;
     let error = ended.unwrap_err().to_string();
     assert!(error.contains("`sim1` requested a secret"), "{error}");
     // The failed run does not block the next one.
     let run = "r2".parse().unwrap();
-    while let Err(error) = client.remove(&run, |_| {}).await {
+    while let Err(error) = client.remove(&run, &|_| {}).await {
         assert!(matches!(error, RunError::Busy { .. }), "{error}");
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
@@ -189,12 +192,12 @@ async fn linux_host_converges_and_is_cleaned_up() {
     let document = NodeDocument::new("sim1".to_owned(), Stage::Network, steps).unwrap();
     let run = "r1".parse().unwrap();
     let tally = client
-        .converge(&run, &document, &NoSecrets, |_| {})
+        .converge(&run, &document, &NoSecrets, &|_| {})
         .await
         .unwrap();
     assert_eq!(tally.changed, 1);
     let run = "r2".parse().unwrap();
-    client.remove(&run, |_| {}).await.unwrap();
+    client.remove(&run, &|_| {}).await.unwrap();
     client.retire().await.unwrap();
     assert_eq!(fixture.host.sim().world(), before);
 }

@@ -18,6 +18,7 @@ use casement_resource::{
 use casement_run::RunError;
 use casement_run::agent_client::AgentClient;
 use casement_run::cancel::CancelSource;
+use casement_run::host_agent::HostAgent as _;
 use casement_run::secrets::Secrets;
 use casement_sim::{Cut, SimSystem};
 use futures_util::StreamExt as _;
@@ -231,7 +232,7 @@ async fn cancel_and_converge(fixture: &HostFixture) -> (bool, u64) {
     let converge = async |client: &mut AgentClient, run: &str| {
         let run = run.parse().unwrap();
         client
-            .converge(&run, &document(), &Password, on_event)
+            .converge(&run, &document(), &Password, &on_event)
             .await
     };
     let mut client = fixture.connect(HostOs::Windows).await;

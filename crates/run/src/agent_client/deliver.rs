@@ -15,47 +15,16 @@ type OnProgress<'a> = dyn Fn(BlobProgress<'_>) + Sync + 'a;
 
 /// In bytes.
 #[derive(Default)]
-struct Transferred {
+pub(super) struct Transferred {
     done: u64,
     size: u64,
-    pulled: u64,
-    sent: u64,
+    pub(super) pulled: u64,
+    pub(super) sent: u64,
 }
 
 impl AgentClient {
-    /// Resumes partial transfers after a connection loss.
-    pub async fn deliver(
-        &mut self,
-        missing: &[Sha256],
-        blobs: &Blobs,
-        on_progress: &OnProgress<'_>,
-    ) -> Result<(), RunError> {
-        let mut remaining = Vec::new();
-        for hash in missing {
-            let unknown = || RunError::NoBlob {
-                host: self.name().to_owned(),
-                sha256: hash.to_string(),
-            };
-            let source = blobs.get(hash).ok_or_else(unknown)?;
-            remaining.push((*hash, source.path.as_path()));
-        }
-        if remaining.is_empty() {
-            return Ok(());
-        }
-        let mut transferred = Transferred::default();
-        let pulled = self
-            .pull_from_mirror(missing, blobs, &mut transferred, on_progress)
-            .await?;
-        remaining.retain(|(hash, _)| !pulled.contains(hash));
-        self.send_files(&remaining, &mut transferred, on_progress)
-            .await?;
-        let Transferred { pulled, sent, .. } = transferred;
-        on_progress(BlobProgress::Delivered { pulled, sent });
-        Ok(())
-    }
-
     /// Returns the blobs that the host has afterwards.
-    async fn pull_from_mirror(
+    pub(super) async fn pull_from_mirror(
         &mut self,
         missing: &[Sha256],
         blobs: &Blobs,
@@ -130,7 +99,7 @@ impl AgentClient {
         }
     }
 
-    async fn send_files(
+    pub(super) async fn send_files(
         &mut self,
         files: &[(Sha256, &Path)],
         transferred: &mut Transferred,

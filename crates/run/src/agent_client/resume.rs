@@ -9,6 +9,7 @@ use tokio::time::{Instant, sleep};
 use super::AgentClient;
 use crate::cancel::CancelToken;
 use crate::error::RunError;
+use crate::host_agent::HostAgent as _;
 
 /// How long a canceled run still waits for a lost connection.
 const CANCEL_GRACE: Duration = Duration::from_secs(2);
