@@ -103,7 +103,8 @@ impl ClusterClient {
             ChangeMethod::Apply => self.apply_owned(change).await,
             ChangeMethod::Delete => self.delete_owned(&change.object).await,
             ChangeMethod::Restart { vni } => {
-                self.restart_flannel(vni, on_progress).await?;
+                self.restart_flannel(&change.object, vni, on_progress)
+                    .await?;
                 Ok(ApplyOutcome::Changed)
             }
         }

@@ -32,8 +32,6 @@ pub struct FlannelFacts {
     pub config_map: ObjectRef,
     /// The first, if there is one per architecture.
     pub daemon_set: ObjectRef,
-    /// Label selectors of the Linux pods, one per DaemonSet.
-    pub selectors: Vec<String>,
     /// `net-conf.json`, verbatim.
     pub text: String,
     pub net_conf: ObservedNetConf,
@@ -121,7 +119,6 @@ impl ClusterClient {
         let text = text.ok_or_else(|| unusable("not found".to_owned()))?;
         let net_conf = ObservedNetConf::read(&text).map_err(unusable)?;
         Ok(Some(FlannelFacts {
-            selectors: self.flannel_selectors(&namespace).await?,
             restart_pending: self.is_restart_pending().await?,
             daemon_set: cni.daemon_set.clone(),
             config_map,
@@ -130,7 +127,7 @@ impl ClusterClient {
         }))
     }
 
-    /// The label selector of each flannel DaemonSet for Linux.
+    /// The label selectors of flannel's Linux pods, one per DaemonSet.
     async fn flannel_selectors(&self, namespace: &str) -> Result<Vec<String>, ClusterError> {
         let sets: Api<DaemonSet> = Api::namespaced(self.client.clone(), namespace);
         let sets = sets.list(&ListParams::default()).await;

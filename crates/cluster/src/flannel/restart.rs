@@ -10,7 +10,7 @@ use k8s_openapi::api::core::v1::Pod;
 use kube::api::{Api, DeleteParams, ListParams, Preconditions, WatchParams};
 use tokio::time::{Instant, timeout};
 
-use super::FlannelFacts;
+use crate::change::ObjectRef;
 use crate::client::ClusterClient;
 use crate::error::ClusterError;
 
@@ -20,26 +20,33 @@ const TIMEOUT: Duration = Duration::from_secs(300);
 const POLL_INTERVAL: Duration = Duration::from_secs(2);
 
 impl ClusterClient {
-    /// Deletes all of flannel's Linux pods and waits until every node has a ready one
-    /// that reports this VNI.
+    /// Deletes all of flannel's Linux pods in the namespace of this DaemonSet and waits
+    /// until every node has a ready one that reports this VNI.
     pub(crate) async fn restart_flannel(
         &self,
+        daemon_set: &ObjectRef,
         vni: u32,
         on_progress: &(dyn Fn(String) + Sync),
     ) -> Result<(), ClusterError> {
-        let facts = self.observe().await?;
-        let Some(flannel) = self.flannel(&facts).await? else {
+        let namespace = daemon_set.namespace.as_deref().unwrap_or_default();
+        // Not part of the plan: a DaemonSet may have been added since.
+        let selectors = self.flannel_selectors(namespace).await?;
+        if selectors.is_empty() {
             return Ok(());
-        };
-        let namespace = flannel.daemon_set.namespace.clone().unwrap_or_default();
-        let pods: Api<Pod> = Api::namespaced(self.client.clone(), &namespace);
+        }
+        let pods: Api<Pod> = Api::namespaced(self.client.clone(), namespace);
         self.set_restart_pending(true).await?;
-        let (old, _) = self.flannel_pods(&pods, &flannel).await?;
+        let (old, _) = self.flannel_pods(&pods, &selectors).await?;
         try_join_all(old.iter().map(|pod| self.delete_pod(&pods, pod))).await?;
         let gone: BTreeSet<&str> = old.iter().filter_map(uid).collect();
         let nodes: BTreeSet<String> = old.iter().filter_map(node_of).collect();
-        self.wait_for_flannel(&pods, &flannel, &Expected { nodes, gone, vni }, on_progress)
-            .await?;
+        self.wait_for_flannel(
+            &pods,
+            &selectors,
+            &Expected { nodes, gone, vni },
+            on_progress,
+        )
+        .await?;
         self.set_restart_pending(false).await?;
         self.delete_empty_state().await
     }
@@ -47,10 +54,10 @@ impl ClusterClient {
     async fn flannel_pods(
         &self,
         pods: &Api<Pod>,
-        flannel: &FlannelFacts,
+        selectors: &[String],
     ) -> Result<(Vec<Pod>, String), ClusterError> {
         let (mut found, mut version) = (Vec::new(), String::new());
-        for selector in &flannel.selectors {
+        for selector in selectors {
             let list = pods.list(&ListParams::default().labels(selector)).await;
             let list = list.map_err(self.failed("list flannel's pods"))?;
             version = list.metadata.resource_version.unwrap_or_default();
@@ -78,14 +85,14 @@ impl ClusterClient {
     async fn wait_for_flannel(
         &self,
         pods: &Api<Pod>,
-        flannel: &FlannelFacts,
+        selectors: &[String],
         expected: &Expected<'_>,
         on_progress: &(dyn Fn(String) + Sync),
     ) -> Result<(), ClusterError> {
         let end = Instant::now() + TIMEOUT;
         let mut last = usize::MAX;
         loop {
-            let (behind, version) = self.behind(pods, flannel, expected).await?;
+            let (behind, version) = self.behind(pods, selectors, expected).await?;
             if behind.is_empty() {
                 return Ok(());
             }
@@ -111,10 +118,10 @@ impl ClusterClient {
     async fn behind(
         &self,
         pods: &Api<Pod>,
-        flannel: &FlannelFacts,
+        selectors: &[String],
         expected: &Expected<'_>,
     ) -> Result<(BTreeMap<String, String>, String), ClusterError> {
-        let (list, version) = self.flannel_pods(pods, flannel).await?;
+        let (list, version) = self.flannel_pods(pods, selectors).await?;
         let fresh: BTreeSet<String> = list
             .iter()
             .filter(|pod| uid(pod).is_some_and(|uid| !expected.gone.contains(uid)))

@@ -13,7 +13,6 @@ fn facts(text: &str) -> FlannelFacts {
     FlannelFacts {
         config_map: ObjectRef::new("v1", "ConfigMap", Some("kube-flannel"), CONFIG_MAP),
         daemon_set: ObjectRef::new("apps/v1", "DaemonSet", Some("kube-flannel"), "x"),
-        selectors: vec!["app=flannel".to_owned()],
         text: text.to_owned(),
         net_conf: ObservedNetConf::read(text).unwrap(),
         restart_pending: false,

@@ -37,7 +37,6 @@ fn flannel(backend: &str, network: &str) -> FlannelFacts {
     FlannelFacts {
         config_map: ObjectRef::new("v1", "ConfigMap", Some("kube-flannel"), "kube-flannel-cfg"),
         daemon_set: ObjectRef::new("apps/v1", "DaemonSet", Some("kube-flannel"), "x"),
-        selectors: Vec::new(),
         text: String::new(),
         net_conf: ObservedNetConf {
             network: network.to_owned(),
