@@ -21,9 +21,9 @@ pub struct NodeState {
     /// Why it is not Ready (`KubeletNotReady`).
     pub reason: String,
     pub message: String,
-    pub pod_cidr: Option<String>,
-    /// The internal address, once the kubelet has reported it.
-    pub address: Option<String>,
+    pub pod_cidrs: Vec<String>,
+    /// The internal addresses, once the kubelet has reported them.
+    pub addresses: Vec<String>,
     /// `os=windows:NoSchedule`.
     pub taints: Vec<String>,
 }
@@ -132,8 +132,8 @@ impl NodeState {
             ready,
             reason,
             message,
-            pod_cidr: node_pod_cidrs(node).into_iter().next(),
-            address: ObservedNode::of(node).addresses.into_iter().next(),
+            pod_cidrs: node_pod_cidrs(node),
+            addresses: ObservedNode::of(node).addresses,
             taints: node_taints(node),
         }
     }

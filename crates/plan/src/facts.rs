@@ -98,6 +98,19 @@ impl ClusterFacts {
         Ok(facts)
     }
 
+    /// The same with what is known now of one node. The order of the nodes, which is that
+    /// of a document's routes, stays.
+    #[must_use]
+    pub fn with_node(&self, node: NodeFacts) -> Self {
+        let mut facts = self.clone();
+        let mut nodes = facts.nodes.iter_mut();
+        match nodes.find(|known| known.name.eq_ignore_ascii_case(&node.name)) {
+            Some(known) => (known.address, known.pods) = (node.address, node.pods),
+            None => facts.nodes.push(node),
+        }
+        facts
+    }
+
     /// The nodes with a known address and pod network.
     pub fn peers(&self) -> Vec<Peer> {
         self.nodes

@@ -1,6 +1,6 @@
 //! Turns hosts into nodes: prepare, join, network, Ready.
 
-use casement_plan::{ClusterFacts, Inputs, linux, windows};
+use casement_plan::{ClusterFacts, Inputs, NodeFacts, linux, windows};
 use casement_resource::wire::{Event, Tally};
 use casement_resource::{NodeDocument, Stage};
 use casement_spec::{Cluster, Host as HostSpec};
@@ -13,6 +13,7 @@ use crate::concurrency::Concurrency;
 use crate::error::RunError;
 use crate::host_agent::HostAgent;
 use crate::job::Job;
+use crate::run_host::RunHost;
 use crate::secrets::{KnownSecrets, NoSecrets, Tokens};
 use crate::unavailable::{UnavailableLimit, UnavailablePermit};
 
@@ -59,6 +60,8 @@ pub struct Apply<'a, A> {
     pub inputs: &'a Inputs,
     pub blobs: &'a Blobs,
     pub api: &'a A,
+    /// The cluster before anything was changed, as the user has seen it in the plan.
+    pub facts: &'a ClusterFacts,
     /// The prefix of the run ids on hosts; each stage appends its name.
     pub run: &'a str,
     /// Ends waits at once; a host that is being changed finishes its current step.
@@ -66,6 +69,14 @@ pub struct Apply<'a, A> {
     pub concurrency: Concurrency,
     pub unavailable: UnavailableLimit,
     pub on_event: &'a (dyn Fn(RunEvent<'_>) + Sync),
+}
+
+#[derive(Debug)]
+pub struct ApplyReport {
+    /// In the order of the hosts.
+    pub hosts: Vec<HostOutcome>,
+    /// The cluster as it was read last.
+    pub facts: ClusterFacts,
 }
 
 #[derive(Debug)]
@@ -83,7 +94,7 @@ enum Next {
 }
 
 struct Member<'a, H> {
-    host: &'a mut H,
+    host: RunHost<'a, H>,
     windows: bool,
     result: Result<u32, RunError>,
 }
@@ -91,9 +102,12 @@ struct Member<'a, H> {
 impl<A: ClusterApi> Apply<'_, A> {
     /// A failing host does not stop the others; routes are created between those that
     /// have joined.
-    pub async fn run<H: HostAgent>(&self, hosts: &mut [H]) -> Result<Vec<HostOutcome>, RunError> {
-        let members = hosts.iter_mut().map(|host| {
-            let spec = self.spec(host.name());
+    pub async fn run<H: HostAgent>(
+        &self,
+        hosts: Vec<RunHost<'_, H>>,
+    ) -> Result<ApplyReport, RunError> {
+        let members = hosts.into_iter().map(|host| {
+            let spec = self.spec(host.agent.name());
             Member {
                 windows: spec.as_ref().is_ok_and(|spec| spec.os.is_windows()),
                 result: spec.map(|_| 0),
@@ -101,12 +115,12 @@ impl<A: ClusterApi> Apply<'_, A> {
             }
         });
         let mut members: Vec<Member<'_, H>> = members.collect();
-        let canceled = match self.stages(&mut members).await {
-            Err(RunError::Canceled { .. }) => true,
-            ended => ended.map(|()| false)?,
+        let (canceled, facts) = match self.stages(&mut members).await {
+            Err(RunError::Canceled { .. }) => (true, self.facts.clone()),
+            ended => (false, ended?),
         };
         let outcomes = members.into_iter().map(|member| {
-            let host = member.host.name().to_owned();
+            let host = member.host.agent.name().to_owned();
             let result = match member.result {
                 Ok(_) if canceled => {
                     let result = Err(RunError::Canceled { host: host.clone() });
@@ -117,28 +131,42 @@ impl<A: ClusterApi> Apply<'_, A> {
             };
             HostOutcome { host, result }
         });
-        Ok(outcomes.collect())
+        Ok(ApplyReport {
+            hosts: outcomes.collect(),
+            facts,
+        })
     }
 
     /// The Linux side of the network comes before the Windows side, twice: what is known
     /// before the first Windows host joins, then the routes to the joined hosts, whose pod
     /// networks are not known earlier, before the first of them gets its network.
-    async fn stages<H: HostAgent>(&self, members: &mut [Member<'_, H>]) -> Result<(), RunError> {
-        let before = self.unless_canceled(self.api.facts()).await?;
-        let early = async |host: &mut H| self.linux_network(host, None, &before).await;
+    ///
+    /// Returns the facts after the joins. Those before may be minutes old, as the user has
+    /// read the plan meanwhile, but nothing relies on them alone: a change of the cluster
+    /// tests the value that it replaces, a join compares the CA with its pin, a wait watches
+    /// the Node itself, and the documents of the network are planned again.
+    async fn stages<H: HostAgent>(
+        &self,
+        members: &mut [Member<'_, H>],
+    ) -> Result<ClusterFacts, RunError> {
+        // A separate run id: the agent would take the same one for a finished run.
+        let run = format!("{}-early", self.run);
+        let early =
+            async |host: &mut RunHost<'_, H>| self.linux_network(host, self.facts, &run).await;
         self.run_stage(members, false, Next::More, early).await;
-        let join = async |host: &mut H| self.prepare_and_join(host, &before).await;
+        let join = async |host: &mut RunHost<'_, H>| self.prepare_and_join(host).await;
         self.run_stage(members, true, Next::More, join).await;
         let nodes = members.iter().filter(|member| member.result.is_ok());
-        let nodes: Vec<&str> = nodes.map(|member| member.host.name()).collect();
+        let nodes: Vec<&str> = nodes.map(|member| member.host.agent.name()).collect();
         self.unless_canceled(self.api.delete_leftover_tokens(&nodes))
             .await?;
-        let after = self.unless_canceled(self.api.facts()).await?;
-        let routes = async |host: &mut H| self.linux_network(host, Some(&before), &after).await;
+        let facts = self.unless_canceled(self.api.facts()).await?;
+        let routes =
+            async |host: &mut RunHost<'_, H>| self.linux_network(host, &facts, self.run).await;
         self.run_stage(members, false, Next::Nothing, routes).await;
-        let network = async |host: &mut H| self.network_and_ready(host, &before, &after).await;
+        let network = async |host: &mut RunHost<'_, H>| self.network_and_ready(host, &facts).await;
         self.run_stage(members, true, Next::Nothing, network).await;
-        Ok(())
+        Ok(facts)
     }
 
     /// Runs on the hosts of one operating system that have not failed.
@@ -147,17 +175,17 @@ impl<A: ClusterApi> Apply<'_, A> {
         members: &mut [Member<'_, H>],
         windows: bool,
         next: Next,
-        work: impl AsyncFn(&mut H) -> Result<u32, RunError>,
+        work: impl AsyncFn(&mut RunHost<'_, H>) -> Result<u32, RunError>,
     ) {
         let due = members
             .iter_mut()
             .filter(|member| member.windows == windows && member.result.is_ok());
         let due = due.map(|member| async {
-            let result = work(member.host).await;
+            let result = work(&mut member.host).await;
             let earlier = member.result.as_ref().map_or(0, |changed| *changed);
             member.result = result.map(|changed| earlier + changed);
             if next == Next::Nothing || member.result.is_err() {
-                self.ended(member.host.name(), &member.result);
+                self.ended(member.host.agent.name(), &member.result);
             }
         });
         self.concurrency.all(due).await;
@@ -186,22 +214,17 @@ impl<A: ClusterApi> Apply<'_, A> {
     /// nodes already.
     async fn linux_network<H: HostAgent>(
         &self,
-        host: &mut H,
-        applied: Option<&ClusterFacts>,
+        host: &mut RunHost<'_, H>,
         facts: &ClusterFacts,
+        run: &str,
     ) -> Result<u32, RunError> {
-        let spec = self.spec(host.name())?;
+        let spec = self.spec(host.agent.name())?;
         let document = linux::network(self.cluster, spec, facts)?;
-        // A separate run id: the agent would take the same one for a finished run.
-        let run = match applied {
-            None => format!("{}-early", self.run),
-            Some(applied) if linux::network(self.cluster, spec, applied)? == document => {
-                return Ok(0);
-            }
-            Some(_) => self.run.to_owned(),
-        };
+        if host.is_converged(&document) {
+            return Ok(0);
+        }
         let mut permit = self.unavailable.host();
-        let job = self.job(&run);
+        let job = self.job(run);
         job.converge(host, &document, &NoSecrets, &mut permit).await
     }
 
@@ -210,41 +233,38 @@ impl<A: ClusterApi> Apply<'_, A> {
     /// for the other hosts, which may wait for it, so its network stage runs here.
     async fn prepare_and_join<H: HostAgent>(
         &self,
-        host: &mut H,
-        facts: &ClusterFacts,
+        host: &mut RunHost<'_, H>,
     ) -> Result<u32, RunError> {
-        let name = host.name().to_owned();
+        let name = host.agent.name().to_owned();
         let mut permit = self.unavailable.host();
-        let mut result = self.create_node(host, facts, &mut permit).await;
-        if let Ok(changed) = result
-            && permit.is_held()
-        {
-            let run = format!("{}-back", self.run);
-            let restored = self.restore_node(host, &run, &mut permit).await;
-            result = restored.map(|more| changed + more);
-        }
-        self.release_permit(&name, facts, &mut permit, &result)
-            .await;
+        let result = match self.create_node(host, &mut permit).await {
+            Ok((changed, node)) if permit.is_held() => {
+                let restored = self.restore_node(host, node, &mut permit).await;
+                restored.map(|more| changed + more)
+            }
+            created => created.map(|(changed, _)| changed),
+        };
+        self.release_permit(&name, &mut permit, &result).await;
         result
     }
 
+    /// Returns the number of changes, and the Node.
     async fn create_node<H: HostAgent>(
         &self,
-        host: &mut H,
-        facts: &ClusterFacts,
+        host: &mut RunHost<'_, H>,
         permit: &mut UnavailablePermit<'_>,
-    ) -> Result<u32, RunError> {
-        let spec = self.spec(host.name())?;
+    ) -> Result<(u32, NodeFacts), RunError> {
+        let spec = self.spec(host.agent.name())?;
         let name = spec.name.as_str();
         let prepare = windows::prepare(self.cluster, spec, self.inputs)?;
         let given = KnownSecrets(&self.inputs.secrets);
         let job = self.job(self.run);
         let prepared = job.converge(host, &prepare, &given, permit).await?;
-        if !has_node(facts, name) {
+        if !has_node(self.facts, name) {
             // It runs no pods yet.
             permit.release();
         }
-        let join = windows::join(self.cluster, spec, facts)?;
+        let join = windows::join(self.cluster, spec, self.facts)?;
         let joined = self.join(host, &join, permit).await?;
         let registered = self.cancel.run(name, self.api.wait_joined(name)).await;
         // Also after a cancellation: the next run finds the Node joined and would not
@@ -253,27 +273,30 @@ impl<A: ClusterApi> Apply<'_, A> {
             0 => Ok(()),
             _ => self.api.set_schedulable(name, false).await,
         };
-        registered?;
+        let node = registered?;
         cordoned?;
         self.api.taint(name, &spec.taints).await?;
-        Ok(prepared + joined)
+        Ok((prepared + joined, node))
     }
 
     /// A token is created only when the host requests it, and is deleted on every outcome.
     async fn join<H: HostAgent>(
         &self,
-        host: &mut H,
+        host: &mut RunHost<'_, H>,
         document: &NodeDocument,
         permit: &mut UnavailablePermit<'_>,
     ) -> Result<u32, RunError> {
-        let name = host.name().to_owned();
+        let name = host.agent.name().to_owned();
+        let job = self.job(self.run);
+        let Some(pending) = job.observe(host, document).await? else {
+            return Ok(0);
+        };
         let tokens = Tokens::new(self.api, &name);
         let waiting = |reason| self.waiting(&name, reason);
-        let job = self.job(self.run);
         let joined = tokio::select! {
             biased;
             () = self.watch_join(&name, &waiting) => Ok(0),
-            joined = job.converge(host, document, &tokens, permit) => joined,
+            joined = job.change(host, pending, &tokens, permit) => joined,
         };
         let revoked = tokens.revoke().await;
         // The first error is the cause.
@@ -291,43 +314,48 @@ impl<A: ClusterApi> Apply<'_, A> {
         std::future::pending().await
     }
 
-    /// The network stage of a host that was unavailable, before the others have joined.
+    /// The network stage of a host that was unavailable, before the others have joined: all
+    /// that is new of the cluster is the host's own Node. What else is new comes with the
+    /// network stage of all hosts.
     async fn restore_node<H: HostAgent>(
         &self,
-        host: &mut H,
-        run: &str,
+        host: &mut RunHost<'_, H>,
+        node: NodeFacts,
         permit: &mut UnavailablePermit<'_>,
     ) -> Result<u32, RunError> {
-        let facts = self.unless_canceled(self.api.facts()).await?;
-        self.network(host, &facts, run, permit).await
+        let run = format!("{}-back", self.run);
+        let facts = self.facts.with_node(node);
+        self.network(host, &facts, &run, permit).await
     }
 
     /// Stage network of a Windows host, until its Node is Ready.
     async fn network_and_ready<H: HostAgent>(
         &self,
-        host: &mut H,
-        before: &ClusterFacts,
+        host: &mut RunHost<'_, H>,
         facts: &ClusterFacts,
     ) -> Result<u32, RunError> {
-        let name = host.name().to_owned();
+        let name = host.agent.name().to_owned();
         let mut permit = self.unavailable.host();
         let result = self.network(host, facts, self.run, &mut permit).await;
-        self.release_permit(&name, before, &mut permit, &result)
-            .await;
+        self.release_permit(&name, &mut permit, &result).await;
         result
     }
 
     /// The host counts as unavailable until its Node is Ready.
     async fn network<H: HostAgent>(
         &self,
-        host: &mut H,
+        host: &mut RunHost<'_, H>,
         facts: &ClusterFacts,
         run: &str,
         permit: &mut UnavailablePermit<'_>,
     ) -> Result<u32, RunError> {
-        let spec = self.spec(host.name())?;
+        let spec = self.spec(host.agent.name())?;
         let name = spec.name.as_str();
         let document = windows::network(self.cluster, spec, facts)?;
+        if host.is_converged(&document) {
+            // Its Node was restored with it.
+            return Ok(0);
+        }
         let job = self.job(run);
         let changed = job.converge(host, &document, &NoSecrets, permit).await?;
         let waiting = |reason| self.waiting(name, reason);
@@ -351,12 +379,11 @@ impl<A: ClusterApi> Apply<'_, A> {
     async fn release_permit(
         &self,
         name: &str,
-        before: &ClusterFacts,
         permit: &mut UnavailablePermit<'_>,
         result: &Result<u32, RunError>,
     ) {
         let Err(error) = result else { return };
-        if !permit.is_held() || !has_node(before, name) {
+        if !permit.is_held() || !has_node(self.facts, name) {
             return;
         }
         let waiting = |reason| self.waiting(name, reason);

@@ -20,6 +20,8 @@ pub struct Token {
 }
 
 pub trait ClusterApi: Sync {
+    /// Reads the whole cluster: a run does so twice, before it changes anything and when
+    /// all hosts have joined.
     fn facts(&self) -> impl Future<Output = Result<ClusterFacts, RunError>> + Send;
 
     /// Valid for at most one hour.

@@ -3,14 +3,13 @@
 
 use std::collections::BTreeSet;
 
-use casement_cluster::ClusterChange;
-use casement_plan::{ClusterFacts, Inputs};
+use casement_cluster::{ClusterChange, ObservedCluster};
+use casement_plan::Inputs;
 use casement_remote::{HostEndpoint, HostOs};
 use casement_spec::{Cluster, Host};
 
 use crate::agent_client::{AgentClient, Agents};
 use crate::blob_source::Blobs;
-use crate::cluster_api::ClusterApi as _;
 use crate::concurrency::Concurrency;
 use crate::error::RunError;
 use crate::host_agent::HostAgent;
@@ -67,10 +66,6 @@ impl Fleet {
         }
     }
 
-    pub async fn facts(&self) -> Result<ClusterFacts, RunError> {
-        self.kube.facts().await
-    }
-
     /// The host with this name in the file.
     pub fn host(&self, name: &str) -> Result<&Host, RunError> {
         let mut hosts = self.cluster.spec.hosts.iter();
@@ -108,14 +103,13 @@ impl Fleet {
     /// What has to change in the cluster.
     ///
     /// # Errors
-    /// Before anything changes: missing permissions, everything that keeps Windows nodes
-    /// out, and an outage that was not allowed.
-    pub async fn changes(&self, allow_outage: bool) -> Result<Vec<ClusterChange>, RunError> {
-        self.kube.check_permissions(&self.cluster).await?;
+    /// Everything that keeps Windows nodes out.
+    pub async fn changes(
+        &self,
+        observed: &ObservedCluster,
+    ) -> Result<Vec<ClusterChange>, RunError> {
         let builds = self.windows_builds();
-        let changes = self.kube.changes(&self.cluster, &builds).await?;
-        refuse_outage(&changes, allow_outage)?;
-        Ok(changes)
+        self.kube.changes(&self.cluster, &builds, observed).await
     }
 
     /// The names of the hosts that answered.

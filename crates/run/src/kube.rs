@@ -40,6 +40,22 @@ pub struct KubeApi {
 }
 
 impl KubeApi {
+    /// Observes the cluster with an account that has every permission for this file.
+    ///
+    /// # Errors
+    /// Every missing permission, also where one of them keeps the cluster from being read.
+    pub async fn observe_permitted(&self, spec: &Cluster) -> Result<ObservedCluster, RunError> {
+        let observed = match self.cluster.observe().await {
+            Err(error @ ClusterError::Access(AccessError::Forbidden { .. })) => {
+                self.check_permissions(spec, None).await?;
+                return Err(error.into());
+            }
+            observed => observed?,
+        };
+        self.check_permissions(spec, Some(&observed)).await?;
+        Ok(observed)
+    }
+
     /// The pending changes of the cluster's objects; those that interrupt pods come last.
     ///
     /// # Errors
@@ -48,14 +64,14 @@ impl KubeApi {
         &self,
         spec: &Cluster,
         builds: &BTreeSet<u32>,
+        facts: &ObservedCluster,
     ) -> Result<Vec<ClusterChange>, RunError> {
-        let facts = self.cluster.observe().await?;
         let overlay = spec.spec.network.mode().is_flannel();
         let flannel = match overlay {
-            true => self.cluster.flannel(&facts).await?,
+            true => self.cluster.flannel(facts).await?,
             false => None,
         };
-        let mut problems = preflight(spec, &facts, flannel.as_ref());
+        let mut problems = preflight(spec, facts, flannel.as_ref());
         if spec.spec.network.mode().is_calico() {
             problems.extend(calico::preflight(spec, &self.cluster.calico().await?));
         }
@@ -63,7 +79,7 @@ impl KubeApi {
             return Err(RunError::PreflightFailed(problems));
         }
         let mut changes = facts.os_selector_changes();
-        let components = host_process(spec, &facts_of(&facts));
+        let components = host_process(spec, &cluster_facts(facts));
         for manifest in owned_manifests(spec, builds).iter().chain(&components) {
             changes.extend(self.cluster.plan_owned(manifest).await?);
         }
@@ -73,13 +89,18 @@ impl KubeApi {
         Ok(changes)
     }
 
-    /// Fails with every permission that is missing for this file.
-    pub async fn check_permissions(&self, spec: &Cluster) -> Result<(), RunError> {
+    /// Fails with every permission that is missing for this file. Those for flannel need
+    /// its namespace, which is known once the cluster was observed.
+    async fn check_permissions(
+        &self,
+        spec: &Cluster,
+        observed: Option<&ObservedCluster>,
+    ) -> Result<(), RunError> {
         let mut permissions = PERMISSIONS.to_vec();
         if spec.spec.network.mode().is_flannel() {
-            let facts = self.cluster.observe().await?;
-            let namespace = facts.cni.and_then(|cni| cni.daemon_set.namespace);
-            let flannel = namespace.iter().flat_map(|it| flannel_permissions(it));
+            let cni = observed.and_then(|observed| observed.cni.as_ref());
+            let namespace = cni.and_then(|cni| cni.daemon_set.namespace.as_ref());
+            let flannel = namespace.into_iter().flat_map(|it| flannel_permissions(it));
             permissions.extend(flannel);
         }
         if spec.spec.network.mode().is_calico() {
@@ -173,17 +194,24 @@ impl KubeApi {
     }
 }
 
-fn facts_of(facts: &ObservedCluster) -> ClusterFacts {
-    let nodes = facts.nodes.iter().map(|node| NodeFacts {
-        name: node.name.clone(),
-        address: node.addresses.iter().find_map(|text| text.parse().ok()),
-        pods: node.pod_cidrs.iter().find_map(|text| text.parse().ok()),
-    });
+/// What plans need of an observed cluster.
+#[must_use]
+pub fn cluster_facts(facts: &ObservedCluster) -> ClusterFacts {
+    let nodes = facts.nodes.iter();
+    let nodes = nodes.map(|node| node_facts(&node.name, &node.addresses, &node.pod_cidrs));
     ClusterFacts {
         api_server: facts.endpoint.clone(),
         ca_hashes: facts.ca_hashes.clone(),
         ca: facts.ca_pem.clone(),
         nodes: nodes.collect(),
+    }
+}
+
+fn node_facts(name: &str, addresses: &[String], pod_cidrs: &[String]) -> NodeFacts {
+    NodeFacts {
+        name: name.to_owned(),
+        address: addresses.iter().find_map(|text| text.parse().ok()),
+        pods: pod_cidrs.iter().find_map(|text| text.parse().ok()),
     }
 }
 
@@ -232,7 +260,7 @@ fn describe(state: &NodeState) -> String {
 
 impl ClusterApi for KubeApi {
     async fn facts(&self) -> Result<ClusterFacts, RunError> {
-        Ok(facts_of(&self.cluster.observe().await?))
+        Ok(cluster_facts(&self.cluster.observe().await?))
     }
 
     async fn create_token(&self, host: &str) -> Result<Token, RunError> {
@@ -264,16 +292,12 @@ impl ClusterApi for KubeApi {
 
     async fn wait_joined(&self, node: &str) -> Result<NodeFacts, RunError> {
         // Both appear shortly after the Node; the routes of other hosts need them.
-        let known = |state: &NodeState| state.pod_cidr.is_some() && state.address.is_some();
+        let known = |state: &NodeState| !state.pod_cidrs.is_empty() && !state.addresses.is_empty();
         let expected = "registered with a pod CIDR and an address";
         let state = self
             .wait(node, REGISTER_TIMEOUT, expected, &|_| {}, known)
             .await?;
-        Ok(NodeFacts {
-            name: node.to_owned(),
-            address: None,
-            pods: state.pod_cidr.and_then(|text| text.parse().ok()),
-        })
+        Ok(node_facts(node, &state.addresses, &state.pod_cidrs))
     }
 
     async fn wait_ready(

@@ -20,6 +20,7 @@ pub mod kube;
 pub mod preflight;
 pub mod read_only;
 pub mod reset;
+pub mod run_host;
 pub mod secrets;
 pub mod survey;
 pub mod unavailable;

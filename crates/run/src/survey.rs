@@ -9,6 +9,7 @@ use crate::agent_client::AgentClient;
 use crate::error::RunError;
 use crate::fleet::Fleet;
 use crate::host_agent::HostAgent as _;
+use crate::run_host::ObservedDocument;
 
 #[derive(Debug)]
 pub struct HostSurvey {
@@ -19,6 +20,8 @@ pub struct HostSurvey {
     pub steps: Vec<SurveyedStep>,
     /// Stages that cannot be planned before the host has joined.
     pub after_join: Vec<Stage>,
+    /// The same steps by document, for the run that changes the host.
+    pub documents: Vec<ObservedDocument>,
 }
 
 impl HostSurvey {
@@ -50,19 +53,19 @@ impl SurveyedStep {
     }
 }
 
+/// The name of a host, and what was found on it.
+pub type SurveyResult = (String, Result<HostSurvey, RunError>);
+
 /// Surveys all connected hosts at once.
-pub async fn survey(
-    fleet: &mut Fleet,
-) -> Result<Vec<(String, Result<HostSurvey, RunError>)>, RunError> {
-    let facts = fleet.facts().await?;
+pub async fn survey(fleet: &mut Fleet, facts: &ClusterFacts) -> Vec<SurveyResult> {
     let mut clients = std::mem::take(&mut fleet.clients);
     let surveys = clients.iter_mut();
-    let surveys = surveys.map(|client| survey_host(fleet, client, &facts));
+    let surveys = surveys.map(|client| survey_host(fleet, client, facts));
     let surveys = fleet.concurrency.all(surveys).await;
     let names = clients.iter().map(|client| client.name().to_owned());
     let surveys = names.zip(surveys).collect();
     fleet.clients = clients;
-    Ok(surveys)
+    surveys
 }
 
 async fn survey_host(
@@ -71,25 +74,27 @@ async fn survey_host(
     facts: &ClusterFacts,
 ) -> Result<HostSurvey, RunError> {
     let name = client.name().to_owned();
-    let (documents, after_join) = documents(fleet, fleet.host(&name)?, facts)?;
-    let mut steps = Vec::new();
-    for document in &documents {
-        let observed = client.observe(document).await?;
+    let (planned, after_join) = documents(fleet, fleet.host(&name)?, facts)?;
+    let (mut steps, mut documents) = (Vec::new(), Vec::new());
+    for document in planned {
+        let observed = client.observe(&document).await?;
         let names = document.steps().iter().map(|step| step.resource.identity());
         let all_in_sync = observed.steps.iter().all(ObservedStep::in_sync);
         let stage = document.stage();
-        let surveyed = names.zip(observed.steps);
+        let surveyed = names.zip(observed.steps.iter().cloned());
         steps.extend(surveyed.map(|(name, step)| SurveyedStep { stage, name, step }));
         // Where a step changes, the agent gets the document anyway.
         if all_in_sync && !observed.kept.in_sync() {
-            steps.push(kept_document(stage, observed.kept)?);
+            steps.push(kept_document(stage, observed.kept.clone())?);
         }
+        documents.push(ObservedDocument::new(document, observed));
     }
     Ok(HostSurvey {
         name,
         system: client.facts().product.clone(),
         steps,
         after_join,
+        documents,
     })
 }
 

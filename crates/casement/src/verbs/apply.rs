@@ -5,12 +5,13 @@ use std::path::PathBuf;
 
 use casement_cluster::ClusterChange;
 use casement_diag::Problem;
+use casement_plan::ClusterFacts;
 use casement_report::RunBuilder;
 use casement_report::record::{HostSummary, Summary};
 use casement_resource::wire::Outcome;
 use casement_run::RunError;
 use casement_run::agent_client::AgentClient;
-use casement_run::apply::{Apply, HostOutcome, RunEvent};
+use casement_run::apply::{Apply, ApplyReport, HostOutcome, RunEvent};
 use casement_run::cancel::CancelToken;
 use casement_run::concurrency::Concurrency;
 use casement_run::unavailable::UnavailableLimit;
@@ -26,9 +27,12 @@ use crate::json::{self, Format, Joined, RunReport};
 use crate::progress::{self, ClosedRecord, Progress, ProgressArgs, RunRecord};
 use crate::signals::InterruptWatch;
 use crate::{changes, clock, confirm, errors, output, read_only, signals};
-use casement_run::fleet::Fleet;
+use casement_run::fleet::{Fleet, refuse_outage};
+use casement_run::host_agent::HostAgent as _;
+use casement_run::kube::cluster_facts;
 use casement_run::read_only::ReadOnlyHost;
-use casement_run::survey::{HostSurvey, survey};
+use casement_run::run_host::{ObservedDocument, RunHost};
+use casement_run::survey::{HostSurvey, SurveyResult, survey};
 
 /// Apply the cluster file to the hosts and the cluster.
 #[derive(Debug, Args)]
@@ -118,11 +122,8 @@ pub async fn run_apply(arguments: ApplyArgs) -> Result<(), CommandError> {
 pub async fn apply(arguments: ApplyArgs, interrupts: &InterruptWatch) -> Result<(), CommandError> {
     let (mut fleet, mut endpoints) = fleet::open_only(&arguments.fleet, &arguments.only).await?;
     let kube = fleet.kube.clone();
-    let changes = if fleet.reaches_a_windows_host() {
-        let changes = fleet.changes(arguments.allow_network_outage).await;
-        changes.map_err(|error| errors::problem(&error))?
-    } else {
-        // No Windows host is reachable: nothing would use the changes to the cluster.
+    if !fleet.reaches_a_windows_host() {
+        // Nothing would use the changes to the cluster.
         let ending = Ending {
             fleet: &fleet,
             progress: None,
@@ -130,16 +131,20 @@ pub async fn apply(arguments: ApplyArgs, interrupts: &InterruptWatch) -> Result<
             document: RunDocument::new(&arguments, Vec::new()),
         };
         return ending.conclude(&[], &ClusterResult::default());
-    };
+    }
+    let plan = plan_cluster(&fleet, arguments.allow_network_outage).await;
+    let plan = plan.map_err(|error| errors::problem(&error))?;
     let read_only = fleet::inspect_read_only(&fleet, &mut endpoints).await;
     for host in &read_only {
         output::message(&read_only::text(host));
     }
+    let mut surveys = Vec::new();
     if !arguments.yes {
-        confirm_plan(&mut fleet, &changes).await?;
+        surveys = survey(&mut fleet, &plan.facts).await;
+        confirm_plan(&fleet, &plan.changes, &surveys)?;
     }
     let mut record = RunRecord::begin("apply", &kube.run, arguments.output.is_json());
-    record.planned_cluster(changes.iter().map(changes::object_change).collect());
+    record.planned_cluster(plan.changes.iter().map(changes::object_change).collect());
     let progress = Progress::begin(&arguments.progress, &fleet.names(), record);
     for (host, error) in &fleet.unreachable {
         progress.host_ended(host, Err(error));
@@ -151,8 +156,8 @@ pub async fn apply(arguments: ApplyArgs, interrupts: &InterruptWatch) -> Result<
         max_unavailable: arguments.max_unavailable,
     };
     let document = RunDocument::new(&arguments, read_only);
-    let outcomes = match executor.run(&mut fleet, &changes).await {
-        Ok(outcomes) => outcomes,
+    let report = match executor.run(&mut fleet, &plan, surveys).await {
+        Ok(report) => report,
         Err(error) => {
             let problem = errors::problem(&error);
             let record = progress.abandon(Outcome::Failed, &problem);
@@ -161,8 +166,8 @@ pub async fn apply(arguments: ApplyArgs, interrupts: &InterruptWatch) -> Result<
         }
     };
     let cluster = ClusterResult {
-        changed: changes.len(),
-        pod_cidrs: executor.pod_cidrs(&fleet).await,
+        changed: plan.changes.len(),
+        pod_cidrs: pod_cidrs(report.facts),
     };
     let ending = Ending {
         fleet: &fleet,
@@ -170,7 +175,32 @@ pub async fn apply(arguments: ApplyArgs, interrupts: &InterruptWatch) -> Result<
         interrupts,
         document,
     };
-    ending.conclude(&outcomes, &cluster)
+    ending.conclude(&report.hosts, &cluster)
+}
+
+/// The cluster as it was read before the user confirmed, and what has to change in it.
+struct ClusterPlan {
+    facts: ClusterFacts,
+    changes: Vec<ClusterChange>,
+}
+
+/// # Errors
+/// Before anything changes: missing permissions, everything that keeps Windows nodes out,
+/// and an outage that was not allowed.
+async fn plan_cluster(fleet: &Fleet, allow_outage: bool) -> Result<ClusterPlan, RunError> {
+    let observed = fleet.kube.observe_permitted(&fleet.cluster).await?;
+    let changes = fleet.changes(&observed).await?;
+    refuse_outage(&changes, allow_outage)?;
+    Ok(ClusterPlan {
+        facts: cluster_facts(&observed),
+        changes,
+    })
+}
+
+fn pod_cidrs(facts: ClusterFacts) -> BTreeMap<String, String> {
+    let nodes = facts.nodes.into_iter();
+    let pods = nodes.filter_map(|node| Some((node.name, node.pods?.to_string())));
+    pods.collect()
 }
 
 #[derive(Default)]
@@ -192,9 +222,10 @@ impl Executor<'_> {
     async fn run(
         &self,
         fleet: &mut Fleet,
-        changes: &[ClusterChange],
-    ) -> Result<Vec<HostOutcome>, RunError> {
-        match self.change_cluster(fleet, changes).await {
+        plan: &ClusterPlan,
+        surveys: Vec<SurveyResult>,
+    ) -> Result<ApplyReport, RunError> {
+        match self.change_cluster(fleet, &plan.changes).await {
             // Each host reports the cancellation.
             Err(RunError::Canceled { .. }) => {}
             changed => changed?,
@@ -208,16 +239,17 @@ impl Executor<'_> {
             inputs: &fleet.inputs,
             blobs: &fleet.blobs,
             api: &fleet.kube,
+            facts: &plan.facts,
             run: &fleet.kube.run,
             cancel: self.cancel,
             concurrency: fleet.concurrency,
             unavailable: UnavailableLimit::at_most(self.max_unavailable),
             on_event: &|event: RunEvent<'_>| self.progress.on_run_event(&event),
         };
-        let outcomes = apply.run(&mut clients).await;
+        let report = apply.run(surveyed_hosts(&mut clients, surveys)).await;
         let closing = clients.into_iter().map(AgentClient::close);
         fleet.concurrency.all(closing).await;
-        outcomes
+        report
     }
 
     /// A change that is interrupted is completed by the next run: pending changes are
@@ -236,21 +268,30 @@ impl Executor<'_> {
         }
         Ok(())
     }
+}
 
-    /// Empty on errors: the record is useful without them.
-    async fn pod_cidrs(&self, fleet: &Fleet) -> BTreeMap<String, String> {
-        let facts = self.cancel.run("the cluster", fleet.facts()).await;
-        let nodes = facts.map(|facts| facts.nodes);
-        let nodes = nodes.unwrap_or_default().into_iter();
-        let pods = nodes.filter_map(|node| Some((node.name, node.pods?.to_string())));
-        pods.collect()
-    }
+/// The hosts with what the survey found on them, if there was one and they answered it.
+fn surveyed_hosts(
+    clients: &mut [AgentClient],
+    surveys: Vec<SurveyResult>,
+) -> Vec<RunHost<'_, AgentClient>> {
+    let mut known: BTreeMap<String, Vec<ObservedDocument>> = surveys
+        .into_iter()
+        .filter_map(|(name, survey)| Some((name, survey.ok()?.documents)))
+        .collect();
+    let hosts = clients.iter_mut().map(|client| {
+        let documents = known.remove(client.name());
+        RunHost::new(client, documents.unwrap_or_default())
+    });
+    hosts.collect()
 }
 
 /// Shows a summary of the plan and prompts for confirmation.
-async fn confirm_plan(fleet: &mut Fleet, changes: &[ClusterChange]) -> Result<(), CommandError> {
-    let surveys = survey(fleet).await;
-    let surveys = surveys.map_err(|error| errors::problem(&error))?;
+fn confirm_plan(
+    fleet: &Fleet,
+    changes: &[ClusterChange],
+    surveys: &[SurveyResult],
+) -> Result<(), CommandError> {
     let names = surveys.iter().map(|(name, _)| name);
     let names = names.chain(fleet.unreachable.iter().map(|(name, _)| name));
     let width = names
@@ -270,7 +311,7 @@ async fn confirm_plan(fleet: &mut Fleet, changes: &[ClusterChange]) -> Result<()
     for change in changes.iter().filter(|change| change.outage.is_some()) {
         output::message(&format!("  {:<width$}  {}", "", changes::line(change)));
     }
-    for (name, survey) in &surveys {
+    for (name, survey) in surveys {
         let text = match survey {
             Ok(survey) => format!("{:<26}  {}", host_summary(survey), survey.system),
             Err(error) => error.to_string(),

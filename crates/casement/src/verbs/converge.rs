@@ -19,6 +19,7 @@ use casement_run::blob_source::Blobs;
 use casement_run::cancel::CancelToken;
 use casement_run::concurrency::Concurrency;
 use casement_run::job::Job;
+use casement_run::run_host::RunHost;
 use casement_run::secrets::NoSecrets;
 use casement_run::unavailable::UnavailablePermit;
 use clap::Args;
@@ -122,9 +123,8 @@ impl Executor {
         };
         // No limit of unavailable hosts.
         let permit = &mut UnavailablePermit::default();
-        let result = job
-            .converge(&mut client, document, &NoSecrets, permit)
-            .await;
+        let mut host = RunHost::new(&mut client, Vec::new());
+        let result = job.converge(&mut host, document, &NoSecrets, permit).await;
         client.close().await;
         result
     }

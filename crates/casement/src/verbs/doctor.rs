@@ -14,6 +14,7 @@ use crate::failure::CommandError;
 use crate::fleet::{self, FleetArgs};
 use crate::json::{self, DoctorFinding};
 use crate::{errors, output, spec_file};
+use casement_run::cluster_api::ClusterApi as _;
 use casement_run::fleet::Fleet;
 use casement_run::host_agent::HostAgent as _;
 use casement_run::survey::{HostSurvey, documents, survey};
@@ -63,12 +64,11 @@ pub async fn run_doctor(arguments: DoctorArgs) -> Result<(), CommandError> {
 }
 
 async fn observe(fleet: &mut Fleet) -> Result<Observation, CommandError> {
-    let surveys = survey(fleet).await;
-    let surveys = surveys.map_err(|error| errors::problem(&error))?;
+    let facts = fleet.kube.facts().await;
+    let facts = &facts.map_err(|error| errors::problem(&error))?;
+    let surveys = survey(fleet, facts).await;
     let cluster = fleet.kube.cluster.diagnose().await;
     let cluster = cluster.map_err(|error| error.problem())?;
-    let facts = fleet.facts().await;
-    let facts = &facts.map_err(|error| errors::problem(&error))?;
     let mut clients = std::mem::take(&mut fleet.clients);
     let surveyed = clients.iter_mut().zip(surveys);
     let observed = surveyed.map(|(client, (_, survey))| {

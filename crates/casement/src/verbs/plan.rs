@@ -17,6 +17,7 @@ use crate::json::{self, HostStep, PlanHost, PlannedObject};
 use crate::output;
 use crate::read_only;
 use crate::signals;
+use casement_run::kube::cluster_facts;
 use casement_run::read_only::ReadOnlyHost;
 use casement_run::survey::{HostSurvey, survey};
 
@@ -50,11 +51,11 @@ pub async fn run_plan(arguments: PlanArgs) -> Result<(), CommandError> {
     }
     let _interrupts = signals::watch("plan");
     let (mut fleet, mut endpoints) = fleet::open(&arguments.fleet).await?;
-    let surveys = survey(&mut fleet).await;
-    let surveys = surveys.map_err(|error| errors::problem(&error))?;
-    // Not `fleet.changes`: reading needs fewer permissions, and `apply` checks the rest.
-    let builds = fleet.windows_builds();
-    let changes = fleet.kube.changes(&fleet.cluster, &builds).await;
+    // Reading needs fewer permissions than changing; `apply` checks them all.
+    let observed = fleet.kube.cluster.observe().await;
+    let observed = observed.map_err(|error| error.problem())?;
+    let surveys = survey(&mut fleet, &cluster_facts(&observed)).await;
+    let changes = fleet.changes(&observed).await;
     let changes = changes.map_err(|error| errors::problem(&error))?;
     let read_only = fleet::inspect_read_only(&fleet, &mut endpoints).await;
     let (mut hosts, mut failed) = (Vec::new(), Vec::new());

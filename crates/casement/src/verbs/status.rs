@@ -9,6 +9,7 @@ use crate::fleet::{self, FleetArgs};
 use crate::json::{self, HostStatus, SyncStatus};
 use crate::verbs::plan::steps;
 use crate::{columns, errors, output, signals};
+use casement_run::kube::cluster_facts;
 use casement_run::survey::{HostSurvey, survey};
 
 /// Show the hosts, their Nodes, and whether they are in sync with the file.
@@ -25,10 +26,9 @@ pub struct StatusArgs {
 pub async fn run_status(arguments: StatusArgs) -> Result<(), CommandError> {
     let _interrupts = signals::watch("status");
     let (mut fleet, _) = fleet::open(&arguments.fleet).await?;
-    let surveys = survey(&mut fleet).await;
-    let surveys = surveys.map_err(|error| errors::problem(&error))?;
     let facts = fleet.kube.cluster.observe().await;
     let facts = facts.map_err(|error| error.problem())?;
+    let surveys = survey(&mut fleet, &cluster_facts(&facts)).await;
     let node = |name: &str| match facts.node(name) {
         Some(node) if node.ready => "Ready",
         Some(_) => "NotReady",

@@ -24,6 +24,7 @@ mod overlay;
 mod plan_output;
 mod pull_from_mirror;
 mod read_only;
+mod request_counts;
 mod running_command;
 mod secrets;
 mod ssh_config;

@@ -13,6 +13,7 @@ use casement_run::agent_client::AgentClient;
 use casement_run::blob_source::Blobs;
 use casement_run::cancel::CancelToken;
 use casement_run::job::Job;
+use casement_run::run_host::RunHost;
 use casement_run::secrets::NoSecrets;
 use casement_run::unavailable::UnavailablePermit;
 use casement_sim::{SimHost, SimSpec, SimSystem, make_key};
@@ -277,9 +278,8 @@ async fn one_process_converges_many_hosts() {
                     on_event: &|_| {},
                 };
                 let permit = &mut UnavailablePermit::default();
-                let done = job
-                    .converge(&mut client, &document, &NoSecrets, permit)
-                    .await;
+                let mut host = RunHost::new(&mut client, Vec::new());
+                let done = job.converge(&mut host, &document, &NoSecrets, permit).await;
                 let changed = done.unwrap();
                 client.close().await;
                 changed

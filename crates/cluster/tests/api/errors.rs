@@ -5,6 +5,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use casement_cluster::{
     ChangeMethod, ClusterChange, ClusterClient, ClusterError, ObjectRef, PERMISSIONS,
 };
+use casement_run::RunError;
+use casement_run::kube::KubeApi;
 use http::{Request, Response};
 use kube::Client;
 use kube::client::Body;
@@ -143,6 +145,37 @@ async fn missing_permissions_are_reported_as_one_list() {
         ]
     );
     assert!(missing.len() < PERMISSIONS.len());
+}
+
+#[tokio::test]
+async fn missing_permissions_are_listed_if_they_keep_the_cluster_from_being_read() {
+    let powerless = cluster(|path, review| match path {
+        "/version" => version(),
+        "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews" => {
+            let mut answer = review.clone();
+            let allowed = review["spec"]["resourceAttributes"]["resource"] != "nodes";
+            answer["status"] = json!({"allowed": allowed});
+            (201, answer)
+        }
+        _ => failure(403, "nodes is forbidden"),
+    });
+    let kube = KubeApi {
+        cluster: powerless.await.unwrap(),
+        run: "powerless".to_owned(),
+    };
+    let text = "apiVersion: casement.dev/v1alpha1\nkind: Cluster\nmetadata: {name: shop}\n\
+                spec:\n  kubernetes: {version: 1.36.3}\n  existing: {kubeconfig: ./admin.conf}\n  \
+                network: {mode: flannel-overlay}\n  \
+                hosts:\n    - {name: win1, address: 10.3.0.4, os: windows-2022}\n";
+    let file = casement_source::load_bytes("cluster.yaml", text.as_bytes());
+    let error = kube.observe_permitted(&file.cluster.unwrap()).await;
+    let RunError::Cluster(error) = error.unwrap_err() else {
+        panic!("the API server refused");
+    };
+    assert_eq!(error.code(), "CAS-API-007");
+    let missing = [("missing", "get, list, watch, patch, delete nodes")];
+    let missing = missing.map(|(label, text)| (label.to_owned(), text.to_owned()));
+    assert_eq!(error.problem().detail, missing);
 }
 
 #[tokio::test]

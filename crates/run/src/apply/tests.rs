@@ -1,6 +1,7 @@
 //! The order of a run, on fake hosts and a fake cluster that record their calls.
 
 mod cancellation;
+mod observations;
 mod order;
 mod unavailable;
 
@@ -21,6 +22,7 @@ use crate::cluster_api::{ClusterApi, Token};
 use crate::concurrency::Concurrency;
 use crate::error::RunError;
 use crate::host_agent::HostAgent;
+use crate::run_host::RunHost;
 use crate::secrets::Secrets;
 use crate::unavailable::UnavailableLimit;
 
@@ -46,6 +48,8 @@ const HOSTS: [&str; 4] = ["win1", "win2", "win3", "lin1"];
 
 struct FakeApi {
     calls: Mutex<Vec<String>>,
+    /// How often all facts were read.
+    reads: Mutex<u32>,
     nodes: Mutex<Vec<String>>,
     /// The outcome of a wait for a Node.
     ready: Box<dyn Fn(&str) -> Wait + Sync>,
@@ -62,6 +66,7 @@ impl Default for FakeApi {
     fn default() -> Self {
         Self {
             calls: Mutex::default(),
+            reads: Mutex::default(),
             nodes: Mutex::new(HOSTS.map(str::to_owned).to_vec()),
             ready: Box::new(|_| Wait::Ready),
         }
@@ -73,28 +78,35 @@ impl FakeApi {
         self.calls.lock().unwrap().push(call);
     }
 
+    fn cluster_facts(&self) -> ClusterFacts {
+        let nodes = self.nodes.lock().unwrap();
+        ClusterFacts {
+            api_server: "198.18.0.10:6443".to_owned(),
+            ca_hashes: vec!["sha256:00".to_owned()],
+            ca: String::new(),
+            nodes: nodes.iter().map(|name| node_facts(name)).collect(),
+        }
+    }
+
     fn was_called(&self, call: &str) -> bool {
         self.calls.lock().unwrap().iter().any(|it| it == call)
     }
 }
 
+fn node_facts(name: &str) -> NodeFacts {
+    let index = HOSTS.iter().position(|host| *host == name).unwrap();
+    let last = u8::try_from(index).unwrap() + 11;
+    NodeFacts {
+        name: name.to_owned(),
+        address: Some(Ipv4Addr::new(198, 18, 0, last)),
+        pods: format!("10.244.{last}.0/24").parse().ok(),
+    }
+}
+
 impl ClusterApi for FakeApi {
     async fn facts(&self) -> Result<ClusterFacts, RunError> {
-        let node = |name: &String| {
-            let index = HOSTS.iter().position(|host| host == name).unwrap();
-            let last = u8::try_from(index).unwrap() + 11;
-            NodeFacts {
-                name: name.clone(),
-                address: Some(Ipv4Addr::new(198, 18, 0, last)),
-                pods: format!("10.244.{last}.0/24").parse().ok(),
-            }
-        };
-        Ok(ClusterFacts {
-            api_server: "198.18.0.10:6443".to_owned(),
-            ca_hashes: vec!["sha256:00".to_owned()],
-            ca: String::new(),
-            nodes: self.nodes.lock().unwrap().iter().map(node).collect(),
-        })
+        *self.reads.lock().unwrap() += 1;
+        Ok(self.cluster_facts())
     }
 
     async fn create_token(&self, host: &str) -> Result<Token, RunError> {
@@ -121,11 +133,7 @@ impl ClusterApi for FakeApi {
         if !nodes.iter().any(|name| name == node) {
             nodes.push(node.to_owned());
         }
-        Ok(NodeFacts {
-            name: node.to_owned(),
-            address: None,
-            pods: None,
-        })
+        Ok(node_facts(node))
     }
 
     async fn wait_ready(&self, node: &str, _: &(dyn Fn(String) + Sync)) -> Result<(), RunError> {
@@ -179,6 +187,7 @@ struct FakeHost {
     facts: HostFacts,
     in_sync: bool,
     failing_stage: Option<Stage>,
+    observed: Vec<Stage>,
     converged: Vec<Stage>,
     got_secret: bool,
     on_converge: Arc<OnConverge>,
@@ -202,6 +211,7 @@ impl FakeHost {
             },
             in_sync: false,
             failing_stage: None,
+            observed: Vec::new(),
             converged: Vec::new(),
             got_secret: false,
             on_converge: Arc::new(|_| Ok(())),
@@ -217,6 +227,23 @@ impl FakeHost {
             ..Self::new(name)
         }
     }
+
+    /// All steps are in sync, or none.
+    fn compare(&self, document: &NodeDocument) -> Observed {
+        let diff = || match self.in_sync {
+            true => Diff::from_changes(Vec::new(), || "in sync".to_owned()),
+            false => Diff::Changes(vec![Change::missing("x", "y")]),
+        };
+        let steps = document.steps().iter().map(|step| ObservedStep {
+            id: step.id.clone(),
+            result: Ok(diff()),
+        });
+        Observed {
+            steps: steps.collect(),
+            missing: Vec::new(),
+            kept: diff(),
+        }
+    }
 }
 
 impl HostAgent for FakeHost {
@@ -229,19 +256,8 @@ impl HostAgent for FakeHost {
     }
 
     async fn observe(&mut self, document: &NodeDocument) -> Result<Observed, RunError> {
-        let diff = || match self.in_sync {
-            true => Diff::from_changes(Vec::new(), || "in sync".to_owned()),
-            false => Diff::Changes(vec![Change::missing("x", "y")]),
-        };
-        let steps = document.steps().iter().map(|step| ObservedStep {
-            id: step.id.clone(),
-            result: Ok(diff()),
-        });
-        Ok(Observed {
-            steps: steps.collect(),
-            missing: Vec::new(),
-            kept: diff(),
-        })
+        self.observed.push(document.stage());
+        Ok(self.compare(document))
     }
 
     async fn deliver(
@@ -294,6 +310,20 @@ fn cluster() -> Cluster {
     casement_source::load("cluster.yaml", SPEC).cluster.unwrap()
 }
 
+fn inputs() -> Inputs {
+    let programs = Program::ALL.iter().map(|program| {
+        let blob = Blob {
+            sha256: Sha256::of(program.name().as_bytes()),
+            size: 1,
+        };
+        (*program, blob)
+    });
+    Inputs {
+        programs: programs.collect(),
+        ..Inputs::default()
+    }
+}
+
 fn run(api: &FakeApi, hosts: &mut [FakeHost]) -> Vec<HostOutcome> {
     run_with(api, hosts, None, &CancelToken::default())
 }
@@ -304,23 +334,22 @@ fn run_with(
     max_unavailable: Option<u16>,
     cancel: &CancelToken,
 ) -> Vec<HostOutcome> {
-    let programs = Program::ALL.iter().map(|program| {
-        let blob = Blob {
-            sha256: Sha256::of(program.name().as_bytes()),
-            size: 1,
-        };
-        (*program, blob)
-    });
-    let inputs = Inputs {
-        programs: programs.collect(),
-        ..Inputs::default()
-    };
-    let cluster = cluster();
+    let hosts = hosts.iter_mut().map(|host| RunHost::new(host, Vec::new()));
+    run_hosts(api, hosts.collect(), max_unavailable, cancel)
+}
+
+fn run_hosts(
+    api: &FakeApi,
+    hosts: Vec<RunHost<'_, FakeHost>>,
+    max_unavailable: Option<u16>,
+    cancel: &CancelToken,
+) -> Vec<HostOutcome> {
     let apply = Apply {
-        cluster: &cluster,
-        inputs: &inputs,
+        cluster: &cluster(),
+        inputs: &inputs(),
         blobs: &Blobs::new(),
         api,
+        facts: &api.cluster_facts(),
         run: "run",
         cancel,
         concurrency: Concurrency::default(),
@@ -330,7 +359,7 @@ fn run_with(
     let runtime = tokio::runtime::Builder::new_current_thread()
         .build()
         .unwrap();
-    runtime.block_on(apply.run(hosts)).unwrap()
+    runtime.block_on(apply.run(hosts)).unwrap().hosts
 }
 
 #[test]

@@ -99,7 +99,8 @@ fn file() -> casement_spec::Cluster {
 }
 
 async fn codes(kube: &KubeApi) -> Vec<String> {
-    match kube.changes(&file(), &BTreeSet::new()).await {
+    let observed = kube.cluster.observe().await.unwrap();
+    match kube.changes(&file(), &BTreeSet::new(), &observed).await {
         Ok(changes) => {
             assert!(
                 !changes.is_empty(),

@@ -338,13 +338,17 @@ pub async fn an_overlay_change_is_planned_applied_checked_and_restored(server: &
         run: "overlay".to_owned(),
     };
     let (spec, builds) = (spec(), BTreeSet::from([17763, 20348]));
-    kube.check_permissions(&spec).await.unwrap();
+    kube.observe_permitted(&spec).await.unwrap();
     let bare = daemon_set(server, "overlay-bare", Value::Null).await;
     let set_before = content(json!(bare.get("overlay-bare").await.unwrap()));
     let before = flannel.contents().await;
     let pods_before = flannel.uids().await;
 
-    let changes = kube.changes(&spec, &builds).await.unwrap();
+    let planned = async || {
+        let observed = cluster.observe().await.unwrap();
+        kube.changes(&spec, &builds, &observed).await.unwrap()
+    };
+    let changes = planned().await;
     let names: Vec<String> = changes.iter().map(|it| it.object.to_string()).collect();
     assert_eq!(
         names,
@@ -377,7 +381,7 @@ pub async fn an_overlay_change_is_planned_applied_checked_and_restored(server: &
         json!({"Type": "vxlan", "VNI": 4096, "Port": 4789})
     );
     assert_eq!(map["cni-conf.json"], CNI_CONF, "the Linux name stays");
-    assert_eq!(kube.changes(&spec, &builds).await.unwrap(), []);
+    assert_eq!(planned().await, []);
 
     let back = kube.restore_changes().await.unwrap();
     assert!(back.iter().any(|change| change.outage.is_some()));
@@ -392,7 +396,7 @@ pub async fn an_overlay_change_is_planned_applied_checked_and_restored(server: &
         flannel.vnis().await.into_values().collect::<Vec<_>>(),
         [1, 1]
     );
-    let again = kube.changes(&spec, &builds).await.unwrap();
+    let again = planned().await;
     assert_eq!(
         again.len(),
         changes.len(),

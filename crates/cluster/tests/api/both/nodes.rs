@@ -45,7 +45,7 @@ pub async fn a_watch_reports_the_reason_and_every_change(server: &Server) {
         }
     }
     assert!(state.ready);
-    while state.pod_cidr.is_none() {
+    while state.pod_cidrs.is_empty() {
         state = watch.next().await.unwrap();
     }
     assert!(cluster.delete_node("WATCHED01").await.unwrap());
