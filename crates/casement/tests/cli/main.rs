@@ -3,10 +3,9 @@
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 mod catalog;
+mod hns_documents;
 mod init;
 mod lint;
 mod messages;
 mod render;
-
-#[path = "../shared/json_output.rs"]
-mod json_output;
+mod sources;

@@ -115,10 +115,10 @@ fn values_of_the_host_have_placeholders() {
 #[test]
 fn remote_subnet_route_has_the_router_mac() {
     let subnet = RemoteSubnet {
-        destination_prefix: Deferred::Known("10.244.1.0/24".parse().unwrap()),
-        isolation_id: 4096,
-        provider_address: "192.168.10.11".parse().unwrap(),
-        distributed_router_mac_address: Deferred::AfterJoin,
+        destination: Deferred::Known("10.244.1.0/24".parse().unwrap()),
+        vni: 4096,
+        node: "192.168.10.11".parse().unwrap(),
+        router_mac: Deferred::AfterJoin,
     };
     assert_eq!(
         value(&AddRemoteSubnets::new([subnet])),

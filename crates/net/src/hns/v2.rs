@@ -156,13 +156,17 @@ enum RemoteSubnetPolicy {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "PascalCase")]
 pub struct RemoteSubnet {
-    pub destination_prefix: Deferred<Ipv4Net>,
-    pub isolation_id: u32,
-    pub provider_address: Ipv4Addr,
-    /// Created together with the remote network.
-    pub distributed_router_mac_address: Deferred<String>,
+    #[serde(rename = "DestinationPrefix")]
+    pub destination: Deferred<Ipv4Net>,
+    #[serde(rename = "IsolationId")]
+    pub vni: u32,
+    /// The address of the node.
+    #[serde(rename = "ProviderAddress")]
+    pub node: Ipv4Addr,
+    /// HNS creates it together with the network on the node.
+    #[serde(rename = "DistributedRouterMacAddress")]
+    pub router_mac: Deferred<String>,
 }
 
 impl AddRemoteSubnets {

@@ -112,10 +112,10 @@ impl HostFiles<'_> {
             return None;
         }
         let subnets = table.routes.iter().map(|route| RemoteSubnet {
-            destination_prefix: route.destination,
-            isolation_id: vxlan.vni.get(),
-            provider_address: route.address,
-            distributed_router_mac_address: Deferred::AfterJoin,
+            destination: route.destination,
+            vni: vxlan.vni.get(),
+            node: route.address,
+            router_mac: Deferred::AfterJoin,
         });
         let request = AddRemoteSubnets::new(subnets);
         Some(document("remote-subnets.json", &request))

@@ -1,5 +1,6 @@
 //! Behavior of the store, as callers see it.
 
+mod agent;
 mod documents;
 mod effects;
 mod objects;
