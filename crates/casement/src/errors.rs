@@ -5,6 +5,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use casement_cluster::ClusterChange;
 use casement_diag::Problem;
 use casement_resource::Failure;
+use casement_resource::host_paths::WINDOWS_LOGS;
 use casement_run::RunError;
 
 pub fn problem(error: &RunError) -> Problem {
@@ -15,7 +16,9 @@ pub fn problem(error: &RunError) -> Problem {
         RunError::NodeTimeout { last, .. } => Problem::new(
             "CAS-JOIN-001",
             error.to_string(),
-            "run `casement doctor` to find the cause; logs are in C:\\var\\log on the host",
+            format!(
+                "run `casement doctor` to find the cause; logs are in {WINDOWS_LOGS} on the host"
+            ),
         )
         .detail("last status", last),
         RunError::PreflightFailed(problems) => preflight(error, problems),

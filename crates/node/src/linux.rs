@@ -71,7 +71,7 @@ impl crate::platform::Layers for Linux {}
 
 #[must_use]
 pub fn default_state_dir() -> PathBuf {
-    PathBuf::from("/var/lib/casement")
+    PathBuf::from(casement_resource::host_paths::LINUX_STATE)
 }
 
 #[must_use]

@@ -61,7 +61,7 @@ impl crate::platform::Units for Windows {}
 impl crate::platform::Links for Windows {}
 
 pub fn default_state_dir() -> PathBuf {
-    known_folders::program_data().join("casement")
+    known_folders::program_data().join(casement_resource::host_paths::STATE_FOLDER)
 }
 
 pub use replace::rename_with_retry as rename;

@@ -2,6 +2,8 @@
 
 use casement_net::Deferred;
 use casement_net::routes::Commands;
+use casement_resource::service_names::{CONTAINERD, KUBELET};
+use casement_resource::step_ids::CNI;
 use casement_resource::{
     Access, Directory, Forwarding, InterfaceRef, KernelModule, NodeDocument, Resource, Run, Stage,
     SwapOff, Sysctl,
@@ -46,8 +48,8 @@ pub fn prepare(cluster: &Cluster, host: &Host, inputs: &Inputs) -> Result<NodeDo
         ("dir-kubernetes", paths.kubernetes),
         ("dir-kubelet", paths.kubelet),
         ("dir-cni-conf", paths.cni_configuration),
-        ("dir-log-containerd", &paths.log_folder("containerd")),
-        ("dir-log-kubelet", &paths.log_folder("kubelet")),
+        ("dir-log-containerd", &paths.log_folder(CONTAINERD)),
+        ("dir-log-kubelet", &paths.log_folder(KUBELET)),
     ] {
         let directory = Directory {
             path: path(folder)?,
@@ -164,7 +166,7 @@ pub(crate) fn conflist(
     };
     let name = modes::of(cluster).conflist_name(host);
     let path = paths.below(paths.cni_configuration, &[name]);
-    file(steps, "cni", &[], &path, text)
+    file(steps, CNI, &[], &path, text)
 }
 
 /// The route commands for a read-only host.

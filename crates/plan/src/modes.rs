@@ -111,7 +111,7 @@ pub(crate) trait Mode {
         kubelet: &Kubelet<'_>,
         pods: PodNetwork,
         facts: &ClusterFacts,
-    ) -> Result<Vec<&'static str>, PlanError>;
+    ) -> Result<Vec<String>, PlanError>;
 
     /// Stage network of a Linux host, besides forwarding.
     fn linux_steps(

@@ -3,6 +3,11 @@
 //! Windows programs are below `windows.baseDir`; the kubelet, kubeadm and CNI have the paths
 //! that other software expects.
 
+use casement_resource::host_paths::{
+    LINUX_CNI_CONFIGURATION, LINUX_CNI_PROGRAMS, LINUX_KUBELET, LINUX_KUBERNETES, LINUX_LOGS,
+    WINDOWS_CNI_CONFIGURATION, WINDOWS_CNI_PROGRAMS, WINDOWS_KUBELET, WINDOWS_KUBERNETES,
+    WINDOWS_LOGS, linux_log, windows_log,
+};
 use casement_spec::{Cluster, Host};
 
 use crate::release::{Release, Runtime};
@@ -31,8 +36,6 @@ pub struct NodePaths {
     pub cri_socket: &'static str,
 }
 
-const WINDOWS_LOGS: &str = r"C:\var\log";
-const LINUX_LOGS: &str = "/var/log";
 /// Where Docker's installer puts the CLI.
 pub const WINDOWS_DOCKER: &str = r"C:\Program Files\docker\docker.exe";
 pub const CONTAINERD_PIPE: &str = r"\\.\pipe\containerd-containerd";
@@ -48,15 +51,10 @@ pub const WINDOWS_FLANNEL: &str = r"C:\etc\kube-flannel";
 
 #[must_use]
 pub fn log_file(host: &Host, service: &str) -> String {
-    let (logs, separator) = match host.os.is_windows() {
-        true => (WINDOWS_LOGS, '\\'),
-        false => (LINUX_LOGS, '/'),
-    };
-    log_below(logs, separator, service)
-}
-
-fn log_below(logs: &str, separator: char, service: &str) -> String {
-    format!("{logs}{separator}{service}{separator}{service}.log")
+    match host.os.is_windows() {
+        true => windows_log(service),
+        false => linux_log(service),
+    }
 }
 
 impl NodePaths {
@@ -75,10 +73,10 @@ impl NodePaths {
             suffix: ".exe",
             containerd: format!(r"{base}\containerd"),
             containerd_data: r"C:\ProgramData\containerd",
-            kubernetes: r"C:\etc\kubernetes",
-            kubelet: r"C:\var\lib\kubelet",
-            cni_programs: r"C:\opt\cni\bin",
-            cni_configuration: r"C:\etc\cni\net.d",
+            kubernetes: WINDOWS_KUBERNETES,
+            kubelet: WINDOWS_KUBELET,
+            cni_programs: WINDOWS_CNI_PROGRAMS,
+            cni_configuration: WINDOWS_CNI_CONFIGURATION,
             logs: WINDOWS_LOGS,
             cri_socket: match release.runtime() {
                 Runtime::Containerd(_) => "npipe:////./pipe/containerd-containerd",
@@ -95,10 +93,10 @@ impl NodePaths {
             suffix: "",
             containerd: "/etc/containerd".to_owned(),
             containerd_data: "/var/lib/containerd",
-            kubernetes: "/etc/kubernetes",
-            kubelet: "/var/lib/kubelet",
-            cni_programs: "/opt/cni/bin",
-            cni_configuration: "/etc/cni/net.d",
+            kubernetes: LINUX_KUBERNETES,
+            kubelet: LINUX_KUBELET,
+            cni_programs: LINUX_CNI_PROGRAMS,
+            cni_configuration: LINUX_CNI_CONFIGURATION,
             logs: LINUX_LOGS,
             cri_socket: match release.runtime() {
                 Runtime::Containerd(_) => "unix:///run/containerd/containerd.sock",
@@ -134,6 +132,6 @@ impl NodePaths {
     }
 
     pub fn log(&self, service: &str) -> String {
-        log_below(self.logs, self.separator, service)
+        self.below(self.logs, &[service, &format!("{service}.log")])
     }
 }

@@ -2,6 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use casement_resource::host_paths::KUBEADM_FLAGS;
+use casement_resource::service_names::{CONTAINERD, CRI_DOCKERD, DOCKER, KUBE_PROXY, KUBELET};
+use casement_resource::step_ids;
 use casement_resource::{
     Access, Condition, ContainerStore, Directory, File, Resource, Run, Service, ServiceDefinition,
     StartType,
@@ -15,9 +18,6 @@ use crate::kubelet::Kubelet;
 use crate::node_paths::{self, NodePaths};
 use crate::release::Runtime;
 use crate::steps::{PlanError, Steps, path};
-
-/// The service that Docker's installer registers.
-pub(crate) const DOCKER: &str = "docker";
 
 /// Proxy variables with a password, beside containerd's configuration.
 const PROXY_FILE: &str = "proxy.env";
@@ -57,7 +57,7 @@ pub(crate) fn containerd(kubelet: &Kubelet<'_>) -> Result<ServiceDefinition, Pla
         environment: host_environment::proxy(kubelet.cluster),
         environment_file,
         ready: Some(ready),
-        ..definition(paths, "containerd")?
+        ..definition(paths, CONTAINERD)?
     })
 }
 
@@ -71,7 +71,7 @@ pub(crate) fn containerd_files(
     let (paths, cluster) = (kubelet.paths, kubelet.cluster);
     let after = ["dir-containerd"];
     let below = |name: &str| paths.below(containerd.folder, &[name]);
-    let (id, configuration) = ("containerd-config", below("config.toml"));
+    let (id, configuration) = (step_ids::CONTAINERD_CONFIG, below("config.toml"));
     let mut restart_on = vec![id];
     match accounts::registry(cluster) {
         None => {
@@ -144,17 +144,17 @@ pub(crate) fn container_store(steps: &mut Steps, kubelet: &Kubelet<'_>) -> Resul
 pub(crate) fn kubelet(kubelet: &Kubelet<'_>) -> Result<ServiceDefinition, PlanError> {
     let paths = kubelet.paths;
     let runtime = match kubelet.release.runtime() {
-        Runtime::Containerd(_) => "containerd",
+        Runtime::Containerd(_) => CONTAINERD,
         Runtime::Dockershim => DOCKER,
-        Runtime::CriDockerd => "cri-dockerd",
+        Runtime::CriDockerd => CRI_DOCKERD,
     };
-    let flags_file = path(&paths.in_kubelet(&["kubeadm-flags.env"]))?;
+    let flags_file = path(&paths.in_kubelet(&[KUBEADM_FLAGS]))?;
     let program = std::iter::once(paths.program("kubelet")).chain(kubelet.flags());
     Ok(ServiceDefinition {
         program: program.collect(),
         flags_file: (!kubelet.is_standalone()).then_some(flags_file),
         depends_on: vec![runtime.to_owned()],
-        ..definition(paths, "kubelet")?
+        ..definition(paths, KUBELET)?
     })
 }
 
@@ -190,7 +190,7 @@ pub(crate) fn cri_dockerd(kubelet: &Kubelet<'_>) -> Result<Option<ServiceDefinit
         ],
         depends_on: vec![DOCKER.to_owned()],
         ready: Some(pipe),
-        ..definition(paths, "cri-dockerd")?
+        ..definition(paths, CRI_DOCKERD)?
     }))
 }
 
@@ -239,7 +239,7 @@ pub(crate) fn kube_proxy(kubelet: &Kubelet<'_>) -> Result<ServiceDefinition, Pla
             format!("--config={configuration}"),
         ],
         depends_on: daemon.into_iter().map(str::to_owned).collect(),
-        ..definition(paths, "kube-proxy")?
+        ..definition(paths, KUBE_PROXY)?
     })
 }
 
@@ -251,7 +251,7 @@ pub(crate) fn service(
     run: Run,
     restart_on: &[&str],
 ) -> Result<(), PlanError> {
-    let id = format!("service-{}", definition.name);
+    let id = step_ids::service(&definition.name);
     let restart_on = steps.present(restart_on);
     let restart_on = restart_on.iter().map(|id| id.parse());
     let service = Service {

@@ -4,6 +4,7 @@ use std::fmt;
 use std::path::Path;
 
 use casement_resource::Sha256;
+use casement_resource::host_paths::{LINUX_STATE, WINDOWS_STATE};
 
 use crate::command::HostOs;
 use crate::error::{FileError, RemoteError};
@@ -109,17 +110,14 @@ pub struct AgentPaths {
 
 impl AgentPaths {
     pub fn for_os(os: HostOs) -> Self {
-        let (agents, blobs) = match os {
-            HostOs::Windows => (
-                r"C:\Program Files\casement\agent",
-                r"C:\ProgramData\casement\blobs",
-            ),
-            HostOs::Linux => ("/var/lib/casement/agent", "/var/lib/casement/blobs"),
+        let (programs, state) = match os {
+            HostOs::Windows => (r"C:\Program Files\casement", WINDOWS_STATE),
+            HostOs::Linux => (LINUX_STATE, LINUX_STATE),
         };
         Self {
             os,
-            agents: RemotePath::new(agents),
-            blobs: RemotePath::new(blobs),
+            agents: RemotePath::new(programs).join("agent"),
+            blobs: RemotePath::new(state).join("blobs"),
             state: None,
         }
     }

@@ -18,6 +18,9 @@
 // This crate is pure; see clippy.toml.
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 
+pub mod host_paths;
+pub mod service_names;
+pub mod step_ids;
 pub mod wire;
 
 mod blob;

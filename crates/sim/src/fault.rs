@@ -2,6 +2,8 @@
 //! without casement's involvement.
 
 use casement_node::sim::World;
+use casement_resource::host_paths::windows_kubeadm_flags;
+use casement_resource::service_names::{CONTAINERD, KUBELET};
 use casement_resource::wire::InterfaceFacts;
 use casement_resource::{HostPath, ServiceState};
 use serde_json::{Value, json};
@@ -137,12 +139,12 @@ impl SimFault {
                 file["winkernel"]["networkName"] = json!("vxlan0");
                 format!("{file:#}\n")
             }),
-            Self::RemovedFlag => edit(world, FLAGS_FILE, |text| {
+            Self::RemovedFlag => edit(world, &windows_kubeadm_flags(), |text| {
                 text.replace("ARGS=\"", "ARGS=\"--network-plugin=cni ")
             }),
             Self::WrongAdapter => {
                 world.interfaces.push(adapter(7, "Ethernet 2"));
-                edit(world, FLAGS_FILE, |text| {
+                edit(world, &windows_kubeadm_flags(), |text| {
                     let arguments = text.split_inclusive([' ', '"']);
                     let others = arguments.filter(|argument| !argument.starts_with("--node-ip="));
                     let rest: String = others.collect();
@@ -156,7 +158,7 @@ impl SimFault {
             }
             Self::BadUpdate => world.revision.0 = 2600,
             Self::RuntimeStopped => {
-                for name in ["kubelet", "containerd"] {
+                for name in [KUBELET, CONTAINERD] {
                     if let Some(service) = world.services.get_mut(name) {
                         service.state = ServiceState::Stopped;
                     }
@@ -167,8 +169,6 @@ impl SimFault {
         }
     }
 }
-
-const FLAGS_FILE: &str = r"C:\var\lib\kubelet\kubeadm-flags.env";
 
 fn edit(world: &mut World, path: &str, change: impl Fn(&str) -> String) {
     let (Some(text), Ok(host_path)) = (disk::text(world, path), path.parse::<HostPath>()) else {

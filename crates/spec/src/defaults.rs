@@ -127,9 +127,12 @@ pub fn lock() -> Utf8PathBuf {
     Utf8PathBuf::from("./casement.lock")
 }
 
+/// `windows.baseDir`.
+pub const BASE_DIR: &str = r"C:\k";
+
 #[expect(clippy::expect_used, reason = "a constant, covered by a test")]
 pub fn base_dir() -> WindowsPath {
-    r"C:\k".parse().expect("a path")
+    BASE_DIR.parse().expect("a path")
 }
 
 #[cfg(test)]

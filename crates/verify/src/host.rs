@@ -3,6 +3,11 @@
 use casement_catalog::{Build, Program, Purpose, flag, known_faults};
 use casement_diag::Problem;
 use casement_resource::Diff;
+use casement_resource::host_paths::windows_kubeadm_flags;
+use casement_resource::service_names::{CONTAINERD, KUBELET};
+use casement_resource::step_ids::{
+    CNI, CONTAINERD_CONFIG, HNS_NETWORK, PROXY_CONFIG, is_route, runs,
+};
 use serde_json::Value;
 
 use crate::doctor::Finding;
@@ -39,9 +44,9 @@ pub(crate) fn misreported_addresses(observation: &Observation) -> Vec<String> {
 fn without_consequences(host: &HostObservation, misreported: &[String]) -> HostObservation {
     let mut host = host.clone();
     let is_consequence = |step: &DriftedStep| {
-        let is_route = step.id.starts_with("route-");
         let mentioned = |address: &String| difference(step).contains(address.as_str());
-        is_route && misreported.iter().any(mentioned) || step.id == "cni" && !misreported.is_empty()
+        is_route(&step.id) && misreported.iter().any(mentioned)
+            || step.id == CNI && !misreported.is_empty()
     };
     host.drifted.retain(|step| !is_consequence(step));
     host
@@ -72,7 +77,7 @@ fn address(host: &HostObservation) -> Option<Problem> {
 }
 
 fn runtime(host: &HostObservation) -> Option<Problem> {
-    host.drifted("runs-containerd")?;
+    host.drifted(&runs(CONTAINERD))?;
     Some(Problem::new(
         "CAS-DOC-002",
         format!(
@@ -88,7 +93,7 @@ fn runtime(host: &HostObservation) -> Option<Problem> {
 
 /// A stopped kubelet; the last line of its log often contains the cause.
 fn kubelet(host: &HostObservation) -> Option<Problem> {
-    host.drifted("runs-kubelet")?;
+    host.drifted(&runs(KUBELET))?;
     let log = host.kubelet_log.as_deref().unwrap_or_default();
     let last = log.lines().rfind(|line| !line.trim().is_empty());
     let removed = last.and_then(|line| line.split_once("unknown flag: --"));
@@ -119,8 +124,8 @@ fn removed_flag(host: &HostObservation, name: &str) -> Problem {
             host.name
         ),
         format!(
-            "remove it from C:\\var\\lib\\kubelet\\kubeadm-flags.env on {} and from \
-             `kubeletArgs` in the file, then run `casement apply`",
+            "remove it from {} on {} and from `kubeletArgs` in the file, then run `casement apply`",
+            windows_kubeadm_flags(),
             host.name
         ),
     )
@@ -130,7 +135,7 @@ fn removed_flag(host: &HostObservation, name: &str) -> Problem {
 
 /// containerd reads another CNI directory than the one in use.
 fn cni(host: &HostObservation) -> Option<Problem> {
-    host.drifted("containerd-config")?;
+    host.drifted(CONTAINERD_CONFIG)?;
     let text = host.containerd.as_deref()?;
     let table: toml::Table = text.parse().ok()?;
     let plugins = table.get("plugins")?.as_table()?;
@@ -159,7 +164,7 @@ fn cni(host: &HostObservation) -> Option<Problem> {
 
 /// Windows does not persist HNS networks across reboots.
 fn network(host: &HostObservation) -> Option<Problem> {
-    let step = host.drifted("hns-network")?;
+    let step = host.drifted(HNS_NETWORK)?;
     if !is_missing(step) {
         return None;
     }
@@ -220,7 +225,7 @@ fn awaited_network(log: &str) -> Option<&str> {
 
 /// The network in kube-proxy's configuration, if it drifted.
 fn configured_network(host: &HostObservation) -> Option<String> {
-    host.drifted("proxy-config")?;
+    host.drifted(PROXY_CONFIG)?;
     let configuration: Value = serde_json::from_str(host.proxy.as_deref()?).ok()?;
     let found = configuration["winkernel"]["networkName"].as_str()?;
     Some(found.to_owned())
@@ -228,10 +233,7 @@ fn configured_network(host: &HostObservation) -> Option<String> {
 
 /// A missing route to the pods of another host.
 fn route(host: &HostObservation) -> Option<Problem> {
-    let step = host
-        .drifted
-        .iter()
-        .find(|step| step.id.starts_with("route-"))?;
+    let step = host.drifted.iter().find(|step| is_route(&step.id))?;
     Some(
         Problem::new(
             "CAS-DOC-010",

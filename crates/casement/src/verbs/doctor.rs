@@ -1,6 +1,9 @@
 //! `casement doctor`: diagnoses problems of hosts and cluster.
 
 use casement_plan::{ClusterFacts, PlanError};
+use casement_resource::host_paths::WINDOWS_CNI_CONFIGURATION;
+use casement_resource::service_names::{CONTAINERD, KUBE_PROXY, KUBELET};
+use casement_resource::step_ids::{self, CONTAINERD_CONFIG, PROXY_CONFIG};
 use casement_resource::{Condition, HostPath, NodeDocument, Resource, Stage, Step, Wait};
 use casement_run::RunError;
 use casement_run::agent_client::AgentClient;
@@ -36,7 +39,7 @@ pub const PROBLEMS_FOUND: u8 = 5;
 /// How many bytes of a log or a configuration are read.
 const READ_LIMIT: u32 = 64 * 1024;
 /// The services that every Windows node needs.
-const SERVICES: [&str; 2] = ["containerd", "kubelet"];
+const SERVICES: [&str; 2] = [CONTAINERD, KUBELET];
 
 pub async fn run_doctor(arguments: DoctorArgs) -> Result<(), CommandError> {
     let (mut fleet, _) = fleet::open(&arguments.fleet).await?;
@@ -131,10 +134,10 @@ async fn observe_host(
     let file = |id: &str| file_of(&planned, id);
     let is_drifted = |id: &str| observation.drifted.iter().any(|step| step.id == id);
     let files = [
-        is_drifted("runs-kubelet").then(|| file("service-kubelet")),
-        is_drifted("containerd-config").then(|| file("containerd-config")),
-        is_drifted("proxy-config").then(|| file("proxy-config")),
-        Some(file("service-kube-proxy")),
+        is_drifted(&step_ids::runs(KUBELET)).then(|| file(&step_ids::service(KUBELET))),
+        is_drifted(CONTAINERD_CONFIG).then(|| file(CONTAINERD_CONFIG)),
+        is_drifted(PROXY_CONFIG).then(|| file(PROXY_CONFIG)),
+        Some(file(&step_ids::service(KUBE_PROXY))),
     ];
     let mut contents = Vec::new();
     for file in files {
@@ -172,7 +175,7 @@ fn service_checks(host: &str) -> Result<NodeDocument, RunError> {
             help: None,
         };
         Ok(Step {
-            id: format!("runs-{name}").parse()?,
+            id: step_ids::runs(name).parse()?,
             after: Vec::new(),
             disruptive: false,
             resource: Resource::Wait(wait),
@@ -190,7 +193,7 @@ fn expected(fleet: &Fleet, host: &Host) -> ExpectedState {
         address: host.address.into(),
         windows: host.os.is_windows(),
         network: cluster.spec.network.hns_network.to_string(),
-        cni_dir: r"C:\etc\cni\net.d".to_owned(),
+        cni_dir: WINDOWS_CNI_CONFIGURATION.to_owned(),
         minor: u32::try_from(minor).unwrap_or(u32::MAX),
     }
 }

@@ -49,7 +49,7 @@ pub struct JoinArgs {
     #[arg(long, value_name = "FILE")]
     known_hosts: Option<String>,
     /// Directory for programs on the host
-    #[arg(long, default_value = r"C:\k", value_name = "DIR")]
+    #[arg(long, default_value = casement_spec::defaults::BASE_DIR, value_name = "DIR")]
     base_dir: String,
     /// Pod network; must match the cluster
     #[arg(long, value_name = "CIDR")]

@@ -8,6 +8,7 @@ use std::time::Duration;
 use casement_diag::Problem;
 use casement_plan::log_file;
 use casement_remote::AgentHome;
+use casement_resource::service_names::KUBELET;
 use casement_resource::{HostPath, Secret};
 use casement_run::RunError;
 use casement_run::agent_client::AgentClient;
@@ -25,7 +26,7 @@ pub struct LogsArgs {
     /// Host name in the cluster file
     host: String,
     /// Service
-    #[arg(default_value = "kubelet", value_parser = service)]
+    #[arg(default_value = KUBELET, value_parser = service)]
     service: String,
     #[command(flatten)]
     file: FileArgs,

@@ -9,3 +9,4 @@ mod lint;
 mod messages;
 mod render;
 mod sources;
+mod step_ids;

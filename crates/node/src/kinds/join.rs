@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use casement_resource::service_names::KUBELET;
 use casement_resource::{
     Access, Code, Diff, Failure, HostPath, Join, JoinFacts, Prior, Resource, Secret,
 };
@@ -10,9 +11,6 @@ use casement_resource::{
 use super::directory::create_parents;
 use super::{Kind, KindContext, invalid_path, wrong_prior};
 use crate::platform::{EntryKind, Program, Result, WriteOptions};
-
-/// kubeadm requires this service name.
-const KUBELET: &str = "kubelet";
 
 impl Kind for Join {
     fn observe(&self, context: &KindContext<'_>) -> Result<Diff> {

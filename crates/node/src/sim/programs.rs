@@ -2,6 +2,8 @@
 //! which prints and sets a value.
 
 use casement_resource::HostPath;
+use casement_resource::host_paths::{LINUX_KUBELET, WINDOWS_KUBELET};
+use casement_resource::service_names::KUBELET;
 use serde_json::Value;
 
 use super::world::{NARROW, SimEntry, WIDE, World};
@@ -124,8 +126,8 @@ impl Sim {
         let invalid_path = |_| refused("run", "invalid path");
         let bootstrap = dir.join("bootstrap-kubelet.conf").map_err(invalid_path)?;
         let kubelet = match dir.is_windows() {
-            true => r"C:\var\lib\kubelet",
-            false => "/var/lib/kubelet",
+            true => WINDOWS_KUBELET,
+            false => LINUX_KUBELET,
         };
         let kubelet: HostPath = kubelet.parse().map_err(invalid_path)?;
         let pki = kubelet.join("pki").map_err(invalid_path)?;
@@ -139,7 +141,7 @@ impl Sim {
             Ok(())
         };
         self.change("kubeadm bootstrap", |world| put(world, &bootstrap, "token"))?;
-        self.start_service("kubelet")?;
+        self.start_service(KUBELET)?;
         // Written by the kubelet once its certificate request is approved.
         self.change("kubeadm kubelet", |world| {
             if !world.entries.contains_key(&kubelet) {

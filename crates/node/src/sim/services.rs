@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use casement_resource::service_names::KUBE_PROXY;
 use casement_resource::{
     Code, Failure, ObservedService, ServiceDefinition, ServiceState, StartType,
 };
@@ -161,7 +162,7 @@ impl World {
                 definition.map_or_else(BTreeMap::new, |it| it.environment.clone());
         }
         // A new kube-proxy creates its own load balancers.
-        if key == "kube-proxy" {
+        if key == KUBE_PROXY {
             self.balancers.clear();
         }
     }

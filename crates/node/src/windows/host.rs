@@ -12,6 +12,7 @@ use std::sync::mpsc::{self, Receiver};
 use std::sync::{Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
+use casement_resource::host_paths::windows_log;
 use casement_resource::{Code, Failure};
 use windows_service::service::{ServiceExitCode, ServiceState};
 use windows_service::{define_windows_service, service_dispatcher};
@@ -170,7 +171,7 @@ impl ServiceHost {
                         "the dependency `{service}` is not ready after {} s",
                         timeout.as_secs()
                     ),
-                    format!(r"read the end of C:\var\log\{service}\{service}.log"),
+                    format!("read the end of {}", windows_log(&service)),
                 )
                 .found(found));
             }

@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 use std::{io, ptr};
 
+use casement_resource::host_paths::windows_log;
 use casement_resource::{Code, Failure, RegistryData};
 use windows_service::service::{
     Service, ServiceAccess, ServiceAction, ServiceActionType, ServiceDependency,
@@ -450,7 +451,7 @@ fn start_failed(name: &str, code: u32) -> Failure {
     Failure::new(
         Code::ServiceFailed,
         format!("the service `{name}` stopped instead of running"),
-        format!(r"read the end of C:\var\log\{name}\{name}.log"),
+        format!("read the end of {}", windows_log(name)),
     )
     .values("running", format!("stopped with exit code {code}"))
 }
@@ -474,7 +475,7 @@ fn timed_out(name: &str, expected: &str, state: ServiceState, timeout: Duration)
             "the service `{name}` is not {expected} after {} s",
             timeout.as_secs()
         ),
-        format!(r"read the end of C:\var\log\{name}\{name}.log"),
+        format!("read the end of {}", windows_log(name)),
     )
     .values(expected, state_name(state))
 }

@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use std::os::windows::io::{AsRawHandle, OwnedHandle};
 use std::sync::{Arc, Mutex, OnceLock};
 
+use casement_resource::service_names::CASEMENT;
 use casement_resource::{Code, Failure};
 use windows_service::service::{ServiceExitCode, ServiceState};
 use windows_service::{define_windows_service, service_dispatcher};
@@ -13,7 +14,7 @@ use windows_sys::Win32::System::Threading::SetEvent;
 use super::Windows;
 use super::failure::system;
 use super::pipe;
-use super::service_pipe::{PipeListener, SERVICE};
+use super::service_pipe::PipeListener;
 use super::status::StatusReporter;
 use crate::serve::Lifetime;
 use crate::state::Layout;
@@ -33,7 +34,7 @@ pub fn run(layout: &Layout) -> Result<(), Failure> {
         layout: layout.clone(),
         outcome: Mutex::new(Ok(())),
     });
-    service_dispatcher::start(SERVICE, ffi_serve).map_err(|error| {
+    service_dispatcher::start(CASEMENT, ffi_serve).map_err(|error| {
         Failure::new(
             Code::ServiceFailed,
             format!("`serve` can only be started by the Service Control Manager: {error}"),
@@ -60,7 +61,7 @@ fn serve_until_stopped(layout: &Layout) -> Result<(), Failure> {
     let (signal, stop) = stop_event()?;
     let signal = Arc::new(signal);
     // Also on preshutdown: nothing is repaired while the host shuts down.
-    let mut status = StatusReporter::new(SERVICE, move |_| {
+    let mut status = StatusReporter::new(CASEMENT, move |_| {
         // SAFETY: an open event.
         unsafe { SetEvent(signal.as_raw_handle()) };
     })?;

@@ -7,6 +7,7 @@ use std::os::windows::io::{AsRawHandle, FromRawHandle, OwnedHandle, RawHandle};
 use std::ptr;
 use std::time::Duration;
 
+use casement_resource::service_names::CASEMENT;
 use casement_resource::{Code, Failure};
 use windows_service::service::{ServiceStartType, ServiceState};
 use windows_sys::Win32::Foundation::{
@@ -37,7 +38,6 @@ use crate::platform::Result;
 use crate::service_client::{Duplex, Listener, ServiceClient};
 use crate::state::Layout;
 
-pub const SERVICE: &str = "casement";
 const PIPE: &str = r"\\.\pipe\casement-agent";
 /// SYSTEM and Administrators only.
 const PIPE_ACCESS: &str = "D:P(A;;GA;;;SY)(A;;GA;;;BA)";
@@ -62,11 +62,11 @@ impl PipeClient {
     fn install(&self) -> Result<()> {
         let program = agent()?;
         check_program(&program)?;
-        if let Some(found) = scm::query(SERVICE)? {
+        if let Some(found) = scm::query(CASEMENT)? {
             if !is_agent(&found.command_line, &["serve"]) {
                 return Err(Failure::new(
                     Code::Foreign,
-                    format!("a service named `{SERVICE}` exists that casement did not create"),
+                    format!("a service named `{CASEMENT}` exists that casement did not create"),
                     "delete or rename that service, then run `casement apply` again",
                 )
                 .found(found.command_line));
@@ -77,8 +77,8 @@ impl PipeClient {
         }
         event_log::register()?;
         scm::register(&Registration {
-            name: SERVICE.to_owned(),
-            display_name: "casement".to_owned(),
+            name: CASEMENT.to_owned(),
+            display_name: CASEMENT.to_owned(),
             description: "Configures this host as a Kubernetes node. Managed by casement."
                 .to_owned(),
             program,
@@ -97,7 +97,7 @@ impl PipeClient {
 impl ServiceClient for PipeClient {
     fn connect(&self) -> Result<Duplex> {
         self.install()?;
-        scm::start(SERVICE, START_TIMEOUT)?;
+        scm::start(CASEMENT, START_TIMEOUT)?;
         let mut retry_timer = RetryTimer::new(START_TIMEOUT);
         loop {
             match open() {
@@ -109,8 +109,10 @@ impl ServiceClient for PipeClient {
                 Err(error) => {
                     return Err(Failure::new(
                         Code::ServiceUnreachable,
-                        format!("failed to connect to the service `{SERVICE}`: {error}"),
-                        format!("restart the service `{SERVICE}`, then run `casement apply` again"),
+                        format!("failed to connect to the service `{CASEMENT}`: {error}"),
+                        format!(
+                            "restart the service `{CASEMENT}`, then run `casement apply` again"
+                        ),
                     ));
                 }
             }
@@ -118,12 +120,12 @@ impl ServiceClient for PipeClient {
     }
 
     fn retire(&self) -> Result<()> {
-        let Some(found) = scm::query(SERVICE)? else {
+        let Some(found) = scm::query(CASEMENT)? else {
             return Ok(());
         };
         if is_agent(&found.command_line, &["serve"]) {
-            scm::stop(SERVICE)?;
-            scm::delete(SERVICE)?;
+            scm::stop(CASEMENT)?;
+            scm::delete(CASEMENT)?;
             event_log::unregister()?;
         }
         Ok(())
@@ -171,7 +173,7 @@ fn check_server(pipe: &OwnedHandle) -> Result<()> {
     if unsafe { GetNamedPipeServerProcessId(pipe.as_raw_handle(), &mut server) } == 0 {
         return Err(last_error("read the server process of the pipe"));
     }
-    let process = scm::query(SERVICE)?.and_then(|service| service.process);
+    let process = scm::query(CASEMENT)?.and_then(|service| service.process);
     if process == Some(server) {
         return Ok(());
     }

@@ -1,6 +1,7 @@
 //! Calico on Windows nodes, for clusters that run Calico from its manifests. Clusters with
 //! Calico's operator configure it there.
 
+use casement_resource::host_paths::{LINUX_CNI_CONFIGURATION, LINUX_CNI_PROGRAMS};
 use casement_spec::Cluster;
 use casement_spec::host_process::{CALICO_CNI_IMAGE, CALICO_NODE_IMAGE};
 use serde_json::{Value, json};
@@ -61,8 +62,8 @@ fn daemon_set(cluster: &Cluster, server: &Server) -> Value {
             program("node", "node-service.ps1", manages, false),
         ],
         "volumes": [
-            host_path("cni-bin-dir", "/opt/cni/bin"),
-            host_path("cni-net-dir", "/etc/cni/net.d"),
+            host_path("cni-bin-dir", LINUX_CNI_PROGRAMS),
+            host_path("cni-net-dir", LINUX_CNI_CONFIGURATION),
             host_path("cni-log-dir", "/var/log/calico/cni"),
             host_path("var-lib-calico", "/var/lib/calico"),
             host_path("var-run-calico", "/var/run/calico"),
@@ -77,7 +78,7 @@ fn install(cluster: &Cluster, common: &[Value]) -> Value {
     let own = [
         ("SLEEP", "false".to_owned()),
         ("CNI_BIN_DIR", "/host/opt/cni/bin".to_owned()),
-        ("CNI_NET_DIR", "/etc/cni/net.d".to_owned()),
+        ("CNI_NET_DIR", LINUX_CNI_CONFIGURATION.to_owned()),
         ("CNI_CONF_NAME", "10-calico.conflist".to_owned()),
         ("KUBERNETES_DNS_SERVERS", kubernetes.dns().to_string()),
     ];
@@ -119,7 +120,7 @@ fn environment(cluster: &Cluster, server: &Server, vni: u32) -> Vec<Value> {
 
 fn mounts() -> Value {
     json!([
-        {"name": "cni-net-dir", "mountPath": "/etc/cni/net.d"},
+        {"name": "cni-net-dir", "mountPath": LINUX_CNI_CONFIGURATION},
         {"name": "cni-log-dir", "mountPath": "/var/log/calico/cni"},
         {"name": "var-lib-calico", "mountPath": "/var/lib/calico"},
         {"name": "var-run-calico", "mountPath": "/var/run/calico"},

@@ -2,6 +2,7 @@
 //! and a conflist for Windows.
 
 use casement_net::Deferred;
+use casement_resource::host_paths::{WINDOWS_CNI_CONFIGURATION, WINDOWS_CNI_PROGRAMS};
 use casement_spec::Cluster;
 use casement_spec::host_process::FLANNEL_IMAGE;
 use serde_json::{Value, json};
@@ -37,8 +38,8 @@ fn conflist(cluster: &Cluster) -> Option<String> {
 fn daemon_set(cluster: &Cluster, server: &Server) -> Value {
     let services = cluster.spec.kubernetes.service_cidr.net().to_string();
     let mut environment = vec![
-        json!({"name": "CNI_BIN_PATH", "value": "C:\\opt\\cni\\bin"}),
-        json!({"name": "CNI_CONFIG_PATH", "value": "C:\\etc\\cni\\net.d"}),
+        json!({"name": "CNI_BIN_PATH", "value": WINDOWS_CNI_PROGRAMS}),
+        json!({"name": "CNI_CONFIG_PATH", "value": WINDOWS_CNI_CONFIGURATION}),
         json!({"name": "SERVICE_SUBNET", "value": services}),
         from_pod("POD_NAME", "metadata.name"),
         from_pod("POD_NAMESPACE", "metadata.namespace"),

@@ -72,7 +72,7 @@ impl Mode for CalicoVxlan {
         _: &Kubelet<'_>,
         _: PodNetwork,
         _: &ClusterFacts,
-    ) -> Result<Vec<&'static str>, PlanError> {
+    ) -> Result<Vec<String>, PlanError> {
         Ok(Vec::new())
     }
 

@@ -1,6 +1,8 @@
 //! What both flannel modes share: flannel's configuration, its daemon on Windows hosts, and
 //! the kernel settings of Linux hosts.
 
+use casement_resource::service_names::{CASEMENT_OVERLAY, FLANNELD};
+use casement_resource::step_ids;
 use casement_resource::{KernelModule, Resource, Run, Sysctl};
 use casement_spec::{Cluster, Host, NetworkAgent, Program, WindowsComponents};
 
@@ -25,8 +27,8 @@ pub(super) fn conflist_name(host: &Host) -> &'static str {
 
 pub(super) fn daemon(agent: NetworkAgent) -> &'static str {
     match agent {
-        NetworkAgent::Flannel => "flanneld",
-        NetworkAgent::Casement => "casement-overlay",
+        NetworkAgent::Flannel => FLANNELD,
+        NetworkAgent::Casement => CASEMENT_OVERLAY,
     }
 }
 
@@ -52,7 +54,7 @@ pub(super) fn daemon_steps(
     kubelet: &Kubelet<'_>,
     facts: &ClusterFacts,
     restart_on: &[&str],
-) -> Result<Option<&'static str>, PlanError> {
+) -> Result<Option<String>, PlanError> {
     if kubelet.cluster.spec.windows.components == WindowsComponents::HostProcess {
         return Ok(None);
     }
@@ -70,10 +72,7 @@ pub(super) fn daemon_steps(
     let mut needs = vec!["flannel-config", "flannel-kubeconfig"];
     needs.extend(restart_on);
     service(steps, &needs, definition, Run::Running, &needs)?;
-    Ok(Some(match agent {
-        NetworkAgent::Flannel => "service-flanneld",
-        NetworkAgent::Casement => "service-casement-overlay",
-    }))
+    Ok(Some(step_ids::service(daemon(agent))))
 }
 
 /// Nodes that another tool created may lack it: packets of bridged pods must pass the

@@ -75,7 +75,7 @@ impl Mode for FlannelHostGw {
         kubelet: &Kubelet<'_>,
         _: PodNetwork,
         facts: &ClusterFacts,
-    ) -> Result<Vec<&'static str>, PlanError> {
+    ) -> Result<Vec<String>, PlanError> {
         let daemon = flannel::daemon_steps(steps, kubelet, facts, &[])?;
         Ok(daemon.into_iter().collect())
     }

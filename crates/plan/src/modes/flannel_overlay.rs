@@ -6,6 +6,7 @@ use casement_net::flannel::{Backend, NetConf};
 use casement_net::hns::{NetworkSpec, NetworkType};
 use casement_net::pod_network::PodNetwork;
 use casement_net::routes::Carrier;
+use casement_resource::step_ids::HNS_NETWORK;
 use casement_resource::{Answer, Check, Command, Resource};
 use casement_spec::{Cluster, Host, NetworkAgent, Program, Vxlan, WindowsComponents};
 use serde_json::Value;
@@ -21,6 +22,9 @@ use crate::steps::{PlanError, Steps, path};
 
 /// flannel's default VNI on Linux, which Windows does not support.
 const LINUX_VNI: u32 = 1;
+
+/// The step of kube-proxy's source address.
+const SOURCE_VIP: &str = "source-vip";
 
 pub(super) struct FlannelOverlay {
     pub(super) agent: NetworkAgent,
@@ -104,14 +108,14 @@ impl Mode for FlannelOverlay {
         kubelet: &Kubelet<'_>,
         pods: PodNetwork,
         facts: &ClusterFacts,
-    ) -> Result<Vec<&'static str>, PlanError> {
+    ) -> Result<Vec<String>, PlanError> {
         self.overlay_network(steps, kubelet, pods)?;
         // A recreated network has a new router MAC, which flannel must announce.
-        let restart_on = ["hns-network"];
+        let restart_on = [HNS_NETWORK];
         let daemon = flannel::daemon_steps(steps, kubelet, facts, &restart_on)?;
         // Before the runtime can request the address of a pod.
         source_vip_lease(steps, kubelet, pods)?;
-        Ok(daemon.into_iter().chain(["source-vip"]).collect())
+        Ok(daemon.into_iter().chain([SOURCE_VIP.to_owned()]).collect())
     }
 
     fn linux_steps(
@@ -146,7 +150,7 @@ impl FlannelOverlay {
             return Ok(());
         };
         let network = hns::network(spec, kubelet.host)?;
-        steps.add("hns-network", &[], Resource::HnsNetwork(network))
+        steps.add(HNS_NETWORK, &[], Resource::HnsNetwork(network))
     }
 
     /// flannel creates a device for a new VNI and leaves the old one behind, with dead
@@ -190,5 +194,5 @@ fn source_vip_lease(
         .paths
         .below(WINDOWS_CNI_LEASES, &[network, &address]);
     let text = "kube-proxy\r\nsource-vip".to_owned();
-    file(steps, "source-vip", &[], &path, text)
+    file(steps, SOURCE_VIP, &[], &path, text)
 }

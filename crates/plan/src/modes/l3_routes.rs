@@ -5,6 +5,7 @@ use casement_net::cni::{Conflist, LinuxRoutes, Plugin, WindowsPods};
 use casement_net::hns::{EndpointSpec, NetworkSpec};
 use casement_net::pod_network::PodNetwork;
 use casement_net::routes::{self, Carrier};
+use casement_resource::step_ids::{self, HNS_NETWORK};
 use casement_resource::{Forwarding, InterfaceRef, Resource, Route};
 use casement_spec::{Cluster, Host, Program};
 
@@ -58,11 +59,11 @@ impl Mode for L3Routes {
         kubelet: &Kubelet<'_>,
         pods: PodNetwork,
         facts: &ClusterFacts,
-    ) -> Result<Vec<&'static str>, PlanError> {
+    ) -> Result<Vec<String>, PlanError> {
         let (cluster, host) = (kubelet.cluster, kubelet.host);
         bridge(steps, cluster, host, pods)?;
         forwarding_and_routes(steps, cluster, host, facts)?;
-        Ok(vec!["hns-endpoint"])
+        Ok(vec!["hns-endpoint".to_owned()])
     }
 
     fn linux_steps(
@@ -112,9 +113,9 @@ fn bridge(
     let network = hns::network(network(cluster, pods), host)?;
     let endpoint = hns::endpoint(endpoint(cluster, pods), name, host)?;
     let adapter = windows::adapter_settings(steps, host)?;
-    steps.add_disruptive("hns-network", &[adapter], Resource::HnsNetwork(network))?;
+    steps.add_disruptive(HNS_NETWORK, &[adapter], Resource::HnsNetwork(network))?;
     let endpoint = Resource::HnsEndpoint(endpoint);
-    steps.add("hns-endpoint", &["hns-network"], endpoint)
+    steps.add("hns-endpoint", &[HNS_NETWORK], endpoint)
 }
 
 fn forwarding_and_routes(
@@ -129,7 +130,7 @@ fn forwarding_and_routes(
         let forwarding = Resource::Forwarding(Forwarding { interface });
         steps.add(id, &["hns-endpoint"], forwarding)?;
     }
-    routes_to_peers(steps, host, facts, &["hns-network"])
+    routes_to_peers(steps, host, facts, &[HNS_NETWORK])
 }
 
 fn routes_to_peers(
@@ -139,7 +140,7 @@ fn routes_to_peers(
     after: &[&str],
 ) -> Result<(), PlanError> {
     for route in routes::to_others(host.name.as_str(), &facts.peers()) {
-        let id = format!("route-{}", route.destination.network());
+        let id = step_ids::route(route.destination.network());
         let route = Route {
             destination: route.destination.into(),
             next_hop: route.via.into(),

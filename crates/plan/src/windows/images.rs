@@ -1,13 +1,15 @@
 //! Images that a Windows host has before pods need them: they are large, and some are not
 //! published.
 
+use casement_resource::service_names::{CONTAINERD, DOCKER};
+use casement_resource::step_ids;
 use casement_resource::{Condition, Image, ImageSource, ImageStore, Resource};
 use casement_spec::{ImageRef, ImageVerify};
 
 use crate::containerd::Containerd;
 use crate::kubelet::{Kubelet, OWN_PAUSE};
 use crate::node_paths;
-use crate::services::{DOCKER, file};
+use crate::services::file;
 use crate::steps::{PlanError, Steps, path};
 
 /// Windows base images have about 2 GB.
@@ -16,6 +18,7 @@ const TIMEOUT_SECONDS: u32 = 3600;
 /// `images.prepull`, and the pause image where the host must build its own.
 pub(super) fn images(steps: &mut Steps, kubelet: &Kubelet<'_>) -> Result<(), PlanError> {
     let (store, after) = store(kubelet)?;
+    let after: Vec<&str> = after.iter().map(String::as_str).collect();
     let spec = &kubelet.cluster.spec.images;
     for wanted in &spec.prepull {
         let wanted = kubelet.overridden(wanted);
@@ -29,19 +32,19 @@ pub(super) fn images(steps: &mut Steps, kubelet: &Kubelet<'_>) -> Result<(), Pla
             check_build: spec.verify == ImageVerify::Build,
             ..plain(name, store.clone())
         };
-        steps.add(&id, after, Resource::Image(image))?;
+        steps.add(&id, &after, Resource::Image(image))?;
     }
     own_pause(steps, kubelet, store)
 }
 
-fn store(kubelet: &Kubelet<'_>) -> Result<(ImageStore, &'static [&'static str]), PlanError> {
+fn store(kubelet: &Kubelet<'_>) -> Result<(ImageStore, Vec<String>), PlanError> {
     let paths = kubelet.paths;
     let Some(containerd) = Containerd::of(kubelet) else {
         let store = ImageStore::Docker {
             docker: path(node_paths::WINDOWS_DOCKER)?,
             ready: Condition::ServiceRunning(DOCKER.to_owned()),
         };
-        return Ok((store, &["service-docker"]));
+        return Ok((store, vec![step_ids::service(DOCKER)]));
     };
     let store = ImageStore::Containerd {
         ctr: path(&paths.below(containerd.folder, &["ctr.exe"]))?,
@@ -49,7 +52,8 @@ fn store(kubelet: &Kubelet<'_>) -> Result<(ImageStore, &'static [&'static str]),
         registries: path(&containerd.registries())?,
         ready: Condition::NamedPipe(node_paths::CONTAINERD_PIPE.to_owned()),
     };
-    Ok((store, &["service-containerd", "bin-ctr"]))
+    let after = vec![step_ids::service(CONTAINERD), "bin-ctr".to_owned()];
+    Ok((store, after))
 }
 
 fn plain(name: String, store: ImageStore) -> Image {
@@ -101,7 +105,8 @@ fn own_pause(steps: &mut Steps, kubelet: &Kubelet<'_>, store: ImageStore) -> Res
         source: ImageSource::Folder(path(&folder)?),
         ..plain(OWN_PAUSE.to_owned(), store)
     };
-    let after = ["service-docker", "pause-dockerfile"];
+    let docker = step_ids::service(DOCKER);
+    let after = [docker.as_str(), "pause-dockerfile"];
     steps.add("image-pause", &after, Resource::Image(image))
 }
 

@@ -2,6 +2,8 @@
 
 use casement_net::Deferred;
 use casement_net::pod_network::PodNetwork;
+use casement_resource::service_names::KUBE_PROXY;
+use casement_resource::step_ids::{CNI, PROXY_CONFIG};
 use casement_resource::{Kubeconfig, NodeDocument, Resource, Run, Stage};
 use casement_spec::{Cluster, Host, WindowsComponents};
 
@@ -40,13 +42,14 @@ pub fn network(
     service(&mut steps, &[], definition, Run::Running, &[])?;
     let mode = modes::of(cluster);
     let network = mode.windows_steps(&mut steps, &kubelet, pods, facts)?;
+    let network: Vec<&str> = network.iter().map(String::as_str).collect();
     if mode.writes_windows_conflist() {
         let conflist = pods::conflist(cluster, host, release, Deferred::Known(pods), facts);
         let path = paths.below(paths.cni_configuration, &[mode.conflist_name(host)]);
         // Last: the kubelet reports the node as ready when this file exists.
         file(
             &mut steps,
-            "cni",
+            CNI,
             &network,
             &path,
             conflist.unwrap_or_default(),
@@ -88,13 +91,13 @@ fn kube_proxy(
     network: &[&str],
 ) -> Result<(), PlanError> {
     let (cluster, paths) = (kubelet.cluster, kubelet.paths);
-    node_identity(steps, kubelet, facts, "kube-proxy")?;
+    node_identity(steps, kubelet, facts, KUBE_PROXY)?;
     let kubeconfig = paths.below(&paths.programs, &["kube-proxy.kubeconfig"]);
     let vip = Deferred::Known(pods.host());
     let proxy = KubeProxy::new(cluster, kubelet.host, kubelet.release, vip, &kubeconfig);
     let configuration = paths.below(&paths.programs, &["kube-proxy.json"]);
-    file(steps, "proxy-config", &[], &configuration, proxy.text())?;
-    let mut after = vec!["proxy-config", "proxy-kubeconfig"];
+    file(steps, PROXY_CONFIG, &[], &configuration, proxy.text())?;
+    let mut after = vec![PROXY_CONFIG, "proxy-kubeconfig"];
     let restart_on = after.clone();
     after.extend(network);
     let definition = services::kube_proxy(kubelet)?;

@@ -1,5 +1,7 @@
 //! Stage prepare: runtime, files and services, without the cluster.
 
+use casement_resource::service_names::{CONTAINERD, CRI_DOCKERD, DOCKER, KUBE_PROXY, KUBELET};
+use casement_resource::step_ids;
 use casement_resource::{
     Access, Condition, Directory, Exclusion, NodeDocument, PathEntry, Resource, Run, Stage, Wait,
 };
@@ -15,7 +17,7 @@ use crate::facts::Inputs;
 use crate::kubelet::Kubelet;
 use crate::node_paths::{self, NodePaths};
 use crate::release::{Release, Runtime};
-use crate::services::{self, DOCKER, service};
+use crate::services::{self, service};
 use crate::steps::{PlanError, Steps, path};
 use crate::{hns, host_environment};
 
@@ -103,13 +105,13 @@ fn folders(steps: &mut Steps, kubelet: &Kubelet<'_>) -> Result<(), PlanError> {
     folders.push(("dir-log-pods", None, log("pods"), Inherited));
     folders.push(("dir-log-containers", None, log("containers"), Inherited));
     if containerd {
-        folders.push(("dir-log-containerd", None, log("containerd"), Inherited));
+        folders.push(("dir-log-containerd", None, log(CONTAINERD), Inherited));
     }
     if kubelet.release.runtime() == Runtime::CriDockerd {
-        folders.push(("dir-log-cri-dockerd", None, log("cri-dockerd"), Inherited));
+        folders.push(("dir-log-cri-dockerd", None, log(CRI_DOCKERD), Inherited));
     }
-    folders.push(("dir-log-kubelet", None, log("kubelet"), Inherited));
-    folders.push(("dir-log-kube-proxy", None, log("kube-proxy"), Inherited));
+    folders.push(("dir-log-kubelet", None, log(KUBELET), Inherited));
+    folders.push(("dir-log-kube-proxy", None, log(KUBE_PROXY), Inherited));
     if let Some(daemon) = host_environment::daemon(kubelet.cluster) {
         folders.push(("dir-log-daemon", None, log(daemon), Inherited));
         // The node's subnet, for flannel's CNI plugin.
@@ -155,12 +157,13 @@ fn docker(steps: &mut Steps, kubelet: &Kubelet<'_>) -> Result<(), PlanError> {
                 .to_owned(),
         ),
     };
-    steps.add("service-docker", &[BOOTED], Resource::Wait(daemon))?;
+    let docker = step_ids::service(DOCKER);
+    steps.add(&docker, &[BOOTED], Resource::Wait(daemon))?;
     let Some(definition) = services::cri_dockerd(kubelet)? else {
         return Ok(());
     };
     let after = [
-        "service-docker",
+        docker.as_str(),
         "bin-cri-dockerd",
         "dir-cni-conf",
         "dir-log-cri-dockerd",
@@ -177,7 +180,7 @@ fn docker(steps: &mut Steps, kubelet: &Kubelet<'_>) -> Result<(), PlanError> {
 fn kubelet_service(steps: &mut Steps, kubelet: &Kubelet<'_>) -> Result<(), PlanError> {
     let definition = services::kubelet(kubelet)?;
     let runtime = definition.depends_on.first().cloned().unwrap_or_default();
-    let runtime = format!("service-{runtime}");
+    let runtime = step_ids::service(&runtime);
     let mut after = vec![
         "bin-kubelet",
         &runtime,

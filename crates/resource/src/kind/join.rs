@@ -6,6 +6,7 @@ use std::net::IpAddr;
 
 use serde::{Deserialize, Serialize};
 
+use crate::host_paths::KUBEADM_FLAGS;
 use crate::{Change, Diff, HostPath, PathError, Secret, SecretName};
 
 /// What a taint does to pods that do not tolerate it.
@@ -168,7 +169,7 @@ impl Join {
         let mut files = self.token_files()?.to_vec();
         files.push(self.kubelet_conf()?);
         files.push(self.kubernetes_dir.join("pki/ca.crt")?);
-        for name in ["config.yaml", "instance-config.yaml", "kubeadm-flags.env"] {
+        for name in ["config.yaml", "instance-config.yaml", KUBEADM_FLAGS] {
             files.push(self.kubelet_dir.join(name)?);
         }
         files.push(self.client_certificate()?);

@@ -4,6 +4,7 @@
 use std::net::IpAddr;
 
 use casement_node::sim::{Sim, World};
+use casement_resource::service_names::KUBELET;
 use casement_resource::{HnsEndpointFacts, HnsNetworkFacts};
 use serde_json::Value;
 
@@ -115,7 +116,7 @@ pub(crate) fn find_network<'a>(world: &'a World, name: &str) -> Option<&'a HnsNe
 /// still running.
 pub(crate) fn attach(sim: &Sim, network: &str, pod: &str, address: IpAddr) {
     sim.modify_world(|world| {
-        if find_network(world, network).is_none() || running(world, "kubelet").is_none() {
+        if find_network(world, network).is_none() || running(world, KUBELET).is_none() {
             return;
         }
         let name = endpoint_name(pod, network);

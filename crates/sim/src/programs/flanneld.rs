@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use casement_node::platform::Hns as _;
 use casement_node::sim::{Sim, World};
+use casement_resource::service_names::FLANNELD;
 use casement_resource::{HnsNetwork, HnsNetworkType, HostPath};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
@@ -23,7 +24,6 @@ use super::{RunningService, Severity, identity, log, not_found, running};
 use crate::api_server::now;
 use crate::host::disk;
 
-const SERVICE: &str = "flanneld";
 const ANNOTATION_PREFIX: &str = "flannel.alpha.coreos.com/";
 
 #[derive(Default)]
@@ -48,7 +48,7 @@ struct FlannelConfig {
 impl Flanneld {
     /// Runs one step, if the service is running.
     pub(crate) async fn tick(&mut self, sim: &Sim, world: &World, pace: Pace) {
-        let Some(program) = running(world, SERVICE) else {
+        let Some(program) = running(world, FLANNELD) else {
             *self = Self::default();
             return;
         };
@@ -58,7 +58,7 @@ impl Flanneld {
             self.peers.clear();
             match self.start(sim, world, &program).await {
                 Ok(()) => self.started = Some(start),
-                Err((source, error)) => log(sim, SERVICE, Severity::Error, source, &error),
+                Err((source, error)) => log(sim, FLANNELD, Severity::Error, source, &error),
             }
         }
         let due = pace.scale(POLL_INTERVAL);
@@ -110,7 +110,7 @@ impl Flanneld {
             if self.peers.get(name) != Some(&message) {
                 log(
                     sim,
-                    SERVICE,
+                    FLANNELD,
                     severity,
                     "vxlan_network_windows.go:102",
                     &message,
@@ -208,7 +208,7 @@ impl FlannelConfig {
             .await?;
         log(
             sim,
-            SERVICE,
+            FLANNELD,
             Severity::Info,
             "main.go:410",
             "Running backend.",
@@ -272,7 +272,7 @@ impl FlannelConfig {
         let created = sim.create_hns_network(&network);
         created.map_err(|failure| failure.message)?;
         // The daemon may have been stopped meanwhile, and its network must not stay behind.
-        if !sim.is_running(SERVICE) {
+        if !sim.is_running(FLANNELD) {
             let leftover = format!("network-{name}");
             let deleted = sim.delete_hns_network(&leftover);
             deleted.map_err(|failure| failure.message)?;
@@ -292,7 +292,7 @@ impl FlannelConfig {
             return;
         };
         sim.modify_world(|world| {
-            if running(world, SERVICE).is_some() {
+            if running(world, FLANNELD).is_some() {
                 disk::write_to(world, &path, &text);
             }
         });

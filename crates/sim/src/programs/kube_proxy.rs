@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use casement_node::platform::Balancer;
 use casement_node::sim::{Sim, World};
 use casement_resource::HnsEndpointFacts;
+use casement_resource::service_names::KUBE_PROXY;
 use serde_json::Value;
 
 use super::client::CachedClient;
@@ -19,7 +20,6 @@ use super::pace::Pace;
 use super::{RunningService, Severity, identity, log, not_found, running};
 use crate::host::disk;
 
-const SERVICE: &str = "kube-proxy";
 /// For Services, which the real kube-proxy watches.
 const POLL_INTERVAL: Duration = Duration::from_millis(500);
 /// Prefix of the ids of its own endpoints and load balancers.
@@ -42,7 +42,7 @@ struct Settings {
 impl KubeProxy {
     /// Runs one step, if the service is running.
     pub(crate) async fn tick(&mut self, sim: &Sim, world: &World, pace: Pace) {
-        let Some(program) = running(world, SERVICE) else {
+        let Some(program) = running(world, KUBE_PROXY) else {
             *self = Self::default();
             return;
         };
@@ -51,14 +51,14 @@ impl KubeProxy {
             return;
         }
         if let Err((from, error)) = self.sync(sim, world, &program).await {
-            log(sim, SERVICE, Severity::Error, from, &error);
+            log(sim, KUBE_PROXY, Severity::Error, from, &error);
             return;
         }
         self.last_poll = Some(Instant::now());
         let synced = "Caches are synced for service config";
         log(
             sim,
-            SERVICE,
+            KUBE_PROXY,
             Severity::Info,
             "shared_informer.go:356",
             synced,
@@ -197,7 +197,7 @@ impl BalancerTable {
     /// stopped or the network is gone.
     fn apply_to(&self, world: &mut World, settings: &Settings, overlay: bool) {
         let network = &settings.network;
-        if running(world, SERVICE).is_none() || find_network(world, network).is_none() {
+        if running(world, KUBE_PROXY).is_none() || find_network(world, network).is_none() {
             return;
         }
         let mut own_endpoints: BTreeMap<String, IpAddr> = BTreeMap::new();

@@ -10,6 +10,8 @@ use base64::engine::general_purpose::STANDARD;
 use casement_node::platform::{Program, ProgramExit, Services as _};
 use casement_node::sim::{Sim, World};
 use casement_resource::HostPath;
+use casement_resource::host_paths::KUBEADM_FLAGS;
+use casement_resource::service_names::KUBELET;
 use rcgen::{CertificateParams, DnType, KeyPair};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
@@ -111,10 +113,10 @@ impl Join {
         );
         disk::write(
             sim,
-            &join_path(&self.kubelet, "kubeadm-flags.env")?,
+            &join_path(&self.kubelet, KUBEADM_FLAGS)?,
             &self.flags(),
         );
-        let started = sim.start_service("kubelet");
+        let started = sim.start_service(KUBELET);
         started.map_err(|failure| format!("kubelet-start: {}", failure.message))?;
         if let KubeletState::Exits(error) = kubelet::evaluate(&sim.world()) {
             kubelet::stop(sim, &error);

@@ -6,6 +6,7 @@
 
 use casement_catalog::{Known, Minor, Program, System, flag};
 use casement_node::sim::{Service, Sim, World};
+use casement_resource::service_names::{CONTAINERD, KUBELET};
 use casement_resource::{HostPath, ServiceDefinition, ServiceState};
 
 use super::cni::Cni;
@@ -28,7 +29,7 @@ pub struct Runtime {
 
 #[must_use]
 pub fn evaluate(world: &World) -> KubeletState {
-    let Some(service) = world.services.get("kubelet") else {
+    let Some(service) = world.services.get(KUBELET) else {
         return KubeletState::Stopped;
     };
     if service.state != ServiceState::Running {
@@ -42,7 +43,7 @@ pub fn evaluate(world: &World) -> KubeletState {
 
 /// The version of the kubelet that a host has, with its `v`.
 pub(crate) fn version(world: &World) -> Option<String> {
-    let definition = world.services.get("kubelet")?.definition.as_ref()?;
+    let definition = world.services.get(KUBELET)?.definition.as_ref()?;
     disk::version_of(world, definition.program.first()?)
 }
 
@@ -85,7 +86,7 @@ fn flags(world: &World, definition: &ServiceDefinition) -> Vec<(String, String)>
 
 /// The value of a flag; the last one counts.
 pub(crate) fn flag_value(world: &World, name: &str) -> Option<String> {
-    let definition = world.services.get("kubelet")?.definition.as_ref()?;
+    let definition = world.services.get(KUBELET)?.definition.as_ref()?;
     let mut flags = flags(world, definition).into_iter();
     flags.rfind(|flag| flag.0 == name).map(|flag| flag.1)
 }
@@ -106,7 +107,7 @@ fn minor(version: &str) -> Option<Minor> {
 /// The runtime, if it can attach pods to a network.
 fn runtime(world: &World) -> Result<Runtime, String> {
     let down = |error: &str| Err(format!("container runtime is down: {error}"));
-    let Some(service) = world.services.get("containerd") else {
+    let Some(service) = world.services.get(CONTAINERD) else {
         return down("service containerd not found");
     };
     if service.state != ServiceState::Running {
@@ -177,7 +178,7 @@ fn text(value: Option<&toml::Value>) -> Option<&str> {
 /// Stops it, as its service host does when the program exits.
 pub(crate) fn stop(sim: &Sim, error: &str) {
     sim.modify_world(|world| {
-        let Some(service) = world.services.get_mut("kubelet") else {
+        let Some(service) = world.services.get_mut(KUBELET) else {
             return;
         };
         service.state = ServiceState::Stopped;

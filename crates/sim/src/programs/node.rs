@@ -5,6 +5,7 @@ use std::sync::Weak;
 use std::time::{Duration, Instant};
 
 use casement_node::sim::{Sim, World};
+use casement_resource::service_names::{FLANNELD, KUBE_PROXY, KUBELET};
 use serde_json::{Value, json};
 
 use super::client::{CachedClient, Client, Identity};
@@ -32,7 +33,7 @@ pub(crate) async fn run(host: Weak<Inner>, pace: Pace) {
             return;
         };
         // Most hosts of a large fleet run no kubelet, and `world()` makes a copy.
-        let services = ["kubelet", "flanneld", "kube-proxy"];
+        let services = [KUBELET, FLANNELD, KUBE_PROXY];
         if !services.iter().any(|service| host.sim.is_running(service)) {
             programs = Programs::default();
             continue;

@@ -10,6 +10,7 @@ use std::time::Duration;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use casement_node::sim::{RegistryImage, World};
+use casement_resource::service_names::CONTAINERD;
 use casement_resource::{ServiceDefinition, WebAddress};
 use http_body_util::{BodyExt as _, Empty};
 use hyper::Request;
@@ -52,7 +53,7 @@ impl ManifestRequest {
     fn new(world: &World, image: &str) -> Option<Self> {
         let (registry, rest) = image.split_once('/')?;
         let (repository, tag) = rest.rsplit_once(':')?;
-        let service = world.services.get("containerd")?.definition.as_ref()?;
+        let service = world.services.get(CONTAINERD)?.definition.as_ref()?;
         let mut auth_headers = Vec::new();
         if let Some((user, password)) = credentials(world, service, registry) {
             auth_headers.push(("authorization", basic_auth(&user, &password)));

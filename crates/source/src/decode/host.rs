@@ -162,7 +162,7 @@ fn state_dir(
         let path = reader.parse(at, "a Windows directory", r"D:\casement")?;
         return Some(HostFolder::Windows(path));
     }
-    let path = reader.parse(at, "a Linux directory", "/var/lib/casement")?;
+    let path = reader.parse(at, "a Linux directory", "/srv/casement")?;
     Some(HostFolder::Linux(path))
 }
 

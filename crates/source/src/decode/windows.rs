@@ -1,7 +1,7 @@
 //! `windows`, `runtime` and `proxy`.
 
 use casement_diag::{Diagnostic, Part};
-use casement_spec::{Proxy, Runtime, Windows};
+use casement_spec::{Proxy, Runtime, Windows, defaults};
 
 use super::{if_given, or_default};
 use crate::codes;
@@ -14,7 +14,7 @@ pub(super) fn windows(reader: &mut Reader<'_>, at: &FieldNode<'_>) -> Option<Win
     let default = Windows::default();
     let base_dir = or_default(
         mapping.get("baseDir"),
-        |at| reader.parse(&at, "a Windows directory", r"C:\k"),
+        |at| reader.parse(&at, "a Windows directory", defaults::BASE_DIR),
         || default.base_dir,
     );
     let components = or_default(

@@ -8,6 +8,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use casement_resource::host_paths::windows_log;
 use casement_resource::{Code, Condition, ConditionFacts, Failure, ServiceDefinition};
 use windows_service::service::ServiceState;
 
@@ -31,7 +32,7 @@ pub enum ProgramEvent {
 
 /// Logs to the default path, for a service whose definition cannot be read.
 pub fn log_without_definition(name: &str, text: &str) {
-    let path = PathBuf::from(format!(r"C:\var\log\{name}\{name}.log"));
+    let path = PathBuf::from(windows_log(name));
     if let Ok(log) = Log::open(&path) {
         let output = Arc::new(Mutex::new(Some(log)));
         child::write(&output, format!("casement: {text}\r\n").as_bytes());

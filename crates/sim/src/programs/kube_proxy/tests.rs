@@ -13,8 +13,8 @@ const FILE: &str = r"C:\k\kube-proxy.json";
 fn host(file: &Value) -> World {
     let mut world = bare_windows("win1", [127, 18, 0, 11].into());
     let program = [PROGRAM, r"--config=C:\k\kube-proxy.json"];
-    world.services.extend([service(SERVICE, &program)]);
-    let program = placeholder_program(SERVICE, "v1.36.3");
+    world.services.extend([service(KUBE_PROXY, &program)]);
+    let program = placeholder_program(KUBE_PROXY, "v1.36.3");
     for (path, text) in [(PROGRAM, program), (FILE, file.to_string())] {
         disk::write_to(&mut world, &path.parse().unwrap(), &text);
     }
@@ -65,7 +65,7 @@ async fn network_name_falls_back_to_the_environment() {
         "{log}"
     );
     let mut world = host(&json!({}));
-    let proxy = world.services.get_mut(SERVICE).unwrap();
+    let proxy = world.services.get_mut(KUBE_PROXY).unwrap();
     let variables = &mut proxy.definition.as_mut().unwrap().environment;
     variables.insert("KUBE_NETWORK".to_owned(), "other".to_owned());
     let log = log_after(world).await;
@@ -124,7 +124,7 @@ fn services_and_slices() -> (Value, Value) {
 fn service_has_load_balancers_over_its_ready_pods() {
     let mut world = host(&overlay_file());
     world.networks = vec![network("flannel.4096", "Overlay")];
-    let program = running(&world, SERVICE).unwrap();
+    let program = running(&world, KUBE_PROXY).unwrap();
     let settings = Settings::read(&world, &program).unwrap();
     let (services, slices) = services_and_slices();
     let table = BalancerTable::new(&services, &slices, &settings.node);
@@ -174,10 +174,10 @@ fn service_has_load_balancers_over_its_ready_pods() {
 fn stopped_service_creates_nothing() {
     let mut world = host(&overlay_file());
     world.networks = vec![network("flannel.4096", "Overlay")];
-    let settings = Settings::read(&world, &running(&world, SERVICE).unwrap()).unwrap();
+    let settings = Settings::read(&world, &running(&world, KUBE_PROXY).unwrap()).unwrap();
     let (services, slices) = services_and_slices();
     let table = BalancerTable::new(&services, &slices, &settings.node);
-    world.services.remove(SERVICE);
+    world.services.remove(KUBE_PROXY);
     table.apply_to(&mut world, &settings, true);
     assert!(world.balancers.is_empty() && world.endpoints.is_empty());
 }
