@@ -163,7 +163,9 @@ fn step_ids_are_not_written_twice() {
             }
             let allowed = ALLOWED.iter().find(|it| (it.0, it.1) == (path, text));
             match allowed {
-                Some(entry) => drop(used.insert(entry)),
+                Some(entry) => {
+                    used.insert(entry);
+                }
                 None => found.push(format!("{path}: \"{text}\"")),
             }
         }
