@@ -11,9 +11,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use casement_diag::{Diagnostic, Severity, Sources, Style, json_with_sources, render_with_sources};
+use casement_golden::Goldens;
 use casement_lint::{Input, Rule, SpecFile, fix, lint_by, rules, summary_line};
 use casement_source::foreign::{self, Foreign};
 use casement_source::{Loaded, load};
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/lints")
+}
 
 struct Scenario {
     folder: PathBuf,
@@ -28,9 +33,8 @@ struct Read {
 
 impl Scenario {
     fn all() -> Vec<Self> {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/lints");
         let mut all = Vec::new();
-        for code in folders(&root) {
+        for code in folders(&root()) {
             for folder in folders(&code) {
                 let mut texts = Vec::new();
                 gather(&folder, "", &mut texts);
@@ -131,20 +135,13 @@ fn gather(folder: &Path, prefix: &str, into: &mut Vec<(String, String)>) {
 
 #[test]
 fn every_scenario_has_the_expected_findings() {
-    let bless = std::env::var_os("BLESS").is_some();
-    let mut wrong = Vec::new();
+    let mut goldens = Goldens::named(root(), ["expected.txt"]);
     for scenario in Scenario::all() {
-        let actual = scenario.read().shown(|_| true);
-        if bless {
-            fs::write(scenario.folder.join("expected.txt"), &actual).unwrap();
-        }
-        let expected = scenario.expected();
-        if expected != actual {
-            let folder = scenario.folder.display();
-            wrong.push(format!("{folder}: expected\n{expected}\nactual\n{actual}"));
-        }
+        let file = scenario.folder.join("expected.txt");
+        let file = file.strip_prefix(root()).unwrap();
+        goldens.add(file, scenario.read().shown(|_| true));
     }
-    assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
+    goldens.assert();
 }
 
 #[test]

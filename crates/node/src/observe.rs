@@ -189,17 +189,9 @@ mod tests {
         )
         .values("a value", "nothing"));
         let text = render(&results, false);
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/observe.txt");
-        if std::env::var_os("BLESS").is_some() {
-            fs::write(&path, &text).unwrap();
-        }
-        let written = fs::read_to_string(&path).unwrap_or_default();
-        assert_eq!(
-            written,
-            text,
-            "{} differs; BLESS=1 writes it",
-            path.display()
-        );
+        let mut goldens = casement_golden::Goldens::in_folder("tests/golden/observe");
+        goldens.add("differences.txt", text);
+        goldens.assert();
         assert!(render(&results, true).contains("  = env Old: "));
         assert!(!in_sync(&results));
     }

@@ -1,6 +1,6 @@
 //! The documents of a Windows host and a Linux host, as files to be read.
 //!
-//! `BLESS=1` rewrites them.
+//! `BLESS=1` writes them.
 
 #![allow(
     clippy::unwrap_used,
@@ -8,10 +8,9 @@
     reason = "tests fail by panicking"
 )]
 
-use std::fs;
 use std::net::Ipv4Addr;
-use std::path::Path;
 
+use casement_golden::Goldens;
 use casement_plan::{
     ClusterFacts, Inputs, NodeFacts, PROXY_PASSWORD, PlanError, REGISTRY_PASSWORD, linux, windows,
 };
@@ -79,42 +78,32 @@ fn facts() -> ClusterFacts {
     }
 }
 
-fn same_as_golden(name: &str, document: &NodeDocument) {
-    let text = format!("{}\n", serde_json::to_string_pretty(document).unwrap());
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
-    let path = folder.join(format!("{name}.json"));
-    if std::env::var_os("BLESS").is_some() {
-        fs::write(&path, &text).unwrap();
-    }
-    let golden = fs::read_to_string(&path).unwrap_or_default();
-    assert_eq!(
-        text,
-        golden,
-        "{} differs; BLESS=1 writes it",
-        path.display()
-    );
-}
-
 #[test]
-fn a_windows_host_has_a_document_for_each_stage() {
+fn documents_match_golden_files() {
     let cluster = cluster();
-    let win1 = host(&cluster, "win1");
+    let (win1, lin1) = (host(&cluster, "win1"), host(&cluster, "lin1"));
+    let mut goldens = Goldens::in_folder("tests/golden/documents");
+    let mut add = |name: &str, document: &NodeDocument| {
+        let text = serde_json::to_string_pretty(document).unwrap();
+        goldens.add(format!("{name}.json"), format!("{text}\n"));
+    };
     let prepare = windows::prepare(&cluster, win1, &inputs()).unwrap();
-    same_as_golden("windows-prepare", &prepare);
+    add("windows-prepare", &prepare);
     let join = windows::join(&cluster, win1, &facts()).unwrap();
-    same_as_golden("windows-join", &join);
+    add("windows-join", &join);
     let network = windows::network(&cluster, win1, &facts()).unwrap();
-    same_as_golden("windows-network", &network);
+    add("windows-network", &network);
+    let network = linux::network(&cluster, lin1, &facts()).unwrap();
+    add("linux-network", &network);
+    add("linux-prepare", &linux_host_of_a_new_cluster());
+    add("windows-accounts", &steps_with_accounts());
+    goldens.assert();
 }
 
 #[test]
-fn a_managed_linux_host_gets_routes_and_others_get_the_commands() {
+fn commands_for_an_unmanaged_linux_host_have_a_route_per_joined_node() {
     let cluster = cluster();
     let lin1 = host(&cluster, "lin1");
-    same_as_golden(
-        "linux-network",
-        &linux::network(&cluster, lin1, &facts()).unwrap(),
-    );
     assert_eq!(
         linux::commands(&cluster, lin1, &facts()),
         [
@@ -126,18 +115,35 @@ fn a_managed_linux_host_gets_routes_and_others_get_the_commands() {
     );
 }
 
-#[test]
-fn a_linux_host_of_a_new_cluster_is_prepared_now_and_for_the_next_boot() {
+/// Prepared now and for the next boot.
+fn linux_host_of_a_new_cluster() -> NodeDocument {
     let mut cluster = cluster();
     cluster.spec.existing = None;
-    let prepare = linux::prepare(&cluster, host(&cluster, "lin1"), &inputs()).unwrap();
-    same_as_golden("linux-prepare", &prepare);
+    linux::prepare(&cluster, host(&cluster, "lin1"), &inputs()).unwrap()
 }
 
 /// Accounts at the registry and at the proxy: the steps that have to do with them.
-#[test]
-fn accounts_are_named_in_documents_and_their_passwords_are_not() {
-    const PASSWORD: &str = "Tr0ub4dor";
+fn steps_with_accounts() -> NodeDocument {
+    let cluster = cluster_with_accounts();
+    let win1 = host(&cluster, "win1");
+    let prepare = windows::prepare(&cluster, win1, &inputs_with_passwords(&cluster)).unwrap();
+    let concerned = ["dir-containerd", "dir-base", "service-containerd"];
+    let concerned = |step: &&Step| {
+        let secret = matches!(step.resource, Resource::SecretFile(_));
+        secret || concerned.contains(&step.id.as_str())
+    };
+    let steps = prepare.steps().iter().filter(concerned).cloned();
+    let steps = steps.map(|mut step| {
+        step.after.clear();
+        step
+    });
+    let host = win1.name.to_string();
+    NodeDocument::new(host, Stage::Prepare, steps.collect()).unwrap()
+}
+
+const PASSWORD: &str = "Tr0ub4dor";
+
+fn cluster_with_accounts() -> Cluster {
     let mut cluster = cluster();
     let account = Some(Account {
         user: "puller".to_owned(),
@@ -147,26 +153,24 @@ fn accounts_are_named_in_documents_and_their_passwords_are_not() {
     cluster.spec.proxy.credentials = account;
     cluster.spec.proxy.https = Some("http://198.18.0.9:3128".parse().unwrap());
     cluster.spec.proxy.no = vec![".shop.example".parse().unwrap()];
+    cluster
+}
+
+fn inputs_with_passwords(cluster: &Cluster) -> Inputs {
     let mut inputs = inputs();
     for name in [REGISTRY_PASSWORD, PROXY_PASSWORD] {
         let secret = Secret::new(PASSWORD.to_owned());
-        inputs.add_secret(&cluster, name.parse().unwrap(), secret);
+        inputs.add_secret(cluster, name.parse().unwrap(), secret);
     }
+    inputs
+}
+
+#[test]
+fn accounts_are_named_in_documents_and_their_passwords_are_not() {
+    let cluster = cluster_with_accounts();
+    let mut inputs = inputs_with_passwords(&cluster);
     let win1 = host(&cluster, "win1");
     let prepare = windows::prepare(&cluster, win1, &inputs).unwrap();
-    let concerned = ["dir-containerd", "dir-base", "service-containerd"];
-    let concerned = |step: &&Step| {
-        let secret = matches!(step.resource, Resource::SecretFile(_));
-        secret || concerned.contains(&step.id.as_str())
-    };
-    let steps: Vec<_> = prepare.steps().iter().filter(concerned).cloned().collect();
-    let steps = steps.into_iter().map(|mut step| {
-        step.after.clear();
-        step
-    });
-    let host = win1.name.to_string();
-    let shown = NodeDocument::new(host, Stage::Prepare, steps.collect()).unwrap();
-    same_as_golden("windows-accounts", &shown);
     let text = serde_json::to_string(&prepare).unwrap();
     assert!(!text.contains(PASSWORD) && !format!("{inputs:?}").contains(PASSWORD));
     // Another password makes another document, so that hosts ask for it.

@@ -1,6 +1,6 @@
 //! The documents of every mode, from the spec alone.
 //!
-//! `BLESS=1` rewrites the golden files.
+//! `BLESS=1` writes the golden files.
 
 #![allow(
     clippy::unwrap_used,
@@ -9,9 +9,8 @@
 )]
 
 use std::fmt::Write as _;
-use std::fs;
-use std::path::Path;
 
+use casement_golden::Goldens;
 use casement_plan::offline::documents;
 use casement_plan::{ClusterFacts, Inputs};
 use casement_resource::{Blob, Resource, Stage};
@@ -65,8 +64,8 @@ fn listed(cluster: &Cluster, facts: &ClusterFacts) -> String {
     text
 }
 
-#[test]
-fn every_mode_has_documents_for_windows_and_managed_linux_hosts() {
+/// Every mode has documents for Windows hosts and for managed Linux hosts.
+fn add_modes(goldens: &mut Goldens) {
     for mode in NetworkMode::ALL {
         for existing in [true, false] {
             let mut cluster = cluster(*mode);
@@ -76,47 +75,47 @@ fn every_mode_has_documents_for_windows_and_managed_linux_hosts() {
             let facts = ClusterFacts::assumed(&cluster).unwrap();
             let text = listed(&cluster, &facts);
             let name = if existing { "existing" } else { "new" };
-            same_as_golden(&format!("{mode}-{name}"), &text);
+            goldens.add(format!("{mode}-{name}.txt"), text);
         }
     }
 }
 
-fn same_as_golden(name: &str, text: &str) {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/modes");
-    let path = folder.join(format!("{name}.txt"));
-    if std::env::var_os("BLESS").is_some() {
-        fs::create_dir_all(&folder).unwrap();
-        fs::write(&path, text).unwrap();
+#[test]
+fn documents_match_golden_files() {
+    let mut goldens = Goldens::in_folder("tests/golden/modes");
+    add_modes(&mut goldens);
+    for (version, os) in DOCKER {
+        let cluster = with_docker(version, os);
+        let facts = ClusterFacts::assumed(&cluster).unwrap();
+        let file = format!("docker-{version}-{os}.txt");
+        goldens.add(file, listed(&cluster, &facts));
     }
-    let golden = fs::read_to_string(&path).unwrap_or_default();
-    assert_eq!(
-        text,
-        golden,
-        "{} differs; BLESS=1 writes it",
-        path.display()
-    );
+    goldens.assert();
 }
 
 /// Up to 1.23 the kubelet speaks to Docker itself; old Windows makes its own
 /// pause image.
+const DOCKER: [(&str, HostOs); 3] = [
+    ("1.23.0", HostOs::Windows2019),
+    ("1.24.0", HostOs::Windows2019),
+    ("1.23.0", HostOs::Windows1803),
+];
+
+fn with_docker(version: &str, os: HostOs) -> Cluster {
+    let mut cluster = cluster(NetworkMode::FlannelHostGw);
+    cluster.spec.kubernetes.version = version.parse().unwrap();
+    cluster.spec.runtime.kind = RuntimeKind::Docker;
+    cluster.spec.hosts[1].os = os;
+    let image = "mcr.microsoft.com/windows/servercore:ltsc2019";
+    cluster.spec.images.prepull = vec![image.parse().unwrap()];
+    cluster
+}
+
 #[test]
 fn docker_is_asked_for_and_not_made() {
-    for (version, os) in [
-        ("1.23.0", HostOs::Windows2019),
-        ("1.24.0", HostOs::Windows2019),
-        ("1.23.0", HostOs::Windows1803),
-    ] {
-        let mut cluster = cluster(NetworkMode::FlannelHostGw);
-        cluster.spec.kubernetes.version = version.parse().unwrap();
-        cluster.spec.runtime.kind = RuntimeKind::Docker;
-        cluster.spec.hosts[1].os = os;
-        cluster.spec.images.prepull = vec![
-            "mcr.microsoft.com/windows/servercore:ltsc2019"
-                .parse()
-                .unwrap(),
-        ];
+    for (version, os) in DOCKER {
+        let cluster = with_docker(version, os);
         let facts = ClusterFacts::assumed(&cluster).unwrap();
-        same_as_golden(&format!("docker-{version}-{os}"), &listed(&cluster, &facts));
         let plans = documents(&cluster, &Inputs::default(), &facts).unwrap();
         let mut steps = plans[1].documents[0].steps().iter();
         let daemon = steps.find(|step| step.id.as_str() == "service-docker");

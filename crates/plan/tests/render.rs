@@ -1,6 +1,6 @@
 //! What `render` shows, for each mode, both systems and several releases.
 //!
-//! `BLESS=1` rewrites the golden files.
+//! `BLESS=1` writes the golden files.
 
 #![allow(
     clippy::unwrap_used,
@@ -9,10 +9,9 @@
 )]
 
 use std::fmt::Write as _;
-use std::fs;
-use std::path::Path;
 
 use casement_catalog::{Known, Minor, Program, System, flag};
+use casement_golden::Goldens;
 use casement_plan::render::{Kind, Rendered, render};
 use casement_plan::{ClusterFacts, PlanError};
 use casement_spec::{
@@ -66,43 +65,44 @@ fn read(files: &[Rendered], path: &str) -> Value {
     serde_json::from_str(&file(files, path)).unwrap()
 }
 
-fn same_as_golden(name: &str, files: &[Rendered]) {
+fn joined(files: &[Rendered]) -> String {
     let mut text = String::new();
     for file in files {
         let shown = file.text.replace('\r', "");
         writeln!(text, "==> {} <==\n{shown}", file.path).unwrap();
     }
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/render");
-    let path = folder.join(format!("{name}.txt"));
-    if std::env::var_os("BLESS").is_some() {
-        fs::write(&path, &text).unwrap();
-    }
-    let golden = fs::read_to_string(&path).unwrap_or_default();
-    assert_eq!(
-        text,
-        golden,
-        "{} differs; BLESS=1 writes it",
-        path.display()
-    );
+    text
 }
 
 #[test]
-fn every_mode_has_its_files_on_both_systems() {
+fn rendered_files_match_golden_files() {
+    let mut goldens = Goldens::in_folder("tests/golden/render");
+    let mut add = |name: &str, files: &[Rendered]| {
+        goldens.add(format!("{name}.txt"), joined(files));
+    };
+    add_modes(&mut add);
+    add_releases(&mut add);
+    add_bootstrap(&mut add);
+    goldens.assert();
+}
+
+/// Every mode has its files on both systems.
+fn add_modes(add: &mut impl FnMut(&str, &[Rendered])) {
     for mode in NetworkMode::ALL {
         let mut cluster = cluster(*mode, "1.36.3");
         let facts = ClusterFacts::assumed(&cluster).unwrap();
         let files = render(&cluster, &all(), None, &facts).unwrap();
-        same_as_golden(&format!("{mode}-1.36"), &files);
+        add(&format!("{mode}-1.36"), &files);
         if let Backend::FlannelOverlay { vxlan, .. } = cluster.spec.network.backend {
             let agent = NetworkAgent::Casement;
             cluster.spec.network.backend = Backend::FlannelOverlay { agent, vxlan };
-            same_as_golden("flannel-overlay-own-daemon", &shown(&cluster, &all()));
+            add("flannel-overlay-own-daemon", &shown(&cluster, &all()));
         }
     }
 }
 
-#[test]
-fn releases_differ_where_kubernetes_does() {
+/// Releases differ where Kubernetes does.
+fn add_releases(add: &mut impl FnMut(&str, &[Rendered])) {
     for (version, os, runtime) in [
         ("1.21.5", HostOs::Windows2019, RuntimeKind::Docker),
         ("1.24.0", HostOs::Windows2019, RuntimeKind::Containerd),
@@ -114,16 +114,16 @@ fn releases_differ_where_kubernetes_does() {
         cluster.spec.runtime.kind = runtime;
         cluster.spec.hosts[1].os = os;
         let name = format!("flannel-overlay-{version}-{os}-{runtime}");
-        same_as_golden(&name, &shown(&cluster, &all()));
+        add(&name, &shown(&cluster, &all()));
     }
 }
 
-#[test]
-fn a_node_without_kubeadm_has_its_whole_configuration() {
+/// A node without kubeadm has its whole configuration.
+fn add_bootstrap(add: &mut impl FnMut(&str, &[Rendered])) {
     let mut cluster = cluster(NetworkMode::FlannelHostGw, "1.36.3");
     cluster.spec.join.method = JoinMethod::Bootstrap;
     let files = shown(&cluster, &[Kind::Kubelet, Kind::Kubeadm]);
-    same_as_golden("bootstrap", &files);
+    add("bootstrap", &files);
 }
 
 /// The values are those of a guide for Windows workers that many clusters were

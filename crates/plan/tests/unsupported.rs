@@ -9,12 +9,16 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use casement_diag::{Diagnostic, Style, render_all, summary};
+use casement_golden::Goldens;
 use casement_plan::unsupported;
 use casement_source::load_bytes;
 
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios")
+}
+
 fn folders() -> Vec<PathBuf> {
-    let all = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
-    let entries = fs::read_dir(all).unwrap();
+    let entries = fs::read_dir(root()).unwrap();
     let mut folders: Vec<_> = entries.map(|entry| entry.unwrap().path()).collect();
     folders.sort();
     folders
@@ -35,8 +39,7 @@ fn refused(text: &[u8]) -> Option<(Vec<Diagnostic>, String)> {
 
 #[test]
 fn apply_refuses_by_name_what_it_cannot_do() {
-    let bless = std::env::var_os("BLESS").is_some();
-    let mut wrong = Vec::new();
+    let mut goldens = Goldens::named(root(), ["apply.txt"]);
     let mut refusing = 0;
     for folder in folders() {
         let Ok(text) = fs::read(folder.join("cluster.yaml")) else {
@@ -45,17 +48,13 @@ fn apply_refuses_by_name_what_it_cannot_do() {
         let Some((_, says)) = refused(&text) else {
             continue;
         };
-        let file = folder.join("apply.txt");
-        if bless && !says.is_empty() {
-            fs::write(&file, &says).unwrap();
+        if !says.is_empty() {
+            let file = folder.join("apply.txt");
+            goldens.add(file.strip_prefix(root()).unwrap(), says);
+            refusing += 1;
         }
-        let expected = fs::read_to_string(&file).unwrap_or_default();
-        if expected != says {
-            wrong.push(format!("{}:\n{expected}\n---\n{says}", folder.display()));
-        }
-        refusing += usize::from(!says.is_empty());
     }
-    assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
+    goldens.assert();
     assert!(refusing > 3, "only {refusing} scenarios are refused");
 }
 

@@ -10,6 +10,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use casement_diag::{Diagnostic, Severity, Source, Style, json, render_all, summary};
+use casement_golden::Goldens;
 use casement_source::{Loaded, load, load_bytes, to_yaml};
 
 fn root() -> PathBuf {
@@ -43,24 +44,15 @@ fn rendered(loaded: &Loaded) -> String {
 
 #[test]
 fn diagnostics_match_expected_output() {
-    let bless = std::env::var_os("BLESS").is_some();
-    let mut wrong = Vec::new();
+    let mut goldens = Goldens::named(root().join("scenarios"), ["expected.txt"]);
+    // Nested directories belong to the tests of the lint crate.
+    goldens.exclude("lints");
     for folder in folders() {
-        let actual = rendered(&loaded(&folder));
-        let expected = folder.join("expected.txt");
-        if bless {
-            fs::write(&expected, &actual).unwrap();
-        }
-        match fs::read_to_string(&expected) {
-            Ok(text) if text == actual => {}
-            Ok(text) => wrong.push(format!(
-                "{}: expected\n{text}\nbut got\n{actual}",
-                folder.display()
-            )),
-            Err(error) => wrong.push(format!("{}: {error}", expected.display())),
-        }
+        let file = folder.join("expected.txt");
+        let file = file.strip_prefix(root().join("scenarios")).unwrap();
+        goldens.add(file, rendered(&loaded(&folder)));
     }
-    assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
+    goldens.assert();
 }
 
 #[test]

@@ -85,11 +85,7 @@ fn schema_accepts_valid_and_rejects_invalid_scenarios() {
 #[test]
 fn schema_file_is_current() {
     let path = root().join("docs/cluster.schema.json");
-    let now = format!("{:#}\n", schema());
-    if std::env::var_os("BLESS").is_some() {
-        fs::write(&path, &now).unwrap();
-    }
-    assert_eq!(fs::read_to_string(&path).unwrap_or_default(), now);
+    casement_golden::assert_file(path, format!("{:#}\n", schema()));
 }
 
 #[test]

@@ -69,22 +69,7 @@ const REPLACED: &[(&str, &str)] = &[
 #[test]
 fn messages_file_is_current() {
     let text = messages();
-    let path = root().join("docs/development/messages.txt");
-    if std::env::var_os("BLESS").is_some() {
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(&path, &text).unwrap();
-    }
-    let written = fs::read_to_string(&path).unwrap_or_default();
-    let difference = text
-        .lines()
-        .zip(written.lines())
-        .find(|(new, old)| new != old);
-    assert!(
-        text == written,
-        "{} is not current; the first difference is {difference:?}. Run `BLESS=1 cargo test -p \
-         casement --test cli messages`, and read what has changed",
-        path.display()
-    );
+    casement_golden::assert_file(root().join("docs/development/messages.txt"), text);
 }
 
 #[test]

@@ -323,13 +323,7 @@ fn observe_reports_drift_and_usage_errors_are_explained() {
     );
     let (code, help, _) = run_agent(&state, &["--help"]);
     assert_eq!(code, Some(0));
-    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/help.txt");
-    if std::env::var_os("BLESS").is_some() {
-        fs::write(&golden, &help).unwrap();
-    }
-    assert_eq!(
-        fs::read_to_string(golden).unwrap(),
-        help,
-        "BLESS=1 updates it"
-    );
+    let mut goldens = casement_golden::Goldens::in_folder("tests/golden/command");
+    goldens.add("help.txt", help);
+    goldens.assert();
 }

@@ -39,16 +39,7 @@ pub fn compare(output: &str) {
          support it, a reason to ONLY_SIMULATED"
     );
     let table = table(&windows, &calls, &simulated);
-    let path = repository().join("docs/windows-coverage.md");
-    if std::env::var_os("BLESS").is_some() {
-        fs::write(&path, &table).unwrap();
-    }
-    let written = fs::read_to_string(&path).unwrap_or_default();
-    assert!(
-        written == table,
-        "{} does not match the recorded calls; BLESS=1 updates it:\n{table}",
-        path.display()
-    );
+    casement_golden::assert_file(repository().join("docs/windows-coverage.md"), table);
 }
 
 fn repository() -> PathBuf {
@@ -105,7 +96,7 @@ fn calls(output: &str) -> Calls {
 
 /// The functions that the engine tests call on the simulated host.
 fn simulated() -> BTreeSet<String> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/simulated.txt");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/coverage/simulated.txt");
     let list = fs::read_to_string(path).unwrap();
     list.lines().map(str::to_owned).collect()
 }

@@ -14,6 +14,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use casement_diag::{Style, render};
+use casement_golden::Goldens;
 use casement_source::import::{Draft, TextFile, ansible, from_inventory};
 
 fn root() -> PathBuf {
@@ -89,8 +90,8 @@ fn notes_text(draft: &Draft, findings: &str) -> String {
 
 #[test]
 fn drafts_match_expected_output() {
-    let bless = std::env::var_os("BLESS").is_some();
-    let mut wrong = Vec::new();
+    let names = ["expected.yaml", "expected.txt", "expected-findings.txt"];
+    let mut goldens = Goldens::named(root(), names);
     let mut number = 0;
     for folder in folders() {
         let (draft, findings) = draft(&folder);
@@ -100,20 +101,11 @@ fn drafts_match_expected_output() {
             ("expected-findings.txt", drafts::findings(&draft.text)),
         ] {
             let path = folder.join(name);
-            if bless {
-                fs::write(&path, &text).unwrap();
-            }
-            let expected = fs::read_to_string(&path).unwrap_or_default();
-            if expected != text {
-                wrong.push(format!(
-                    "{}: expected\n{expected}\nbut got\n{text}",
-                    path.display()
-                ));
-            }
+            goldens.add(path.strip_prefix(root()).unwrap(), text);
             number += 1;
         }
     }
-    assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
+    goldens.assert();
     assert!(number >= 12);
 }
 

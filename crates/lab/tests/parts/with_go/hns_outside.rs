@@ -13,6 +13,7 @@ use std::process::{Command, Output};
 use std::sync::Arc;
 use std::thread;
 
+use casement_golden::Goldens;
 use casement_lab::network::hns::{Hns, HnsConfig, HnsVersion, NoFabric};
 use lab_wire::{Call, Failure, NetdAccess, Request, Response, read_line, write_line};
 
@@ -26,6 +27,7 @@ const TOKEN: &str = "outside";
 fn client_tests_match_golden_results() {
     let dir = tempfile::tempdir().unwrap();
     let prefix = Prefix::make(dir.path());
+    let mut goldens = Goldens::in_folder("tests/golden/hcn-tests");
     let newest = HnsVersion::new(15, 5);
     let suites = [
         ("hcsshim", "integration", newest, "hcsshim.txt"),
@@ -55,21 +57,11 @@ fn client_tests_match_golden_results() {
         let state_file = dir.path().join(format!("{expected}.json"));
         prefix.write_access_file(&serve(version, state_file));
         let output = prefix.wine(&program, &["-test.v"]);
-        let actual = verdicts(&output);
-        let golden = Path::new(env!("CARGO_MANIFEST_DIR"))
-            .join("tests/golden/hns")
-            .join(expected);
-        if std::env::var_os("CASEMENT_BLESS").is_some() {
-            fs::write(&golden, &actual).unwrap();
-        }
-        let expected_results = fs::read_to_string(&golden).unwrap();
-        assert_eq!(
-            actual,
-            expected_results,
-            "{expected}:\n{}",
-            String::from_utf8_lossy(&output.stdout)
-        );
+        // Shown only if the test fails.
+        println!("{expected}:\n{}", String::from_utf8_lossy(&output.stdout));
+        goldens.add(expected, verdicts(&output));
     }
+    goldens.assert();
 }
 
 /// One sorted line per test: `PASS TestX` or `FAIL TestX`.

@@ -3,9 +3,7 @@
 //!
 //! `BLESS=1` updates the list.
 
-use std::fs;
-use std::path::Path;
-
+use casement_golden::Goldens;
 use casement_resource::ServiceState;
 
 use super::faults::mode_documents;
@@ -38,15 +36,7 @@ fn list_of_functions_called_on_simulated_windows_is_current() {
     rig.execute_to_end(&order);
     functions.extend(rig.recorder.calls());
     let list: String = functions.keys().map(|name| format!("{name}\n")).collect();
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/simulated.txt");
-    if std::env::var_os("BLESS").is_some() {
-        fs::write(&path, &list).unwrap();
-    }
-    let written = fs::read_to_string(&path).unwrap_or_default();
-    assert_eq!(
-        written,
-        list,
-        "{} differs; BLESS=1 updates it",
-        path.display()
-    );
+    let mut goldens = Goldens::in_folder("tests/golden/coverage");
+    goldens.add("simulated.txt", list);
+    goldens.assert();
 }
