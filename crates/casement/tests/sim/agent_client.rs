@@ -22,6 +22,7 @@ use tokio::net::{TcpListener, TcpStream};
 
 use crate::host_fixture::{HostFixture, agents, step};
 use crate::mirror_server::MirrorServer;
+use crate::running_command::with_timeout;
 
 const ADDRESS: Ipv4Addr = Ipv4Addr::new(127, 18, 0, 11);
 
@@ -170,10 +171,13 @@ async fn run_that_requests_an_unknown_secret_fails() {
     assert!(error.contains("`sim1` requested a secret"), "{error}");
     // The failed run does not block the next one.
     let run = "r2".parse().unwrap();
-    while let Err(error) = client.remove(&run, &|_| {}).await {
-        assert!(matches!(error, RunError::Busy { .. }), "{error}");
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
+    let removed = async {
+        while let Err(error) = client.remove(&run, &|_| {}).await {
+            assert!(matches!(error, RunError::Busy { .. }), "{error}");
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    with_timeout("the host is free", removed).await;
     client.retire().await.unwrap();
     assert_eq!(fixture.host.sim().world(), before);
 }

@@ -2,6 +2,7 @@
 
 use crate::fixture::Fixture;
 use crate::json_output::assert_documented;
+use crate::kill_point;
 
 fn joined(fixture: &Fixture, host: &str) -> bool {
     let host = fixture.cluster.host(host).unwrap();
@@ -26,11 +27,37 @@ async fn apply_only_changes_the_named_host() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn max_unavailable_1_applies_to_all_hosts() {
+async fn max_unavailable_1_changes_one_host_after_the_other() {
     let fixture = Fixture::start(3, true).await;
     let one = ["apply", "--yes", "--max-unavailable", "1"];
-    fixture.succeed(&one).await;
+    let printed = fixture.succeed(&one).await;
+    let waiting = "waiting until another host is available again";
+    assert!(printed.contains(waiting), "{printed}");
+    // A host reboots in the first of these stages, and its network is interrupted in the
+    // other: no event of another host comes in between.
+    for stage in ["prepare", "network"] {
+        let mut order = recorded_hosts(&fixture, stage);
+        order.dedup();
+        let mut hosts = order.clone();
+        hosts.sort();
+        assert_eq!(
+            hosts,
+            ["windows1", "windows2", "windows3"],
+            "{stage}: {order:?}"
+        );
+    }
     fixture.succeed(&["status"]).await;
+}
+
+/// The Windows host of each event of a stage, in the order of the only run record.
+fn recorded_hosts(fixture: &Fixture, stage: &str) -> Vec<String> {
+    let runs = fixture.folder().join(".casement/runs");
+    let runs: Vec<_> = std::fs::read_dir(runs).unwrap().collect();
+    assert_eq!(runs.len(), 1);
+    let events = kill_point::recorded(&runs[0].as_ref().unwrap().path());
+    let events = events.into_iter().filter(|event| event["part"] == stage);
+    let hosts = events.map(|event| event["host"].as_str().unwrap().to_owned());
+    hosts.filter(|host| host.starts_with("windows")).collect()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

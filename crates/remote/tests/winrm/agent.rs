@@ -12,7 +12,7 @@ use casement_resource::wire::{EventKind, Outcome, ToAgent, ToController};
 use casement_resource::{Access, Directory, NodeDocument, Resource, Stage, Step};
 
 use crate::pe_header;
-use crate::server::Server;
+use crate::server::{Server, wait_until};
 
 /// A local file with incompressible content.
 fn local_file(server: &Server, name: &str, size: usize) -> PathBuf {
@@ -151,10 +151,8 @@ async fn channel_survives_idle_receives_and_ends_with_bye() {
         actions.iter().filter(|action| *action == "Receive").count()
     };
     let before = receives();
-    // Several Receive requests time out without output.
-    while receives() < before + 3 {
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
+    let idle = || receives() >= before + 3;
+    wait_until("several Receive requests time out without output", idle).await;
     // A line that needs several envelopes even at the largest size.
     let long = ToAgent::Hello {
         protocol: 1,
@@ -304,13 +302,9 @@ async fn idle_connection_that_the_host_closed_is_reopened() {
     let server = Server::http().await;
     let session = WinRmSession::connect(&server.target()).await.unwrap();
     assert_eq!(session.run("exit 7").await.unwrap().status, Some(7));
-    // Wait until the Signal of the finished command has arrived.
-    while server.actions().last().is_none_or(|last| last != "Signal") {
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
-    tokio::time::sleep(Duration::from_millis(50)).await;
-    server.drop_connections();
-    tokio::time::sleep(Duration::from_millis(50)).await;
+    let ended = || server.actions().last().is_some_and(|last| last == "Signal");
+    wait_until("the Signal of the finished command has arrived", ended).await;
+    server.close_idle_connections().await;
     let output = session.run("echo again").await.unwrap();
     assert_eq!(output.stdout, b"again\r\n");
     let output = session.run("nothing").await.unwrap();

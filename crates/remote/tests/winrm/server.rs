@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::convert::Infallible;
 use std::net::Ipv4Addr;
 use std::path::PathBuf;
+use std::pin::pin;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -20,6 +21,7 @@ use hyper::{Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpListener;
+use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::ServerConfig;
@@ -94,6 +96,8 @@ pub struct Shared {
     /// Method and user of each login.
     pub logins: Mutex<Vec<String>>,
     connections: Mutex<Vec<JoinHandle<()>>>,
+    /// Closes connections after the response in flight.
+    closing: Notify,
 }
 
 impl Shared {
@@ -149,6 +153,7 @@ impl Server {
             actions: Mutex::default(),
             logins: Mutex::default(),
             connections: Mutex::default(),
+            closing: Notify::new(),
         });
         let task = tokio::spawn(accept(listener, acceptor, Arc::clone(&shared)));
         Self {
@@ -168,6 +173,19 @@ impl Server {
         for connection in self.shared.connections.lock().unwrap().drain(..) {
             connection.abort();
         }
+    }
+
+    /// Closes all connections when they are idle, and waits until the client has noticed.
+    pub async fn close_idle_connections(&self) {
+        self.shared.closing.notify_waiters();
+        let connections = std::mem::take(&mut *self.shared.connections.lock().unwrap());
+        for connection in connections {
+            connection.await.unwrap();
+        }
+        wait_until("the client has closed its sockets", || {
+            !is_connected_to(self.port)
+        })
+        .await;
     }
 
     pub fn ca(&self) -> PathBuf {
@@ -201,15 +219,35 @@ impl Server {
     }
 
     pub async fn wait_until_no_shells(&self) {
-        let closed = async {
-            while !self.shared.shells.lock().unwrap().is_empty() {
-                tokio::time::sleep(Duration::from_millis(10)).await;
-            }
-        };
-        let limit = Duration::from_secs(30);
-        let waited = tokio::time::timeout(limit, closed).await;
-        waited.expect("shells remain after 30 s");
+        let closed = || self.shared.shells.lock().unwrap().is_empty();
+        wait_until("all shells are closed", closed).await;
     }
+}
+
+/// Times out after 30 s.
+pub async fn wait_until(what: &str, condition: impl Fn() -> bool) {
+    let reached = async {
+        while !condition() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    let limit = Duration::from_secs(30);
+    if tokio::time::timeout(limit, reached).await.is_err() {
+        panic!("timed out after 30 s: {what}");
+    }
+}
+
+/// Whether this machine has an open client socket to the port, even one that its peer has
+/// closed.
+fn is_connected_to(port: u16) -> bool {
+    // The states ESTABLISHED and CLOSE_WAIT, as in the kernel's include/net/tcp_states.h.
+    const OPEN: [&str; 2] = ["01", "08"];
+    let table = std::fs::read_to_string("/proc/net/tcp").unwrap();
+    let remote = format!(":{port:04X}");
+    table.lines().skip(1).any(|line| {
+        let fields: Vec<&str> = line.split_whitespace().collect();
+        fields[2].ends_with(&remote) && OPEN.contains(&fields[3])
+    })
 }
 
 async fn accept(listener: TcpListener, acceptor: Option<TlsAcceptor>, shared: Arc<Shared>) {
@@ -238,14 +276,21 @@ async fn serve(stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static, sha
     let authenticator = Arc::new(tokio::sync::Mutex::new(Authenticator::new(Arc::clone(
         &shared,
     ))));
+    let served = Arc::clone(&shared);
     let service = service_fn(move |request| {
-        let (authenticator, shared) = (Arc::clone(&authenticator), Arc::clone(&shared));
+        let (authenticator, shared) = (Arc::clone(&authenticator), Arc::clone(&served));
         async move { Ok::<_, Infallible>(respond(request, authenticator, shared).await) }
     });
-    let connection = hyper::server::conn::http1::Builder::new();
-    let _ = connection
-        .serve_connection(TokioIo::new(stream), service)
-        .await;
+    let http = hyper::server::conn::http1::Builder::new();
+    let closing = shared.closing.notified();
+    let mut connection = pin!(http.serve_connection(TokioIo::new(stream), service));
+    tokio::select! {
+        _ = connection.as_mut() => {}
+        () = closing => {
+            connection.as_mut().graceful_shutdown();
+            let _ = connection.await;
+        }
+    }
 }
 
 async fn respond(
