@@ -12,6 +12,14 @@ test:
 e2e:
     ./test e2e
 
+# Run all checks, including those that do not fit into CI
+long:
+    ./test long
+
+# Run the tests that need only Rust
+quick:
+    cargo test
+
 # Build all Windows programs (agent, controller, lab) with the available toolchain
 windows out="target/windows":
     tools/build-windows {{ out }}

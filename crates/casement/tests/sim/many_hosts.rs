@@ -235,10 +235,10 @@ async fn run_interrupted_at_a_silent_host_can_be_resumed() {
     assert!(fleet.worlds() != before, "one host was still missing");
 }
 
-/// `CASEMENT_HOSTS`, or 1000.
+/// `CASEMENT_HOSTS`, or 200.
 fn host_count() -> u16 {
     let variable = std::env::var("CASEMENT_HOSTS").ok();
-    variable.map_or(1000, |text| text.parse().unwrap())
+    variable.map_or(200, |text| text.parse().unwrap())
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -69,11 +69,11 @@ fn one_seed_gives_one_schedule() {
     assert_ne!(of_seed(7), of_seed(8));
 }
 
-/// `CASEMENT_KILLS`, or 10. Half as many rounds kill the service of one host and the
+/// `CASEMENT_KILLS`, or 2. Half as many rounds kill the service of one host and the
 /// connection to the other.
 fn controller_kills() -> usize {
     let variable = std::env::var("CASEMENT_KILLS").ok();
-    variable.map_or(10, |text| text.parse().expect("CASEMENT_KILLS is a number"))
+    variable.map_or(2, |text| text.parse().expect("CASEMENT_KILLS is a number"))
 }
 
 #[test]
