@@ -215,6 +215,7 @@ fn in_a_browser(text: &str) -> (String, String) {
 }
 
 #[test]
+#[ignore = "needs chromium"]
 fn a_browser_shows_the_page_without_console_messages() {
     let run = run();
     let (dom, console) = in_a_browser(&page(&run, Some(&cluster())));

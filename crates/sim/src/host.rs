@@ -24,6 +24,7 @@ use casement_node::state::Layout;
 use casement_resource::Stage;
 use casement_resource::wire::{PREFIX, ToAgent};
 use russh::keys::ssh_key::private::{Ed25519Keypair, KeypairData};
+use russh::keys::ssh_key::{Cipher, Kdf};
 use russh::keys::{PrivateKey, PublicKey};
 use tokio::net::TcpListener;
 use tokio::runtime::Handle;
@@ -311,12 +312,30 @@ impl Inner {
 
 /// Creates an SSH key for simulated hosts in a file with mode 0600.
 pub fn make_key(path: &Path) -> io::Result<PublicKey> {
-    use std::io::Write as _;
-    use std::os::unix::fs::OpenOptionsExt as _;
     let mut seed = [0; 32];
     rustix::rand::getrandom(&mut seed, rustix::rand::GetRandomFlags::empty())?;
     let pair = Ed25519Keypair::from_seed(&seed);
     let key = PrivateKey::new(KeypairData::from(pair), "casement").map_err(io::Error::other)?;
+    write_key(path, &key)?;
+    Ok(key.public_key().clone())
+}
+
+/// Copies an SSH key to a new file that needs a passphrase.
+pub fn encrypt_key(plain: &Path, encrypted: &Path, passphrase: &str) -> io::Result<()> {
+    let text = std::fs::read_to_string(plain)?;
+    let key = PrivateKey::from_openssh(&text).map_err(io::Error::other)?;
+    let mut salt = vec![0; 16];
+    rustix::rand::getrandom(&mut salt, rustix::rand::GetRandomFlags::empty())?;
+    // As many as ssh-keygen.
+    let rounds = 16;
+    let kdf = Kdf::Bcrypt { salt, rounds };
+    let key = key.encrypt_with(Cipher::Aes256Ctr, kdf, 0, passphrase);
+    write_key(encrypted, &key.map_err(io::Error::other)?)
+}
+
+fn write_key(path: &Path, key: &PrivateKey) -> io::Result<()> {
+    use std::io::Write as _;
+    use std::os::unix::fs::OpenOptionsExt as _;
     let text = key.to_openssh(russh::keys::ssh_key::LineEnding::LF);
     let text = text.map_err(io::Error::other)?;
     let mut file = std::fs::OpenOptions::new()
@@ -324,8 +343,7 @@ pub fn make_key(path: &Path) -> io::Result<PublicKey> {
         .create_new(true)
         .mode(0o600)
         .open(path)?;
-    file.write_all(text.as_bytes())?;
-    Ok(key.public_key().clone())
+    file.write_all(text.as_bytes())
 }
 
 /// Derived from the name, so that it is the same at every start.

@@ -22,5 +22,7 @@ pub mod sftp;
 pub use bare_host::{bare_linux, bare_windows};
 pub use cluster::{MAX_HOSTS, SimCluster, SimError, SimNetwork, SimOptions};
 pub use fault::SimFault;
-pub use host::{Console, Cut, SimHost, SimSpec, SimSystem, make_key, placeholder_program};
+pub use host::{
+    Console, Cut, SimHost, SimSpec, SimSystem, encrypt_key, make_key, placeholder_program,
+};
 pub use programs::{Cni, KubeletState, Runtime, evaluate};

@@ -1,10 +1,11 @@
 //! `--log-file` holds all output, however a run ends.
 
 use std::io::{BufRead as _, BufReader, Read as _};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 use crate::command::combined_output;
 use crate::fixture::Fixture;
+use crate::running_command::interrupt;
 
 /// Sorted, because stdout and stderr have no common order.
 fn sorted_lines(text: &str) -> Vec<&str> {
@@ -106,9 +107,7 @@ async fn log_file_has_the_interrupt() {
     while !printed.contains(": applying ") {
         assert_ne!(stderr.read_line(&mut printed).unwrap(), 0, "{printed}");
     }
-    let mut interrupt = Command::new("kill");
-    interrupt.args(["-INT", &child.id().to_string()]);
-    assert!(interrupt.status().unwrap().success());
+    interrupt(child.id());
     stderr.read_to_string(&mut printed).unwrap();
     let output = child.wait_with_output().unwrap();
     printed += &String::from_utf8_lossy(&output.stdout);

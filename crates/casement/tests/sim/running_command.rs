@@ -21,6 +21,12 @@ pub async fn with_timeout<F: Future>(what: &str, future: F) -> F::Output {
     }
 }
 
+/// Sends SIGINT, as Ctrl-C does.
+pub fn interrupt(pid: u32) {
+    let pid = rustix::process::Pid::from_raw(pid.try_into().unwrap()).unwrap();
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+}
+
 /// Killed on drop.
 pub struct RunningCommand {
     child: Child,
@@ -59,9 +65,7 @@ impl RunningCommand {
 
     /// Sends SIGINT, as Ctrl-C does.
     pub fn interrupt(&self) {
-        let pid = self.child.id().unwrap().to_string();
-        let sent = Command::new("kill").args(["-INT", &pid]).status();
-        assert!(sent.unwrap().success());
+        interrupt(self.child.id().unwrap());
     }
 
     /// Returns the exit code and stderr.

@@ -314,13 +314,10 @@ fn line_of(key: &Path) -> String {
     text.lines().nth(3).unwrap().to_owned()
 }
 
-/// Renames a key and sets a passphrase.
+/// Replaces a key by one with a passphrase.
 fn encrypt_key(plain: &Path, encrypted: &Path) {
-    std::fs::rename(plain, encrypted).unwrap();
-    let mut keygen = Command::new("ssh-keygen");
-    keygen.args(["-q", "-p", "-P", "", "-N", PASSPHRASE, "-f"]);
-    let output = keygen.arg(encrypted).output().unwrap();
-    assert!(output.status.success(), "{output:?}");
+    casement_sim::encrypt_key(plain, encrypted, PASSPHRASE).unwrap();
+    std::fs::remove_file(plain).unwrap();
 }
 
 /// The secret half of the token in the kubeadm configuration, while that file exists.
