@@ -7,15 +7,16 @@ use crate::problem::{Problem, Result};
 use crate::up::LabOptions;
 use crate::wine;
 
+#[rustfmt::skip]
+pub const TOOLS: [&str; 10] = [
+    "ip", "ss", "iptables", "unshare", "nsenter", "setpriv", "setsid", "mount", "ssh-keygen",
+    "sshd",
+];
+
 /// Reports all missing programs at once.
 pub fn requirements(options: &LabOptions) -> Result<()> {
     root()?;
-    #[rustfmt::skip]
-    let tools = [
-        "ip", "ss", "iptables", "unshare", "nsenter", "setpriv", "setsid", "mount", "ssh-keygen",
-        "sshd",
-    ];
-    let mut missing: Vec<&str> = tools.into_iter().filter(|tool| !on_path(tool)).collect();
+    let mut missing: Vec<&str> = TOOLS.into_iter().filter(|tool| !on_path(tool)).collect();
     if options.windows_hosts > 0 && !Path::new(wine::loader()).exists() {
         missing.push("wine");
     }

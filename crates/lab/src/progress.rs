@@ -71,11 +71,14 @@ impl Default for LabProgress {
 
 impl RunningStep {
     pub fn done(&self, what: &str, took: Duration) {
-        let seconds = took.as_secs();
-        let time = format!("{}:{:02}", seconds / 60, seconds % 60);
-        self.bar
-            .suspend(|| eprintln!("lab  {what:<WIDTH$} {time:>5}"));
+        self.bar.suspend(|| eprintln!("{}", done_line(what, took)));
     }
+}
+
+pub(crate) fn done_line(what: &str, took: Duration) -> String {
+    let seconds = took.as_secs();
+    let time = format!("{}:{:02}", seconds / 60, seconds % 60);
+    format!("lab  {what:<WIDTH$} {time:>5}")
 }
 
 impl Drop for RunningStep {

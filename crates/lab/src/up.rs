@@ -287,3 +287,6 @@ pub fn registry_name(record: &Record) -> String {
         control_plane::REGISTRY_PORT
     )
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,6 +1,11 @@
 //! Tests against simulated hosts over real SSH: single hosts and whole clusters.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "tests fail by panicking"
+)]
 
 mod agent_client;
 mod command_options;
@@ -24,11 +29,13 @@ mod overlay;
 mod plan_output;
 mod pull_from_mirror;
 mod read_only;
+mod readme;
 mod request_counts;
 mod running_command;
 mod secrets;
 mod ssh_config;
 mod stalling_proxy;
+mod terminal;
 
 #[path = "../shared/command.rs"]
 mod command;
