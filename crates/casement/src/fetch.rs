@@ -53,7 +53,7 @@ pub async fn programs(
         return Ok(Programs::new());
     }
     let path = &cluster.spec.artifacts.lock;
-    let mut pins = lock::file::read(path)?;
+    let mut pins = lock::file::read(path, lock::file::FIELD)?;
     if arguments.accept_unverified {
         pins = accept(pins, path)?;
     }
@@ -114,7 +114,7 @@ fn accept(pins: Lock, path: &Utf8Path) -> Result<Lock, Problem> {
         ..entry
     }));
     if accepted != pins {
-        lock::file::write(path, &accepted.to_string())?;
+        lock::file::write(path, &accepted.to_string(), lock::file::FIELD)?;
         output::message(&format!("{path}: accepted the unverified hashes"));
     }
     Ok(accepted)

@@ -37,7 +37,7 @@ impl LockError {
             Self::Syntax(_) | Self::Entry { .. } => Problem::new(
                 "CAS-LOCK-001",
                 what,
-                "restore the file from version control, or run `casement lock --update`",
+                "restore the file from version control, or delete it and run `casement lock`",
             ),
             Self::UnsupportedVersion { .. } => Problem::new(
                 "CAS-LOCK-002",

@@ -32,10 +32,7 @@ impl Cache {
                 .map(|cache| cache.join("casement").join("downloads"))
         };
         let dir = configured.map(|path| path.as_std_path().to_owned());
-        let dir = dir.or_else(default).ok_or_else(|| {
-            let what = "no directory for downloads";
-            Problem::new("CAS-LOCK-014", what, "set `artifacts.cache`, or HOME")
-        })?;
+        let dir = dir.or_else(default).ok_or_else(no_directory)?;
         fs::create_dir_all(&dir).map_err(|error| write_failed(&dir, &error))?;
         Ok(Self { dir })
     }
@@ -112,6 +109,18 @@ impl Cache {
             .map(|name| ((*name).to_owned(), dir.join(format!("{name}.exe"))));
         Ok(paths.filter(|(_, path)| path.is_file()).collect())
     }
+}
+
+fn no_directory() -> Problem {
+    let (what, home) = match cfg!(windows) {
+        true => ("LOCALAPPDATA is not set", "LOCALAPPDATA"),
+        false => ("HOME and XDG_CACHE_HOME are not set", "HOME"),
+    };
+    Problem::new(
+        "CAS-LOCK-016",
+        format!("no directory for downloads: {what}"),
+        format!("set {home}, or the directory in the cluster file: `artifacts.cache`"),
+    )
 }
 
 pub fn write_failed(path: &Path, error: &io::Error) -> Problem {

@@ -51,7 +51,7 @@ pub async fn run_lock(arguments: LockArgs) -> Result<(), CommandError> {
         .unwrap_or(&cluster.spec.artifacts.lock);
     let requirements = requirements(&cluster).map_err(|error| errors::not_covered(&error))?;
     let mirror = mirror(arguments.mirror.as_deref(), &cluster)?;
-    let old = file::read(out)?;
+    let old = file::read(out, file::OPTION)?;
     let dir = parent_dir(out.as_std_path())?;
     let resolver = Resolver {
         old: &old,
@@ -63,7 +63,7 @@ pub async fn run_lock(arguments: LockArgs) -> Result<(), CommandError> {
     let lock = Lock::from_iter(resolved.iter().map(|one| one.entry.clone()));
     let written = lock != old || !out.exists();
     if written {
-        file::write(out, &lock.to_string())?;
+        file::write(out, &lock.to_string(), file::OPTION)?;
     }
     let outcome = print::Outcome {
         path: relative(out),

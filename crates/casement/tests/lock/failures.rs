@@ -56,7 +56,12 @@ fn invalid_lock_file_is_not_overwritten() {
     let workspace = Workspace::new();
     workspace.put("casement.lock", "version = 1\nsurprise = true\n");
     let printed = workspace.lock_fails(&["--update"], 1);
-    for part in ["CAS-LOCK-001", "surprise", "casement.lock"] {
+    for part in [
+        "CAS-LOCK-001",
+        "surprise",
+        "casement.lock",
+        "delete it and run `casement lock`",
+    ] {
         assert!(printed.contains(part), "`{part}` is not in: {printed}");
     }
     workspace.put("casement.lock", "version = 99\n");

@@ -9,11 +9,16 @@ use casement_lock::Lock;
 
 use crate::atomic_file;
 
+/// How the user sets the path of the lock file: `casement lock` has an option, other
+/// commands do not.
+pub const OPTION: &str = "`--out FILE`";
+pub const FIELD: &str = "`artifacts.lock` in the cluster file";
+
 /// Far above the size of any lock file.
 const MAX_BYTES: u64 = 4 << 20;
 
 /// An empty lock if the file does not exist.
-pub fn read(path: &Utf8Path) -> Result<Lock, Problem> {
+pub fn read(path: &Utf8Path, set_by: &str) -> Result<Lock, Problem> {
     let text = match read_limited(path) {
         Ok(text) => text,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Lock::default()),
@@ -21,7 +26,7 @@ pub fn read(path: &Utf8Path) -> Result<Lock, Problem> {
             return Err(Problem::new(
                 "CAS-LOCK-007",
                 format!("failed to read the lock file `{path}`"),
-                "fix it, or write another one with `--out FILE`",
+                format!("make it readable, or choose another file with {set_by}"),
             )
             .detail("cause", error));
         }
@@ -40,12 +45,12 @@ fn read_limited(path: &Utf8Path) -> std::io::Result<String> {
     }
 }
 
-pub fn write(path: &Utf8Path, text: &str) -> Result<(), Problem> {
+pub fn write(path: &Utf8Path, text: &str, set_by: &str) -> Result<(), Problem> {
     atomic_file::replace(path.as_std_path(), text.as_bytes()).map_err(|error| {
         Problem::new(
             "CAS-LOCK-008",
             format!("failed to write the lock file `{path}`"),
-            "make its directory writable, or choose another file with `--out FILE`",
+            format!("make its directory writable, or choose another file with {set_by}"),
         )
         .detail("cause", error)
     })
@@ -60,15 +65,19 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let dir = Utf8Path::from_path(dir.path()).unwrap();
         let path = dir.join("casement.lock");
-        write(&path, "one").unwrap();
-        write(&path, "two").unwrap();
+        write(&path, "one", OPTION).unwrap();
+        write(&path, "two", OPTION).unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), "two");
         assert_eq!(fs::read_dir(dir).unwrap().count(), 1, "no temporary files");
         let missing = dir.join("no/such/casement.lock");
-        assert_eq!(write(&missing, "x").unwrap_err().code, "CAS-LOCK-008");
+        for set_by in [OPTION, FIELD] {
+            let problem = write(&missing, "x", set_by).unwrap_err();
+            assert_eq!(problem.code, "CAS-LOCK-008");
+            assert!(problem.help.contains(set_by), "{problem}");
+        }
         // A directory cannot be replaced by a file; the temporary file is removed.
         fs::create_dir(dir.join("taken")).unwrap();
-        assert!(write(&dir.join("taken"), "x").is_err());
+        assert!(write(&dir.join("taken"), "x", OPTION).is_err());
         assert_eq!(fs::read_dir(dir).unwrap().count(), 2);
     }
 
@@ -78,12 +87,16 @@ mod tests {
         let path = Utf8Path::from_path(dir.path())
             .unwrap()
             .join("casement.lock");
-        assert_eq!(read(&path), Ok(Lock::default()));
+        assert_eq!(read(&path, FIELD), Ok(Lock::default()));
         fs::write(&path, "version = 7").unwrap();
-        assert_eq!(read(&path).unwrap_err().code, "CAS-LOCK-002");
+        assert_eq!(read(&path, FIELD).unwrap_err().code, "CAS-LOCK-002");
         fs::write(&path, [0xff, 0xfe]).unwrap();
-        assert_eq!(read(&path).unwrap_err().code, "CAS-LOCK-007");
+        assert_eq!(read(&path, FIELD).unwrap_err().code, "CAS-LOCK-007");
         fs::write(&path, vec![b'#'; 5 << 20]).unwrap();
-        assert_eq!(read(&path).unwrap_err().code, "CAS-LOCK-007");
+        for set_by in [OPTION, FIELD] {
+            let problem = read(&path, set_by).unwrap_err();
+            assert_eq!(problem.code, "CAS-LOCK-007");
+            assert!(problem.help.contains(set_by), "{problem}");
+        }
     }
 }
