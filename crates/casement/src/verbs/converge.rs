@@ -31,8 +31,24 @@ use crate::signals::InterruptWatch;
 use crate::{agents, clock, fleet, output, signals};
 use hosts::ConvergeHost;
 
+const HOSTS_FILE: &str = "\
+Hosts file:
+  {
+    \"user\": \"root\", \"key\": \"id_ed25519\", \"knownHosts\": \"known_hosts\",
+    \"hosts\": [
+      {\"name\": \"a\", \"address\": \"10.3.0.1\", \"values\": {\"zone\": \"north\"}},
+      {\"name\": \"b\", \"address\": \"10.3.0.2\", \"port\": 2222, \"os\": \"windows\"}
+    ]
+  }
+
+  Each host needs `name` and `address`. `user`, `key` and `knownHosts` are set for all
+  hosts or for each. `port`, `os` (`linux` or `windows`), `stateDir` (where the agent
+  keeps its state) and `values` are optional. Paths are relative to the directory of the
+  file.";
+
 /// Apply a node document to hosts, without a cluster.
 #[derive(Debug, Args)]
+#[command(after_long_help = HOSTS_FILE)]
 pub struct ConvergeArgs {
     /// Node document (JSON); `{{ name }}` in its strings is replaced by a value of each host
     document: PathBuf,

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 mod catalog;
+mod helps;
 mod hns_documents;
 mod init;
 mod lint;
@@ -10,3 +11,6 @@ mod messages;
 mod render;
 mod sources;
 mod step_ids;
+
+#[path = "../shared/json_output.rs"]
+mod json_output;
