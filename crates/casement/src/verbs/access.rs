@@ -156,7 +156,7 @@ fn viewer(kind: AccessKind, address: &str, port: u16, user: &str, on_windows: bo
 }
 
 /// Quoted for a POSIX shell.
-fn quoted(command: &[String]) -> String {
+pub fn quoted(command: &[String]) -> String {
     let plain = |argument: &str| {
         let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=@%,+".contains(c);
         !argument.is_empty() && argument.chars().all(plain)

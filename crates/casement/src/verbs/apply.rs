@@ -322,7 +322,7 @@ fn confirm_plan(
         output::message(&format!("  {name:<width$}  {error}"));
     }
     output::message("\n");
-    confirm::ask("Apply?", "casement apply --yes")
+    confirm::ask("Apply?")
 }
 
 /// `shop: Kubernetes 1.36.3, flannel-overlay, 1 Linux and 2 Windows hosts`.

@@ -245,7 +245,7 @@ fn confirm_reset(arguments: &ResetArgs, fleet: &Fleet) -> Result<(), CommandErro
         output::message("The cluster's objects will be restored to their prior state.");
     }
     let question = format!("Reset {}?", output::list(&selected));
-    confirm::ask(&question, "casement reset --yes …")
+    confirm::ask(&question)
 }
 
 async fn reset_host(
