@@ -35,16 +35,20 @@ pub fn read(secret: &SecretRef, field: &str, prompt: &str) -> Result<Secret, Pro
     let value = Secret::new(value);
     let trimmed = value.expose().trim_end_matches(['\r', '\n']);
     if trimmed.is_empty() {
-        return Err(Problem::new(
-            "CAS-CTL-012",
-            "the secret is empty",
-            format!("add a value to the file or environment variable in `{field}`"),
-        )
-        .detail("set in", field));
+        return Err(empty(secret, field));
     }
     let value = Secret::new(trimmed.to_owned());
     log_file::hide(&value);
     Ok(value)
+}
+
+fn empty(secret: &SecretRef, field: &str) -> Problem {
+    let help = match secret {
+        SecretRef::File(path) => format!("write the secret to `{path}`"),
+        SecretRef::Env(name) => format!("set `{name}` to the secret"),
+        SecretRef::Prompt => "run the command again, and enter the secret at the prompt".to_owned(),
+    };
+    Problem::new("CAS-CTL-012", "the secret is empty", help).detail("set in", field)
 }
 
 /// Prompts without echo.
@@ -77,6 +81,21 @@ mod tests {
         assert_eq!(value.expose(), " hunter2 ");
         std::fs::write(&path, "\n").unwrap();
         assert!(read(&secret, "access.winrm.password", "").is_err());
+    }
+
+    #[test]
+    fn help_for_an_empty_secret_names_its_source() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("password");
+        std::fs::write(&path, "\n").unwrap();
+        let file = SecretRef::File(path.clone().try_into().unwrap());
+        let problem = read(&file, "access.winrm.password", "").unwrap_err();
+        assert_eq!(problem.code, "CAS-CTL-012");
+        assert!(problem.help.contains(path.to_str().unwrap()), "{problem}");
+        let variable = empty(&SecretRef::Env("SHOP_PASSWORD".to_owned()), "field");
+        assert!(variable.help.contains("`SHOP_PASSWORD`"), "{variable}");
+        let prompt = empty(&SecretRef::Prompt, "field");
+        assert!(prompt.help.contains("at the prompt"), "{prompt}");
     }
 
     #[test]
