@@ -6,20 +6,17 @@ use casement_diag::Problem;
 use casement_remote::{Agent, HostOs};
 use casement_run::agent_client::Agents;
 
-/// Searches the given directory; else the directory of this program, and the output of
-/// `tools/build-windows`.
-pub fn find(dir: Option<&Path>) -> Result<Agents, Problem> {
-    let dirs = dirs(dir);
-    let windows = search(&dirs, file_name(HostOs::Windows));
-    let windows = windows.ok_or_else(|| missing(&dirs, HostOs::Windows))?;
+/// The agent for Windows hosts, and the one for Linux hosts if there are any.
+pub fn find(dir: Option<&Path>, hosts: &[HostOs]) -> Result<Agents, Problem> {
+    let linux = hosts.contains(&HostOs::Linux);
     Ok(Agents {
-        windows: load(&windows, HostOs::Windows)?,
-        linux: search(&dirs, file_name(HostOs::Linux))
-            .map(|path| load(&path, HostOs::Linux))
-            .transpose()?,
+        windows: find_for(HostOs::Windows, dir)?,
+        linux: linux.then(|| find_for(HostOs::Linux, dir)).transpose()?,
     })
 }
 
+/// Searches the given directory; else the directory of this program, and the output of
+/// `tools/build-windows`.
 pub fn find_for(os: HostOs, dir: Option<&Path>) -> Result<Agent, Problem> {
     let dirs = dirs(dir);
     let path = search(&dirs, file_name(os)).ok_or_else(|| missing(&dirs, os))?;

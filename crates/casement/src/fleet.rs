@@ -90,7 +90,11 @@ async fn connect(
     inputs: (Inputs, Blobs),
     only: &[String],
 ) -> Result<(Fleet, HostEndpoints), CommandError> {
-    let agents = agents::find(arguments.file.agent_dir.as_deref())?;
+    let selected = |host: &&Host| only.is_empty() || only.iter().any(|it| it == host.name.as_str());
+    let hosts = cluster.spec.hosts.iter();
+    let hosts: Vec<&Host> = hosts.filter(|host| host.managed).filter(selected).collect();
+    let systems: Vec<HostOs> = hosts.iter().map(|host| system(host)).collect();
+    let agents = agents::find(arguments.file.agent_dir.as_deref(), &systems)?;
     let run = run_name();
     let Some(existing) = &cluster.spec.existing else {
         return Err(no_control_plane().into());
@@ -103,11 +107,7 @@ async fn connect(
         run,
     };
     let mut endpoints = HostEndpoints::with_host_keys(arguments.file.host_keys());
-    let selected = |host: &&Host| only.is_empty() || only.iter().any(|it| it == host.name.as_str());
-    let hosts = cluster.spec.hosts.iter();
-    let hosts: Vec<&Host> = hosts.filter(|host| host.managed).filter(selected).collect();
     let targets = endpoints.all(&cluster, &hosts)?;
-    let systems = hosts.iter().map(|host| system(host));
     let targets: Vec<_> = targets.into_iter().zip(systems).collect();
     let mut fleet = Fleet::new(cluster, kube, inputs, arguments.parallel);
     fleet.connect(&targets, &agents, &controller_name()).await;

@@ -15,6 +15,17 @@ fn casement(dir: &Path, args: &[&str]) -> Output {
         .unwrap()
 }
 
+/// Without a kubeconfig: nothing is connected to. The addresses are for documentation.
+fn spec(linux_managed: bool) -> String {
+    format!(
+        "apiVersion: casement.dev/v1alpha1\nkind: Cluster\nmetadata: {{name: shop}}\nspec:\n  \
+         kubernetes: {{version: 1.36.3}}\n  existing: {{kubeconfig: ./admin.conf}}\n  \
+         network: {{mode: l3-routes}}\n  hosts:\n    \
+         - {{name: lin1, address: 192.0.2.2, os: linux, roles: [worker], managed: {linux_managed}}}\n    \
+         - {{name: win1, address: 192.0.2.3, os: windows-2022, roles: [worker]}}\n"
+    )
+}
+
 fn text(bytes: &[u8]) -> &str {
     std::str::from_utf8(bytes).unwrap()
 }
@@ -34,4 +45,24 @@ fn help_of_converge_describes_a_valid_hosts_file() {
     // The file is valid: only its key does not exist.
     assert!(printed.contains("id_ed25519"), "{printed}");
     assert!(!printed.contains("CAS-CTL-02"), "{printed}");
+}
+
+#[test]
+fn missing_linux_agent_is_reported_before_anything_starts() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("casement-node.exe"), "agent").unwrap();
+    let reset = |managed| {
+        fs::write(dir.path().join("cluster.yaml"), spec(managed)).unwrap();
+        // There is no kubeconfig: nothing is connected to.
+        let output = casement(dir.path(), &["reset", "--all", "--yes", "--agent-dir", "."]);
+        text(&output.stderr).to_owned()
+    };
+    let printed = reset(true);
+    assert!(
+        printed.contains("CAS-CTL-001") && printed.contains("`casement-node`"),
+        "{printed}"
+    );
+    let printed = reset(false);
+    assert!(!printed.contains("CAS-CTL-001"), "{printed}");
+    assert!(printed.contains("admin.conf"), "{printed}");
 }
