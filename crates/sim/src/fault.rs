@@ -111,6 +111,15 @@ impl SimFault {
         }
     }
 
+    /// The number of Windows hosts that the fault needs.
+    #[must_use]
+    pub fn windows_hosts(self) -> u16 {
+        match self {
+            Self::ImageBuild => 2,
+            _ => 1,
+        }
+    }
+
     /// Injects the fault into a cluster whose hosts have joined.
     pub async fn inject(self, cluster: &SimCluster) -> Result<(), String> {
         let host = cluster

@@ -1,11 +1,13 @@
 //! `casement demo`: plan, apply, repair and reset on simulated hosts, with the same verbs
 //! as on real ones and without any prerequisites.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use casement_diag::Problem;
-use casement_sim::{MAX_HOSTS, SimCluster, SimFault, SimHost, SimNetwork, SimOptions};
+use casement_sim::api_server::ApiError;
+use casement_sim::{MAX_HOSTS, SimCluster, SimError, SimFault, SimHost, SimNetwork, SimOptions};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser as _, ValueEnum};
 
@@ -75,6 +77,8 @@ const FAULT_DELAY: Duration = Duration::from_secs(1);
 /// For failures that should not happen.
 const BUG: &str = "report this as a bug";
 
+const DIRECTORY_HELP: &str = "set XDG_STATE_HOME to a writable directory with free space";
+
 /// Ctrl-C exits immediately: hosts and cluster are part of this process, so that nothing
 /// could be resumed.
 pub async fn run_demo(arguments: DemoArgs) -> Result<(), CommandError> {
@@ -87,6 +91,9 @@ pub async fn run_demo(arguments: DemoArgs) -> Result<(), CommandError> {
 }
 
 async fn run(arguments: DemoArgs) -> Result<(), CommandError> {
+    if let Some(fault) = arguments.fail {
+        check_hosts(fault, arguments.hosts)?;
+    }
     let started = Instant::now();
     let dir = create_dir()?;
     let windows = usize::from(arguments.hosts);
@@ -142,6 +149,20 @@ async fn run(arguments: DemoArgs) -> Result<(), CommandError> {
     ))
 }
 
+/// Some faults need a second Windows host.
+fn check_hosts(fault: SimFault, hosts: u16) -> Result<(), CommandError> {
+    let (name, needed) = (fault.name(), fault.windows_hosts());
+    if hosts >= needed {
+        return Ok(());
+    }
+    let problem = Problem::new(
+        "CAS-DEMO-005",
+        format!("the fault `{name}` needs {needed} Windows hosts"),
+        format!("run `casement demo --fail {name} --hosts {needed}`"),
+    );
+    Err(CommandError::usage(problem.detail("--hosts", hosts)))
+}
+
 /// A new directory for this run; names sort by time.
 fn create_dir() -> Result<PathBuf, CommandError> {
     let demos = state_dir()?.join("casement/demo");
@@ -179,26 +200,47 @@ fn unusable(dir: &Path, error: &std::io::Error) -> Problem {
     Problem::new(
         "CAS-DEMO-001",
         format!("failed to use the directory `{}`", dir.display()),
-        "set XDG_STATE_HOME to a writable directory",
+        DIRECTORY_HELP,
     )
     .detail("cause", error)
 }
 
-fn start_failed(error: &dyn std::error::Error) -> Problem {
-    let problem = Problem::new(
-        "CAS-DEMO-002",
-        error.to_string(),
-        "the demo needs 127.18.0.0/16 on the loopback interface, as on any Linux",
-    );
-    match error.source() {
+fn start_failed(error: &SimError) -> Problem {
+    let (code, help) = match error {
+        SimError::Api(ApiError::Listen { source, .. }) | SimError::Io { source, .. } => {
+            io_failed(source)
+        }
+        SimError::Api(_) | SimError::Client(_) => ("CAS-DEMO-007", BUG),
+    };
+    let problem = Problem::new(code, error.to_string(), help);
+    match std::error::Error::source(error) {
         Some(source) => problem.detail("cause", source),
         None => problem,
     }
 }
 
+/// Code and help for an error of the operating system: hosts need addresses, and files in
+/// the demo's directory.
+fn io_failed(error: &std::io::Error) -> (&'static str, &'static str) {
+    /// `ENFILE` and `EMFILE`; Rust has no name for them.
+    const TOO_MANY_FILES: [i32; 2] = [23, 24];
+    let too_many = |code| TOO_MANY_FILES.contains(&code);
+    match error.kind() {
+        ErrorKind::AddrNotAvailable | ErrorKind::AddrInUse | ErrorKind::NetworkDown => (
+            "CAS-DEMO-002",
+            "the demo needs 127.18.0.0/16 on the loopback interface: `ip link set lo up`",
+        ),
+        _ if error.raw_os_error().is_some_and(too_many) => (
+            "CAS-DEMO-002",
+            "raise the limit of open files with `ulimit -n 65536`, or use fewer `--hosts`",
+        ),
+        _ => ("CAS-DEMO-001", DIRECTORY_HELP),
+    }
+}
+
 fn missing_host() -> Problem {
     let what = "the simulated host was not found";
-    Problem::new("CAS-DEMO-002", what, BUG)
+    Problem::new("CAS-DEMO-007", what, BUG)
 }
 
 fn print_spec(dir: &Path) -> Result<(), CommandError> {
@@ -268,7 +310,7 @@ async fn reboot(host: &SimHost) -> Result<(), CommandError> {
 async fn inject(cluster: &SimCluster, fault: SimFault) -> Result<(), CommandError> {
     output::print(&format!("\nNow {}.\n", fault.description()))?;
     let injected = fault.inject(cluster).await;
-    injected.map_err(|reason| Problem::new("CAS-DEMO-005", reason, BUG))?;
+    injected.map_err(|reason| Problem::new("CAS-DEMO-008", reason, BUG))?;
     tokio::time::sleep(FAULT_DELAY).await;
     match verb("doctor").await {
         Ok(()) => {
@@ -314,4 +356,46 @@ async fn keep(dir: &Path) -> Result<(), CommandError> {
     ))?;
     let _ = tokio::signal::ctrl_c().await;
     output::print("\nStopped. The simulated hosts and the cluster are removed.\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn help_of_a_failed_start_fits_its_cause() {
+        let failed = |kind: ErrorKind| {
+            start_failed(&SimError::Io {
+                message: "failed to start the simulated host windows1".to_owned(),
+                source: kind.into(),
+            })
+        };
+        let address = failed(ErrorKind::AddrNotAvailable);
+        assert_eq!(address.code, "CAS-DEMO-002");
+        assert!(address.help.contains("127.18.0.0/16"), "{address}");
+        for kind in [ErrorKind::StorageFull, ErrorKind::PermissionDenied] {
+            let file = failed(kind);
+            assert_eq!(file.code, "CAS-DEMO-001");
+            assert!(file.help.contains("XDG_STATE_HOME"), "{file}");
+        }
+        let limit = start_failed(&SimError::Io {
+            message: "failed to start the simulated host windows1".to_owned(),
+            source: std::io::Error::from_raw_os_error(24),
+        });
+        assert!(limit.help.contains("ulimit"), "{limit}");
+        let internal = start_failed(&SimError::Client("no client".to_owned()));
+        assert_eq!(
+            (internal.code.as_ref(), internal.help.as_str()),
+            ("CAS-DEMO-007", BUG)
+        );
+    }
+
+    #[test]
+    fn faults_on_the_second_host_need_it() {
+        for fault in SimFault::ALL {
+            let second = fault.host() == "windows2";
+            assert_eq!(check_hosts(fault, 1).is_err(), second, "{fault:?}");
+            assert!(check_hosts(fault, 2).is_ok(), "{fault:?}");
+        }
+    }
 }

@@ -66,3 +66,19 @@ fn missing_linux_agent_is_reported_before_anything_starts() {
     assert!(!printed.contains("CAS-CTL-001"), "{printed}");
     assert!(printed.contains("admin.conf"), "{printed}");
 }
+
+#[test]
+fn demo_rejects_a_fault_without_its_host_before_it_starts() {
+    let dir = tempfile::tempdir().unwrap();
+    let args = ["demo", "--hosts", "1", "--fail", "image-build"];
+    let output = casement(dir.path(), &args);
+    let printed = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{printed}");
+    for part in [
+        "CAS-DEMO-005",
+        "`casement demo --fail image-build --hosts 2`",
+    ] {
+        assert!(printed.contains(part), "{printed}");
+    }
+    assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
+}
