@@ -98,10 +98,20 @@ pub fn print(text: &str) -> Result<(), CommandError> {
     match written {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
             let what = "failed to write to standard output";
-            let problem = Problem::new("CAS-FILE-006", what, "redirect the output to a file");
+            let problem = Problem::new("CAS-FILE-006", what, output_help(&error));
             Err(problem.detail("cause", error).into())
         }
         _ => Ok(()),
+    }
+}
+
+fn output_help(error: &std::io::Error) -> &'static str {
+    use std::io::ErrorKind as Kind;
+    match error.kind() {
+        Kind::StorageFull | Kind::QuotaExceeded | Kind::FileTooLarge => {
+            "free some space, or redirect the output to a file on another disk"
+        }
+        _ => "redirect the output to another file",
     }
 }
 

@@ -135,18 +135,31 @@ fn rejected(findings: &[Diagnostic]) -> CommandError {
 
 /// Makes the paths absolute.
 pub fn resolve(cluster: &mut Cluster, path: &Path) -> Result<(), CommandError> {
-    let absolute = std::path::absolute(path).ok();
-    let dir = absolute.as_deref().and_then(Path::parent);
-    let dir = dir.and_then(Utf8Path::from_path).ok_or_else(|| {
-        CommandError::usage(Problem::new(
-            "CAS-FILE-002",
-            format!("the directory of `{}` is not valid UTF-8", path.display()),
-            "move the file to a directory with a UTF-8 name",
-        ))
-    })?;
+    let dir = parent_dir(path, "move the file to a directory with a UTF-8 name");
+    let dir = dir.map_err(CommandError::usage)?;
     let home = std::env::var("HOME").or_else(|_| std::env::var("USERPROFILE"));
     let home = home.ok().map(Utf8PathBuf::from);
-    cluster.resolve(dir, home.as_deref()).map_err(|error| {
-        CommandError::usage(Problem::new("CAS-FILE-003", error.to_string(), "set HOME"))
+    cluster.resolve(&dir, home.as_deref()).map_err(|error| {
+        let variable = if cfg!(windows) { "USERPROFILE" } else { "HOME" };
+        let help = format!("set {variable}, or write the full path in the cluster file");
+        CommandError::usage(Problem::new("CAS-FILE-003", error.to_string(), help))
+    })
+}
+
+/// The absolute directory of a file. `help` is for a name that is not UTF-8.
+pub fn parent_dir(path: &Path, help: &str) -> Result<Utf8PathBuf, Problem> {
+    let absolute = std::path::absolute(path).map_err(|error| {
+        let what = "failed to get the current directory";
+        Problem::new(
+            "CAS-FILE-022",
+            what,
+            "change to an existing directory with `cd`",
+        )
+        .detail("cause", error)
+    })?;
+    let dir = absolute.parent().and_then(Utf8Path::from_path);
+    dir.map(Utf8Path::to_owned).ok_or_else(|| {
+        let what = format!("the directory of `{}` is not valid UTF-8", path.display());
+        Problem::new("CAS-FILE-002", what, help)
     })
 }

@@ -1,6 +1,6 @@
 //! `casement lock`.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use camino::{Utf8Path, Utf8PathBuf};
 use casement_diag::Problem;
@@ -52,7 +52,8 @@ pub async fn run_lock(arguments: LockArgs) -> Result<(), CommandError> {
     let requirements = requirements(&cluster).map_err(|error| errors::not_covered(&error))?;
     let mirror = mirror(arguments.mirror.as_deref(), &cluster)?;
     let old = file::read(out, file::OPTION)?;
-    let dir = parent_dir(out.as_std_path())?;
+    // Paths in the lock file are relative to this directory.
+    let dir = spec_file::parent_dir(out.as_std_path(), "choose another file with `--out FILE`")?;
     let resolver = Resolver {
         old: &old,
         update: arguments.update,
@@ -95,20 +96,6 @@ pub fn mirror(given: Option<&str>, cluster: &Cluster) -> Result<Option<Mirror>, 
         ))
     })?;
     Ok(mirror)
-}
-
-/// Paths in the lock file are relative to this directory.
-fn parent_dir(out: &Path) -> Result<Utf8PathBuf, Problem> {
-    let absolute = std::path::absolute(out).ok();
-    let dir = absolute.as_deref().and_then(Path::parent);
-    let dir = dir.and_then(Utf8Path::from_path);
-    dir.map(Utf8Path::to_owned).ok_or_else(|| {
-        Problem::new(
-            "CAS-FILE-002",
-            format!("the directory of `{}` is not valid UTF-8", out.display()),
-            "choose another file with `--out FILE`",
-        )
-    })
 }
 
 /// Reports every failure, not only the first.

@@ -82,3 +82,54 @@ fn demo_rejects_a_fault_without_its_host_before_it_starts() {
     }
     assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
 }
+
+#[test]
+fn deleted_current_directory_is_not_reported_as_invalid_utf_8() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::create_dir(dir.path().join("deleted")).unwrap();
+    let file = dir.path().join("cluster.yaml");
+    fs::write(&file, spec(false)).unwrap();
+    let mut command = Command::new("sh");
+    command.args(["-c", "rmdir \"$PWD\" && exec \"$@\"", "sh"]);
+    command.arg(env!("CARGO_BIN_EXE_casement"));
+    command.arg("lock").arg("-f").arg(&file);
+    command.args(["--out", "casement.lock"]);
+    let output = command
+        .current_dir(dir.path().join("deleted"))
+        .output()
+        .unwrap();
+    let printed = text(&output.stderr);
+    assert!(printed.contains("CAS-FILE-022"), "{printed}");
+}
+
+#[test]
+fn missing_home_directory_is_reported_with_its_field() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("cluster.yaml"), spec(false)).unwrap();
+    let output = Command::new(env!("CARGO_BIN_EXE_casement"))
+        .args(["reset", "--all", "--yes"])
+        .current_dir(dir.path())
+        .env_remove("HOME")
+        .env_remove("USERPROFILE")
+        .output()
+        .unwrap();
+    let printed = text(&output.stderr);
+    for part in ["CAS-FILE-003", "set HOME", "full path"] {
+        assert!(printed.contains(part), "{printed}");
+    }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn full_disk_behind_standard_output_is_reported() {
+    let full = fs::File::options().write(true).open("/dev/full").unwrap();
+    let output = Command::new(env!("CARGO_BIN_EXE_casement"))
+        .args(["catalog", "skew"])
+        .stdout(full)
+        .output()
+        .unwrap();
+    let printed = text(&output.stderr);
+    for part in ["CAS-FILE-006", "free some space"] {
+        assert!(printed.contains(part), "{printed}");
+    }
+}
