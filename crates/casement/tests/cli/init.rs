@@ -175,3 +175,46 @@ fn script_arguments_become_a_cluster_file() {
         "{stdout}"
     );
 }
+
+#[test]
+fn closed_pipe_behind_standard_output_is_not_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let output = Command::new(env!("CARGO_BIN_EXE_casement"))
+        .args(["init", "--out", "-"])
+        .current_dir(folder.path())
+        .stdout(writer)
+        .output()
+        .unwrap();
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.success(), "{stderr}");
+    assert!(!stderr.contains("error"), "{stderr}");
+}
+
+#[test]
+fn too_large_inventory_is_reported_with_the_limit() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("hosts"), vec![b'#'; 9_017_753]).unwrap();
+    let (code, _, stderr) = init(folder.path(), &["--from-inventory", "hosts"]);
+    assert_eq!(code, 2, "{stderr}");
+    for part in ["CAS-INIT-003", "8.6 MiB", "8.0 MiB"] {
+        assert!(stderr.contains(part), "{stderr}");
+    }
+}
+
+#[test]
+fn inventory_with_a_byte_order_mark_is_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("hosts");
+    let args = ["--from-inventory", "hosts", "--out", "-"];
+    for text in [
+        "[windows]\nwin1 ansible_host=10.3.0.4\n",
+        "all:\n  hosts:\n    win1: {ansible_host: 10.3.0.4}\n",
+    ] {
+        fs::write(&file, format!("\u{feff}{text}")).unwrap();
+        let (code, stdout, stderr) = init(folder.path(), &args);
+        assert_eq!(code, 0, "{stderr}");
+        assert!(stdout.contains("10.3.0.4"), "{stdout}");
+    }
+}

@@ -95,18 +95,20 @@ fn read(path: &Path) -> Result<TextFile, CommandError> {
         .map_err(|error| unreadable(path, &error))?
         .len();
     if bytes > MAX_BYTES {
-        return Err(CommandError::usage(Problem::new(
+        let problem = Problem::new(
             "CAS-INIT-003",
-            format!(
-                "`{name}` is too large for an inventory: {} MiB",
-                bytes >> 20
-            ),
+            format!("`{name}` is too large for an inventory"),
             "check that this is the correct file",
-        )));
+        );
+        let problem = problem.detail("size", mebibytes(bytes));
+        return Err(CommandError::usage(
+            problem.detail("limit", mebibytes(MAX_BYTES)),
+        ));
     }
     let bytes = fs::read(path).map_err(|error| unreadable(path, &error))?;
     match String::from_utf8(bytes) {
-        Ok(text) => Ok(TextFile::new(name, text)),
+        // Editors on Windows write a byte order mark.
+        Ok(text) => Ok(TextFile::new(name, text.trim_start_matches('\u{feff}'))),
         Err(error) => Err(CommandError::usage(
             Problem::new(
                 "CAS-INIT-004",
@@ -118,8 +120,26 @@ fn read(path: &Path) -> Result<TextFile, CommandError> {
     }
 }
 
+/// Rounded up, so that a size above a limit is displayed as larger.
+fn mebibytes(bytes: u64) -> String {
+    let tenths = bytes.saturating_mul(10).div_ceil(1 << 20);
+    format!("{}.{} MiB", tenths / 10, tenths % 10)
+}
+
 fn unreadable(path: &Path, error: &std::io::Error) -> CommandError {
     let what = format!("failed to read `{}`", path.display());
     let problem = Problem::new("CAS-INIT-007", what, "check the path of the inventory");
     CommandError::usage(problem.detail("cause", error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn size_above_the_limit_is_displayed_as_larger() {
+        assert_eq!(mebibytes(MAX_BYTES), "8.0 MiB");
+        assert_eq!(mebibytes(MAX_BYTES + 1), "8.1 MiB");
+        assert_eq!(mebibytes(9_017_753), "8.6 MiB");
+    }
 }

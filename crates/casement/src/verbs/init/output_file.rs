@@ -1,12 +1,12 @@
 //! Writes the new cluster file atomically.
 
-use std::io::Write;
 use std::path::Path;
 
 use casement_diag::Problem;
 
 use crate::atomic_file;
 use crate::failure::CommandError;
+use crate::output;
 
 /// Checked before any work is done.
 pub fn check(path: &Path, force: bool) -> Result<(), CommandError> {
@@ -27,11 +27,7 @@ fn exists(path: &Path) -> CommandError {
 /// Without `force`, a file that was created in the meantime is kept.
 pub fn write(path: &Path, text: &str, force: bool) -> Result<(), CommandError> {
     if path.as_os_str() == "-" {
-        let mut output = std::io::stdout().lock();
-        let done = output
-            .write_all(text.as_bytes())
-            .and_then(|()| output.flush());
-        return done.map_err(|error| failed(path, &error));
+        return output::print(text);
     }
     let file = atomic_file::write_temporary(path, text.as_bytes());
     let file = file.map_err(|error| failed(path, &error))?;
