@@ -106,11 +106,19 @@ fn source(main: &TextFile, files: &[TextFile], findings: &mut Findings) -> Build
     let mut other = Builder::new(&main.name);
     let mut as_ini = Findings::new(files);
     ini::read(&main.text, &mut other, &mut as_ini);
-    let looks_like_ini = extension.is_none() && main.text.lines().any(|line| line.starts_with('['));
+    let looks_like_ini = extension.is_none() && !looks_like_yaml(&main.text);
     if !as_ini.has_errors() || looks_like_ini {
         findings.extend(as_ini);
         return other;
     }
     findings.extend(as_yaml);
     builder
+}
+
+/// For a file without an extension that is neither: which errors help more.
+fn looks_like_yaml(text: &str) -> bool {
+    let mut lines = text.lines().map(str::trim_end);
+    let section = lines.clone().any(|line| line.starts_with('['));
+    let key = |line: &str| line.ends_with(':') || line.contains(": ") || line.starts_with("---");
+    !section && lines.any(|line| !line.starts_with('#') && key(line))
 }

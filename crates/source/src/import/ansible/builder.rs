@@ -62,8 +62,11 @@ impl Builder {
         self.group_names.get(name).copied()
     }
 
-    pub(super) fn remaining_hosts(&self) -> usize {
-        MAX_HOSTS.saturating_sub(self.hosts.len())
+    /// Whether these hosts, some of which may be known, stay below the limit.
+    pub(super) fn has_room(&self, hosts: &[String]) -> bool {
+        let new = hosts.iter();
+        let new = new.filter(|host| !self.host_names.contains_key(*host));
+        self.hosts.len() + new.count() <= MAX_HOSTS
     }
 
     /// Whether a limit is reached. The number of groups limits the work, because each

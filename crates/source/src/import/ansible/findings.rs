@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use casement_diag::{Code, Diagnostic, FieldPath, Part, has_errors};
 
-use super::{FileDiagnostic, codes};
+use super::{FileDiagnostic, MAX_HOSTS, codes};
 use crate::import::TextFile;
 use crate::syntax;
 
@@ -43,6 +43,13 @@ impl Findings {
             at,
             Diagnostic::warning(FieldPath::root(), message).code(code),
         )
+    }
+
+    /// For hosts of ranges and hosts that are listed one by one.
+    pub(super) fn too_many_hosts(&mut self, at: Span) {
+        let message = format!("the inventory has more than {},000 hosts", MAX_HOSTS / 1000);
+        let finding = self.error(at, codes::TOO_LARGE, message);
+        finding.help = Some("check that it is the right file".to_owned());
     }
 
     fn add(&mut self, at: Span, diagnostic: Diagnostic) -> &mut Diagnostic {
@@ -89,14 +96,19 @@ impl Findings {
         }
         if text.text.starts_with("$ANSIBLE_VAULT") {
             let message = format!("`{}` is encrypted with a vault password", text.name);
+            if file == 0 {
+                let finding = self.error(at, codes::ENCRYPTED, message);
+                finding.help = Some(format!(
+                    "decrypt a copy with `ansible-vault decrypt --output plain.yml {}`, and import it",
+                    text.name
+                ));
+                return true;
+            }
             let finding = self.warning(at, codes::ENCRYPTED, message);
             finding
                 .notes
                 .push("its variables are not imported".to_owned());
             finding.help = Some("run `ansible-vault view` to see them; put secrets into files or environment variables, or use a prompt".to_owned());
-            if file == 0 {
-                finding.severity = casement_diag::Severity::Error;
-            }
             return true;
         }
         false

@@ -5,8 +5,9 @@ use std::ops::Range;
 use super::builder::{BadChild, Builder, UNGROUPED};
 use super::findings::{Findings, Span};
 use super::literal::{self, Literal};
+use super::pattern::{self, BadPattern};
 use super::value::Value;
-use super::{MAX_GROUPS, codes, pattern, python, shlex};
+use super::{MAX_GROUPS, MAX_HOSTS, codes, python, shlex};
 use crate::node::clipped;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -178,8 +179,14 @@ impl Reader<'_> {
         let Some((first, variables)) = words.split_first() else {
             return;
         };
-        let expanded = match pattern::expand_in_ini(&first.text, self.builder.remaining_hosts()) {
-            Ok(expanded) => expanded,
+        let expanded = match pattern::expand_in_ini(&first.text, MAX_HOSTS) {
+            Ok(expanded) if self.builder.has_room(&expanded.hosts) => expanded,
+            Ok(_) | Err(BadPattern::TooMany(_)) => {
+                self.full = true;
+                let at = line.part(first.range.clone());
+                self.findings.too_many_hosts(at);
+                return;
+            }
             Err(error) => {
                 let message = format!("`{}` is not a valid host: {error}", clipped(&first.text));
                 let at = line.part(first.range.clone());

@@ -2,9 +2,10 @@
 
 use super::builder::Builder;
 use super::findings::{Findings, Span};
+use super::pattern::{self, BadPattern};
 use super::tree::{self, Data, Node};
 use super::value::Value;
-use super::{codes, pattern};
+use super::{MAX_HOSTS, codes};
 use crate::node::clipped;
 
 struct Reader<'a> {
@@ -12,6 +13,8 @@ struct Reader<'a> {
     builder: &'a mut Builder,
     findings: &'a mut Findings,
     lines: Lines,
+    /// A limit was reached and reported.
+    full: bool,
 }
 
 /// Converts byte positions to line numbers.
@@ -42,6 +45,7 @@ pub(super) fn read(text: &str, builder: &mut Builder, findings: &mut Findings) {
         builder,
         findings,
         lines: Lines::new(text),
+        full: false,
     };
     match root {
         None => {
@@ -71,16 +75,16 @@ impl Reader<'_> {
         finding.help = Some(help.to_owned());
     }
 
-    /// Whether a limit is reached; adds an error if so.
+    /// Whether a limit is reached; the first time, adds an error.
     fn is_full(&mut self, key: &Node) -> bool {
-        let full = self.builder.is_full();
-        if full {
+        if !self.full && self.builder.is_full() {
+            self.full = true;
             let message = "the inventory has too many groups or host entries";
             let at = Span::main(key.range.clone());
             let finding = self.findings.error(at, codes::TOO_LARGE, message);
             finding.help = Some("check that it is the right file".to_owned());
         }
-        full
+        self.full
     }
 
     fn root(&mut self, root: &Node) {
@@ -227,8 +231,16 @@ impl Reader<'_> {
                 .push_str("put the name in quotes");
             return;
         };
-        let expanded = match pattern::expand(pattern, self.builder.remaining_hosts()) {
-            Ok(expanded) => expanded,
+        if self.is_full(key) {
+            return;
+        }
+        let expanded = match pattern::expand(pattern, MAX_HOSTS) {
+            Ok(expanded) if self.builder.has_room(&expanded.hosts) => expanded,
+            Ok(_) | Err(BadPattern::TooMany(_)) => {
+                self.full = true;
+                self.findings.too_many_hosts(Span::main(key.range.clone()));
+                return;
+            }
             Err(error) => {
                 let message = format!("`{}` is not a valid host: {error}", clipped(pattern));
                 let at = Span::main(key.range.clone());
@@ -247,9 +259,6 @@ impl Reader<'_> {
                 return;
             }
         };
-        if self.is_full(key) {
-            return;
-        }
         self.builder.add_work(expanded.hosts.len(), variables.len());
         for host in &expanded.hosts {
             let location = self.builder.location(self.lines.line(key.range.start));
