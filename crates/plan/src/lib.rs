@@ -38,4 +38,4 @@ pub use host_process::host_process;
 pub use node_paths::log_file;
 pub use pods::net_conf;
 pub use steps::PlanError;
-pub use unsupported::unsupported;
+pub use unsupported::{SUPPORTED_MINOR, unsupported};

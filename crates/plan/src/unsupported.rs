@@ -23,7 +23,8 @@ const FIELD: Code = Code::new("CAS-SPEC-101");
 const VALUE: Code = Code::new("CAS-SPEC-102");
 const CONTROL_PLANE: Code = Code::new("CAS-SPEC-103");
 const VERSION: Code = Code::new("CAS-SPEC-104");
-const SUPPORTED_MINOR: (u64, u64) = (1, 36);
+/// The Kubernetes release of nodes.
+pub const SUPPORTED_MINOR: (u64, u64) = (1, 36);
 
 const REMOVE: &str = "remove it";
 /// Help for an unsupported network mode.

@@ -33,7 +33,7 @@ pub fn preflight(
 ) -> Vec<Problem> {
     let mut problems: Vec<Problem> = version(cluster, facts).into_iter().collect();
     problems.extend(networks(cluster, facts));
-    match pod_network(cluster, facts) {
+    match pod_network(cluster, facts, flannel) {
         Some(problem) => problems.push(problem),
         None => problems.extend(flannel_problems(cluster, flannel)),
     }
@@ -56,8 +56,8 @@ fn flannel_problems(cluster: &Cluster, flannel: Option<&FlannelFacts>) -> Vec<Pr
     if found.backend != expected_backend {
         let help = match found.backend.as_str() {
             "vxlan" => "set `network.mode: flannel-overlay`",
-            "host-gw" => "set `network.mode: flannel-host-gw`",
-            _ => "use flannel with `vxlan` or `host-gw`: Windows supports no other backend",
+            "host-gw" => "set `network.mode: l3-routes`; `flannel-host-gw` is not supported yet",
+            _ => "change flannel's backend to `vxlan`; Windows does not support this one",
         };
         let problem = Problem::new(
             "CAS-FIT-008",
@@ -109,15 +109,21 @@ fn version(cluster: &Cluster, facts: &ObservedCluster) -> Option<Problem> {
     if kubelet.is_some_and(|kubelet| range.contains(&kubelet)) {
         return None;
     }
+    let (_, supported) = casement_plan::SUPPORTED_MINOR;
+    let supported = u16::try_from(supported).map_or(Minor::NEWEST, Minor::new);
+    let help = match range.contains(&supported) {
+        true => format!("set `kubernetes.version` to a release of {supported}"),
+        false => format!(
+            "use a control plane that accepts Kubernetes {supported}: nodes of other versions are \
+             not supported yet"
+        ),
+    };
     let problem = Problem::new(
         "CAS-FIT-001",
         "kubelets of this version do not work with this API server",
-        format!(
-            "set `kubernetes.version` to {} to {}",
-            range.start(),
-            range.end()
-        ),
-    );
+        help,
+    )
+    .detail("accepted", format!("{} to {}", range.start(), range.end()));
     Some(differ(problem, &facts.version, &expected.to_string()))
 }
 
@@ -155,17 +161,25 @@ fn networks(cluster: &Cluster, facts: &ObservedCluster) -> Vec<Problem> {
         if found.is_empty() || same(&found) == same(&expected) {
             continue;
         }
+        let help = match found.contains([',', ':']) {
+            true => "use a cluster with one IPv4 network: IPv6 is not supported yet".to_owned(),
+            false => format!("set `kubernetes.{field}: {found}`"),
+        };
         let problem = Problem::new(
             code,
             format!("the {what} network in the cluster file differs from the one in the cluster"),
-            format!("set `kubernetes.{field}: {found}`"),
+            help,
         );
         problems.push(differ(problem, &found, &expected));
     }
     problems
 }
 
-fn pod_network(cluster: &Cluster, facts: &ObservedCluster) -> Option<Problem> {
+fn pod_network(
+    cluster: &Cluster,
+    facts: &ObservedCluster,
+    flannel: Option<&FlannelFacts>,
+) -> Option<Problem> {
     let mode = cluster.spec.network.mode();
     let found = facts.cni.as_ref();
     let name = found.map(|cni| cni.name.as_str());
@@ -193,8 +207,13 @@ fn pod_network(cluster: &Cluster, facts: &ObservedCluster) -> Option<Problem> {
         "CAS-FIT-004",
         format!("`network.mode: {mode}` does not match the cluster's pod network"),
         match name {
-            Some("flannel") => "set `network.mode: flannel-overlay` or `flannel-host-gw`",
-            Some("Calico") => "set `network.mode: calico-vxlan`",
+            Some("flannel") if flannel.is_some_and(|it| it.net_conf.backend == "host-gw") => {
+                "set `network.mode: l3-routes`; `flannel-host-gw` is not supported yet"
+            }
+            Some("flannel") => "set `network.mode: flannel-overlay`",
+            Some("Calico") => {
+                "set `network.mode: calico-vxlan` and `windows.components: host-process`"
+            }
             _ => {
                 "install flannel or Calico on the Linux nodes first, or set `network.mode: l3-routes`"
             }

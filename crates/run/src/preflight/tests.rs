@@ -85,7 +85,9 @@ fn a_pod_network_without_windows_support_is_named() {
         None,
     );
     assert_eq!(codes(&problems), ["CAS-FIT-004"]);
-    assert!(problems[0].help.contains("calico-vxlan"));
+    for part in ["calico-vxlan", "components: host-process"] {
+        assert!(problems[0].help.contains(part), "{}", problems[0]);
+    }
     let problems = preflight(&spec("flannel-overlay", "1.36.3"), &facts(None), None);
     assert_eq!(codes(&problems), ["CAS-FIT-004"]);
 }
@@ -132,6 +134,40 @@ fn all_differences_are_reported_together() {
             "{problem}"
         );
     }
+}
+
+/// What `apply` supports; see `casement_plan::unsupported`.
+#[test]
+fn helps_suggest_only_what_apply_supports() {
+    let overlay = spec("flannel-overlay", "1.36.3");
+    let help = |problems: &[Problem], code: &str| {
+        let found = problems.iter().find(|problem| problem.code == code);
+        found.unwrap().help.clone()
+    };
+    let host_gw = flannel("host-gw", "10.244.0.0/16");
+    let problems = preflight(&overlay, &facts(Some("flannel")), Some(&host_gw));
+    assert!(help(&problems, "CAS-FIT-008").starts_with("set `network.mode: l3-routes`"));
+    let calico = spec("calico-vxlan", "1.36.3");
+    for (backend, mode) in [("host-gw", "l3-routes"), ("vxlan", "flannel-overlay")] {
+        let found = flannel(backend, "10.244.0.0/16");
+        let problems = preflight(&calico, &facts(Some("flannel")), Some(&found));
+        let expected = format!("set `network.mode: {mode}`");
+        assert!(help(&problems, "CAS-FIT-004").starts_with(&expected));
+    }
+    let mut dual = facts(Some("flannel"));
+    dual.pod_cidrs.push("fd00:10:244::/56".to_owned());
+    dual.service_cidrs.push("fd00:10:96::/112".to_owned());
+    let problems = preflight(&overlay, &dual, None);
+    for code in ["CAS-FIT-005", "CAS-FIT-006"] {
+        assert!(!help(&problems, code).contains("kubernetes."), "{code}");
+    }
+    let mut server = facts(Some("flannel"));
+    server.version = "v1.35.1".to_owned();
+    let problems = preflight(&overlay, &server, None);
+    assert!(!help(&problems, "CAS-FIT-001").contains("1.35"));
+    server.version = "v1.36.3".to_owned();
+    let problems = preflight(&spec("flannel-overlay", "1.32.0"), &server, None);
+    assert!(help(&problems, "CAS-FIT-001").contains("1.36"));
 }
 
 fn calico(ipip: &str, vxlan: &str) -> CalicoFacts {
