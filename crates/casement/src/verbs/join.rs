@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use casement_cluster::{ClusterClient, ObservedCluster};
 use casement_diag::Problem;
-use casement_spec::{Named as _, Program};
+use casement_spec::{Named as _, NetworkMode, Program, WindowsComponents};
 use clap::Args;
 use serde_json::{Map, Value, json};
 
@@ -141,6 +141,7 @@ fn spec(arguments: &JoinArgs, name: &str, facts: &ObservedCluster) -> Result<Val
     )?;
     let version = facts.version.trim_start_matches('v');
     let version = version.split(['+', '-']).next().unwrap_or(version);
+    let mode = mode(facts)?;
     // DNS address and domain are read from the cluster when needed.
     let kubernetes = json!({
         "version": arguments.release.as_deref().unwrap_or(version),
@@ -150,10 +151,18 @@ fn spec(arguments: &JoinArgs, name: &str, facts: &ObservedCluster) -> Result<Val
     let mut spec = json!({
         "kubernetes": kubernetes,
         "existing": {"kubeconfig": absolute(&arguments.kubeconfig)},
-        "network": {"mode": mode(facts)?},
+        "network": {"mode": mode.to_string()},
         "hosts": [host(arguments, name)?],
         "windows": {"baseDir": arguments.base_dir},
     });
+    if mode == NetworkMode::CalicoVxlan {
+        // `apply` supports this mode only with Calico's own containers.
+        set(
+            &mut spec["windows"],
+            "components",
+            json!(WindowsComponents::HostProcess),
+        );
+    }
     if let Some(proxy) = &arguments.web_proxy {
         set(&mut spec, "proxy", json!({"http": proxy, "https": proxy}));
     }
@@ -258,11 +267,11 @@ fn cidrs(flag: &str, given: Option<&str>, found: &[String]) -> Result<Value, Pro
 }
 
 /// The network mode for the pod network of the Linux nodes.
-fn mode(facts: &ObservedCluster) -> Result<&'static str, Problem> {
+fn mode(facts: &ObservedCluster) -> Result<NetworkMode, Problem> {
     match facts.cni.as_ref().map(|cni| cni.name.as_str()) {
-        None => Ok("l3-routes"),
-        Some("flannel") => Ok("flannel-overlay"),
-        Some("Calico") => Ok("calico-vxlan"),
+        None => Ok(NetworkMode::L3Routes),
+        Some("flannel") => Ok(NetworkMode::FlannelOverlay),
+        Some("Calico") => Ok(NetworkMode::CalicoVxlan),
         Some(other) => Err(Problem::new(
             "CAS-JOIN-021",
             format!("the pod network {other} is not supported on Windows"),
@@ -327,6 +336,29 @@ mod tests {
         assert_eq!(cluster.login(&cluster.spec.hosts[0]).user, "Administrator");
     }
 
+    fn cni(name: &str) -> ObservedCluster {
+        let mut facts = facts();
+        facts.cni = serde_json::from_value(json!({
+            "name": name,
+            "daemonSet": {"apiVersion": "apps/v1", "kind": "DaemonSet", "namespace": "kube-system", "name": "x"},
+        }))
+        .unwrap();
+        facts
+    }
+
+    #[test]
+    fn apply_supports_the_generated_file() {
+        let arguments = join(&[]);
+        for facts in [facts(), cni("flannel"), cni("Calico")] {
+            let spec = spec(&arguments, "win1", &facts).unwrap();
+            let text = serde_saphyr::to_string(&spec).unwrap();
+            let loaded = casement_source::load_bytes("joined.yaml", text.as_bytes());
+            let cluster = loaded.cluster.unwrap();
+            let findings = casement_plan::unsupported(&cluster, &|field| loaded.map.has(field));
+            assert!(findings.is_empty(), "{text}\n{findings:?}");
+        }
+    }
+
     #[test]
     fn networks_must_match_the_cluster() {
         let arguments = join(&["--cluster-cidr", "10.200.0.0/16"]);
@@ -348,13 +380,7 @@ mod tests {
 
     #[test]
     fn unsupported_pod_networks_are_rejected() {
-        let mut facts = facts();
-        facts.cni = serde_json::from_value(json!({
-            "name": "Cilium",
-            "daemonSet": {"apiVersion": "apps/v1", "kind": "DaemonSet", "namespace": "kube-system", "name": "cilium"},
-        }))
-        .unwrap();
-        let problem = spec(&join(&[]), "w", &facts).unwrap_err();
+        let problem = spec(&join(&[]), "w", &cni("Cilium")).unwrap_err();
         assert!(problem.what.contains("Cilium"), "{problem}");
     }
 }
