@@ -531,7 +531,7 @@ fn pull_failed(names: &[&str], failure: &Failure) -> String {
     if let Some(expected) = &failure.expected {
         text += &format!("; expected {expected}");
     }
-    text
+    text + &format!(" [{}]", failure.code)
 }
 
 fn lock(shared: &Mutex<Shared>) -> MutexGuard<'_, Shared> {

@@ -99,7 +99,7 @@ async fn file_missing_from_the_mirror_is_sent() {
         let line = printed.lines().find(|line| line.contains(&reason));
         let line = line.unwrap_or_else(|| panic!("{name} in {printed}"));
         assert!(
-            line.ends_with(": download failed: HTTP status 404"),
+            line.ends_with(": download failed: HTTP status 404 [CAS-NODE-020]"),
             "{line}"
         );
     }
@@ -123,6 +123,7 @@ async fn pulled_file_with_wrong_hash_is_rejected_and_sent() {
     for hash in [Sha256::of(&correct), Sha256::of(&wrong)] {
         assert!(line.contains(&hash.to_string()), "{hash} in {line}");
     }
+    assert!(line.ends_with(" [CAS-NODE-006]"), "{line}");
     let line = pull_line(&printed, "windows1");
     assert!(line.ends_with("from the mirror, uploaded 1 kB"), "{line}");
     assert_eq!(fixture.stored_blobs("windows1").len(), 7);
@@ -138,7 +139,7 @@ async fn host_that_cannot_reach_the_mirror_is_sent_everything() {
         ..Faults::default()
     });
     let printed = fixture.apply_succeeds(&["--accept-unverified"]).await;
-    let reason = "is not reachable from this host: network unreachable";
+    let reason = "is not reachable from this host: network unreachable [CAS-NODE-021]";
     let lines: Vec<&str> = printed
         .lines()
         .filter(|line| line.ends_with(reason))
