@@ -1,23 +1,22 @@
 //! Checks the requirements on this machine before anything is created.
 
-use std::path::Path;
-
 use crate::command::package_of;
 use crate::problem::{Problem, Result};
 use crate::up::LabOptions;
 use crate::wine;
 
+/// The programs that every lab runs.
 #[rustfmt::skip]
-pub const TOOLS: [&str; 10] = [
-    "ip", "ss", "iptables", "unshare", "nsenter", "setpriv", "setsid", "mount", "ssh-keygen",
-    "sshd",
+pub const TOOLS: [&str; 17] = [
+    "ip", "ss", "bridge", "iptables", "unshare", "nsenter", "setpriv", "setsid", "mount",
+    "umount", "pivot_root", "hostname", "sysctl", "sh", "bash", "ssh-keygen", "sshd",
 ];
 
 /// Reports all missing programs at once.
 pub fn requirements(options: &LabOptions) -> Result<()> {
     root()?;
     let mut missing: Vec<&str> = TOOLS.into_iter().filter(|tool| !on_path(tool)).collect();
-    if options.windows_hosts > 0 && !Path::new(wine::loader()).exists() {
+    if options.windows_hosts > 0 && !wine::is_installed() {
         missing.push("wine");
     }
     if missing.is_empty() {
@@ -62,4 +61,50 @@ fn on_path(program: &str) -> bool {
     // Not every user has sbin in PATH.
     let more = ["/usr/sbin", "/sbin"].map(Into::into);
     dirs.chain(more).any(|dir| dir.join(program).is_file())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::{Path, PathBuf};
+
+    use super::*;
+
+    #[test]
+    fn every_tool_has_a_package() {
+        for tool in TOOLS {
+            assert!(package_of(tool).is_some(), "{tool}");
+        }
+    }
+
+    /// Checked elsewhere, or part of the host that the command runs in.
+    const OTHERS: [&str; 4] = ["go", "/run/cmd", "/usr/bin/env", "/usr/sbin/sshd"];
+
+    #[test]
+    fn every_command_is_checked() {
+        let mut found = 0;
+        for source in sources(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src")) {
+            let text = fs::read_to_string(&source).unwrap();
+            for call in ["command(\"", "killed_with_parent(\"", "commands.run(\""] {
+                for (_, rest) in text.match_indices(call).map(|(at, _)| text.split_at(at)) {
+                    let program = rest.split('"').nth(1).unwrap();
+                    // This test quotes the calls.
+                    if program.ends_with('\\') {
+                        continue;
+                    }
+                    found += 1;
+                    let checked = TOOLS.contains(&program) || OTHERS.contains(&program);
+                    assert!(checked, "`{program}` in {}", source.display());
+                }
+            }
+        }
+        assert!(found > 15, "{found}");
+    }
+
+    fn sources(dir: &Path) -> Vec<PathBuf> {
+        let paths = fs::read_dir(dir).unwrap().map(|it| it.unwrap().path());
+        let (dirs, files): (Vec<_>, Vec<_>) = paths.partition(|path| path.is_dir());
+        let nested = dirs.iter().flat_map(|dir| sources(dir));
+        files.into_iter().chain(nested).collect()
+    }
 }

@@ -43,6 +43,12 @@ pub fn server() -> &'static str {
     first(SERVERS)
 }
 
+/// Both are necessary; see [`LOADERS`] for where they are looked for.
+pub fn is_installed() -> bool {
+    let exists = |path: &&str| Path::new(path).exists();
+    LOADERS.iter().any(exists) && SERVERS.iter().any(exists)
+}
+
 fn first(candidates: [&'static str; 3]) -> &'static str {
     let found = candidates.iter().find(|path| Path::new(path).exists());
     found.copied().unwrap_or("wine")
