@@ -238,28 +238,44 @@ impl Build {
             .map(|(_, text)| text.as_str())
             .collect();
         let output = output.join("\n");
-        let (code, remedy) = if output.contains("no space left") {
-            (
-                "CAS-LAB-011",
-                "free some space and run the command again; finished builds are kept",
-            )
-        } else if output.contains("dial tcp") || output.contains("lookup ") {
-            (
-                "CAS-LAB-051",
-                "Go modules are downloaded once from GOPROXY: check that it is reachable",
-            )
-        } else {
-            (
-                "CAS-LAB-052",
-                "run `casement lab up` again; finished builds are kept",
-            )
-        };
+        let (code, remedy) = classify(&output);
         Problem {
             code: code.into(),
             what: format!("failed to build {}", self.describe()),
             help: remedy.to_owned(),
             ..problem
         }
+    }
+}
+
+/// Code and help for the output of a failed `go build`.
+fn classify(output: &str) -> (&'static str, &'static str) {
+    /// Go names the URL after `Get` if the request failed, after `reading` if the server
+    /// reported an error; the others are from resolvers, `git` and `GOPROXY=off`.
+    const DOWNLOAD: [&str; 6] = [
+        "Get \"http",
+        "reading http",
+        "dial tcp",
+        "lookup ",
+        "unable to access 'http",
+        "disabled by GOPROXY",
+    ];
+    if output.contains("no space left") {
+        (
+            "CAS-LAB-011",
+            "free some space and run the command again; finished builds are kept",
+        )
+    } else if DOWNLOAD.iter().any(|it| output.contains(it)) {
+        (
+            "CAS-LAB-051",
+            "Go modules are downloaded once from GOPROXY: check that it is reachable, that \
+             its certificate is trusted, and that it has the module",
+        )
+    } else {
+        (
+            "CAS-LAB-052",
+            "run `casement lab up` again; finished builds are kept",
+        )
     }
 }
 
@@ -345,6 +361,30 @@ mod tests {
         assert_eq!(parse_go_version("go1.26.8\n"), Some((1, 26)));
         assert_eq!(parse_go_version("go1.27rc1"), Some((1, 27)));
         assert_eq!(parse_go_version("devel"), None);
+    }
+
+    #[test]
+    fn failed_downloads_are_recognized() {
+        let module = "go: go.etcd.io/etcd/server/v3@v3.6.5";
+        for download in [
+            "Get \"https://proxy.golang.org/x\": dial tcp 192.0.2.1:443: i/o timeout",
+            "Get \"https://modules.example/x\": tls: failed to verify certificate: x509: \
+             certificate signed by unknown authority",
+            "reading https://modules.example/x/@v/v3.6.5.zip: 503 Service Unavailable",
+            "module lookup disabled by GOPROXY=off",
+            "fatal: unable to access 'https://github.com/etcd-io/etcd/': Could not resolve host",
+        ] {
+            let (code, _) = classify(&format!("{module}: {download}"));
+            assert_eq!(code, "CAS-LAB-051", "{download}");
+        }
+        for build in [
+            "# k8s.io/kubernetes/cmd/kubelet\nlink: signal: killed",
+            "verifying go.etcd.io/etcd: checksum mismatch\n\nSECURITY ERROR",
+        ] {
+            assert_eq!(classify(build).0, "CAS-LAB-052", "{build}");
+        }
+        let full = "write /tmp/x: no space left on device";
+        assert_eq!(classify(full).0, "CAS-LAB-011");
     }
 
     #[test]
