@@ -36,7 +36,7 @@ pub fn start(record: &Record, _host: &Host, supervisor: &mut Supervisor) -> Resu
     supervisor.spawn("kube-scheduler", &mut scheduler())?;
     supervisor.spawn(
         "registry",
-        &mut command(inside::PROGRAM, ["lab", "registry"]),
+        &mut command(inside::PROGRAM, ["lab", "registry", "--name", &record.name]),
     )?;
     if !Path::new(PUBLISHED).exists() {
         publish(&token)?;

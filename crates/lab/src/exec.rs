@@ -7,6 +7,7 @@ use crate::containers::command_line;
 use crate::host::instance::{self, Instance};
 use crate::host::rootfs::inside;
 use crate::problem::{Problem, Result};
+use crate::state::paths::{lab_command, lab_name};
 use crate::state::record::{HostKind, Record};
 
 /// The command to run; the caller sets stdout and stderr.
@@ -35,10 +36,11 @@ pub fn command(lab: &Path, record: &Record, host: &str, arguments: &[String]) ->
 
 pub fn running(lab: &Path, host: &str) -> Result<Instance> {
     instance::find(lab, host).ok_or_else(|| {
+        let reboot = lab_command(&lab_name(lab), &format!("reboot {host}"));
         Problem::new(
             "CAS-LAB-035",
             format!("host `{host}` is off"),
-            format!("run `casement lab reboot {host}` to start it"),
+            format!("run `{reboot}` to start it"),
         )
     })
 }

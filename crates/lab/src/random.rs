@@ -1,7 +1,5 @@
 //! Random text for names and tokens.
 
-use std::path::Path;
-
 use rustix::rand::{GetRandomFlags, getrandom};
 
 use crate::problem::{self, Result};
@@ -10,6 +8,6 @@ use crate::problem::{self, Result};
 pub fn hex<const N: usize>() -> Result<String> {
     let mut bytes = [0_u8; N];
     getrandom(&mut bytes, GetRandomFlags::empty())
-        .map_err(|error| problem::file("read", Path::new("/dev/urandom"), &error.into()))?;
+        .map_err(|error| problem::internal("get random bytes from the kernel", &error))?;
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use casement_lab::problem::{Problem, Result};
 use casement_lab::progress::LabProgress;
-use casement_lab::state::paths::{LabName, LabPaths};
+use casement_lab::state::paths::{DEFAULT_NAME, LabName, LabPaths, lab_command};
 use casement_lab::state::record::Record;
 use casement_lab::up::LabOptions;
 use casement_lab::wine::windows::WindowsRelease;
@@ -21,7 +21,7 @@ mod print;
 #[derive(Debug, Args)]
 pub struct LabArgs {
     /// Lab name; several labs can run side by side
-    #[arg(long, global = true, default_value = "default")]
+    #[arg(long, global = true, default_value = DEFAULT_NAME)]
     name: LabName,
     #[command(subcommand)]
     verb: Verb,
@@ -102,7 +102,7 @@ fn run(arguments: LabArgs) -> Result<ExitCode> {
     let name = arguments.name;
     let progress = LabProgress::new();
     match arguments.verb {
-        Verb::Internal(verb) => return internal::run(verb),
+        Verb::Internal(verb) => return internal::run(verb, name.as_str()),
         Verb::Up(options) => {
             let up =
                 casement_lab::up::up(&LabPaths::from_env()?, &name, &options.into(), &progress)?;
@@ -141,7 +141,7 @@ fn load(name: &LabName) -> Result<(PathBuf, Record)> {
         None => Err(Problem::new(
             "CAS-LAB-015",
             format!("lab `{name}` is not running"),
-            "run `casement lab up`",
+            format!("run `{}`", lab_command(name.as_str(), "up")),
         )
         .detail("searched", dir.display())),
     }

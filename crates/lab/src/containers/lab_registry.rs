@@ -7,7 +7,8 @@ use crate::containers::images::Images;
 use crate::containers::registry::{self, Certificates, RegistryConfig, RegistryError};
 use crate::control_plane::REGISTRY_PORT;
 use crate::host::rootfs::inside;
-use crate::problem::{AtPath, Problem, Result, file as file_problem};
+use crate::problem::{self, AtPath, Problem, Result};
+use crate::state::paths::recreate;
 use crate::state::record::Record;
 use crate::wine::windows::WindowsRelease;
 
@@ -24,8 +25,8 @@ pub fn write_certificates(record: &Record, lab: &Path) -> Result<()> {
     if shared.join(CA).exists() {
         return Ok(());
     }
-    let certificates =
-        registry::make_certificates(&[record.control_plane().to_string()]).map_err(problem)?;
+    let certificates = registry::make_certificates(&[record.control_plane().to_string()])
+        .map_err(|error| failed(&record.name, &error))?;
     for (name, text) in [
         (KEY, &certificates.key_pem),
         (CERTIFICATE, &certificates.cert_pem),
@@ -37,8 +38,8 @@ pub fn write_certificates(record: &Record, lab: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Serves until the host is off.
-pub fn run() -> Result<()> {
+/// Serves until the host is off. `lab` is the name of the lab.
+pub fn run(lab: &str) -> Result<()> {
     let shared = Path::new(inside::SHARED);
     let read = |name: &str| {
         let path = shared.join(name);
@@ -52,7 +53,7 @@ pub fn run() -> Result<()> {
     let versions = WindowsRelease::ALL.map(WindowsRelease::version);
     let versions: Vec<&str> = versions.iter().map(String::as_str).collect();
     let images = Images::new(&versions)
-        .map_err(|error| file_problem("create", Path::new("images"), &error.into()))?;
+        .map_err(|error| problem::internal("create the images of the registry", &error))?;
     let credentials = || {
         let text = fs::read_to_string(Path::new(inside::SHARED).join(CREDENTIALS)).ok()?;
         Some(text.trim_end().to_owned())
@@ -61,27 +62,22 @@ pub fn run() -> Result<()> {
         images,
         credentials: Box::new(credentials),
     };
-    let port = Path::new("the registry port");
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
-        .at("open", port)?;
+        .map_err(|error| problem::internal("start the registry", &error))?;
     runtime.block_on(async {
         let listener = tokio::net::TcpListener::bind(("0.0.0.0", REGISTRY_PORT))
             .await
-            .at("open", port)?;
+            .map_err(|error| problem::port("the registry", REGISTRY_PORT, &error))?;
         registry::serve(listener, &certificates, config)
             .await
-            .map_err(problem)
+            .map_err(|error| failed(lab, &error))
     })
 }
 
-fn problem(error: RegistryError) -> Problem {
-    let cause = std::error::Error::source(&error).map(ToString::to_string);
-    Problem::new(
-        "CAS-LAB-043",
-        error.to_string(),
-        "run `casement lab down`, then `casement lab up`",
-    )
-    .detail("cause", cause.unwrap_or_default())
+fn failed(lab: &str, error: &RegistryError) -> Problem {
+    let cause = std::error::Error::source(error).map(ToString::to_string);
+    Problem::new("CAS-LAB-043", error.to_string(), recreate(lab))
+        .detail("cause", cause.unwrap_or_default())
 }

@@ -16,6 +16,7 @@ use crate::host::rootfs::{self, Rootfs, inside};
 use crate::host::windows_host;
 use crate::network;
 use crate::problem::{AtPath, Problem, Result};
+use crate::state::paths::{lab_command, lab_name, recreate};
 use crate::state::record::{Host, HostKind, Record};
 use crate::wait;
 
@@ -25,7 +26,7 @@ pub fn run(lab: &Path, host: &str) -> Result<()> {
         Problem::new(
             "CAS-LAB-015",
             format!("no lab found in `{}`", lab.display()),
-            "run `casement lab up`",
+            format!("run `{}`", lab_command(&lab_name(lab), "up")),
         )
     })?;
     let host = record.host(host)?.clone();
@@ -88,7 +89,7 @@ fn wait_for_network(record: &Record, host: &Host) -> Result<()> {
                 "host `{}` was not connected to the network within 10 s",
                 host.name
             ),
-            "run `casement lab down`, then `casement lab up`",
+            recreate(&record.name),
         )
     })
 }

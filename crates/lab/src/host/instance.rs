@@ -18,6 +18,7 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::command;
 use crate::problem::{AtPath, Problem, Result};
+use crate::state::paths::{lab_command, lab_name, recreate};
 use crate::wait;
 
 /// A running host, seen from this machine.
@@ -90,7 +91,7 @@ fn wait_for_init(child: &mut Child, lab: &Path, host: &str, log: &Path) -> Resul
         Err(Problem::new(
             "CAS-LAB-030",
             format!("host `{host}` did not start within 10 s"),
-            "run `casement lab down`, then `casement lab up`",
+            recreate(&lab_name(lab)),
         ))
     })
 }
@@ -126,11 +127,12 @@ fn stop_where(lab: &Path, selected: impl Fn(&str) -> bool) -> Result<()> {
         (left == 0).then_some(())
     });
     stopped.ok_or_else(|| {
+        let down = lab_command(&lab_name(lab), "down");
         let processes = if left == 1 { "process" } else { "processes" };
         Problem::new(
             "CAS-LAB-031",
             format!("{left} {processes} of the lab did not end within 20 s"),
-            "look for processes in state D with `ps`, then run `casement lab down` again",
+            format!("look for processes in state D with `ps`, then run `{down}` again"),
         )
     })
 }

@@ -91,6 +91,8 @@ fn start_netd(
         release.year(),
         "--address",
         &address,
+        "--name",
+        &record.name,
     ];
     supervisor.spawn("netd", &mut command::command(inside::PROGRAM, arguments))?;
     let connection = wait::until(Duration::from_secs(10), || {

@@ -22,6 +22,7 @@ use crate::network::adapters::Adapters;
 use crate::network::hns::{Hns, HnsConfig, HnsVersion, LinuxFabric};
 use crate::problem::{self, AtPath, Problem, Result};
 use crate::random;
+use crate::state::paths::{lab_command, recreate};
 use crate::state::record::HostKind;
 use crate::wine;
 use crate::wine::windows::WindowsRelease;
@@ -43,7 +44,7 @@ pub fn write_access_file(drive_c: &Path) -> Result<()> {
     let token = random::hex::<16>()?;
     let path = access_file(drive_c);
     let text = serde_json::to_string(&NetdAccess { port: PORT, token })
-        .map_err(|error| problem::file("write", &path, &error.into()))?;
+        .map_err(|error| problem::internal("encode the access data of netd", &error))?;
     fs::write(&path, text).at("write", &path)
 }
 
@@ -51,21 +52,31 @@ fn access_file(drive_c: &Path) -> std::path::PathBuf {
     drive_c.join("windows/casement-lab.json")
 }
 
-/// Serves until the host is off.
-pub fn run(release: WindowsRelease, address: Ipv4Addr) -> Result<()> {
+/// It is written on every boot.
+fn invalid_access_file(path: &Path, lab: &str, error: &serde_json::Error) -> Problem {
+    Problem::new(
+        "CAS-LAB-025",
+        format!("`{}` is not valid", path.display()),
+        format!("run `{}` for this host", lab_command(lab, "reboot HOST")),
+    )
+    .detail("cause", error)
+}
+
+/// Serves until the host is off. `lab` is the name of the lab.
+pub fn run(lab: &str, release: WindowsRelease, address: Ipv4Addr) -> Result<()> {
     let drive_c = Path::new(inside::PREFIX).join("drive_c");
     let path = access_file(&drive_c);
     let text = fs::read_to_string(&path).at("read", &path)?;
     let access: NetdAccess =
-        serde_json::from_str(&text).map_err(|error| problem::file("read", &path, &error.into()))?;
+        serde_json::from_str(&text).map_err(|error| invalid_access_file(&path, lab, &error))?;
     let netd = Arc::new(Netd {
         token: access.token,
-        hns: open_hns(release, address)?,
+        hns: open_hns(lab, release, address)?,
         adapters: Adapters::default(),
-        containers: containers(&drive_c, release)?,
+        containers: containers(lab, &drive_c, release)?,
     });
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, access.port))
-        .at("listen for", Path::new("netd"))?;
+        .map_err(|error| problem::port("netd", access.port, &error))?;
     for connection in listener.incoming().flatten() {
         let netd = Arc::clone(&netd);
         thread::spawn(move || {
@@ -76,7 +87,7 @@ pub fn run(release: WindowsRelease, address: Ipv4Addr) -> Result<()> {
     Ok(())
 }
 
-fn open_hns(release: WindowsRelease, address: Ipv4Addr) -> Result<Hns> {
+fn open_hns(lab: &str, release: WindowsRelease, address: Ipv4Addr) -> Result<Hns> {
     let config = HnsConfig {
         version: HnsVersion::of_build(release.build()),
         state_file: Path::new(inside::HOST).join("hns.json"),
@@ -88,16 +99,12 @@ fn open_hns(release: WindowsRelease, address: Ipv4Addr) -> Result<Hns> {
     };
     Hns::open(config, Box::new(LinuxFabric::new())).map_err(|error| {
         let cause = std::error::Error::source(&error).map(ToString::to_string);
-        Problem::new(
-            "CAS-LAB-037",
-            error.to_string(),
-            "run `casement lab down`, then `casement lab up`",
-        )
-        .detail("cause", cause.unwrap_or_default())
+        Problem::new("CAS-LAB-037", error.to_string(), recreate(lab))
+            .detail("cause", cause.unwrap_or_default())
     })
 }
 
-fn containers(drive_c: &Path, release: WindowsRelease) -> Result<Containers> {
+fn containers(lab: &str, drive_c: &Path, release: WindowsRelease) -> Result<Containers> {
     let containers = Containers::new(ContainersConfig {
         pod_template: inside::TEMPLATE.into(),
         work_dir: Path::new(inside::HOST).join("containers"),
@@ -105,13 +112,9 @@ fn containers(drive_c: &Path, release: WindowsRelease) -> Result<Containers> {
         host_drive_c: drive_c.to_owned(),
         release,
     });
-    containers.remove_stale().map_err(|error| {
-        Problem::new(
-            "CAS-LAB-038",
-            error.to_string(),
-            "run `casement lab down`, then `casement lab up`",
-        )
-    })?;
+    containers
+        .remove_stale()
+        .map_err(|error| Problem::new("CAS-LAB-038", error.to_string(), recreate(lab)))?;
     Ok(containers)
 }
 

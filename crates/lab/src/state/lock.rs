@@ -24,7 +24,7 @@ impl Lock {
         fs::create_dir_all(dir).at("create", dir)?;
         let file = File::open(dir).at("open", dir)?;
         flock(&file, FlockOperation::LockExclusive)
-            .map_err(|error| problem::file("lock", dir, &error.into()))?;
+            .map_err(|error| problem::lock(dir, &error.into()))?;
         Ok(Self { _dir: file })
     }
 
@@ -39,7 +39,7 @@ impl Lock {
                 "wait until it finishes, or stop it with Ctrl-C, then try again",
             )
             .detail("directory", dir.display())),
-            Err(error) => Err(problem::file("lock", dir, &error.into())),
+            Err(error) => Err(problem::lock(dir, &error.into())),
         }
     }
 }

@@ -1,6 +1,8 @@
 //! The directories of the lab. Nothing is written outside them.
 
+use std::borrow::Cow;
 use std::env;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use crate::problem::{Problem, Result};
@@ -49,6 +51,30 @@ impl LabPaths {
     }
 }
 
+/// The lab that commands use without `--name`.
+pub const DEFAULT_NAME: &str = "default";
+
+/// The name of the lab in this directory.
+pub fn lab_name(lab: &Path) -> Cow<'_, str> {
+    lab.file_name()
+        .map(OsStr::to_string_lossy)
+        .unwrap_or_default()
+}
+
+/// `casement lab VERB` for this lab, for help texts.
+pub fn lab_command(name: &str, verb: &str) -> String {
+    match name {
+        "" | DEFAULT_NAME => format!("casement lab {verb}"),
+        name => format!("casement lab {verb} --name {name}"),
+    }
+}
+
+/// The help for a lab that has to be created again.
+pub fn recreate(name: &str) -> String {
+    let (down, up) = (lab_command(name, "down"), lab_command(name, "up"));
+    format!("run `{down}`, then `{up}`")
+}
+
 /// The name of a lab, at most 12 characters.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct LabName(String);
@@ -88,6 +114,19 @@ impl std::fmt::Display for LabName {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn commands_name_the_lab_unless_it_is_the_default() {
+        let recreate_lab = |dir: &str| recreate(&lab_name(Path::new(dir)));
+        assert_eq!(
+            recreate_lab("/var/lib/casement/lab/default"),
+            "run `casement lab down`, then `casement lab up`"
+        );
+        assert_eq!(
+            recreate_lab("/var/lib/casement/lab/ci-2"),
+            "run `casement lab down --name ci-2`, then `casement lab up --name ci-2`"
+        );
+    }
 
     #[test]
     fn lab_name_allows_12_lowercase_characters() {

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::problem::{self, AtPath, Problem, Result};
+use crate::state::paths::{lab_command, lab_name, recreate};
 use crate::wine::windows::WindowsRelease;
 
 pub const CONTROL_PLANE: &str = "control-plane";
@@ -62,7 +63,7 @@ impl Record {
             Problem::new(
                 "CAS-LAB-013",
                 format!("`{}` is not a valid lab record", path.display()),
-                "run `casement lab down` to remove what is left of that lab",
+                recreate(&lab_name(lab)),
             )
             .detail("cause", error)
         })
@@ -72,7 +73,7 @@ impl Record {
     pub fn save(&self, lab: &Path) -> Result<()> {
         let path = lab.join("lab.json");
         let text = serde_json::to_string_pretty(self)
-            .map_err(|error| problem::file("write", &path, &error.into()))?;
+            .map_err(|error| problem::internal("encode lab.json", &error))?;
         let new = lab.join("lab.json.new");
         fs::write(&new, text).at("write", &new)?;
         fs::rename(&new, &path).at("write", &path)
@@ -86,11 +87,12 @@ impl Record {
     }
 
     fn no_such_host(&self, name: &str) -> Problem {
+        let status = lab_command(&self.name, "status");
         let names: Vec<&str> = self.hosts.iter().map(|host| host.name.as_str()).collect();
         Problem::new(
             "CAS-LAB-014",
             format!("lab `{}` has no host `{name}`", self.name),
-            "use one of these names; `casement lab status` shows details",
+            format!("use one of these names; `{status}` shows details"),
         )
         .detail("hosts", names.join(", "))
     }

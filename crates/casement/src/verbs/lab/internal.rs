@@ -58,18 +58,20 @@ pub enum Verb {
     },
 }
 
-/// Runs until the host shuts down.
-pub fn run(verb: Verb) -> Result<ExitCode> {
+/// Runs until the host shuts down. `name` is the name of the lab.
+pub fn run(verb: Verb, name: &str) -> Result<ExitCode> {
     match verb {
         Verb::Init { lab, host } => casement_lab::host::init::run(&lab, &host)?,
         Verb::Template { work, windows } => {
             casement_lab::wine::template::build_inside(&work, &windows)?
         }
-        Verb::Netd { windows, address } => casement_lab::network::netd::run(windows, address)?,
+        Verb::Netd { windows, address } => {
+            casement_lab::network::netd::run(name, windows, address)?
+        }
         Verb::Sftp => casement_lab::host::windows_host::serve_sftp().map_err(|error| {
             Problem::new("CAS-LAB-036", "SFTP failed", "see the log of sshd").detail("cause", error)
         })?,
-        Verb::Registry => casement_lab::containers::lab_registry::run()?,
+        Verb::Registry => casement_lab::containers::lab_registry::run(name)?,
         Verb::LinuxNode { node, address } => casement_lab::host::linux_node::run(&node, &address)?,
     }
     Ok(ExitCode::SUCCESS)
