@@ -9,7 +9,6 @@ use crate::network;
 use crate::problem::{AtPath, Result};
 use crate::state::lock::Lock;
 use crate::state::paths::{LabName, LabPaths};
-use crate::state::record::Record;
 
 /// Returns `false` if there is no such lab.
 pub fn down(paths: &LabPaths, name: &LabName) -> Result<bool> {
@@ -20,11 +19,7 @@ pub fn down(paths: &LabPaths, name: &LabName) -> Result<bool> {
     check::root()?;
     let lock = Lock::take(&lab, "this lab")?;
     instance::stop_all(&lab)?;
-    // The record is saved before anything is created, so without a readable record
-    // there is nothing to tear down.
-    if let Ok(Some(record)) = Record::load(&lab) {
-        network::tear_down(&record, &lab)?;
-    }
+    network::tear_down(&lab)?;
     fs::remove_dir_all(&lab).at("remove", &lab)?;
     drop(lock);
     remove_empty(paths.labs());

@@ -18,6 +18,7 @@ use sha2::{Digest, Sha256};
 use crate::command::{self, command};
 use crate::host::instance::Instance;
 use crate::problem::{Problem, Result};
+use crate::state::paths::{lab_name, recreate};
 use crate::state::record::{Host, HostKind, Record};
 
 /// The range of all labs.
@@ -41,15 +42,26 @@ pub fn nic(kind: HostKind) -> &'static str {
 /// Allocates the first free /24 and saves it in the record before the bridge is
 /// created.
 pub fn allocate(record: &mut Record, lab: &Path) -> Result<()> {
+    first_free(
+        |slot| exists(&bridge(slot)),
+        |slot| {
+            record.slot = slot;
+            record.save(lab)?;
+            make_bridge(slot, lab)
+        },
+    )
+}
+
+fn first_free(taken: impl Fn(u8) -> bool, mut take: impl FnMut(u8) -> Result<()>) -> Result<()> {
     for slot in 0..=u8::MAX {
-        if exists(&bridge(slot)) {
+        if taken(slot) {
             continue;
         }
-        record.slot = slot;
-        record.save(lab)?;
-        // Fails if another lab took the slot in the meantime.
-        if make_bridge(slot, lab).is_ok() {
-            return Ok(());
+        match take(slot) {
+            Ok(()) => return Ok(()),
+            // Another lab took it in the meantime.
+            Err(_) if taken(slot) => {}
+            Err(problem) => return Err(problem),
         }
     }
     Err(Problem::new(
@@ -77,7 +89,7 @@ pub fn set_up(record: &Record, lab: &Path) -> Result<()> {
         return Err(Problem::new(
             "CAS-LAB-019",
             format!("bridge `{bridge}` belongs to another lab"),
-            "run `casement lab down`, then `casement lab up` to get another network",
+            format!("{} to get another network", recreate(&lab_name(lab))),
         ));
     }
     // No link-local addresses on the bridge.
@@ -107,7 +119,14 @@ pub fn set_up(record: &Record, lab: &Path) -> Result<()> {
 /// so there is never a bridge without an owner.
 fn make_bridge(slot: u8, lab: &Path) -> Result<()> {
     let (bridge, mac) = (bridge(slot), owner_mac(lab));
-    ip(["link", "add", &bridge, "address", &mac, "type", "bridge"])
+    let made = ip(["link", "add", &bridge, "address", &mac, "type", "bridge"]);
+    made.map_err(|problem| Problem {
+        code: "CAS-LAB-026".into(),
+        what: format!("failed to create the bridge `{bridge}`"),
+        help: "run `modprobe bridge`; in a container, add the right to change its network"
+            .to_owned(),
+        ..problem
+    })
 }
 
 fn is_ours(slot: u8, lab: &Path) -> bool {
@@ -122,18 +141,23 @@ fn owner_mac(lab: &Path) -> String {
     format!("02:{a:02x}:{b:02x}:{c:02x}:{d:02x}:{e:02x}")
 }
 
-/// Removes the bridge and the rule, and with the last lab the blackhole route.
-pub fn tear_down(record: &Record, lab: &Path) -> Result<()> {
-    if !is_ours(record.slot, lab) {
-        return Ok(());
+/// Removes the bridge and the rule, and with the last lab the blackhole route. The bridge
+/// is found by its owner: the record may be unreadable.
+pub fn tear_down(lab: &Path) -> Result<()> {
+    for slot in (0..=u8::MAX).filter(|slot| is_ours(*slot, lab)) {
+        remove(slot)?;
     }
-    let bridge = bridge(record.slot);
-    for host in &record.hosts {
-        remove_veth(&veth(record, host))?;
+    Ok(())
+}
+
+fn remove(slot: u8) -> Result<()> {
+    let bridge = bridge(slot);
+    for device in ports(&bridge) {
+        remove_veth(&device)?;
     }
-    remove_rule(record.slot);
+    remove_rule(slot);
     // Fails if `up` was killed before it created the table.
-    let table = table(record.slot);
+    let table = table(slot);
     command::succeeds(&mut command("ip", ["route", "flush", "table", &table]));
     ip(["link", "delete", &bridge])?;
     if !(0..=u8::MAX).any(|slot| exists(&self::bridge(slot))) {
@@ -141,6 +165,18 @@ pub fn tear_down(record: &Record, lab: &Path) -> Result<()> {
         command::succeeds(&mut command("ip", route));
     }
     Ok(())
+}
+
+/// The network devices of hosts on this machine, whether or not they are connected to the
+/// bridge.
+fn ports(bridge: &str) -> Vec<String> {
+    let prefix = format!("{bridge}-");
+    let devices = fs::read_dir("/sys/class/net")
+        .into_iter()
+        .flatten()
+        .flatten();
+    let names = devices.map(|device| device.file_name().to_string_lossy().into_owned());
+    names.filter(|name| name.starts_with(&prefix)).collect()
 }
 
 fn veth(record: &Record, host: &Host) -> String {
@@ -203,4 +239,34 @@ fn configure(instance: &Instance, nic: &str, address: Ipv4Addr, gateway: Ipv4Add
     inside(&["address", "add", &address, "dev", nic])?;
     inside(&["link", "set", nic, "up"])?;
     inside(&["route", "add", "default", "via", &gateway, "dev", nic])
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+
+    use super::*;
+
+    fn denied() -> Problem {
+        Problem::new("CAS-LAB-026", "failed to create the bridge `cas0`", "help")
+    }
+
+    #[test]
+    fn kernel_without_bridges_is_not_reported_as_no_free_network() {
+        let problem = first_free(|_| false, |_| Err(denied())).unwrap_err();
+        assert_eq!(problem.code, "CAS-LAB-026");
+        let problem = first_free(|_| true, |_| Ok(())).unwrap_err();
+        assert_eq!(problem.code, "CAS-LAB-017");
+    }
+
+    #[test]
+    fn slot_that_another_lab_takes_meanwhile_is_skipped() {
+        let taken = RefCell::new(vec![0]);
+        let take = |slot| {
+            taken.borrow_mut().push(slot);
+            if slot == 1 { Err(denied()) } else { Ok(()) }
+        };
+        first_free(|slot| taken.borrow().contains(&slot), take).unwrap();
+        assert_eq!(*taken.borrow(), [0, 1, 2]);
+    }
 }

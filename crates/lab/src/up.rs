@@ -17,7 +17,7 @@ use crate::problem::{AtPath, Problem, Result};
 use crate::progress::LabProgress;
 use crate::state::files;
 use crate::state::lock::Lock;
-use crate::state::paths::{LabName, LabPaths};
+use crate::state::paths::{LabName, LabPaths, lab_name, recreate};
 use crate::state::record::{CONTROL_PLANE, Host, HostKind, Record, host_dir};
 use crate::wait;
 use crate::wine::template;
@@ -38,7 +38,7 @@ pub struct LabOptions {
 pub struct Up {
     pub dir: PathBuf,
     pub record: Record,
-    /// True if all hosts were running already.
+    /// True if all hosts were running and the files were written already.
     pub already: bool,
 }
 
@@ -57,13 +57,15 @@ pub fn up(
         None => prepare(paths, &lab, name, options, progress)?,
     };
     let all_ready = record.hosts.iter().all(|host| is_ready(&lab, &host.name));
-    if !all_ready {
+    // An earlier `up` may have failed after the hosts were ready.
+    let already = all_ready && files::are_written(&lab);
+    if !already {
         start(&lab, &mut record, progress)?;
     }
     Ok(Up {
         dir: lab,
         record,
-        already: all_ready,
+        already,
     })
 }
 
@@ -170,7 +172,9 @@ fn start(lab: &Path, record: &mut Record, progress: &LabProgress) -> Result<()> 
     for name in &missing {
         start_host(&program, lab, record, name)?;
     }
-    wait_ready(lab, record, &missing, progress)?;
+    if !missing.is_empty() {
+        wait_ready(lab, record, &missing, progress)?;
+    }
     if record.has_control_plane() {
         linux_host::set_up_pod_network(lab, record)?;
     }
@@ -258,7 +262,7 @@ fn start_problem(lab: &Path, name: &str, reason: &str) -> Problem {
     Problem::new(
         "CAS-LAB-034",
         format!("host `{name}` {reason}"),
-        "run `casement lab down`, then `casement lab up`",
+        recreate(&lab_name(lab)),
     )
     .detail("output", crate::command::last_lines(&output, 10))
     .detail("logs", dir.join("log").display())

@@ -1,10 +1,13 @@
 //! `lab down` after failures.
 
+use std::fs;
 use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
-use crate::lab_fixture::{Lab, SystemState, assert_cleaned_up, eventually, exclusive, succeed};
+use crate::lab_fixture::{
+    Lab, SystemState, assert_cleaned_up, assert_fails_with, eventually, exclusive, succeed,
+};
 use crate::lab_processes;
 use crate::random::SeededRng;
 
@@ -76,6 +79,37 @@ fn lab_down_cleans_up_after_a_killed_netd_or_init() {
     eventually("the host is off", 5, || {
         (lab.host("win1")["state"] == "off").then_some(())
     });
+    lab.run(&["down"]);
+    assert_cleaned_up(&before, lab.state());
+}
+
+#[test]
+#[ignore = "needs root"]
+fn lab_down_removes_the_network_of_a_lab_without_a_valid_record() {
+    let _exclusive = exclusive();
+    let before = SystemState::now();
+    let lab = Lab::named("damaged");
+    lab.run(&["up", "--level", "netns"]);
+    fs::write(lab.folder().join("lab.json"), "{").unwrap();
+    let help = ["CAS-LAB-013", "casement lab down --name damaged"];
+    assert_fails_with(&mut lab.command(&["status"]), 1, &help);
+    lab.run(&["down"]);
+    assert_cleaned_up(&before, lab.state());
+}
+
+#[test]
+#[ignore = "needs root"]
+fn lab_up_writes_files_that_an_earlier_failure_left_out() {
+    let _exclusive = exclusive();
+    let before = SystemState::now();
+    let lab = Lab::named("files");
+    lab.run(&["up", "--level", "netns"]);
+    let file = lab.folder().join("cluster.yaml");
+    fs::remove_file(&file).unwrap();
+    let printed = lab.run(&["up", "--level", "netns"]);
+    assert!(!printed.contains("Already up"), "{printed}");
+    assert!(file.exists());
+    assert!(lab.run(&["up", "--level", "netns"]).contains("Already up"));
     lab.run(&["down"]);
     assert_cleaned_up(&before, lab.state());
 }

@@ -10,6 +10,13 @@ use crate::problem::{AtPath, Result};
 use crate::state::record::{HostKind, Record};
 use crate::up::registry_name;
 
+/// Written last, when the lab is complete.
+const LAST: &str = "cluster.yaml";
+
+pub fn are_written(lab: &Path) -> bool {
+    lab.join(LAST).exists()
+}
+
 pub fn write(lab: &Path, record: &Record) -> Result<()> {
     if record.has_control_plane() {
         for (from, to) in [
@@ -22,7 +29,7 @@ pub fn write(lab: &Path, record: &Record) -> Result<()> {
     }
     for (name, text) in [
         ("ssh_config", ssh_configuration(lab, record)),
-        ("cluster.yaml", cluster_file(record)),
+        (LAST, cluster_file(record)),
     ] {
         let path = lab.join(name);
         fs::write(&path, text).at("write", &path)?;
@@ -134,4 +141,39 @@ fn access(text: &mut String, record: &Record) -> std::fmt::Result {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::state::record::{CONTROL_PLANE, Host};
+
+    fn record(kind: HostKind) -> Record {
+        let host = Host {
+            name: CONTROL_PLANE.to_owned(),
+            kind,
+            number: 10,
+            boots: 1,
+        };
+        Record {
+            name: "default".to_owned(),
+            slot: 0,
+            hosts: vec![host],
+            binaries: None,
+            windows: None,
+            template: None,
+        }
+    }
+
+    #[test]
+    fn files_are_written_only_if_all_of_them_are() {
+        let dir = tempfile::tempdir().unwrap();
+        assert!(!are_written(dir.path()));
+        // Without the kubeconfig of the control plane.
+        assert!(write(dir.path(), &record(HostKind::ControlPlane)).is_err());
+        assert!(!are_written(dir.path()));
+        write(dir.path(), &record(HostKind::Linux)).unwrap();
+        assert!(are_written(dir.path()));
+        assert!(dir.path().join("ssh_config").exists());
+    }
 }
