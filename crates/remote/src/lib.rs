@@ -7,13 +7,14 @@
 //!
 //! ```no_run
 //! # async fn example() -> Result<(), casement_remote::RemoteError> {
-//! use casement_remote::{Session, Target, load_key};
+//! use casement_remote::{HostEndpoint, Target, load_key};
 //!
 //! let key = load_key("/home/me/.ssh/id_ed25519".as_ref())?;
 //! let target = Target::new("windows01", "10.3.0.4", "Administrator", key, "known_hosts".into());
-//! let session = Session::connect(&target).await?;
-//! let system = session.probe().await?;
-//! println!("{:?}", system.os);
+//! let connection = HostEndpoint::from(target).connect().await?;
+//! if let Some(system) = connection.system().await? {
+//!     println!("{:?}", system.os);
+//! }
 //! # Ok(())
 //! # }
 //! ```

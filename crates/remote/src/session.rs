@@ -10,7 +10,6 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-use crate::command::{self, HostSystem};
 use crate::error::{AgentError, ConnectionError, HostLabel, RemoteError};
 use crate::host_key::{HandshakeError, HostKeyVerifier};
 use crate::login::Login;
@@ -109,18 +108,6 @@ impl Session {
         let process = self.start(line).await?;
         process.send_eof().await;
         process.output().await
-    }
-
-    /// Detects the host's system with any login shell.
-    pub async fn probe(&self) -> Result<HostSystem, RemoteError> {
-        let output = self.run(command::PROBE).await?;
-        let output = String::from_utf8_lossy(&output.stdout).into_owned();
-        command::parse_probe(&output).ok_or_else(|| {
-            RemoteError::Agent(AgentError::UnknownSystem {
-                host: self.host.clone(),
-                output: output.trim().to_owned(),
-            })
-        })
     }
 
     pub async fn sftp(&self) -> Result<Sftp, RemoteError> {

@@ -88,8 +88,8 @@ impl Connection {
         }
     }
 
-    /// The host's system; `None` if it cannot be detected.
-    pub(crate) async fn system(&self) -> Result<Option<HostSystem>, RemoteError> {
+    /// The host's system, with any login shell; `None` if it cannot be detected.
+    pub async fn system(&self) -> Result<Option<HostSystem>, RemoteError> {
         let process = self.start(command::PROBE).await?;
         process.send_eof().await;
         let output = process.output().await?;

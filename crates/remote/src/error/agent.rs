@@ -10,9 +10,6 @@ pub enum AgentError {
     /// The server refuses to start a command or SFTP.
     #[error("{host} refused to start {what}")]
     StartRefused { host: HostLabel, what: String },
-    /// The probe's output matches no supported system.
-    #[error("the operating system of {host} is not recognized")]
-    UnknownSystem { host: HostLabel, output: String },
     /// The host's system is not the one that the agent was built for; nothing was
     /// copied.
     #[error("the agent was built for another system than {host}")]
@@ -50,12 +47,6 @@ impl AgentError {
                 "Check sshd_config on the host (`ForceCommand`, `Subsystem sftp`) and the login \
                  shell of the account.",
             ),
-            Self::UnknownSystem { output, .. } => Problem::new(
-                "CAS-SSH-017",
-                what,
-                "Set `os: windows-2022` or `os: ubuntu-24.04` for the host.",
-            )
-            .detail("output", output),
             Self::SystemMismatch {
                 other_os,
                 found,

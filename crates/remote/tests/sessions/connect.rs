@@ -28,10 +28,12 @@ fn values(error: &RemoteError) -> String {
 #[tokio::test]
 async fn known_host_is_connected_and_probed() {
     let server = FakeServer::start().await;
-    let session = Session::connect(&server.target()).await.unwrap();
-    let system = session.probe().await.unwrap();
+    let connection = HostEndpoint::from(server.target()).connect().await.unwrap();
+    let system = connection.system().await.unwrap().unwrap();
     assert_eq!((system.os, system.shell), (HostOs::Windows, Shell::Cmd));
     assert_eq!(system.architecture.as_deref(), Some("x86_64"));
+    connection.close().await;
+    let session = Session::connect(&server.target()).await.unwrap();
     let output = session.run("both").await.unwrap();
     assert_eq!(output.status, Some(7));
     assert_eq!(output.stdout, b"out late");

@@ -5,7 +5,9 @@
 use std::path::PathBuf;
 use std::time::Instant;
 
-use casement_remote::{HostOs, RemotePath, Session, Shell, Target, hash_file, load_key};
+use casement_remote::{
+    HostEndpoint, HostOs, RemotePath, Session, Shell, Target, hash_file, load_key,
+};
 
 fn lab() -> PathBuf {
     let folder = std::env::var_os("CASEMENT_TEST_LAB");
@@ -31,10 +33,12 @@ fn target(name: &str, user: &str) -> Target {
 #[ignore = "needs root and wine"]
 async fn cmd_runs_a_program_whose_path_has_spaces() {
     let target = target("win1", "Administrator");
-    let session = Session::connect(&target).await.unwrap();
-    let system = session.probe().await.unwrap();
+    let connection = HostEndpoint::from(target.clone()).connect().await.unwrap();
+    let system = connection.system().await.unwrap().unwrap();
     assert_eq!((system.os, system.shell), (HostOs::Windows, Shell::Cmd));
     assert_eq!(system.architecture.as_deref(), Some("x86_64"));
+    connection.close().await;
+    let session = Session::connect(&target).await.unwrap();
     let sftp = session.sftp().await.unwrap();
     let folder = RemotePath::new(r"C:\Program Files\casement\agent\of a test");
     sftp.create_dirs(&folder).await.unwrap();
