@@ -55,7 +55,7 @@ fn recorded_hosts(fixture: &Fixture, stage: &str) -> Vec<String> {
     let runs: Vec<_> = std::fs::read_dir(runs).unwrap().collect();
     assert_eq!(runs.len(), 1);
     let events = kill_point::recorded(&runs[0].as_ref().unwrap().path());
-    let events = events.into_iter().filter(|event| event["part"] == stage);
+    let events = events.into_iter().filter(|event| event["stage"] == stage);
     let hosts = events.map(|event| event["host"].as_str().unwrap().to_owned());
     hosts.filter(|host| host.starts_with("windows")).collect()
 }
