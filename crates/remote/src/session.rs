@@ -8,7 +8,7 @@ use russh::client::{self, Handle};
 use russh::{ChannelMsg, Disconnect, Preferred, cipher};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 
 use crate::error::{AgentError, ConnectionError, HostLabel, RemoteError};
 use crate::host_key::{HandshakeError, HostKeyVerifier};
@@ -185,6 +185,7 @@ pub(crate) async fn connect_tcp(host: &HostLabel) -> Result<TcpStream, RemoteErr
             })
         })?
         .collect();
+    let started = Instant::now();
     let stream = TcpStream::connect(addresses.as_slice()).await;
     let stream = stream.map_err(|source| match source.kind() {
         io::ErrorKind::ConnectionRefused => {
@@ -192,7 +193,7 @@ pub(crate) async fn connect_tcp(host: &HostLabel) -> Result<TcpStream, RemoteErr
         }
         io::ErrorKind::TimedOut => RemoteError::Connection(ConnectionError::TimedOut {
             host: host(),
-            timeout: Duration::from_secs(0),
+            timeout: started.elapsed(),
             step: "connecting",
         }),
         io::ErrorKind::ConnectionReset => RemoteError::Connection(ConnectionError::Lost {

@@ -42,12 +42,13 @@ impl AccessError {
     pub fn problem(&self) -> Problem {
         let what = self.to_string();
         match self {
-            Self::KubeconfigMissing { .. } => Problem::new(
+            Self::KubeconfigMissing { source, .. } => Problem::new(
                 "CAS-API-001",
                 what,
                 "Check `existing.kubeconfig`; on a kubeadm control plane the file is \
                  /etc/kubernetes/admin.conf.",
-            ),
+            )
+            .detail("reason", source),
             Self::KubeconfigUnusable { reason, .. } => Problem::new(
                 "CAS-API-002",
                 what,

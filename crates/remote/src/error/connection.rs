@@ -125,14 +125,15 @@ impl ConnectionError {
                 ),
             )
             .detail("reason", source),
-            Self::NameNotResolved { host, .. } => Problem::new(
+            Self::NameNotResolved { host, source } => Problem::new(
                 "CAS-SSH-007",
                 what,
                 format!(
                     "Check the spelling of `{}`, or use its IP address.",
                     host.address()
                 ),
-            ),
+            )
+            .detail("reason", source),
             Self::Handshake { host, source } => Problem::new(
                 "CAS-SSH-013",
                 what,
@@ -142,9 +143,13 @@ impl ConnectionError {
                 ),
             )
             .detail("reason", source),
-            Self::Lost { step, .. } => {
-                Problem::new("CAS-SSH-014", what, "Run the command again to resume.")
-                    .detail("during", step)
+            Self::Lost { step, source, .. } => {
+                let problem = Problem::new("CAS-SSH-014", what, "Run the command again to resume.")
+                    .detail("during", step);
+                match source {
+                    Some(source) => problem.detail("reason", source),
+                    None => problem,
+                }
             }
             Self::ReconnectTimedOut {
                 host,

@@ -38,8 +38,9 @@ impl FileError {
                 what,
                 "Check the free disk space and the permissions of the account on the host.",
             ),
-            Self::Local { .. } => {
+            Self::Local { source, .. } => {
                 Problem::new("CAS-SSH-020", what, "Check the path and its permissions.")
+                    .detail("reason", source)
             }
         }
     }

@@ -98,11 +98,12 @@ impl HostKeyError {
             )
             .detail("host presents", offered)
             .detail("revoked in", format!("{}:{line}", known_hosts.display())),
-            Self::KnownHosts { .. } => Problem::new(
+            Self::KnownHosts { source, .. } => Problem::new(
                 "CAS-SSH-009",
                 what,
                 "Fix the permissions of the file, or set another file in `access.ssh.knownHosts`.",
-            ),
+            )
+            .detail("reason", source),
         }
     }
 }

@@ -87,11 +87,12 @@ impl LoginError {
                 "Have the certificate authority sign the key again, or remove the file.",
             )
             .detail("reason", reason),
-            Self::KeyFile { .. } => Problem::new(
+            Self::KeyFile { source, .. } => Problem::new(
                 "CAS-SSH-010",
                 what,
                 "Check `access.ssh.key` and the permissions of the file.",
-            ),
+            )
+            .detail("reason", source),
             Self::KeyEncrypted { path } => Problem::new(
                 "CAS-SSH-011",
                 what,

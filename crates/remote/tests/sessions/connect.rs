@@ -177,7 +177,10 @@ async fn reconnect_finds_a_returning_host_and_gives_up_at_the_deadline() {
 fn each_unusable_key_has_its_own_error() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("id");
-    assert_eq!(load_key(&path).unwrap_err().problem().code, "CAS-SSH-010");
+    let problem = load_key(&path).unwrap_err().problem();
+    assert_eq!(problem.code, "CAS-SSH-010");
+    let missing = std::fs::read(&path).unwrap_err().to_string();
+    assert_eq!(problem.detail, [("reason".to_owned(), missing)]);
     std::fs::write(&path, "hello").unwrap();
     assert_eq!(load_key(&path).unwrap_err().problem().code, "CAS-SSH-012");
     let public = key(1).public_key().to_openssh().unwrap();

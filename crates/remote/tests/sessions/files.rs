@@ -90,6 +90,9 @@ async fn file_with_wrong_hash_is_not_stored() {
     let wrong = Sha256::of(b"another");
     let error = sftp.put_blob(&from, &wrong, &to, |_| {}).await.unwrap_err();
     assert_eq!(error.code(), "CAS-SSH-020");
+    let (label, reason) = &error.problem().detail[0];
+    assert_eq!(label, "reason");
+    assert!(reason.starts_with("its hash is `"), "{reason}");
     assert_eq!(names(&server.shared.root), ["C:"]);
 }
 
